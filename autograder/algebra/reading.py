@@ -9,7 +9,7 @@ from autograder.algebra.notation.landau import parse_statements
 from autograder.algebra.notation.parse import parse_sides, parse_tuple
 from autograder.algebra.notation.several import parse_chain, parse_list
 from autograder.algebra.notation.vocabulary import Vocabulary
-from autograder.algebra.notation.wrapping import inside_space, without_name, without_unit
+from autograder.algebra.notation.wrapping import inside_space, without_name, without_remark, without_unit
 
 
 def read_formula(text: str, vocabulary: Vocabulary) -> tuple[Node, ...]:
@@ -21,7 +21,8 @@ def read_formula(text: str, vocabulary: Vocabulary) -> tuple[Node, ...]:
     Raises:
         Unreadable: it is not in the grammar.
     """
-    return parse_sides(without_unit(without_name(text, vocabulary), vocabulary), vocabulary)
+    bare = without_remark(without_name(text, vocabulary), vocabulary)
+    return parse_sides(without_unit(bare, vocabulary), vocabulary)
 
 
 def read_tuple(text: str, vocabulary: Vocabulary) -> Tuple:

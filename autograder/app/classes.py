@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from decimal import Decimal
+from functools import partial
 
 from msgspec import Struct
 
@@ -13,7 +15,7 @@ from autograder.app.lists import read_bonus, read_roster
 from autograder.app.roll import Roll, read_roll, restore_marks
 from autograder.app.stores import OpenStore, open_store
 from autograder.assignment import Assignment
-from autograder.course import Course, schedule
+from autograder.course import Course, Handin, schedule
 from autograder.course.schedule import Schedule
 from autograder.errors import CourseError
 from autograder.feedback import publish
@@ -21,6 +23,7 @@ from autograder.feedback.publish import Page
 from autograder.grades import NOTHING, Standing, standing
 from autograder.grading import batch
 from autograder.grading.batch import Outcome
+from autograder.records import Score
 from autograder.sandbox.pool import Pool
 from autograder.store import Store
 from autograder.tables import hint
@@ -30,10 +33,33 @@ __all__ = ["TIME", "Outcome", "Page", "Standing"]
 """What a front end needs of what lies below."""
 
 
+class Collected(Struct, frozen=True):
+    """What a class handed in, before any of it is graded."""
+
+    handins: tuple[Handin, ...]
+    """The attempt that counts of every student, with how it stands to the time."""
+    misnamed: Mapping[str, str]
+    """Folders that are not graded for their name, and what is wrong with it."""
+    times: Schedule | None
+    """When the assignment is sat, where the course says so."""
+
+
+class PointsChange(Struct, frozen=True):
+    """Automatic points that are others than in the result before."""
+
+    student: str
+    before: Decimal
+    now: Decimal
+    items: tuple[str, ...]
+    """``question/item`` of every item with other points; of another rubric, also those it alone has."""
+
+
 class GradedClass(Struct, frozen=True):
     """What came of grading a class."""
 
     outcomes: tuple[Outcome, ...]
+    changes: tuple[PointsChange, ...]
+    """Of students who had a result before, by student."""
     remarks: tuple[str, ...]
     """About who belongs to the class and what was found in the gradebook, a sentence each."""
     misnamed: Mapping[str, str]
@@ -59,6 +85,25 @@ class Published(Struct, frozen=True):
     """What staff must know of the class, a sentence each."""
 
 
+def collect(course: Course, assignment: Assignment, students: Collection[str] = ()) -> Collected:
+    """What lies in submitted/: of each student the attempt that counts. Nothing is read or run.
+
+    Args:
+        course: whose class.
+        assignment: loaded.
+        students: only these; empty: everybody.
+
+    Raises:
+        CourseError: a file or folder of the course is not usable, or one of the students handed in nothing.
+    """
+    name, times = assignment.name, schedule.load(course, assignment.rubric)
+    handins = [one for one in course.handins(name) if not students or one.student in students]
+    missing = sorted(set(students) - {one.student for one in handins})
+    if missing:
+        raise CourseError(f"nothing was handed in by {', '.join(missing)} for {name}")
+    return Collected(tuple(schedule.settled(course, times, handins, name)), course.misnamed(name), times)
+
+
 def grade(
     course: Course,
     name: str,
@@ -72,13 +117,15 @@ def grade(
 ) -> GradedClass:
     """Grade what lies in submitted/ and record it. Run again, it goes on where it was stopped.
 
+    What is known already is not graded: the same bytes under the same rubric, reference and program.
+
     Args:
         course: whose class.
         name: of the assignment.
         students: only these; empty: everybody.
         workers: submissions at the same time; 0: one per core.
         isolation: how student code is confined.
-        again: grade even what is known already.
+        again: grade even what is known.
         watch: hears of each submission.
         store: opens the course's.
 
@@ -89,18 +136,15 @@ def grade(
         GradebookError: the store refused.
     """
     assignment = assignments.load(course, name)
-    times = schedule.load(course, assignment.rubric)
+    collected = collect(course, assignment, students)
+    handins, times = collected.handins, collected.times
     if times is None and assignment.rubric.assignment.exam:
         watch.tell(f"{course.exams.name} does not say when {name} is sat: nobody is late")
-    collected = [one for one in course.handins(name) if not students or one.student in students]
-    handins = schedule.settled(course, times, collected, name)
-    missing = sorted(set(students) - {one.student for one in handins})
-    if missing:
-        raise CourseError(f"nothing was handed in by {', '.join(missing)} for {name}")
     with store(assignment, new=True) as opened, Pool(isolation=isolation) as pool:
         decisions, undecided = stated_decisions(course, assignment.rubric), False
         _enrol(course, times, opened, watch)
         found = restore_marks(assignment, opened)
+        before = {one: graded.score for one, graded in opened.results(name).items()}
         graded = batch.grade_class(assignment, handins, opened, pool, workers=workers or None, again=again)
         outcomes = tuple(counted(graded, len(handins), watch))
         roll = read_roll(assignment, opened)
@@ -111,7 +155,30 @@ def grade(
                 watch.tell(line)
             undecided = became.attention
     attention = bool(found) or roll.attention or undecided
-    return GradedClass(outcomes, (*found, *roll.remarks), course.misnamed(name), attention)
+    changes = _changes(before, outcomes)
+    return GradedClass(outcomes, changes, (*found, *roll.remarks), collected.misnamed, attention)
+
+
+regrade = partial(grade, again=True)
+"""As `grade`, for everybody afresh; `GradedClass.changes` tells whose points are others now."""
+
+
+def _changes(before: Mapping[str, Score], outcomes: Iterable[Outcome]) -> tuple[PointsChange, ...]:
+    """Whose automatic points are others than they were. What could not be kept has changed nothing."""
+    changes = []
+    for one in sorted(outcomes, key=lambda outcome: outcome.student):
+        score, old = one.graded.score, before.get(one.student)
+        if old is None or one.problem:
+            continue
+        was, now = _points(old), _points(score)
+        items = tuple(name for name in dict.fromkeys((*now, *was)) if now.get(name) != was.get(name))
+        if items:
+            changes.append(PointsChange(one.student, old.points, score.points, items))
+    return tuple(changes)
+
+
+def _points(score: Score) -> dict[str, Decimal]:
+    return {f"{item.question}/{item.item}": item.points for item in score.items}
 
 
 def _enrol(course: Course, times: Schedule | None, store: Store, watch: Listener) -> None:
@@ -171,8 +238,7 @@ def feedback(
     with store(assignment, new=False) as opened:
         stand = _standings(assignment, opened, watch)
     results = stand.roll.results
-    times = schedule.load(course, assignment.rubric)
-    handins = schedule.settled(course, times, course.handins(name), name)
+    handins = collect(course, assignment).handins
     pages = publish.pages(
         course,
         assignment.rubric,

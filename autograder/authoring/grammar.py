@@ -101,7 +101,8 @@ letters that were not declared. Capitals and underscores may differ where one sy
 
 What stands before an equals sign and is no symbol is the name of the result, and is dropped; so is a
 single letter that the rest does not mention, even where it is declared: `N = 12 L d²`. `=` and `≈` alone
-are dropped, too, and words behind a formula for what it counts, such as `parameters`, `FLOPs` or `bytes`.
+are dropped, too, and words behind a formula for what it counts, such as `parameters`, `FLOPs` or `bytes`;
+so is a remark in brackets at its end, of words none of which is a symbol: `4*d^2 (one for each row)`.
 Words that stand for another factor, such as `MACs`, `bits` or `MB`, are not.
 
 Greek letters may be declared, and then be written as a letter, a name or a command: {greek}."""

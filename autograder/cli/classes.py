@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
+import msgspec
 import typer
 
 from autograder.app import open_course
@@ -50,9 +51,8 @@ def grade(
     place = open_course(course)
     with report.at_isolation(isolation):
         with report.ProgressBar("grading") as watch:
-            graded = classes.grade(
-                place, name, student or [], workers=workers, isolation=isolation, again=again, watch=watch
-            )
+            use_case = classes.regrade if again else classes.grade
+            graded = use_case(place, name, student or [], workers=workers, isolation=isolation, watch=watch)
         outcomes = graded.outcomes
         found = run_statistics.run_statistics(outcomes, monotonic() - started)
         if json:
@@ -63,11 +63,14 @@ def grade(
                     "not graded for the name": graded.misnamed,
                     "remarks": graded.remarks,
                     "points": {one.student: one.graded.score.points for one in outcomes},
+                    "changes": [msgspec.structs.asdict(one) for one in graded.changes],
                 }
             )
         else:
             console = report.console()
             console.print(report.grading_table(outcomes, name))
+            if graded.changes:
+                console.print(report.changes_table(graded.changes))
             console.print(report.summary_table(found, "this run"))
             report.say(f"gradebook: {report.with_size(place.gradebook)}")
             report.say(f"with what people gave: autograder grades {name}")

@@ -30,7 +30,7 @@ from rich.text import Text
 from autograder.app import Isolation, Listener, warning
 
 if TYPE_CHECKING:
-    from autograder.app.classes import Outcome
+    from autograder.app.classes import Outcome, PointsChange
     from autograder.app.inspection import Layer
     from autograder.app.preparing import VerifyFinding, Ways
 
@@ -154,6 +154,20 @@ def grading_table(outcomes: Sequence[Outcome], title: str) -> Table:
         table.add_row(escape(outcome.student), points, waiting, escape(remarks))
     if len(outcomes) > MOST_ROWS:
         table.caption = f"… and {len(outcomes) - MOST_ROWS} more"
+    return table
+
+
+def changes_table(changes: Sequence[PointsChange]) -> Table:
+    """Whose automatic points are others than in the result before, and which items moved."""
+    table = Table(title="other automatic points than before", caption_justify="left")
+    for name, justify in (("student", "left"), ("before", "right"), ("now", "right")):
+        table.add_column(name, justify=justify)  # type: ignore[arg-type]
+    table.add_column("items", max_width=70)
+    for one in changes[:MOST_ROWS]:
+        items = escape(", ".join(one.items))
+        table.add_row(escape(one.student), number(one.before), number(one.now), items)
+    if len(changes) > MOST_ROWS:
+        table.caption = f"… and {len(changes) - MOST_ROWS} more"
     return table
 
 

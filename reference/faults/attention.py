@@ -116,7 +116,8 @@ _LOST: Mapping[tuple[str, ...], tuple[str, ...]] = {
 """Items that are lost → the faults that lose them; all others lose the numbers without a mask."""
 
 _IN_PART: Mapping[str, Mapping[str, float]] = {
-    "key_length_from_query": {"cross": 1},
+    "key_length_from_query": {"cross": 0.5},
+    "first_sequence_for_all": {"cross": 0.5},
     "output_bias_missing": {"parameters": 0.5},
     "hard_coded_length": {"parameters": 0.5},
 }

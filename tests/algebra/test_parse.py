@@ -195,7 +195,19 @@ def test_a_relation_has_one_equals_sign(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["(3d, 4d)", "[3*d, 4*d]", "3d, 4d", "3d × 4d", "(3d × 4d)", r"3d \times 4d", "(3d, 4d,)", "$(3d,4d)$"],
+    [
+        "(3d, 4d)",
+        "[3*d, 4*d]",
+        "3d, 4d",
+        "3d × 4d",
+        "(3d × 4d)",
+        r"3d \times 4d",
+        "(3d, 4d,)",
+        "$(3d,4d)$",
+        "(3 x d, 4 × d)",
+        "3 × d, 4 x d",
+        r"(3 \times d, 4 \times d)",
+    ],
 )
 def test_tuples(text: str) -> None:
     """Shapes are written with commas or crosses, with or without brackets."""

@@ -8,13 +8,14 @@ import msgspec
 import pytest
 
 from autograder.app import Listener
-from autograder.app.classes import GradedClass, feedback, grade, standings
+from autograder.app.classes import GradedClass, PointsChange, collect, feedback, grade, regrade, standings
 from autograder.app.run_statistics import run_statistics
 from autograder.app.stores import OpenStore
-from autograder.assignment import Assignment
+from autograder.assignment import Assignment, load
 from autograder.course import Course
 from autograder.errors import CourseError
 from autograder.grades import PersonMark
+from autograder.records import Score
 from autograder.store import Store
 from autograder.store.memory import MemoryStore
 from tests.grading.test_batch import CONTROL, NAME, hand_in, make_course
@@ -97,6 +98,45 @@ def test_grading_again_finds_what_is_known(class_: InMemory) -> None:
     again = grade(class_.course, NAME, store=class_.opening)
     figures = run_statistics(again.outcomes, 1.0)
     assert (2, 0, 2) == (figures["submissions"], figures["graded now"], figures["known before"])
+
+
+def test_regrading_tells_whose_points_are_others(tmp_path: Path) -> None:
+    """Everybody is graded; without a cause nobody's points move; after a change those that it is about."""
+    course = make_course(tmp_path / "course")
+    hand_in(course, "ada", CONTROL)
+    hand_in(course, "bob", CONTROL.replace(b"return 2 * x", b"return 3 * x"))
+    opened = opening(MemoryStore())
+    first = grade(course, NAME, store=opened)
+    same = regrade(course, NAME, store=opened)
+    assert [True, True] == [one.fresh for one in same.outcomes]
+    assert ((), ()) == (first.changes, same.changes)
+    hand_in(course, "bob", CONTROL)
+    found = grade(course, NAME, store=opened)
+    before, now = (
+        {one.student: one.graded.score.points for one in graded.outcomes}["bob"] for graded in (first, found)
+    )
+    assert before < now
+    items = tuple(f"{one.question}/{one.item}" for one in _of(found, "bob").items if one.question == "double")
+    assert (PointsChange("bob", before, now, items),) == found.changes
+    only = regrade(course, NAME, ["ada"], store=opened)
+    assert (["ada"], ()) == ([one.student for one in only.outcomes], only.changes)
+
+
+def _of(graded: GradedClass, student: str) -> Score:
+    return next(one.graded.score for one in graded.outcomes if one.student == student)
+
+
+def test_what_is_collected_is_told_without_grading(tmp_path: Path) -> None:
+    """Everybody's attempt, folders that are not graded for their name, and who has nothing there."""
+    course = make_course(tmp_path / "course")
+    hand_in(course, "ada", b"no notebook at all")
+    hand_in(course, "=bob", CONTROL)
+    assignment = load(course, NAME)
+    found = collect(course, assignment)
+    assert (["ada"], 1, None) == ([one.student for one in found.handins], len(found.misnamed), found.times)
+    with pytest.raises(CourseError, match="nothing was handed in by eve for"):
+        collect(course, assignment, ["eve"])
+    assert not course.gradebook.exists()
 
 
 def test_pages_show_what_people_gave(class_: InMemory) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 
 from autograder.algebra.nodes import Node, Relation, Tree, Tuple
 from autograder.algebra.notation.descent import CLOSING, Reader
@@ -92,6 +93,8 @@ def parse_relation(text: str, vocabulary: Vocabulary) -> Relation:
 def parse_tuple(text: str, vocabulary: Vocabulary) -> Tuple:
     """Read ``(a, b, c)``, ``[a, b, c]``, ``a, b, c`` or ``a × b × c``, with one element or more.
 
+    Where commas separate the elements, ``×`` is a product: ``(3 × a, 4 × b)``.
+
     Raises:
         Unreadable: see `parse`.
     """
@@ -111,7 +114,7 @@ def _elements(tokens: Tokens, *, own: bool = False) -> tuple[Node, ...]:
 
 def _listed(tokens: Tokens, *, own: bool) -> tuple[Node, ...]:
     closing = _enclosing(tokens)
-    reader = Reader(tokens, in_list=True, own=own)
+    reader = Reader(tokens, in_list=not _by_commas(tokens, inside=bool(closing)), own=own)
     if closing:
         reader.accept(tokens.kinds[0])
     elements: list[Node] = []
@@ -125,6 +128,16 @@ def _listed(tokens: Tokens, *, own: bool) -> tuple[Node, ...]:
         reader.close(closing, tokens.places[0])
     reader.finish()
     return tuple(elements)
+
+
+def _by_commas(tokens: Tokens, *, inside: bool) -> bool:
+    """Whether a comma stands between two elements, outside of further brackets."""
+    depth = 0
+    for kind, after in pairwise(tokens.kinds):
+        depth += (kind in CLOSING) - (kind in CLOSING.values())
+        if kind == "," and depth == inside and after and after not in CLOSING.values():
+            return True
+    return False
 
 
 def _check_commas(tokens: Tokens) -> None:

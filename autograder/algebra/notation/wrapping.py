@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from autograder.algebra.nodes import FUNCTIONS
 from autograder.algebra.notation.vocabulary import Vocabulary, plain_name
 
 _WRAPPING = re.compile(r"`+|\\(?:begin|end)\{[a-z]{1,20}\*?\}|\\[\[\]()]|\\displaystyle(?![A-Za-z])")
@@ -42,6 +43,7 @@ _GLUED = re.compile(r"[A-Za-z_^\\{]")
 _LAST_WORD = re.compile(r"(?<![A-Za-z_\\])([^\W\d_]{3,30})[\s$.)\]}]{0,20}\Z")
 _BLANKS = re.compile(r"(?:\s|~|\\[,;:! ]|\\q?quad){0,20}\Z")
 _LONGEST_UNIT = 60
+_REMARK = re.compile(r"\s\((?P<words>[^\W\d_]{3,30}(?:,?\s[^\W\d_]{2,30}){1,11})\)\s*\Z")
 _SPACE = re.compile(
     r"[\s$]*(?:[^^]*(?:\\in\b|∈))?\s*(?:\\mathbb\s*\{?\s*R\s*\}?|ℝ|R)\s*\^\s*"
     r"(?:\{(?P<braces>.*)\}|\((?P<brackets>.*)\))[\s$.]*",
@@ -81,6 +83,17 @@ def without_unit(text: str, vocabulary: Vocabulary) -> str:
     if any(word in vocabulary.names or vocabulary.misspelt(word) for word in words):
         return text
     return text[: found.start()] + " " * len(found.group()) + text[found.end() :]
+
+
+def without_remark(text: str, vocabulary: Vocabulary) -> str:
+    """The text without words in brackets at its end, none of them a symbol: ``d^2 (one for each row)``."""
+    found = _REMARK.search(text)
+    if found is None or not _ENDS.search(text[: found.start()].rstrip()):
+        return text
+    words = _WORD.findall(found["words"])
+    if any(word in vocabulary.names or word in FUNCTIONS or vocabulary.misspelt(word) for word in words):
+        return text
+    return text[: found.start()] + " " * len(found.group())
 
 
 def is_name_of(letter: str, rest: str, vocabulary: Vocabulary) -> bool:

@@ -102,7 +102,10 @@ def test_what_is_too_large_to_factor_goes_to_a_person() -> None:
         ("form_points = 1", "nothing is asked of the form"),
         ('must = ["sum"]\nform_points = 6', "expected from 0 to below 6, got 6"),
         ('must = ["sum"]\nform_points = -1', "expected from 0 to below 6, got -1"),
-        ('credit = "each"', 'credit: belongs to form = "list" or form = "set", not to \'formula\''),
+        (
+            'credit = "each"',
+            'credit: belongs to form = "list" or form = "set" or form = "tuple", not to \'formula\'',
+        ),
     ],
 )
 def test_errors_in_the_rubric(options: str, message: str) -> None:

@@ -14,6 +14,7 @@ from autograder.messages import render
 from autograder.records import Ending, ItemResult, Observation, Status
 from reference.faults.decoder import EXAM
 from reference.listings import GIVEN, RIGHT
+from tests.support.cases import each
 from tests.support.local_box import LocalBox
 from tests.support.repair_question import DRAW, answer, check, evidence, listing, sit
 
@@ -104,9 +105,39 @@ def test_an_object_of_something_else_says_what_was_raised() -> None:
 
 
 def test_a_decoder_without_working_layers_keeps_what_stands_around_them() -> None:
-    """Tables, sizes, dropout and head are judged without layers, the rest fails with what was raised."""
+    """Tables, sizes, dropout and head are judged without layers; what the crash hides is for a person."""
     source = RIGHT.replace("attended = self.self_attention(x, x, x, target_mask)", "attended = self.gone(x)")
     results = sit(source)
     around = {"position_table", "shape_order", "embedding_dropout", "output_head"}
     assert {item for item, result in results.items() if result.status is Status.PASSED} == around
-    assert {results[item].code for item in set(EXAM) - around} == {"raised"}
+    hidden = [results[item] for item in set(EXAM) - around]
+    assert {result.status for result in hidden} == {Status.NEEDS_REVIEW}
+    assert all("has no attribute 'gone'" in result.staff for result in hidden)
+
+
+@each(
+    ("before", "after"),
+    [
+        ("return self.output_head(x)", "return self.head(x)"),
+        ("positions = torch.arange(length", "positions = torch.arange(lenght"),
+        ("return self.output_head(x)", "return self.output_head(x)[:, :, :, 0]"),
+    ],
+)
+def test_one_line_that_raises_hides_the_rest_from_the_grader_and_not_from_a_person(
+    before: str, after: str
+) -> None:
+    """Nothing is nought for it, and nothing is full marks; staff read what was raised."""
+    assert before in RIGHT
+    results = sit(RIGHT.replace(before, after))
+    assert {result.status for result in results.values()} == {Status.NEEDS_REVIEW}
+    assert all("every call raises" in result.staff for result in results.values())
+
+
+def test_what_raises_because_it_is_not_written_earns_nothing() -> None:
+    """A forward pass without a body is no answer to look at, and neither is a class that is gone."""
+    begins = "batch, length = tokens.shape"
+    assert begins in RIGHT
+    for source in (RIGHT.replace(begins, "raise NotImplementedError"), f"{RIGHT}\ndel Decoder"):
+        results = sit(source)
+        assert Status.NEEDS_REVIEW not in {result.status for result in results.values()}
+        assert not any(result.points for result in results.values())

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from itertools import pairwise
 from typing import ClassVar
 
@@ -37,11 +38,12 @@ from autograder.errors import Undecided, Unreadable
 from autograder.kinds.general.symbolic.answers import (
     NotAFormula,
     explained,
+    most_entries,
     read,
     shown,
     text_of,
 )
-from autograder.kinds.general.symbolic.graph import Credit, Situation
+from autograder.kinds.general.symbolic.graph import NO_POINTS, Credit, Situation
 from autograder.kinds.general.symbolic.key import (
     PreparedItem,
     chain_failure,
@@ -233,17 +235,27 @@ class SymbolicCheck:
         except Unreadable as error:
             message = unreadable(error, shown(value))
             return _Judgement(Finding(Status.FAILED, message, f"not readable: {error}"))
+        return self._read(sides, item, evidence)
+
+    def _read(self, sides: tuple[Tree, ...], item: PreparedItem, evidence: Evidence) -> _Judgement:
+        """Judge what was read: one tree, or the sides of a chain."""
         reading = to_text(sides[-1])
         reference, finding = self._reference(item, evidence)
-        if finding is None:
-            finding = chain_failure(sides, item) if item.form == "relation" else _sides(sides, item)
+        if finding is None and item.form == "relation":
+            finding = chain_failure(sides, item)
         if finding is not None:
             return _Judgement(finding, reading)
         earlier = {
             name: earlier_result(evidence.earlier.get(source.name), source, self._vocabulary.domains)
             for name, source in item.sources.items()
         }
-        return self._compared(judged_side(sides, item), item, reference, earlier, reading)
+        broken = None if item.form == "relation" else _sides(sides, item)
+        if broken is None:
+            return self._compared(judged_side(sides, item), item, reference, earlier, reading)
+        if broken.status is not Status.FAILED:
+            return _Judgement(broken, reading)
+        alone = [self._compared(side, item, reference, earlier, reading).finding for side in sides]
+        return _Judgement(_slip(broken, alone, item.slip_points), reading)
 
     def _specially(
         self, special: Special, value: object, item: PreparedItem, evidence: Evidence
@@ -335,7 +347,11 @@ class SymbolicCheck:
         trouble = sign_failure(answer, item, reading)
         if trouble is not None:
             return _Judgement(msgspec.structs.replace(trouble, points=outcome.points), reading)
-        finding, code = explained(facts, item.accept, item.readings[-1], reading, outcome.points)
+        points = outcome.points
+        if item.entry_points and isinstance(answer, Tuple):
+            known = [*item.accept, *(tree for _, one in keys for tree in item.following(one))]
+            points = max(points, item.entry_points * most_entries(answer, known, item.readings))
+        finding, code = explained(facts, item.accept, item.readings[-1], reading, points)
         return _Judgement(finding, reading, outcome.code or code)
 
     def _follows_as_written(
@@ -407,6 +423,22 @@ def _walked(
     if doubt is not None:
         raise doubt
     return best, None
+
+
+def _slip(broken: Finding, alone: Sequence[Finding | None], points: Decimal) -> Finding:
+    """What a chain of equations earns whose sides differ: as much as its end, or a slip beside what is right.
+
+    Args:
+        broken: says which sides differ.
+        alone: what each side would get by itself; None: full points.
+        points: for a chain with a right side.
+    """
+    undecided = next((one for one in alone if one is not None and one.status is Status.NEEDS_REVIEW), None)
+    if undecided is not None:
+        return undecided
+    last = alone[-1]
+    earned = max(points if None in alone else NO_POINTS, NO_POINTS if last is None else last.points)
+    return msgspec.structs.replace(broken, points=earned)
 
 
 def _sides(sides: tuple[Tree, ...], item: PreparedItem) -> Finding | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -143,6 +144,20 @@ def explained(
         message = _tuple(facts.answer, accept, comparer)
     staff = f"read as {reading}; not equal, and no known mistake"
     return Finding(Status.FAILED, message, staff, points), message.code
+
+
+def most_entries(answer: Tuple, right: Iterable[Tree], readings: Sequence[Comparer]) -> int:
+    """How many entries are right in their place, beside the right tuple with which most are.
+
+    Raises:
+        Undecided: it cannot be told of one.
+    """
+    counts = [0]
+    for one in right:
+        if isinstance(one, Tuple) and len(one.elements) == len(answer.elements):
+            pairs = zip(answer.elements, one.elements, strict=True)
+            counts.append(sum(any(reading.equal(*pair) for reading in readings) for pair in pairs))
+    return max(counts)
 
 
 def _tuple(answer: Tuple, accept: tuple[Tree, ...], comparer: Comparer) -> Message:

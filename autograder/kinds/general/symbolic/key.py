@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import pairwise
 
@@ -14,7 +14,7 @@ from autograder.algebra.equality.inequalities import turned, with_sign
 from autograder.algebra.key import FormulaKey, NamedAnswer
 from autograder.algebra.mistakes.diagnose import Diagnosis
 from autograder.algebra.mistakes.relations import RelationDiagnosis
-from autograder.algebra.nodes import Fn, Node, Relation, Tree, symbols, walk
+from autograder.algebra.nodes import Fn, Node, Relation, Tree, Tuple, symbols, walk
 from autograder.algebra.notation.landau import parse_landau
 from autograder.algebra.notation.parse import parse, parse_tuple
 from autograder.algebra.notation.several import parse_list, parse_single
@@ -24,9 +24,9 @@ from autograder.algebra.values.points import Points
 from autograder.checks.base import Draw
 from autograder.checks.judging import results
 from autograder.checks.judging.results import Finding
-from autograder.checks.options import check_points, item_options, place, question_options
+from autograder.checks.options import CENT, check_points, item_options, place, question_options, share
 from autograder.errors import AlgebraError, RubricError, Undecided, Unreadable, inside
-from autograder.kinds.general.symbolic.graph import Credit, CreditGraph
+from autograder.kinds.general.symbolic.graph import NO_POINTS, Credit, CreditGraph
 from autograder.kinds.general.symbolic.options import (
     CarryForward,
     Form,
@@ -124,12 +124,24 @@ class PreparedItem(Struct, frozen=True, eq=False):
     """Terms that a right answer may have besides."""
     rule: FormRule | None = None
     """What is asked of the form of a right answer."""
+    slip_points: Decimal = NO_POINTS
+    """For a chain of equations of which one side is right, and another one is not."""
+    entry_points: Decimal = NO_POINTS
+    """For each right entry of a wrong tuple."""
     special: Special | None = None
     """Judges the answers itself; the answer key and the graph are then not used."""
 
     def earns_all(self, outcome: Credit) -> bool:
         """Whether an outcome is worth all points of the item."""
         return outcome.full or (self.item.points > 0 and outcome.points == self.item.points)
+
+    def following(self, carried: Carried) -> Iterator[Tree]:
+        """What is right for the student's own earlier results."""
+        for foreseen in self.foreseen:
+            if foreseen.basis == "own" and foreseen.fits(carried):
+                tree = carried.put_into(foreseen.tree, foreseen.names)
+                if tree is not None:
+                    yield tree
 
     def key(
         self,
@@ -273,6 +285,9 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
 
         accept = tuple(read_tree(text, options.form, self.vocabulary, where) for text in options.accept)
         rule = form_rule(options, self.vocabulary)
+        check_points(options.slip_points, max(item.points, CENT), where, "slip_points")
+        if options.slip_points and options.form != "formula":
+            raise RubricError("belongs to a formula", where, "slip_points")
         special = self._special(item, options, accept, where)
         making = Making(
             item, options, follow, follow_points, tuple(sources), self.vocabulary, formula, where, rule
@@ -294,6 +309,8 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
             follow_points=follow_points,
             optional=optional_terms(options, item, self.vocabulary, self.comparer, where),
             rule=rule,
+            slip_points=options.slip_points,
+            entry_points=_entry_points(options, accept, item, where),
             special=special,
         )
 
@@ -379,6 +396,20 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
         except AlgebraError as error:
             raise RubricError(f"{error}", where, "assume") from error
         return self.made[assume]
+
+
+def _entry_points(options: SymbolicItem, accept: Sequence[Tree], item: Item, where: str) -> Decimal:
+    """An equal part of the points for each entry of a tuple, where the rubric says so.
+
+    Raises:
+        RubricError: the points cannot be divided, or right tuples are of different lengths.
+    """
+    if options.form != "tuple" or options.credit != "each":
+        return NO_POINTS
+    lengths = {len(tree.elements) for tree in accept if isinstance(tree, Tuple)}
+    if len(lengths) != 1:
+        raise RubricError("'each' needs right tuples of one length", where, "credit")
+    return share(item.points, lengths.pop(), where)
 
 
 def read_tree(text: str, form: Form, vocabulary: Vocabulary, where: str) -> Tree:

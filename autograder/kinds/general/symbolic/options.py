@@ -45,7 +45,8 @@ class FormOptions(Struct, frozen=True):
     symbol: Literal["optional", "required", "exact"] = "optional"
     """Whether O, Θ, … must be written; ``exact``: the one of the key, so that Θ is refused for O."""
     credit: Literal["all", "each"] = "all"
-    """``each``: every element of a list or set earns an equal part; one too many takes a part away."""
+    """``each``: every element of a list, set or tuple earns an equal part; in a list or set, one too many
+    takes a part away."""
     duplicates: Literal["ignore", "refuse"] = "ignore"
     """An element that stands twice in a set."""
 
@@ -55,7 +56,7 @@ _OWN: Mapping[str, frozenset[str]] = {
     "lower_order": frozenset(("asymptotic",)),
     "bound": frozenset(("asymptotic",)),
     "symbol": frozenset(("asymptotic",)),
-    "credit": frozenset(("list", "set")),
+    "credit": frozenset(("list", "set", "tuple")),
     "duplicates": frozenset(("set",)),
 }
 """Option → the forms it belongs to."""
@@ -198,6 +199,10 @@ class SymbolicItem(FormOptions, frozen=True, forbid_unknown_fields=True):
     """For the right terms with one wrong number before one of them, after results that are not wrong."""
     early_points: Decimal = Decimal(0)
     """For what is right only under relations that the item does not grant."""
+    slip_points: Decimal = Decimal(0)
+    """For a chain of equals signs of which one side is right, and another one is not."""
+    diagnosis_points: dict[str, Decimal] = {}
+    """By the code of a diagnosis: for a wrong answer that has it, and no mistake of the rubric's own."""
     step: tuple[StatedStep, ...] = ()
     """A credit graph, in the place of mistakes and remarks."""
 

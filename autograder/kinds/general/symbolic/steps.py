@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from autograder.algebra.equality.compare import Comparer
+from autograder.algebra.mistakes.diagnose import CODES
 from autograder.algebra.nodes import Add, Neg, Node, Relation, Sym, Tree, Tuple, substitute, symbols
 from autograder.algebra.notation.parse import parse, parse_canonical
 from autograder.algebra.notation.vocabulary import Vocabulary
@@ -25,6 +26,7 @@ from autograder.kinds.general.symbolic.graph import (
     Copied,
     CreditGraph,
     CreditStep,
+    Diagnosed,
     Early,
     Either,
     Every,
@@ -381,6 +383,12 @@ def _simple(making: Making) -> CreditGraph:
         misconception: Condition = OneNumber(built_on)
         misconception = misconception if rule is None else Every((misconception, HasForm(rule=rule)))
         steps.append(CreditStep("one-number", misconception, options.number_points, silent=True))
+    for code, points in options.diagnosis_points.items():
+        check_points(points, max(item.points, CENT), where, "diagnosis_points", code)
+        if code not in CODES:
+            known = f"known are: {', '.join(sorted(CODES))}"
+            raise RubricError(f"unknown code {code!r}; {known}", where, "diagnosis_points", code)
+        steps.append(CreditStep(code, Diagnosed(code=code), points, silent=True))
     return CreditGraph(tuple(steps if rule is None else _then_form(steps, rule, possible)))
 
 
@@ -409,6 +417,8 @@ def _explicit(making: Making) -> CreditGraph:
         raise RubricError("mistakes and remarks become steps here; state one or the other", where, "step")
     if making.rule is not None:
         raise RubricError('must, with and without become conditions here: when = "form:…"', where, "step")
+    if options.diagnosis_points:
+        raise RubricError('becomes a condition here: when = "diagnosis:CODE"', where, "diagnosis_points")
     if item.points <= 0:
         raise RubricError(f"an item with steps needs points above 0, got {item.points}", where, "step")
     ids = [step.id for step in options.step]

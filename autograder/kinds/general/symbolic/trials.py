@@ -216,6 +216,7 @@ class ItemTrials(Struct, frozen=True, eq=False):
             for text in self.prepared.follow:
                 yield from self._carried(text, self.prepared.follow_points, "carried on from")
         yield from self._optional()
+        yield from self._slips()
         yield from self._misconceptions()
 
     def _optional(self) -> Iterator[Trial]:
@@ -230,6 +231,21 @@ class ItemTrials(Struct, frozen=True, eq=False):
             else:
                 name = f"with some optional terms: {text}"
                 yield self.planter.trial(name, text, option.option.points, code=option.option.code)
+
+    def _slips(self) -> Iterator[Trial]:
+        """What is right with a slip behind it, and a right tuple with one wrong entry."""
+        tree, vocabulary = next(iter(self.prepared.accept), None), self.vocabulary
+        if tree is None:
+            return
+        if self.prepared.slip_points and not isinstance(tree, Relation | Tuple):
+            wrong = Add((tree, Sym(min(vocabulary.domains)), Num(997)))  # like no mistake that has a name
+            text = f"{to_text(tree)} = {to_text(wrong)}"
+            yield self.planter.trial(f"a slip at the end: {text}", text, self.prepared.slip_points)
+        if self.prepared.entry_points and isinstance(tree, Tuple):
+            wrong = Add((tree.elements[0], Num(997)))
+            other = to_text(Tuple((wrong, *tree.elements[1:])))
+            points = self.prepared.entry_points * (len(tree.elements) - 1)
+            yield self.planter.trial(f"one wrong entry: {other}", other, points)
 
     def _accepted(self) -> Iterator[Trial]:
         """What the rubric accepts: worth everything where it is also in the form that is asked for."""

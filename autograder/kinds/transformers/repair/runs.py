@@ -51,6 +51,7 @@ class Runs:
         layers: whether these are the outputs of models with layers.
         unmade: no model could be made at all, although there is such a name.
         why_unmade: what it raised, for a person to read.
+        crashed: whether a forward pass at equal sizes raised, of a model that could be made.
         misread: why what the usual forward pass returned is no output of a decoder.
         of_dtypes: something raised where numbers of two types met.
     """
@@ -81,6 +82,7 @@ class Runs:
         self.layers = layers
         self.unmade = False
         self.why_unmade: Finding | None = None
+        self.crashed = False
         self.misread: Finding | None = None
         self.of_dtypes = False
         ended: Finding | None = None
@@ -190,6 +192,8 @@ class Runs:
             here = observations[index : index + 1]
             if stop is None:
                 stop = first_failure(here, 1, self._entry, words)
+                passed = experiment.name == "attention" and bool(experiment.sizes[index])
+                self.crashed |= passed and _raised(here)
                 if not here and ended is not None:
                     stop = ended
                 elif here and here[0].ending is not None:
@@ -261,6 +265,11 @@ def _raised_at_once(observations: Observations) -> bool:
     """Whether the very first call raised something other than that there is no such name."""
     first = observations[0] if observations else None
     return first is not None and first.error not in {"", "NameError", "Skipped", "NotImplementedError"}
+
+
+def _raised(observations: Observations) -> bool:
+    """Whether a call raised something; not that there is nothing yet."""
+    return any(each.error not in {"", "Skipped", "NotImplementedError"} for each in observations)
 
 
 def _is_turned(value: object, sizes: tuple[int, ...]) -> bool:

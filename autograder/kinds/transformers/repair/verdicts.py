@@ -397,7 +397,15 @@ def _finding(probe: Probe, observed: Observed) -> Finding | None:
     try:
         probe(runs)
     except MissingError as missing:
-        if observed.guessed and not holds(residual, runs):
-            return review("what is returned cannot be read", "review.person")
-        return missing.finding
+        return _missing(missing.finding, observed)
     return None
+
+
+def _missing(finding: Finding, observed: Observed) -> Finding:
+    """What is said of a fault whose repair is not seen: that, or why a person has to look."""
+    if observed.guessed and not holds(residual, observed.runs):
+        return review("what is returned cannot be read", "review.person")
+    if observed.runs.crashed and finding.code == "raised":
+        # One wrong line hides every fault, and leaving them all would not: the class as handed out runs here.
+        return review(f"every call raises, and hides what is repaired: {finding.staff}", "review.person")
+    return finding

@@ -1,0 +1,169 @@
+"""The kind ``symbolic``: slips in a chain of equations, entries of tuples, what a diagnosis is worth."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from autograder.checks.base import Evidence, trials_of
+from autograder.errors import RubricError
+from autograder.kinds.general.symbolic import SymbolicCheck
+from autograder.records import Answer, ItemResult, Status
+from autograder.rubric import Rubric, parse
+from tests.support.cases import each
+
+RUBRIC = """
+version = 1
+[assignment]
+name = "partial"
+points = 6
+[assignment.symbols]
+d = {}
+h = {}
+
+[[question]]
+id = "first"
+kind = "symbolic"
+points = 1
+answer = "hidden"
+[[question.item]]
+id = "shape"
+points = 1
+form = "tuple"
+text = { en = "Shape" }
+accept = ["(d, 4*d)"]
+
+[[question]]
+id = "one"
+kind = "symbolic"
+points = 5
+answer = "number"
+[question.follows]
+width = "first.shape[2]"
+[[question.item]]
+id = "sum"
+points = 3
+text = { en = "Sum" }
+accept = ["12*d^2"]
+slip_points = 2
+diagnosis_points = { factor-too-small = 0.5, factor-too-large = 1 }
+mistake = [{ code = "lost", when = "11*d^2", points = 1.5, text = { en = "One is missing." } }]
+[[question.item]]
+id = "shape"
+points = 2
+form = "tuple"
+answer = "shape"
+text = { en = "Shape" }
+accept = ["(4*d, d)"]
+follow = ["(width, d)"]
+credit = "each"
+mistake = [{ code = "turned", when = "(d, 4*d)", points = 0.5, text = { en = "Input first." } }]
+"""
+
+
+def rubric(old: str = "", new: str = "") -> Rubric:
+    """The rubric with one place changed."""
+    assert old in RUBRIC
+    return parse(RUBRIC.replace(old, new, 1).encode())
+
+
+def marked(number: str = "0", shape: str = "(0, 0)", hidden: str = "(d, 4*d)") -> dict[str, ItemResult]:
+    """What two answers get, after an earlier one."""
+    read = rubric()
+    answers = {"first": f"hidden = {hidden!r}", "one": f"number = {number!r}\nshape = {shape!r}"}
+    known: dict[str, ItemResult] = {}
+    for name, source in answers.items():
+        found = SymbolicCheck(read.question(name), read).judge(
+            Evidence(Answer(name, "code", source, changed=True), (), (), earlier=known)
+        )
+        known |= {f"{name}.{one.item}": one for one in found}
+    return known
+
+
+@each(
+    ("number", "points"),
+    [
+        ("4*d^2 + 8*d^2 = 12*d^2", "3"),
+        ("4*d^2 + 8*d^2 = 13*d^2", "2"),  # right, and added up wrongly
+        ("12*d^2 = 4*d^2 + 9*d^2", "2"),
+        ("4*d^2 + 8*d^2 = 11*d^2", "2"),
+        ("3*d^2 + 8*d^2 + h = 11*d^2", "1.5"),  # nothing is right: worth what its end is
+        ("3*d^2 + 8*d^2 = 11*d^2", "1.5"),
+        ("h*d^2 = 7*d", "0"),
+        ("7*d = 12*d^2", "2"),  # whoever writes two answers has not one
+        ("11*d^2", "1.5"),
+        ("6*d^2", "0.5"),
+        ("13*d^2", "1"),
+        ("12*d^3", "0"),
+    ],
+)
+def test_what_a_wrong_formula_is_worth(number: str, points: str) -> None:
+    """A slip beside what is right; else what the end of a chain is worth; a diagnosis has its points."""
+    found = marked(number)["one.sum"]
+    assert (Decimal(points), points == "3") == (found.points, found.status is Status.PASSED)
+
+
+def test_a_slip_is_told_where_it_is() -> None:
+    """The student reads which two sides differ."""
+    found = marked("4*d^2 + 8*d^2 = 6*d^2 + 6*d^2 = 13*d^2")["one.sum"]
+    assert ("formula.sides-differ", Decimal(2)) == (found.student.code, found.points)
+    assert {"left": "6*d^2 + 6*d^2", "right": "13*d^2"} == dict(found.student.params)
+
+
+@each(
+    ("hidden", "shape", "points"),
+    [
+        ("(d, 4*d)", "(4*d, d)", "2"),
+        ("(d, 4*d)", "(4*d, 2*d)", "1"),
+        ("(d, 4*d)", "(3*d, d)", "1"),
+        ("(d, 4*d)", "(3*d, 3*d)", "0"),
+        ("(d, 4*d)", "(d, 4*d)", "0.5"),  # a mistake with a name has points of its own
+        ("(d, 4*d)", "(4*d, d, d)", "0"),  # of another length: no entry is in its place
+        ("(d, 5*d)", "(5*d, d)", "2"),  # follows from the student's own
+        ("(d, 5*d)", "(5*d, 3*d)", "1"),
+        ("(d, 5*d)", "(4*d, d)", "2"),
+        ("(d, 5*d)", "(4*d, 5*d)", "1"),
+    ],
+)
+def test_right_entries_earn_their_part(hidden: str, shape: str, points: str) -> None:
+    """Beside the right tuple with which most entries are right, the student's own among them."""
+    assert Decimal(points) == marked(shape=shape, hidden=hidden)["one.shape"].points
+
+
+def test_an_entry_that_nobody_can_decide_goes_to_a_person() -> None:
+    """Not to nought."""
+    found = marked(shape="(max(3*d - 1, d^2 + 1) - d^2 - 1 + 4*d, d)")["one.shape"]
+    assert Status.NEEDS_REVIEW is found.status
+
+
+@each(
+    ("old", "new", "message"),
+    [
+        ("slip_points = 2", "slip_points = 3", "slip_points: expected from 0 to below 3"),
+        ('credit = "each"', "slip_points = 1", "slip_points: belongs to a formula"),
+        ("factor-too-small = 0.5", "factor-too-smal = 0.5", "factor-too-smal.*unknown code"),
+        ("factor-too-small = 0.5", "factor-too-small = 5", "factor-too-small: expected from 0 to below 3"),
+        ('"(4*d, d)"]', '"(4*d, d)", "(1, 2, 3)"]', "needs right tuples of one length"),
+        ('"(4*d, d)"]', '"(4*d, d, d)"]', "cannot be divided into 3"),
+        ('accept = ["12*d^2"]', 'accept = ["12*d^2"]\ncredit = "each"', "credit: belongs to"),
+    ],
+)
+def test_errors_in_the_rubric(old: str, new: str, message: str) -> None:
+    """What could never count is refused with the place."""
+    read = rubric(old, new)
+    with pytest.raises(RubricError, match=message):
+        SymbolicCheck(read.question("one"), read)
+
+
+def test_slips_and_entries_are_planted() -> None:
+    """``verify`` tries both, and what was planted is worth what it says."""
+    read = rubric()
+    check = SymbolicCheck(read.question("one"), read)
+    key = Answer("one", "code", 'number = "12*d^2"\nshape = "(4*d, d)"', changed=True)
+    planted = {
+        trial.name.split(":")[1].strip(): dict(trial.points)
+        for trial in trials_of(check, key)
+        if "slip" in trial.name or "entry" in trial.name
+    }
+    assert {"a slip at the end": {"sum": Decimal(2)}, "one wrong entry": {"shape": Decimal(1)}} == planted
