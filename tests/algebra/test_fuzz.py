@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.algebra.fuzz import Judge, check_inputs, check_pairs
+from tests.algebra.fuzz import SECONDS_OF_CASES, Judge, check_inputs, check_pairs, fastest
 
 pytestmark = pytest.mark.alone
 
@@ -44,3 +44,10 @@ def test_no_input_breaks_or_stalls_anything() -> None:
 def test_numbers_beyond_a_machines_end_no_search(text: str) -> None:
     """What a part would have to be is without end at one point; that is no number to look for."""
     assert "judged" == Judge()(text)
+
+
+@pytest.mark.timed
+def test_dear_points_inside_cases_have_an_end() -> None:
+    """A maximum of gamma functions costs a hundred times one of polynomials at each point."""
+    least = "min(binomial(e, e), binomial(d_head, d_head), e + e + n_heads)"
+    assert fastest(Judge(), f"{least} + {least} + log(d_ff, 4)*log(d_ff, 4)") < SECONDS_OF_CASES

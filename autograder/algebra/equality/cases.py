@@ -33,7 +33,7 @@ from autograder.algebra.nodes import (
     symbols,
     walk,
 )
-from autograder.algebra.values.balls import certainly_largest, differ_somewhere
+from autograder.algebra.values.balls import certainly_largest, differ_somewhere, work_of
 from autograder.algebra.values.evaluate import (
     Irrational,
     Rational,
@@ -45,8 +45,11 @@ from autograder.algebra.values.evaluate import (
 from autograder.algebra.values.points import Point, Points
 from autograder.errors import Undecided
 
-LIMITS: Mapping[str, int] = {"cases": 4_000, "proofs": 400, "searches": 12}
-"""Cases of one comparison that are looked at; whose inequalities are; in which a point is looked for."""
+LIMITS: Mapping[str, int] = {"cases": 4_000, "proofs": 400, "searches": 12, "work": 4_800}
+"""Cases of one comparison that are looked at; whose inequalities are; in which a point is looked for; and what
+all these points cost."""
+_CHEAP = frozenset(("max", "min", "abs"))
+"""Functions of which exact values are known at once; any other one makes a point dear."""
 MAX_PAIRS = 40_000
 """Cases of both formulas together."""
 LOOKED_AT = 24
@@ -257,6 +260,9 @@ class _Cases:
         self._inequalities: dict[tuple[int, bool], Signomial] = {}
         self._of: dict[Node, list[_Branch]] = {}
         self._left = dict(LIMITS)
+        parts = (part for one in (first, second) for part in walk(one))
+        dear = any(isinstance(part, Fn) and part.name not in _CHEAP for part in parts)
+        self._price = max(1, (work_of(first) + work_of(second)) // 10) if dear else 1
         self.vague = False
 
     def verdict(self) -> bool | None:
@@ -311,8 +317,8 @@ class _Cases:
             self.vague = True
             return False
 
-    def _spend(self, what: str) -> None:
-        self._left[what] -= 1
+    def _spend(self, what: str, price: int = 1) -> None:
+        self._left[what] -= price
         if self._left[what] < 0:
             raise Undecided(f"maxima and minima with too many {what}")
 
@@ -428,6 +434,7 @@ class _Cases:
         self._spend("searches")
         stream = self._points.stream("cases")
         for found in inside(known, tuple(self._domains), self._least(), stream):
+            self._spend("work", self._price)
             at = {name: self._placed(name, value, negative) for name, value in found.items()}
             if _differ(*self._formulas, at, self._equal):
                 return True

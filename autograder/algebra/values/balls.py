@@ -62,7 +62,7 @@ MAX_LOGARITHM = 10_000.0
 MAX_GAMMA = 1_000.0
 """Largest argument of a factorial."""
 MAX_WORK = 4_000
-"""What one comparison may cost in all, see `_work`: about four milliseconds."""
+"""What one comparison may cost in all, see `work_of`: about four milliseconds."""
 _PRICES = {128: 1.0, 512: 1.5, 1408: 3.0}
 """Of each precision."""
 _OF_GAMMA = {"factorial": 12, "binomial": 30}
@@ -123,7 +123,7 @@ def _verdict(first: Node, second: Node, points: Points) -> bool | None:
     anywhere, inside = _Tally(), _Tally()
     names = symbols(first) | symbols(second)
     whole, least = any(points.domains[name] == "positive integer" for name in names), points.least
-    work, spent = _work(first) + _work(second), 0.0
+    work, spent = work_of(first) + work_of(second), 0.0
     for number in range(MOST_POINTS):
         own = number % 2 == 1
         tally = inside if own else anywhere
@@ -173,7 +173,7 @@ def _steps(agreed: int) -> tuple[int, ...]:
     return (PRECISIONS[0], PRECISIONS[-1]) if agreed == 0 else PRECISIONS[-1:]
 
 
-def _work(node: Node) -> int:
+def work_of(node: Node) -> int:
     """How long evaluating takes, where a sum or product takes 1."""
     return sum(
         _OF_GAMMA.get(part.name, 4) if type(part) is Fn else 3 if type(part) is Pow else 1
@@ -183,7 +183,7 @@ def _work(node: Node) -> int:
 
 def differ_somewhere(first: Node, second: Node, points: Iterable[Point]) -> bool:
     """Whether two formulas certainly differ at one of the points, as far as `MAX_WORK` reaches."""
-    each = (_work(first) + _work(second)) * sum(_PRICES.values())
+    each = (work_of(first) + work_of(second)) * sum(_PRICES.values())
     affordable = itertools.islice(points, int(MAX_WORK // each))
     return any(_compare(first, second, at, PRECISIONS) == "differ" for at in affordable)
 
