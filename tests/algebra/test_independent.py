@@ -1,4 +1,4 @@
-"""Two hundred pairs of formulas by somebody who had not seen the program, each verdict proven by its author."""
+"""Two hundred pairs of formulas by somebody who had not seen the program, with verdicts that they proved."""
 
 from __future__ import annotations
 
@@ -45,8 +45,6 @@ def verdict(symbols: dict[str, str], key: str, answer: str) -> str:
 def test_no_verdict_is_another_and_few_are_open() -> None:
     """Transformers, convolutions, probabilities, schedules, logarithms, maxima: right and nearly right."""
     found = {number: verdict(one["symbols"], one["key"], one["answer"]) for number, one in enumerate(PAIRS)}
-    others = [
-        PAIRS[number] for number, said in found.items() if said not in (PAIRS[number]["verdict"], "a person")
-    ]
-    assert [] == others
+    others = {number: said for number, said in found.items() if said != PAIRS[number]["verdict"]}
+    assert {"a person"} >= set(others.values()), others
     assert Counter(found.values())["a person"] <= len(PAIRS) // 50

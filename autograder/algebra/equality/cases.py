@@ -46,8 +46,8 @@ from autograder.algebra.values.points import Point, Points
 from autograder.errors import Undecided
 
 LIMITS: Mapping[str, int] = {"cases": 4_000, "proofs": 400, "searches": 12, "work": 4_800}
-"""Cases of one comparison that are looked at; whose inequalities are; in which a point is looked for; and what
-all these points cost."""
+"""Cases of one comparison that are looked at; whose inequalities are; in which a point is looked for; and
+what all these points cost."""
 _CHEAP = frozenset(("max", "min", "abs"))
 """Functions of which exact values are known at once; any other one makes a point dear."""
 MAX_PAIRS = 40_000
