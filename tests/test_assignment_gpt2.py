@@ -12,8 +12,6 @@ from typing import Any
 import nbformat
 import pytest
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 from autograder.checks.base import trials_of
 from autograder.kinds import make_check
@@ -205,6 +203,8 @@ def test_the_texts_have_three_beginnings_and_come_twice() -> None:
 
 def test_the_numbers_about_gpt2_are_those_of_transformers() -> None:
     """Totals, entries, activation, the shared head and the layout are read off the real architecture."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
     with torch.device("meta"):
         tied = GPT2LMHeadModel(GPT2Config(vocab_size=50259))
         untied = GPT2LMHeadModel(GPT2Config(vocab_size=50259, tie_word_embeddings=False))
@@ -232,6 +232,8 @@ def test_the_numbers_about_gpt2_are_those_of_transformers() -> None:
 
 def test_the_shapes_of_biases_and_norms_are_those_of_transformers() -> None:
     """Every vector of the first layer and of the last norm is asked for, with its true shape."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
     with torch.device("meta"):
         model = GPT2LMHeadModel(GPT2Config())
     layer = {f"{name}": one for name, one in model.transformer.h[0].named_parameters() if one.ndim == 1}
@@ -276,6 +278,9 @@ def test_without_a_name_the_model_is_the_tiny_one(notebook: Any) -> None:
 
 def test_a_model_of_transformers_can_be_put_in_by_name(notebook: Any, tmp_path: Path) -> None:
     """A folder with weights and a tokenizer: the corpus is encoded anew, and padding is not seen."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
     words = {word: number for number, word in enumerate(["[UNK]", *corpus.WORDS[1:]])}
     tokenizer = Tokenizer(models.WordLevel(words, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import subprocess
 import sys
@@ -20,16 +21,28 @@ from tests.test_docs_rubric import EXAMPLES, HEAD
 
 ROOT = Path(__file__).parents[2]
 RUBRICS = sorted((ROOT / "rubrics").glob("*.toml"))
-MADE = schema()
-VALIDATOR = Draft202012Validator(MADE)
+
+
+@functools.cache
+def made() -> dict[str, Any]:
+    """The schema."""
+    return schema()
+
+
+@functools.cache
+def validator() -> Draft202012Validator:
+    """Validates by it."""
+    return Draft202012Validator(made())
+
+
 Table = dict[str, Any]
 
 
 def test_it_is_a_schema() -> None:
     """It follows its own dialect, and knows every kind."""
-    Draft202012Validator.check_schema(MADE)
+    Draft202012Validator.check_schema(made())
     kinds = {
-        one["$ref"].rpartition("question-")[2] for one in MADE["properties"]["question"]["items"]["oneOf"]
+        one["$ref"].rpartition("question-")[2] for one in made()["properties"]["question"]["items"]["oneOf"]
     }
     assert set(registered()) == kinds
 
@@ -37,7 +50,7 @@ def test_it_is_a_schema() -> None:
 @pytest.mark.parametrize("path", RUBRICS, ids=lambda path: path.stem)
 def test_shipped_rubrics_are_accepted(path: Path) -> None:
     """Nothing in a rubric that is read is unknown to the schema."""
-    assert [] == [error.message for error in VALIDATOR.iter_errors(tomllib.loads(path.read_text("utf-8")))]
+    assert [] == [error.message for error in validator().iter_errors(tomllib.loads(path.read_text("utf-8")))]
 
 
 @each("number", range(len(EXAMPLES)))
@@ -47,7 +60,7 @@ def test_examples_of_the_docs_are_accepted(number: int) -> None:
     text = example if "[assignment]" in example else HEAD.format(points=1) + example
     table = tomllib.loads(text)
     table.setdefault("version", 1)
-    assert [] == [error.message for error in VALIDATOR.iter_errors(table)]
+    assert [] == [error.message for error in validator().iter_errors(table)]
 
 
 def question(kind: str = "symbolic", **more: Any) -> Table:
@@ -93,8 +106,8 @@ def changed(change: Callable[[Table], Any]) -> Table:
 )
 def test_errors_are_refused(error: Callable[[Table], Any]) -> None:
     """A misspelt key, a missing one and a value of the wrong type are errors, and nothing else is."""
-    assert VALIDATOR.is_valid(question())
-    assert not VALIDATOR.is_valid(changed(error))
+    assert validator().is_valid(question())
+    assert not validator().is_valid(changed(error))
 
 
 @each("kind", registered())
@@ -102,21 +115,21 @@ def test_what_graders_read_is_known_in_every_kind(kind: str) -> None:
     """Items that a person decides on have a guide, examples and a closed list, whatever the kind."""
     item = {"id": "i", "points": 1, "text": {"en": "T"}, "manual": True, "guide": "G", "suggest": ["order"]}
     item["examples"] = {"full": "F", "none": "N"}
-    keys = MADE["$defs"][f"question-{kind}"]["properties"]["item"]["items"]["anyOf"][-1]["properties"]
+    keys = made()["$defs"][f"question-{kind}"]["properties"]["item"]["items"]["anyOf"][-1]["properties"]
     assert {"guide", "examples", "suggest"} <= set(keys)
-    assert VALIDATOR.is_valid(question(item=[item]))
+    assert validator().is_valid(question(item=[item]))
 
 
 def test_a_drawn_number_may_stand_in_its_place() -> None:
     """A placeholder is accepted for a number; any other text is not."""
     item = {"id": "i", "points": 1, "text": {"en": "T"}, "measure": "longest"}
     for value, valid in ((3, True), ("⟦n + 1⟧", True), ("n + 1", False)):
-        assert valid is VALIDATOR.is_valid(question("memorisation", item=[item], rounds=value))
+        assert valid is validator().is_valid(question("memorisation", item=[item], rounds=value))
 
 
 def test_keys_are_described() -> None:
     """An editor shows for a key what the record's source says of it."""
-    properties = MADE["$defs"]["question-symbolic"]["properties"]
+    properties = made()["$defs"]["question-symbolic"]["properties"]
     assert (
         "The name the student assigns or defines; empty for written answers."
         == properties["answer"]["description"]
@@ -124,7 +137,7 @@ def test_keys_are_described() -> None:
     described = [
         "description" in one
         for name in registered()
-        for one in MADE["$defs"][f"question-{name}"]["properties"].values()
+        for one in made()["$defs"][f"question-{name}"]["properties"].values()
     ]
     assert sum(described) > len(described) / 2
 
@@ -135,7 +148,7 @@ def test_the_program_prints_it() -> None:
     done = subprocess.run(
         [*command, "schema"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
     )
-    assert json.loads(json.dumps(MADE)) == json.loads(done.stdout)
+    assert json.loads(json.dumps(made())) == json.loads(done.stdout)
     wrong = subprocess.run(
         [*command, "shema"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
     )

@@ -7,7 +7,6 @@ import math
 import pytest
 import torch
 from torch import Tensor
-from transformers import GenerationConfig
 from transformers.generation.logits_process import (
     MinPLogitsWarper,
     NoRepeatNGramLogitsProcessor,
@@ -95,6 +94,8 @@ def padded(rows: list[Tensor], pad: int) -> tuple[Tensor, Tensor]:
 @each("seed", range(20))
 def test_greedy_equals_generate(seed: int) -> None:
     """A batch padded on the left, with rows that end at different times, is continued alike."""
+    from transformers import GenerationConfig
+
     model = tiny(seed)
     n_vocab = model.tokens.num_embeddings
     rows = [torch.randint(1, n_vocab, (length,)) for length in (5, 3, 4)]
@@ -113,6 +114,8 @@ def test_greedy_equals_generate(seed: int) -> None:
 @each("seed", range(40))
 def test_beam_search_equals_generate(seed: int) -> None:
     """With and without an end, penalties and banned n-grams, the best hypothesis is that of transformers."""
+    from transformers import GenerationConfig
+
     model = tiny(3 * seed + 5)
     n_vocab, n_beams = model.tokens.num_embeddings, 2 + seed % 3
     tokens = torch.randint(1, n_vocab, (1, 4))

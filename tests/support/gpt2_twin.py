@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import torch
-from transformers import GPT2Config, GPT2LMHeadModel
 
 from reference.gpt2 import GPT2
+
+if TYPE_CHECKING:  # seconds for whoever only collects the tests
+    from transformers import GPT2LMHeadModel
 
 _NAMES: Mapping[str, tuple[str, bool]] = {
     "attention_norm": ("ln_1", False),
@@ -34,6 +37,8 @@ def tiny(seed: int) -> GPT2:
 
 def twin(model: GPT2) -> GPT2LMHeadModel:
     """transformers' model with the same weights."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
     config = GPT2Config(
         vocab_size=model.tokens.num_embeddings,
         n_positions=model.positions.num_embeddings,

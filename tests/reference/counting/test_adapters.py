@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from torch import nn
-from transformers.pytorch_utils import Conv1D
 
 from reference.counting.adapters import lora
 from reference.counting.catalogue import DECODERS
@@ -26,6 +25,8 @@ NAMES = {
 
 def adapted(model: Decoder, rank: int, targets: tuple[str, ...]) -> int:
     """Trainable parameters of a real, frozen model whose targets got two low-rank matrices each."""
+    from transformers.pytorch_utils import Conv1D
+
     built = real.build(model)
     built.requires_grad_(requires_grad=False)
     wanted = {NAMES[target] for target in targets}

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 import torch
-import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
@@ -143,6 +142,8 @@ def test_an_untied_head_and_two_more_tokens() -> None:
 
 def test_bert_base() -> None:
     """BERT-base: every component and the total are those of the real encoder."""
+    import transformers
+
     with torch.device("meta"):
         model = transformers.BertModel(transformers.BertConfig())
     patterns = {
@@ -167,6 +168,8 @@ def test_bert_base() -> None:
 )
 def test_t5(sizes: families.T5) -> None:
     """T5-small, and a gated T5 with narrow heads: every component is that of the real model."""
+    import transformers
+
     config = transformers.T5Config(
         vocab_size=sizes.n_voc,
         d_model=sizes.d_model,
