@@ -254,7 +254,8 @@ class SymbolicCheck:
             return self._compared(judged_side(sides, item), item, reference, earlier, reading)
         if broken.status is not Status.FAILED:
             return _Judgement(broken, reading)
-        alone = [self._compared(side, item, reference, earlier, reading).finding for side in sides]
+        ends = (sides[0], sides[-1])  # a slip on the way leaves one of them right
+        alone = [self._compared(side, item, reference, earlier, reading).finding for side in ends]
         return _Judgement(_slip(broken, alone, item.slip_points), reading)
 
     def _specially(
@@ -430,8 +431,8 @@ def _slip(broken: Finding, alone: Sequence[Finding | None], points: Decimal) -> 
 
     Args:
         broken: says which sides differ.
-        alone: what each side would get by itself; None: full points.
-        points: for a chain with a right side.
+        alone: what the first and the last side would get by themselves; None: full points.
+        points: for a chain that begins or ends with what is right.
     """
     undecided = next((one for one in alone if one is not None and one.status is Status.NEEDS_REVIEW), None)
     if undecided is not None:

@@ -125,7 +125,7 @@ class PreparedItem(Struct, frozen=True, eq=False):
     rule: FormRule | None = None
     """What is asked of the form of a right answer."""
     slip_points: Decimal = NO_POINTS
-    """For a chain of equations of which one side is right, and another one is not."""
+    """For a chain of equations that begins or ends with what is right, and whose sides differ."""
     entry_points: Decimal = NO_POINTS
     """For each right entry of a wrong tuple."""
     special: Special | None = None

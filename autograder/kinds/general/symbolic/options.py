@@ -200,7 +200,7 @@ class SymbolicItem(FormOptions, frozen=True, forbid_unknown_fields=True):
     early_points: Decimal = Decimal(0)
     """For what is right only under relations that the item does not grant."""
     slip_points: Decimal = Decimal(0)
-    """For a chain of equals signs of which one side is right, and another one is not."""
+    """For a chain of equals signs that begins or ends with what is right, and whose sides differ."""
     diagnosis_points: dict[str, Decimal] = {}
     """By the code of a diagnosis: for a wrong answer that has it, and no mistake of the rubric's own."""
     step: tuple[StatedStep, ...] = ()
