@@ -124,7 +124,7 @@ class Undecided(AlgebraError):
 
 
 class GradebookError(AutograderError):
-    """nbgrader's database refused, or disagrees with the rubric."""
+    """The store of a course refused, or disagrees with the rubric."""
 
 
 class ServiceError(AutograderError):
