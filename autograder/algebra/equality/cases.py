@@ -262,7 +262,7 @@ class _Cases:
         self._left = dict(LIMITS)
         parts = (part for one in (first, second) for part in walk(one))
         dear = any(isinstance(part, Fn) and part.name not in _CHEAP for part in parts)
-        self._price = max(1, (work_of(first) + work_of(second)) // 10) if dear else 1
+        self._price = max(8, (work_of(first) + work_of(second)) // 5) if dear else 1
         self.vague = False
 
     def verdict(self) -> bool | None:
