@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 
 from autograder.checks.base import Trial
+from autograder.messages import sentences
 from autograder.records import ItemResult, Score, Spent, Status
 from autograder.rubric import Item, Question, Rubric
 from autograder.verify.findings import Mark, Matrix, Row, VerifyFinding
@@ -15,6 +16,7 @@ _IS_RIGHT = "this mistake is right: it equals an answer that is right; correct i
 _LOST_MORE = "find out why the check takes this for a mistake, or add the item to what the trial loses"
 _OPEN = "the check could not judge this; see the words for staff"
 _EARLIER = "look for a mistake or a step that fits earlier, or state what is given"
+_SPEECHLESS = "put it into the kind's sentences.py, beside the __init__.py that its entry point names"
 _NEVER_LOST = "plant a mistake that loses it: trials = 'module:function', or a named mistake in the rubric"
 
 
@@ -52,6 +54,7 @@ def row(trial: Trial, question: Question, rubric: Rubric, score: Score, key: Map
         own = result.question == question.id
         if own:
             marks[item.id] = found
+            findings += _speechless(trial, question, result)
         elif result.question in trial.earlier:
             continue
         must_lose = own and item.id in trial.loses
@@ -119,6 +122,14 @@ def _finding(
         remedy = _IS_RIGHT if _named(trial, question.item(result.item)) else _NOT_NOTICED
     place = f"{result.question}.{result.item}"
     return VerifyFinding(paper(trial, question), place, expected, got(result), remedy)
+
+
+def _speechless(trial: Trial, question: Question, result: ItemResult) -> Iterator[VerifyFinding]:
+    """A kind whose sentences are not found would show students a code."""
+    if not result.student.text and result.student.code not in sentences():
+        place = f"{result.question}.{result.item}"
+        told = f"the bare code {result.student.code!r}"
+        yield VerifyFinding(paper(trial, question), place, "a sentence for students", told, _SPEECHLESS)
 
 
 def _named(trial: Trial, item: Item) -> bool:

@@ -64,11 +64,13 @@ RIGHT = {
 }
 
 
-def result(place: str, status: Status, points: Decimal, code: str = "some-code") -> ItemResult:
+def result(
+    place: str, status: Status, points: Decimal, code: str = "some-code", said: str = "formula.wrong"
+) -> ItemResult:
     """A result of an item."""
     question, _, item = place.partition(".")
     possible = max(RUBRIC.question(question).item(item).points, Decimal(0))
-    return ItemResult(question, item, status, points, possible, Message(code), "words for staff", code)
+    return ItemResult(question, item, status, points, possible, Message(said), "words for staff", code)
 
 
 def score(**changes: tuple[Status, str]) -> Score:
@@ -167,7 +169,7 @@ def test_an_item_is_covered_by_a_trial_that_loses_it_rightly() -> None:
     )
 
     def covered(trial: Trial, status: Status, points: str) -> bool:
-        one = ItemResult("q", "only", status, Decimal(points), Decimal(1), Message("c"), "s", "c")
+        one = ItemResult("q", "only", status, Decimal(points), Decimal(1), Message("formula.wrong"), "s", "c")
         got = Score("trial", "e", 1, (one,))
         return coverage(matrix(question, [row(trial, question, rubric, got, {})])) == ()
 
@@ -200,3 +202,12 @@ def test_what_was_stopped_is_named() -> None:
     found = list(headroom.stopped("x", "q", [*notes, Note("kernel", "another")]))
     assert ["cell 3: the words"] * 3 == [finding.got for finding in found]
     assert all(isinstance(finding, VerifyFinding) and finding.remedy for finding in found)
+
+
+def test_a_code_without_a_sentence_is_told() -> None:
+    """A kind whose sentences are not found would show students the code itself."""
+    lost = result("first.a", Status.FAILED, Decimal(0), said="riddle.wrong")
+    others = [one for one in score().items if (one.question, one.item) != ("first", "a")]
+    made = row(Trial("t", "", ("a",)), FIRST, RUBRIC, Score("trial", "exam", 1, (lost, *others)), {})
+    (finding,) = made.findings
+    assert ("first.a", "the bare code 'riddle.wrong'") == (finding.place, finding.got)
