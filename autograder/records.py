@@ -156,6 +156,9 @@ class Scenario(Struct, frozen=True, eq=False):
     """Asked in a box apart, in which the notebook's cells ran again. Scenarios that follow one another under
     the same name share it, and nothing else is ever asked there: what they are asked is known to no other
     call, and no other call's doing to them."""
+    serves: str = ""
+    """What the answers decide, such as an item. After a scenario that ends its box the others that serve the
+    same are asked last, so that what is slow or breaks there costs nothing else."""
 
 
 class Ending(enum.StrEnum):

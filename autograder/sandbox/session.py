@@ -118,28 +118,32 @@ class Session:
         return results
 
     def _ask(self, scenarios: Sequence[Scenario]) -> list[tuple[Observation, ...]]:
-        results: list[tuple[Observation, ...]] = []
+        results: dict[int, tuple[Observation, ...]] = {}
+        waiting = list(range(len(scenarios)))
         endings = apart = 0
-        while len(results) < len(scenarios):
-            name = scenarios[len(results)].alone
-            together = _together(scenarios[len(results) :])
+        while waiting:
+            name = scenarios[waiting[0]].alone
+            together = _together([scenarios[place] for place in waiting])
             # What ended the submission's box may end a box apart in the same way.
             over = apart >= ENDINGS_PER_QUESTION + endings if name else endings >= ENDINGS_PER_QUESTION
             if self._room.ending or over or not self._ensure_box():
                 ending = self._room.ending or self._given_up or Ending.NOT_ASKED
-                results += [_ended(scenario, ending) for scenario in together]
-                continue
-            try:
-                answers = self._ask_apart(together) if name else self._ask_box(together)
-            except SandboxFault as fault:
-                self._after_fault(fault)
-                continue
-            results += answers
-            if answers and _ending(answers[-1]):
+                answers = [_ended(scenario, ending) for scenario in together]
+                over = True
+            else:
+                try:
+                    answers = self._ask_apart(together) if name else self._ask_box(together)
+                except SandboxFault as fault:
+                    self._after_fault(fault)
+                    continue
+            results |= zip(waiting, answers, strict=False)
+            asked, waiting = waiting[: len(answers)], waiting[len(answers) :]
+            if not over and answers and _ending(answers[-1]):
                 apart, endings = apart + bool(name), endings + (not name)
                 if not name:
                     self._lose_box()
-        return results
+                waiting = _later(waiting, scenarios, scenarios[asked[-1]].serves)
+        return [results[place] for place in range(len(scenarios))]
 
     def _ask_apart(self, scenarios: Sequence[Scenario]) -> list[tuple[Observation, ...]]:
         """In another box, where the cells run again first; the submission's box stays for the others.
@@ -391,6 +395,11 @@ def _fitting(files: Mapping[str, bytes], limits: Limits) -> Mapping[str, bytes]:
 def _together(scenarios: Sequence[Scenario]) -> tuple[Scenario, ...]:
     """The first ones that are asked in the same box."""
     return tuple(takewhile(lambda one: one.alone == scenarios[0].alone, scenarios))
+
+
+def _later(waiting: Sequence[int], scenarios: Sequence[Scenario], serves: str) -> list[int]:
+    """The places in order, those of scenarios that serve this at the end."""
+    return sorted(waiting, key=lambda place: bool(serves) and scenarios[place].serves == serves)
 
 
 def _ending(observations: tuple[Observation, ...]) -> Ending | None:

@@ -92,6 +92,17 @@ def test_after_two_endings_a_question_is_not_tried_further() -> None:
     assert 3 == len(fake.boxes)
 
 
+def test_what_serves_the_same_is_asked_last_after_an_ending() -> None:
+    """Cases of one item end the box: items that come between and after them are asked all the same."""
+    fake = FakeSandbox(answers={"a1": OK, "a2": Ending.CALL_TIME, "b": OK, "a3": Ending.CALL_TIME, "c": OK})
+    asked = [("a1", "a"), ("a2", "a"), ("a3", "a"), ("b", "b"), ("a3", "a"), ("c", "")]
+    with session(fake) as running:
+        answers = running.ask([msgspec.structs.replace(scenario(name), serves=of) for name, of in asked])
+    late = [Ending.CALL_TIME, Ending.CALL_TIME]
+    assert [None, *late, None, Ending.NOT_ASKED, None] == [one[0].ending for one in answers]
+    assert [["a1", "a2"], ["b", "c", "a3"]] == [log[3:] for log in logs(fake)]
+
+
 def test_a_scenario_may_have_a_box_of_its_own() -> None:
     """The cells run again there, but for those that end boxes; what comes after it is asked where it was."""
     fake = FakeSandbox({"two": Ending.CRASHED}, answers={"a": OK, "own": OK, "bad": Ending.CRASHED, "b": OK})

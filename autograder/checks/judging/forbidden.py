@@ -73,11 +73,11 @@ class Mention(msgspec.Struct, frozen=True):
     """Empty in the answer's own cell."""
 
 
-def recording(title: str, calls: Sequence[Call], forbidden: Sequence[str]) -> Scenario:
+def recording(scenario: Scenario, calls: Sequence[Call], forbidden: Sequence[str]) -> Scenario:
     """A call that is judged once more, and recorded, in a box where what is forbidden fails.
 
     Args:
-        title: of the scenario.
+        scenario: gives title and what it serves.
         calls: the last one is judged; the others have to come before it.
         forbidden: the question's names.
     """
@@ -85,7 +85,7 @@ def recording(title: str, calls: Sequence[Call], forbidden: Sequence[str]) -> Sc
     *before, last = calls
     called = Ref("called")
     return Scenario(
-        title,
+        f"{scenario.name}: forbidden",
         (
             Call(RECORDER, attribute="forbid", args=(patterns,)),
             *before,
@@ -95,6 +95,7 @@ def recording(title: str, calls: Sequence[Call], forbidden: Sequence[str]) -> Sc
             ),
         ),
         alone="forbidden",
+        serves=scenario.serves,
     )
 
 

@@ -79,14 +79,15 @@ class BehaviourCheck(ItemwiseCheck[BehaviourQuestion, BehaviourItem]):
         if not question.answer:
             raise RubricError("the name of the function or class is missing", place(question), "answer")
         self._probes: dict[str, Probe] = {}
-        used: dict[str, None] = {}
+        used: dict[str, str] = {}
         for item, own in self.automatic:
             check_cases(item, own, self.cases, question)
             if own.property:
                 self._probes[item.id] = self._probe(item, own)
             else:
-                used |= dict.fromkeys(self._cases_of(own, item))
-        self._used = tuple(used)
+                for name in self._cases_of(own, item):
+                    used.setdefault(name, item.id)
+        self._used, self._serves = tuple(used), used
         sample = Inputs(options, SAMPLE)
         self._scenarios(sample, self._used)
         self._start = len(self._subject.prologue(sample, weights=True))
@@ -128,9 +129,7 @@ class BehaviourCheck(ItemwiseCheck[BehaviourQuestion, BehaviourItem]):
         if not (self.options.forbidden and self._used and self.options.library == "torch"):
             return ()
         return tuple(
-            forbidden.recording(
-                f"{one.name}: forbidden", one.calls[: self._start + 1], self.options.forbidden
-            )
+            forbidden.recording(one, one.calls[: self._start + 1], self.options.forbidden)
             for one in self._scenarios(inputs, self._used)
         )
 
@@ -194,7 +193,8 @@ class BehaviourCheck(ItemwiseCheck[BehaviourQuestion, BehaviourItem]):
             case = self.cases[name]
             call = self._subject.call(inputs.case(name, case), method=case.method, seed=case.seed)
             calls = (call,) * self.options.times
-            scenarios.append(Scenario(f"{self.question.id}: {name}", (*prologue, *calls)))
+            title = f"{self.question.id}: {name}"
+            scenarios.append(Scenario(title, (*prologue, *calls), serves=self._serves[name]))
         return tuple(scenarios)
 
     def _referenced(self) -> list[str]:

@@ -121,13 +121,12 @@ class GradientCheck(OracleCheck[GradientQuestion, GradientItem]):
     def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
         """Every case; then all of them again, to see what is called."""
         del answer
-        calls = {f"{self.question.id}: {name}": self._call(name, draw) for name in self.cases}
-        asked = [Scenario(title, (call,) * self.options.times) for title, call in calls.items()]
+        asked = [
+            Scenario(f"{self.question.id}: {name}", (self._call(name, draw),) * self.options.times)
+            for name in self.cases
+        ]
         if self.options.forbidden:
-            asked += [
-                forbidden.recording(f"{title}, forbidden", (call,), self.options.forbidden)
-                for title, call in calls.items()
-            ]
+            asked += [forbidden.recording(one, one.calls[:1], self.options.forbidden) for one in asked]
         return tuple(asked)
 
     def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:

@@ -359,6 +359,9 @@ class Plan:
         self.probes: dict[ProbeKey, Probe] = {}
         asked = {one for item in items.values() if not item.property for one in item.cases or cases}
         used = [one for one in cases if one in asked]
+        self._serves = {
+            case: name for name, item in items.items() if not item.property for case in item.cases or cases
+        }
         about = dict.fromkeys(options.masks)
         about |= {item.convention: None for item in items.values() if item.property == "convention"}
         told = len(options.masks) > 1 and any(self.masked(one) for one in used)
@@ -416,10 +419,13 @@ class Plan:
     ) -> Scenario:
         asked = replace(key, sort="case") if key.sort == "forbidden" else key
         calls = self.calls(asked, self.layer(asked, signature, numbers), inputs)
-        name = " ".join(filter(None, (f"{title}:", key.sort, key.name, key.convention)))
+        name = " ".join(filter(None, (f"{title}:", asked.sort, key.name, key.convention)))
+        scenario = Scenario(
+            name, calls, serves=self._serves.get(key.name, "") if asked.sort == "case" else ""
+        )
         if key.sort == "forbidden":  # without the second pass
-            return forbidden.recording(name, calls[:-1], self._options.forbidden)
-        return Scenario(name, calls)
+            return forbidden.recording(scenario, calls[:-1], self._options.forbidden)
+        return scenario
 
     def inputs(self, draw: Draw) -> Inputs:
         """The hidden sizes and numbers."""
