@@ -11,7 +11,7 @@ from msgspec import Struct
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.mistakes.diagnose import Diagnosis, Difference
 from autograder.algebra.mistakes.relations import RelationDiagnosis
-from autograder.algebra.nodes import Relation, Tree, Tuple
+from autograder.algebra.nodes import Node, Relation, Tree, Tuple
 from autograder.algebra.values.evaluate import Rational
 from autograder.errors import Undecided
 
@@ -178,6 +178,13 @@ class Facts:
         if self._difference is None:
             self._difference = (self._diagnosed(),)
         return self._difference[0]
+
+    def may_hold(self, part: Node) -> bool:
+        """Whether each term of a part stands in the answer with some number; True where unknown."""
+        diagnosis, answer = self._table.diagnosis, self.answer
+        if isinstance(answer, Relation | Tuple) or not isinstance(diagnosis, Diagnosis):
+            return True
+        return diagnosis.may_hold(answer, part)
 
     def _diagnosed(self) -> Difference | None:
         diagnosis, answer = self._table.diagnosis, self.answer

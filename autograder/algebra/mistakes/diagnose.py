@@ -182,6 +182,21 @@ class Diagnosis:
             weak = weak or difference
         return self._searched(wrong) or weak or self._symbols(wrong)
 
+    def may_hold(self, answer: Node, part: Node) -> bool:
+        """Whether each term of a part stands in an answer with some number; True where unknown."""
+        for bases in self._prepared():
+            for base in bases[:1]:
+                held, looked_for = (
+                    {
+                        frozenset(one.powers.items())
+                        for one, _ in collected(terms(tree), base.comparer, base.recogniser)
+                    }
+                    for tree in (answer, part)
+                )
+                if not held or looked_for <= held:
+                    return True
+        return False
+
     def _searched(self, wrong: Node) -> Difference | None:
         if self._targets is None:
             self._targets = tuple(

@@ -104,6 +104,30 @@ def test_what_a_wrong_formula_is_worth(number: str, points: str) -> None:
     assert (Decimal(points), points == "3") == (found.points, found.status is Status.PASSED)
 
 
+@each(
+    ("number", "points"),
+    [
+        ("12*d^2 + 8*d + h", "3"),
+        ("12*d^2 + 5*d + h", "2"),
+        ("6*d^2", "0.5"),
+        ("6*d^2 + 8*d", "0.5"),  # the same slip, with biases
+        ("6*d^2 + 5*d + 3*d", "0.5"),
+        ("d*(6*d + 5) + h", "0.5"),
+        ("6*d^2 + h*d", "0"),  # no term that may be there
+    ],
+)
+def test_a_slip_beside_optional_terms_is_worth_the_same(number: str, points: str) -> None:
+    """Terms that may be there are taken out where they stand in the answer, however they are written."""
+    optional = '[question.item.optional]\nterms = ["5*d", "3*d", "h"]\npoints = 2\ntext = { en = "Some." }\n'
+    read = rubric(
+        '[[question.item]]\nid = "shape"\npoints = 2',
+        f'{optional}[[question.item]]\nid = "shape"\npoints = 2',
+    )
+    check = SymbolicCheck(read.question("one"), read)
+    found = check.judge(Evidence(Answer("one", "code", f"number = {number!r}", changed=True), (), ()))
+    assert Decimal(points) == next(one.points for one in found if one.item == "sum")
+
+
 def test_a_slip_is_told_where_it_is() -> None:
     """The student reads which two sides differ."""
     found = marked("4*d^2 + 8*d^2 = 6*d^2 + 6*d^2 = 13*d^2")["one.sum"]

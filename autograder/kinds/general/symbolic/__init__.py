@@ -402,14 +402,16 @@ def _walked(
     Raises:
         Undecided: a person has to look at it.
     """
-    best = item.graph.walk(Situation(key.facts(answer), carried.state, carried.earned))
+    facts = key.facts(answer)
+    best = item.graph.walk(Situation(facts, carried.state, carried.earned))
     if item.optional is None or best.full or isinstance(answer, Relation | Tuple):
         return best, None
     mixed, doubt = None, None
     for extra in item.optional.extras:
         try:
-            facts = key.facts(extra.taken_from(answer))
-            other = item.graph.walk(Situation(facts, carried.state, carried.earned))
+            without = key.facts(extra.taken_from(answer))
+            situation = Situation(without, carried.state, carried.earned, diagnosed=facts.may_hold(extra.sum))
+            other = item.graph.walk(situation)
         except Undecided as error:
             doubt = doubt or error
             continue

@@ -34,6 +34,8 @@ class Situation(Struct, frozen=True, eq=False):
     """The student's earlier results that are carried forward."""
     earned: frozenset[str] = frozenset()
     """Names of those that were worth something."""
+    diagnosed: bool = True
+    """Whether it is worth looking for what is wrong."""
 
 
 class Condition(Protocol):
@@ -181,7 +183,7 @@ class Diagnosed(_Words, frozen=True):
 
     def holds(self, situation: Situation) -> bool:
         """Diagnose the answer; a right one has no diagnosis."""
-        if situation.facts.right(strictly=False):
+        if not situation.diagnosed or situation.facts.right(strictly=False):
             return False
         difference = situation.facts.difference()
         return difference is not None and self.code in ("", difference.code)
