@@ -44,7 +44,6 @@ _GENERAL = {
         "person looks at this one."
     ),
     "review.person": "A person reads this answer.",
-    "review.raises": "Every call raised an error, so nothing of this could be tried. A person reads it.",
     "review.missing": "This was not judged because of a fault on our side. A person looks at it.",
     "refused": "The notebook could not be read, so nothing in it was graded: {reason}",
     "refused.review": "We could not open the notebook: {reason} A person looks at it.",

@@ -7,6 +7,7 @@ SENTENCES: dict[str, str] = {
     "repair.repaired.object": (
         "Repaired. (At the end {name} is not the class but an object made from it; its class was asked.)"
     ),
+    "repair.raises": "Every call raised an error, so nothing of this could be tried. A person reads it.",
     "repair.no-tensor": (
         "A forward pass should return a tensor of floating-point numbers, but returned {kind}: {what}."
     ),

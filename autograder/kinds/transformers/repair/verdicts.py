@@ -407,5 +407,5 @@ def _missing(finding: Finding, observed: Observed) -> Finding:
         return review("what is returned cannot be read", "review.person")
     if observed.runs.crashed and finding.code == "raised":
         # One wrong line hides every fault, and leaving them all would not: the class as handed out runs here.
-        return review(f"every call raises, and hides what is repaired: {finding.staff}", "review.raises")
+        return review(f"every call raises, and hides what is repaired: {finding.staff}", "repair.raises")
     return finding
