@@ -45,6 +45,7 @@ def test_every_kind_has_a_template() -> None:
 
 @pytest.mark.timed
 @pytest.mark.sandbox
+@pytest.mark.apart
 def test_all_kinds_prove_themselves(tmp_path: Path) -> None:
     """The new assignment verifies without findings: every automatic item is lost by a trial."""
     start(tmp_path, "every-kind")

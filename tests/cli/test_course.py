@@ -222,6 +222,7 @@ def test_doctor_as_json() -> None:
     assert {"no network", "system call filter", "bounded memory"} <= {one["name"] for one in report["layers"]}
 
 
+@pytest.mark.apart
 def test_interrupted_and_taken_up_again(graded: Path, tmp_path: Path) -> None:
     """Ctrl-C exits with 130 and leaves no process; the same command then grades only the rest."""
     folder, students = tmp_path / "course", STUDENTS
