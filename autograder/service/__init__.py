@@ -11,7 +11,9 @@ module              holds
 `blobs`             bytes by their digest: notebooks, data, releases
 `versions`          assignments as they were released, out of a folder and into one again
 `attempts`          hand in, claim, keep the result, give back; the sweep that loses nothing
-`tasks`, `worker`   the queue (Procrastinate) and who empties it
+`loaded`            assignments out of the database, laid out and loaded once for each version
+`tasks`, `worker`   the queues (Procrastinate) and who empties them
+`platforms`         learning platforms: class lists from them, marks to them
 `receipts`          what a student gets for handing in, signed
 `store`             the database as a store (`autograder.store`)
 `audit`             who did what, chained

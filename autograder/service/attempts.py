@@ -24,7 +24,7 @@ from autograder.grading.pipeline import SubmittedFiles
 from autograder.records import Graded
 from autograder.rubric import Rubric
 from autograder.service import blobs, tasks
-from autograder.service.models import Account, Attempt, AttemptFile, Offer, State
+from autograder.service.models import Account, Attempt, AttemptFile, Offer, PlatformCourse, State
 from autograder.service.receipts import Signer
 from autograder.service.store import DatabaseStore
 from autograder.store import GradedEntry, Key
@@ -218,6 +218,8 @@ def keep(attempt: Attempt, graded: Graded, rubric: Rubric, environment: str) -> 
         if handin is not None and handin.folder.name == str(row.pk):
             timed = with_timing(graded, handin.timing)
             store.record([GradedEntry(key, timed, rubric, row.submitted_at)])
+            if row.offer.published_at and PlatformCourse.objects.filter(course=row.offer.course).exists():
+                tasks.send_scores(row.offer_id)
     return True
 
 

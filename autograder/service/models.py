@@ -335,6 +335,44 @@ class CellMark(models.Model):
         indexes = (models.Index(fields=["student"], name="cell_mark_student"),)
 
 
+class PlatformCourse(models.Model):
+    """A course of a learning platform that is a course here (`autograder.service.platforms`)."""
+
+    context = models.OneToOneField("lti_tool.LtiContext", models.CASCADE, related_name="+")
+    course = models.ForeignKey(CourseRecord, models.PROTECT, related_name="platforms")
+    problem = models.TextField(blank=True)
+    """Why the platform could not be told the marks, the last time; empty: it could."""
+
+
+class PlatformMember(models.Model):
+    """A person of a learning platform who is a member here."""
+
+    user = models.ForeignKey("lti_tool.LtiUser", models.CASCADE, related_name="+")
+    member = models.ForeignKey(Member, models.CASCADE, related_name="platforms")
+
+    class Meta:
+        """Nobody of a platform is a member twice."""
+
+        constraints = (models.UniqueConstraint(fields=["user", "member"], name="platform_member"),)
+
+
+class SentScore(models.Model):
+    """What a platform knows of a student's marks in an assignment: what differs is sent again."""
+
+    item = models.ForeignKey("lti_tool.LtiLineItem", models.CASCADE, related_name="+")
+    user = models.ForeignKey("lti_tool.LtiUser", models.CASCADE, related_name="+")
+    points = models.CharField(max_length=40, null=True)
+    """None: the marks were withdrawn."""
+    possible = models.CharField(max_length=40)
+    final = models.BooleanField()
+    sent_at = models.DateTimeField()
+
+    class Meta:
+        """One for each student."""
+
+        constraints = (models.UniqueConstraint(fields=["item", "user"], name="sent_score"),)
+
+
 class AuditEntry(models.Model):
     """Who did what, when; each entry holds the digest of the one before (`autograder.service.audit`)."""
 

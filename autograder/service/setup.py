@@ -27,6 +27,7 @@ APPS = (
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "procrastinate.contrib.django",
+    "lti_tool",
     "autograder.service",
 )
 DATABASE_URL = "AUTOGRADER_DATABASE_URL"

@@ -1,4 +1,4 @@
-"""The queue: a job says which attempt to look at, and nothing else. The attempt's row is the truth."""
+"""The queues: a job says which attempt to look at, or whose marks to send on; the tables are the truth."""
 
 from __future__ import annotations
 
@@ -17,49 +17,58 @@ from autograder.errors import describe_error
 from autograder.service.setup import PATIENCE_SECONDS
 
 LOG = logging.getLogger("autograder.service.tasks")
-QUEUE = "grading"
-_TASK = "grade"
+GRADING, SCORES = "grading", "scores"
+"""Queues, and the tasks in them: attempts to grade; assignments whose marks a learning platform is told."""
 _AGAIN_SECONDS = 1.0
 """After so long a database that went away is asked again."""
 
 
 def defer(attempt: uuid.UUID) -> bool:
     """Put an attempt into the queue, with the transaction that is open; False: it is there already."""
-    job = app.configure_task(_TASK, queue=QUEUE, queueing_lock=str(attempt))
+    return _defer(GRADING, str(attempt))
+
+
+def send_scores(offer: int) -> bool:
+    """Have an assignment's marks sent on, with the transaction that is open; False: they will be anyhow."""
+    return _defer(SCORES, str(offer))
+
+
+def _defer(queue: str, subject: str) -> bool:
+    job = app.configure_task(queue, queue=queue, queueing_lock=subject)
     try:
         with transaction.atomic():  # what is refused must not end the caller's transaction
-            job.defer(attempt=str(attempt))
+            job.defer(subject=subject)
     except AlreadyEnqueued:
         return False
     return True
 
 
-def empty_queue(grade: Callable[[uuid.UUID], None], concurrency: int, stop: threading.Event) -> None:
-    """Call ``grade`` for each job until ``stop`` is set; what runs by then is finished first.
+def empty_queue(queue: str, work: Callable[[str], None], concurrency: int, stop: threading.Event) -> None:
+    """Call ``work`` for each job's subject until ``stop`` is set; what runs by then is finished first.
 
     A database that goes away is waited for.
     """
     while not stop.is_set():
         try:
-            asyncio.run(_work(grade, concurrency, stop))
+            asyncio.run(_work(queue, work, concurrency, stop))
         except Exception as error:  # noqa: BLE001 - the database went away, or is not there yet
             LOG.warning("the queue cannot be reached: %s", describe_error(error))
             stop.wait(_AGAIN_SECONDS)
 
 
-async def _work(grade: Callable[[uuid.UUID], None], concurrency: int, stop: threading.Event) -> None:
+async def _work(queue: str, work: Callable[[str], None], concurrency: int, stop: threading.Event) -> None:
     worker = procrastinate.App(
         connector=procrastinate.PsycopgConnector(kwargs=connector_params(), timeout=PATIENCE_SECONDS)
     )
 
-    @worker.task(name=_TASK, queue=QUEUE)
-    def _grade(attempt: str) -> None:
-        grade(uuid.UUID(attempt))
+    @worker.task(name=queue, queue=queue)
+    def _call(subject: str) -> None:
+        work(subject)
 
     async with worker.open_async():
         working = asyncio.create_task(
             worker.run_worker_async(
-                queues=[QUEUE],
+                queues=[queue],
                 concurrency=concurrency,
                 install_signal_handlers=False,
                 delete_jobs="always",  # the attempt's row says what became of it

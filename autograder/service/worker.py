@@ -6,6 +6,7 @@ Any number of workers on any number of machines; each needs the database, this p
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
 import shutil
 import tempfile
@@ -29,13 +30,16 @@ from autograder.records import Graded
 from autograder.sandbox.levels import Isolation, environment_digest
 from autograder.sandbox.outside import orphans
 from autograder.sandbox.pool import Pool
-from autograder.service import attempts, tasks, versions
-from autograder.service.models import Attempt, Version
+from autograder.service import attempts, platforms, tasks, versions
+from autograder.service.loaded import Loaded
+from autograder.service.models import Attempt, Offer, Version
 
 LOG = logging.getLogger("autograder.service.worker")
 MOST_KEPT = 4
 """Versions of assignments that a worker has ready at a time; each keeps a sandbox."""
 SWEEP_SECONDS = 5.0
+_SWEEPS = 120
+"""After so many sweeps published marks are compared with what learning platforms know: ten minutes."""
 
 
 class _Ready(Struct, frozen=True, eq=False):
@@ -177,19 +181,47 @@ def run(worker: Worker, *, concurrency: int, stop: threading.Event) -> None:
         concurrency: attempts at a time.
         stop: ends it.
     """
-    sweeping = threading.Thread(target=_sweep, args=(stop,), daemon=True)
-    sweeping.start()
-    tasks.empty_queue(worker.grade, concurrency, stop)
-    sweeping.join()
+    beside = [
+        threading.Thread(target=_sweep, args=(stop,), daemon=True),
+        threading.Thread(target=_send_scores, args=(stop,), daemon=True),
+    ]
+    for one in beside:
+        one.start()
+    tasks.empty_queue(tasks.GRADING, lambda attempt: worker.grade(uuid.UUID(attempt)), concurrency, stop)
+    for one in beside:
+        one.join()
+
+
+def _send_scores(stop: threading.Event) -> None:
+    """Tell learning platforms what they are to know; what fails is seen by the staff, and tried again."""
+    loaded = Loaded()
+
+    def send(offer: str) -> None:
+        close_old_connections()
+        try:
+            found = Offer.objects.select_related("version", "course").get(pk=int(offer))
+            number = platforms.send(found, platforms.published(found, loaded.of(found.version)))
+            LOG.info("%d marks of offer %s were sent on", number, offer)
+        except Exception as error:  # noqa: BLE001 - the sweep tries again
+            LOG.warning("marks of offer %s could not be sent on: %s", offer, describe_error(error))
+        finally:
+            connections.close_all()
+
+    tasks.empty_queue(tasks.SCORES, send, 1, stop)
+    loaded.close()
 
 
 def _sweep(stop: threading.Event) -> None:
-    """Whatever became of its job, an attempt that has no result comes into the queue again."""
-    while not stop.wait(SWEEP_SECONDS):
+    """Whatever became of its job, an attempt that has no result comes into the queue again; so do marks."""
+    for number in itertools.count(1):
+        if stop.wait(SWEEP_SECONDS):
+            break
         try:
             close_old_connections()
             if found := attempts.sweep():
                 LOG.info("%d attempts were given to the queue again", found)
+            if number % _SWEEPS == 0:
+                platforms.sweep()
         except Exception as error:  # noqa: BLE001 - the next round tries again
             LOG.warning("the sweep failed: %s", describe_error(error))
     connections.close_all()

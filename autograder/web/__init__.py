@@ -10,7 +10,6 @@ module              holds
 `guard`             who somebody is in a course, and what they may see of it
 `logs`              what the service says of itself
 `security`          headers, the number of each request, and one line about it
-`loaded`            assignments out of the database, ready to make pages of
 `student`, `staff`  pages of students, and of those who run a course
 `account`           the first administrator, invitations, keys for programs
 `door`              uploads by programs
@@ -19,6 +18,7 @@ module              holds
 `maintenance`       export, backup, restore; receipts verified
 `exchange`          nbgrader's exchange over the service, for JupyterLab
 `identity`          through whom people can sign in; `adapters`: whose account they get then
+`lti`               learning platforms: launches, class lists, which course is which
 `sending`           hands files in from a terminal
 `words`             every sentence on a page
 ==================  =====================================================================================

@@ -59,7 +59,7 @@ def _of_invitation(request: HttpRequest, account: Account | None) -> Account | N
     invitation = held_invitation(request)
     if invitation is None or not may_be(account, invitation.member):
         return None
-    account = account or _made(invitation.member)
+    account = account or account_for(invitation.member)
     if invitation.member is None:
         account.is_superuser = True
         account.save()
@@ -95,7 +95,7 @@ def _of_lists(
         return None
     free = [one for one in members if one.account is None]
     if account is None and free:
-        account = _made(free[0])
+        account = account_for(free[0])
     for one in free:
         if account is not None and may_be(account, one):
             Member.objects.filter(pk=one.pk).update(account=account)
@@ -103,8 +103,8 @@ def _of_lists(
     return account
 
 
-def _made(member: Member | None) -> Account:
-    """An account without a password."""
+def account_for(member: Member | None) -> Account:
+    """A new account without a password, named as the class list has it."""
     name = (member.student or member.last_name) if member is not None else "administrator"
     free = (name if not number else f"{name}-{number}" for number in range(1_000_000))
     username = next(one for one in free if not Account.objects.filter(username__iexact=one).exists())

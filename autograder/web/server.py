@@ -20,10 +20,10 @@ from autograder.course import Course
 from autograder.errors import describe_error
 from autograder.sandbox.levels import Isolation
 from autograder.service import setup
+from autograder.service.loaded import Loaded
 from autograder.service.postgres import EmbeddedPostgres
 from autograder.service.receipts import Signer
 from autograder.web import identity, site
-from autograder.web.loaded import Loaded
 from autograder.web.maintenance import folder_of
 
 LOG = logging.getLogger("autograder.web.server")
@@ -91,6 +91,7 @@ class Service:
                 loaded,
                 self._folders,
                 identity.read(self._folder),
+                identity.read_platforms(self._folder),
                 os.environ.get(METRICS_KEY, ""),
             )
             setup.configure(
@@ -104,6 +105,9 @@ class Service:
             )
             setup.migrate()
             opened.callback(setup.close)
+            from autograder.web import lti  # its tables ask for Django's settings
+
+            lti.register(running.platforms.values())
             self._ended = opened.pop_all()
         return self
 

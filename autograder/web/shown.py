@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from decimal import Decimal
 
 from django.conf import settings
 from django.utils import timezone
@@ -14,12 +13,12 @@ from autograder.assignment import Assignment
 from autograder.course import Handin
 from autograder.errors import CourseError, NotebookError
 from autograder.feedback.render import render
-from autograder.grades import Standing, standing
+from autograder.grades import standing
 from autograder.notebook.document import parse
 from autograder.notebook.student_check import FILE_NAME, read_specification
 from autograder.service import attempts, versions
 from autograder.service.models import Attempt, Offer
-from autograder.service.store import DatabaseStore
+from autograder.service.store import DatabaseStore, given_to
 from autograder.student import saved_notebook
 from autograder.student.rendering import MARKS
 from autograder.student.report import ReportLine
@@ -145,20 +144,6 @@ def _line(line: ReportLine) -> LineShown:
     return LineShown(line.state, MARKS[line.state], line.text, line.mathml)
 
 
-def standings(offer: Offer) -> dict[str, Standing]:
-    """Where everybody stands."""
-    store, assignment = DatabaseStore(offer.course), loaded(offer)
-    marks = store.marks(offer.assignment)
-    return {
-        who: standing(graded.score, assignment.rubric_of(who), marks.get(who), _bonus(offer, who))
-        for who, graded in store.results(offer.assignment).items()
-    }
-
-
-def _bonus(offer: Offer, student: str) -> Decimal:
-    return Decimal(offer.bonus.get(student, "0"))
-
-
 def feedback(offer: Offer, student: str, language: str) -> str | None:
     """The feedback page of the attempt that counts, as a file of its own; None: nothing is graded."""
     graded, marks = DatabaseStore(offer.course).of_student(offer.assignment, student)
@@ -172,6 +157,6 @@ def feedback(offer: Offer, student: str, language: str) -> str | None:
         rubric,
         language=language,
         submitted_at=handin.submitted_at if handin else None,
-        stands=standing(graded.score, rubric, marks, _bonus(offer, student)),
+        stands=standing(graded.score, rubric, marks, given_to(offer, student)),
         timing=handin.timing if handin else None,
     )

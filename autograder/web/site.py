@@ -17,12 +17,12 @@ from msgspec import Struct
 
 from autograder import messages
 from autograder.feedback.labels import Labels
+from autograder.service.loaded import Loaded
 from autograder.service.receipts import Signer
 from autograder.service.setup import Wanted
 from autograder.timestamps import format_moment
 from autograder.web import identity
-from autograder.web.identity import IdentityProvider
-from autograder.web.loaded import Loaded
+from autograder.web.identity import IdentityProvider, Platform
 
 FOLDER = Path(__file__).parent
 BASE = "app/"
@@ -51,6 +51,8 @@ class Running(Struct, frozen=True, eq=False):
     """By course: where its assignments can be taken over from."""
     providers: Mapping[str, IdentityProvider] = {}
     """Through whom people can sign in."""
+    platforms: Mapping[str, Platform] = {}
+    """Learning platforms that may launch."""
     metrics_key: str = ""
     """Whoever asks for the figures sends it; empty: only this machine may ask."""
 
@@ -123,7 +125,13 @@ _FIXED: Mapping[str, Any] = {
     ],
     "AUTHENTICATION_BACKENDS": ["allauth.account.auth_backends.AuthenticationBackend"],
     "CACHES": {
-        "default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "service_cache"}
+        "default": {
+            "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+            "LOCATION": "service_cache",
+            "OPTIONS": {
+                "MAX_ENTRIES": 100_000
+            },  # beyond it a third is thrown away: counts of tries, launches
+        }
     },
     "ACCOUNT_ADAPTER": "autograder.web.account.Adapter",
     "SOCIALACCOUNT_ADAPTER": "autograder.web.adapters.IdentityAdapter",
@@ -226,9 +234,5 @@ def _sentence(language: str, code: str, /, **params: object) -> str:
     return messages.sentence(f"web.{code}", language, **params)
 
 
-def _counted(language: str, code: str, number: int) -> str:
-    return (
-        messages.template(f"web.{code}", language, number).format(number=number)
-        if number != 1
-        else (messages.template(f"web.{code}", language, 1))
-    )
+def _counted(language: str, code: str, number: int, /, **params: object) -> str:
+    return messages.template(f"web.{code}", language, number).format(number=number, **params)

@@ -23,9 +23,20 @@ from autograder.app import open_course
 from autograder.app.lists import read_roster
 from autograder.course import schedule
 from autograder.errors import AutograderError, CourseError, RubricError
-from autograder.service import attempts, audit, versions
-from autograder.service.models import Account, Attempt, AuditEntry, CourseRecord, Member, Offer, Role, State
-from autograder.service.store import DatabaseStore
+from autograder.service import attempts, audit, tasks, versions
+from autograder.service.models import (
+    Account,
+    Attempt,
+    AuditEntry,
+    CourseRecord,
+    Member,
+    Offer,
+    PlatformCourse,
+    Role,
+    SentScore,
+    State,
+)
+from autograder.service.store import DatabaseStore, standings
 from autograder.timestamps import duration
 from autograder.web import shown
 from autograder.web.account import invite as make_invitation
@@ -94,7 +105,7 @@ def assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
     last = (
         own.values("student").annotate(number=Max("number"), moment=Max("submitted_at")).order_by("student")
     )
-    stands = shown.standings(offer)
+    stands = standings(offer, shown.loaded(offer))
     return page(
         request,
         "staff_assignment.html",
@@ -107,11 +118,22 @@ def assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
             "times": offer.times,
             "own_times": sorted(offer.times.get("students", {}).items()),
             "late": _LATE,
+            "platforms": _known_to_platforms(offer),
             "folder": visit.course.slug in settings.RUNNING.folders,
             "instructor": visit.at_least(Role.INSTRUCTOR),
             "head": visit.at_least(Role.HEAD_TA),
         },
     )
+
+
+def _known_to_platforms(offer: Offer) -> list[tuple[PlatformCourse, int]]:
+    """The platforms of the course, and of how many students each knows the marks."""
+    connected = PlatformCourse.objects.filter(course=offer.course)
+    known = SentScore.objects.filter(item__resource_id=offer.assignment).exclude(points=None)
+    return [
+        (one, known.filter(item__context=one.context_id).count())
+        for one in connected.select_related("context__deployment__registration").order_by("pk")
+    ]
 
 
 @course_page(Role.TA)
@@ -149,6 +171,8 @@ def set_published(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
     with transaction.atomic():
         _note(request, visit, "published", assignment, before=offer.published_at is not None, after=wanted)
         Offer.objects.filter(pk=offer.pk).update(published_at=since)
+        if PlatformCourse.objects.filter(course=visit.course).exists():
+            tasks.send_scores(offer.pk)
     return _back(visit, offer)
 
 
@@ -264,6 +288,9 @@ def _members(request: HttpRequest, visit: Visit, **told: Any) -> HttpResponse:
         "members": everybody.order_by("role", "student", "last_name", "pk"),
         "roles": _may_give(visit),
         "resets": request.user.is_superuser,
+        "platforms": PlatformCourse.objects.filter(course=visit.course).select_related(
+            "context__deployment__registration"
+        ),
         "link": "",
         "invited": None,
         "until": None,

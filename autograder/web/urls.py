@@ -7,7 +7,7 @@ from allauth.socialaccount.urls import urlpatterns as identity_pages
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.i18n import set_language
 
-from autograder.web import account, door, operation, staff, student
+from autograder.web import account, door, lti, operation, staff, student
 from autograder.web.site import BASE
 
 _COURSE: list[URLPattern | URLResolver] = [
@@ -27,6 +27,8 @@ _COURSE: list[URLPattern | URLResolver] = [
     path("staff/members/staff", staff.add_staff, name="add-staff"),
     path("staff/members/<int:member>/invitation", staff.invite, name="invite"),
     path("staff/members/<int:member>/password", staff.new_password, name="new-password"),
+    path("staff/platforms/<int:connection>/list", lti.take_list, name="platform-list"),
+    path("staff/platforms/<int:connection>/disconnect", lti.disconnect, name="disconnect"),
     path("staff/audit/", staff.audit_log, name="audit-log"),
     path("staff/a/<str:assignment>/", staff.assignment, name="staff-assignment"),
     path("staff/a/<str:assignment>/visible", staff.set_visible, name="set-visible"),
@@ -34,6 +36,7 @@ _COURSE: list[URLPattern | URLResolver] = [
     path("staff/a/<str:assignment>/times", staff.set_times, name="set-times"),
     path("staff/a/<str:assignment>/extension", staff.set_extension, name="set-extension"),
     path("staff/a/<str:assignment>/update", staff.update, name="update"),
+    path("staff/a/<str:assignment>/send", lti.send_marks, name="send-marks"),
     path("staff/a/<str:assignment>/again", staff.grade_again, name="grade-again"),
     path("staff/a/<str:assignment>/of/<str:who>/", staff.feedback, name="staff-feedback"),
     path("staff/attempts/<uuid:identifier>/retry", staff.retry, name="retry"),
@@ -57,6 +60,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(BASE, student.home, name="home"),
     path(f"{BASE}language", set_language, name="language"),
     path(f"{BASE}join/<str:token>/", account.join, name="join"),
+    path(f"{BASE}lti/keys", lti.keys, name="lti-keys"),
+    path(f"{BASE}lti/login", lti.login, name="lti-login"),
+    path(f"{BASE}lti/launch", lti.launch, name="lti-launch"),
+    path(f"{BASE}lti/connect", lti.connect, name="lti-connect"),
     path(f"{BASE}keys/", account.keys, name="keys"),
     path(f"{BASE}keys/<int:key>/remove", account.remove_key, name="remove-key"),
     path(f"{BASE}accounts/", include(_ACCOUNTS)),

@@ -172,10 +172,35 @@ _ACCOUNT: Mapping[str, str | tuple[str, str]] = {
     "web.wrong-password": "This is not your current password.",
 }
 
+_PLATFORM: Mapping[str, str | tuple[str, str]] = {
+    "web.lti-refused": "This start from a learning platform is not valid. Open the link there once more, in "
+    "a new window.",
+    "web.lti-inactive": "The learning platform is not let in here yet. Ask who runs this service.",
+    "web.lti-not-connected": "Your course is not connected yet. Its instructor has to open the link first.",
+    "web.lti-nobody": "We could not find out who you are here. Show this page to your instructor.",
+    "web.connect": "Connect a course",
+    "web.connect-told": "{platform} leads here from its course “{context}”. Choose which course that is. "
+    "From then on who learns there is a student here, teaching assistants are TAs, and who teaches there is "
+    "an instructor.",
+    "web.connect-course": "Course",
+    "web.connect-none": "You teach no course here. Sign in as somebody who does.",
+    "web.platform-list": "Take the class list over",
+    "web.disconnect": "Disconnect",
+    "web.not-enrolled": "Not on the list: {reason}",
+    "web.told-platform": (
+        "{name} knows the marks of 1 student.",
+        "{name} knows the marks of {number} students.",
+    ),
+    "web.send-marks": "Send marks now",
+    "web.sending": "The marks are being sent.",
+}
+
 _LOG: Mapping[str, str] = {
     "web.log-add-staff": "added to the staff",
     "web.log-class-list": "class list taken over",
+    "web.log-connect": "platform connected",
     "web.log-course": "course taken over",
+    "web.log-disconnect": "platform disconnected",
     "web.log-grade-again": "graded again",
     "web.log-invite": "invited",
     "web.log-join": "account made",
@@ -190,4 +215,11 @@ _LOG: Mapping[str, str] = {
 ACTIONS = frozenset(code.removeprefix("web.log-").replace("-", " ") for code in _LOG)
 """What the log can say in the reader's language."""
 
-SENTENCES: Mapping[str, str | tuple[str, str]] = {**_COMMON, **_STUDENT, **_STAFF, **_LOG, **_ACCOUNT}
+SENTENCES: Mapping[str, str | tuple[str, str]] = {
+    **_COMMON,
+    **_STUDENT,
+    **_STAFF,
+    **_LOG,
+    **_ACCOUNT,
+    **_PLATFORM,
+}

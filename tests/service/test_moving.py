@@ -81,13 +81,14 @@ def kept(root: Path) -> tuple[object, ...]:
 def moved(service_course: CourseRecord, root: Path, to: Path) -> Course:
     """Into the service, and into a folder."""
     from autograder.service import moving
+    from autograder.service.store import standings as stands
     from autograder.web import shown
 
     service_course.secret = open_course(root).secret()
     service_course.save()
     record = moving.take_over(open_course(root), service_course.slug, course.SIGNER)
     (offer,) = record.offers.all()
-    assert standings(open_course(root), NAME).rows == shown.standings(offer)
+    assert standings(open_course(root), NAME).rows == stands(offer, shown.loaded(offer))
     return moving.leave(record, to)
 
 

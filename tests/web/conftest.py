@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 import waitress
+from msgspec.structs import replace
 
 from autograder.service.postgres import EmbeddedPostgres
 from tests.service import course
+from tests.web.lms import LearningPlatform
 from tests.web.people import Small, small
 
 if TYPE_CHECKING:
@@ -29,6 +31,21 @@ def small_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def at(service_course: CourseRecord, small_folder: Path) -> Small:
     """A course of its own for each test."""
     return small(service_course, small_folder)
+
+
+@pytest.fixture
+def lms(at: Small) -> Iterator[LearningPlatform]:
+    """A platform that may launch here; students are who its ``lis`` claim says."""
+    from django.conf import settings
+    from django.test import override_settings
+
+    from autograder.web import lti
+
+    with LearningPlatform(f"of {at.record.slug}") as made:
+        platforms = {"lms": made.stated()}
+        lti.register(platforms.values())
+        with override_settings(RUNNING=replace(settings.RUNNING, platforms=platforms)):
+            yield made
 
 
 @pytest.fixture(scope="module")

@@ -40,6 +40,10 @@ ALLOWED = {
     "invite": (LEADING, "POST"),
     "new-password": (("superuser",), "POST"),
     "audit-log": (LEADING, "GET HEAD"),
+    "platform-list": (LEADING, "POST"),
+    "disconnect": (LEADING, "POST"),
+    "send-marks": (STAFF[1:], "POST"),
+    "lti-connect": (ROLES[1:], "GET HEAD POST"),
     "set-visible": (LEADING, "POST"),
     "set-published": (LEADING, "POST"),
     "set-times": (LEADING, "POST"),
@@ -47,8 +51,17 @@ ALLOWED = {
     "update": (LEADING, "POST"),
 }
 """Who may ask for a route, and how. Whoever may not is sent to sign in, or told 403 or 404."""
-FOR_NOTHING = {"remove-key", "add-staff", "invite", "new-password", "update"}
-"""What is changed by these is not there in the test: no such key, role, member or folder."""
+FOR_NOTHING = {
+    "remove-key",
+    "add-staff",
+    "invite",
+    "new-password",
+    "update",
+    "platform-list",
+    "disconnect",
+    "lti-connect",
+}
+"""What is changed by these is not there in the test: no such key, role, member, folder or platform."""
 OPEN = {
     "front",
     "healthz",
@@ -60,6 +73,9 @@ OPEN = {
     "door-files",
     "door-feedback",
     "language",
+    "lti-keys",
+    "lti-login",
+    "lti-launch",
     "join",
 }
 """Routes for everybody; each has tests of its own."""
@@ -102,6 +118,7 @@ def test_the_table_holds_for_every_role_and_method(at: Small) -> None:
         "identifier": at.offer.attempts.get().pk,
         "member": 999_999,
         "key": 999_999,
+        "connection": 999_999,
     }
     unexpected = []
     for role in ROLES:
@@ -122,10 +139,10 @@ def test_the_table_holds_for_every_role_and_method(at: Small) -> None:
                     expected = {302}
                 elif role not in roles:
                     expected = {403, 404}
-                elif method != "POST":
-                    expected = {200, 302} if name == "home" else {200}
+                elif name in FOR_NOTHING:
+                    expected = {404}
                 else:
-                    expected = {404} if name in FOR_NOTHING else {200, 302}
+                    expected = {200, 302} if method == "POST" or name == "home" else {200}
                 if told[method] not in expected:
                     unexpected.append((role, method, name, told[method]))
             print(f"{role:14} {name:18}", *(f"{method} {status}" for method, status in told.items()))

@@ -1,0 +1,393 @@
+"""Learning platforms: class lists (NRPS 2.0) and marks (AGS 2.0). Launches: `autograder.web.lti`.
+
+What a platform was told stands in the database (`SentScore`), and so does the place for an assignment's marks
+there. What differs from the marks of now is told again: a lost answer, a second worker or a platform that was
+away does no harm.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import requests
+from django.db import DataError, transaction
+from django.utils import timezone
+from lti_tool.lti_core.constants import AgsScope, ContextRole
+from lti_tool.lti_core.utils import normalize_role
+from lti_tool.models import LtiLineItem, LtiRegistration, LtiUser
+from msgspec import Struct
+from pylti1p3.exception import LtiException
+from pylti1p3.service_connector import ServiceConnector
+
+from autograder.assignment import Assignment
+from autograder.course import name_fault
+from autograder.errors import ServiceError, describe_error
+from autograder.service import tasks
+from autograder.service.models import (
+    CourseRecord,
+    Member,
+    Offer,
+    PlatformCourse,
+    PlatformMember,
+    Role,
+    SentScore,
+)
+from autograder.service.store import DatabaseStore, standings
+from autograder.store import Student
+
+SECONDS = 10.0
+"""How long a platform is waited for."""
+_MOST_PAGES = 200
+"""Of a list; a platform whose pages lead in a circle ends there."""
+_TAG = "autograder"
+_READ_ROSTER = "https://purl.imsglobal.org/spec/lti-nrps/scope/contextmembership.readonly"
+_ROSTER = "application/vnd.ims.lti-nrps.v2.membershipcontainer+json"
+_ITEM = "application/vnd.ims.lis.v2.lineitem+json"
+_ITEMS = "application/vnd.ims.lis.v2.lineitemcontainer+json"
+_SCORE = "application/vnd.ims.lis.v1.score+json"
+
+
+class PublishedMark(Struct, frozen=True):
+    """What a platform is told of one student."""
+
+    points: Decimal
+    possible: Decimal
+    final: bool
+
+
+class Enrolled(Struct, frozen=True):
+    """What became of a platform's class list."""
+
+    students: int
+    refused: tuple[str, ...]
+    """Those who have no id that could be one here, each with the reason."""
+
+
+class RefusedByPlatformError(ServiceError):
+    """A platform answers, and does not do what it was asked for."""
+
+
+class PatientSession(requests.Session):
+    """Requests that end."""
+
+    def request(self, *args: Any, **options: Any) -> requests.Response:
+        """As `requests.Session.request`, with a time limit."""
+        return super().request(*args, **{"timeout": SECONDS, **options})
+
+
+class Services:
+    """The services of one platform.
+
+    Raises:
+        ServiceError: in each method: the platform does not answer, refuses, or answers something else.
+    """
+
+    def __init__(self, registration: LtiRegistration) -> None:
+        self._name = registration.name
+        self._session = PatientSession()
+        self._tokens = ServiceConnector(registration.to_registration(), self._session)
+
+    def pages(self, scope: str, address: str, kind: str) -> Iterator[Any]:
+        """Everything that a list holds, a page at a time."""
+        for _ in range(_MOST_PAGES):
+            answer = self._asked("GET", scope, address, {"Accept": kind})
+            yield _read(answer, self._name)
+            address = answer.links.get("next", {}).get("url", "")
+            if not address:
+                return
+
+    def post(self, scope: str, address: str, kind: str, body: Mapping[str, Any]) -> requests.Response:
+        """Send something."""
+        headers = {"Content-Type": kind, "Accept": kind}
+        return self._asked("POST", scope, address, headers, json.dumps(body))
+
+    def made(self, scope: str, address: str, kind: str, body: Mapping[str, Any]) -> Any:
+        """Send something; what the platform made of it."""
+        return _read(self.post(scope, address, kind, body), self._name)
+
+    def _asked(
+        self, method: str, scope: str, address: str, headers: Mapping[str, str], body: str | None = None
+    ) -> requests.Response:
+        try:
+            given = {"Authorization": f"Bearer {self._tokens.get_access_token([scope])}", **headers}
+            answer = self._session.request(method, address, headers=given, data=body)
+        except (requests.RequestException, LtiException, ValueError, KeyError, TypeError) as error:
+            raise ServiceError(f"{self._name} cannot be asked: {describe_error(error)}") from error
+        if not answer.ok:
+            raise RefusedByPlatformError(
+                f"{self._name} refused {method} {address}: {answer.status_code} {answer.reason}"
+            )
+        return answer
+
+
+def _read(answer: requests.Response, name: str) -> Any:
+    try:
+        return answer.json()
+    except ValueError as error:
+        raise ServiceError(f"{name} answered no JSON at {answer.url}") from error
+
+
+# ------------------------------------------------------------ class lists
+
+
+def enrol(connection: PlatformCourse, student: str) -> Enrolled:
+    """Take the platform's class list over; who is on it becomes a student here. Nobody is taken off.
+
+    Raises:
+        ServiceError: the platform does not give it, or it is not one.
+    """
+    context = connection.context
+    if not context.memberships_url:
+        raise ServiceError("the platform gives no class list: nothing in its launches says where it is")
+    services = Services(context.deployment.registration)
+    members: list[dict[str, Any]] = []
+    for page in services.pages(_READ_ROSTER, context.memberships_url, _ROSTER):
+        listed = page.get("members") if isinstance(page, dict) else None
+        if not isinstance(listed, list) or not all(_is_member(one) for one in listed):
+            raise ServiceError(
+                "the platform's class list is not one: expected members with user_id and roles"
+            )
+        members += [{"status": "Active", **one} for one in listed]
+    try:
+        with transaction.atomic():
+            context.update_memberships(members)
+            return _enrolled(connection, [one for one in members if _learns(one)], student)
+    except (DataError, ValueError) as error:
+        raise ServiceError(f"the platform's class list cannot be kept: {describe_error(error)}") from error
+
+
+def _is_member(one: Any) -> bool:
+    return (
+        isinstance(one, dict)
+        and isinstance(one.get("user_id"), str)
+        and isinstance(one.get("roles"), list)
+        and all(isinstance(role, str) for role in one["roles"])
+        and "\0" not in json.dumps(one)
+        and "\\u0000" not in json.dumps(one)
+    )
+
+
+def _learns(member: Mapping[str, Any]) -> bool:
+    return member["status"] == "Active" and role_of(member["roles"]) == Role.STUDENT
+
+
+def _enrolled(connection: PlatformCourse, members: Sequence[Mapping[str, Any]], student: str) -> Enrolled:
+    registration = connection.context.deployment.registration
+    refused, number = [], 0
+    for one in members:
+        told = {**one, "sub": one["user_id"], "person_sourcedid": one.get("lis_person_sourcedid", "")}
+        user = LtiUser.objects.get(registration=registration, sub=one["user_id"])
+        try:
+            student_of(connection.course, user, told, student)
+            number += 1
+        except ServiceError as error:
+            refused.append(str(error))
+    return Enrolled(number, tuple(refused))
+
+
+def role_of(roles: Collection[str]) -> Role | None:
+    """The role here of somebody with these roles there; None: they are neither taught nor teach."""
+    given = {normalize_role(one) for one in roles}
+    if any(one.endswith("#TeachingAssistant") for one in given):
+        return Role.TA
+    if ContextRole.INSTRUCTOR in given:
+        return Role.INSTRUCTOR
+    return Role.STUDENT if ContextRole.LEARNER in given else None
+
+
+def student_of(course: CourseRecord, user: LtiUser, told: Mapping[str, Any], student: str) -> Member:
+    """The student that somebody of a platform is, put on the class list if need be.
+
+    Args:
+        course: here.
+        user: there.
+        told: what the platform says of them: ``sub``, ``person_sourcedid``, ``email``.
+        student: which of it is the id: ``sourcedid``, ``sub`` or ``email``.
+
+    Raises:
+        ServiceError: that cannot be an id, or the id is another person's of the same platform.
+    """
+    known = PlatformMember.objects.filter(user=user, member__course=course).select_related("member").first()
+    if known is not None:
+        return known.member
+    given = told.get("person_sourcedid" if student == "sourcedid" else student)
+    name = given.strip() if isinstance(given, str) else ""
+    if not name:
+        who = f"{user.given_name} {user.family_name}".strip() or user.sub
+        raise ServiceError(f"{who}: the platform sends no {student}")
+    if fault := name_fault(name):
+        raise ServiceError(f"{name!a}: {fault}")
+    own = Member.objects.filter(course=course, role=Role.STUDENT)
+    found = own.filter(email__iexact=name) if student == "email" else own.filter(student=name)
+    member = found.first()
+    if member is None:
+        DatabaseStore(course).enrol(
+            [Student(name, user.given_name[:150], user.family_name[:150], user.email)]
+        )
+        member = own.get(student=name)
+    taken = PlatformMember.objects.filter(member=member, user__registration=user.registration).first()
+    if taken is not None:
+        raise ServiceError(f"{name!a}: somebody else of the platform has this id already")
+    PlatformMember.objects.create(user=user, member=member)
+    return member
+
+
+# ------------------------------------------------------------ marks
+
+
+def published(offer: Offer, assignment: Assignment) -> dict[str, PublishedMark]:
+    """The marks of an assignment that platforms are to know: none before they are published."""
+    if offer.published_at is None:
+        return {}
+    possible = assignment.rubric.assignment.points
+    found = standings(offer, assignment)
+    return {who: PublishedMark(one.total, possible, one.final) for who, one in found.items()}
+
+
+def sweep() -> None:
+    """Have everything that may be known to platforms compared with what they were told."""
+    connected = PlatformCourse.objects.values_list("course", flat=True)
+    for offer in Offer.objects.filter(course__in=connected).values_list("pk", flat=True):
+        tasks.send_scores(offer)
+
+
+def send(offer: Offer, marks: Mapping[str, PublishedMark]) -> int:
+    """Tell each platform of the course what it does not know yet; how much that was.
+
+    Args:
+        offer: the assignment.
+        marks: of each student, as they are published now; none where they are withdrawn.
+
+    Raises:
+        ServiceError: a platform could not be told; the others were, and what failed is told the next time.
+    """
+    sent, problems = 0, []
+    for connection in PlatformCourse.objects.filter(course=offer.course).select_related(
+        "context__deployment__registration"
+    ):
+        if not (connection.context.can_publish_scores and connection.context.lineitems_url):
+            continue
+        problem = ""
+        try:
+            sent += _sent(connection, offer, marks)
+        except ServiceError as error:
+            problem = str(error)
+            problems.append(problem)
+        PlatformCourse.objects.filter(pk=connection.pk).update(problem=problem)
+    if problems:
+        raise ServiceError("; ".join(problems))
+    return sent
+
+
+def _sent(connection: PlatformCourse, offer: Offer, marks: Mapping[str, PublishedMark]) -> int:
+    registration = connection.context.deployment.registration
+    known = {
+        one.user_id: one
+        for one in SentScore.objects.filter(
+            item__context=connection.context, item__resource_id=offer.assignment
+        )
+    }
+    members = PlatformMember.objects.filter(
+        member__course=offer.course, user__memberships__context=connection.context
+    )
+    changed: list[tuple[LtiUser, PublishedMark | None]] = []
+    for one in members.select_related("user", "member").order_by("pk"):
+        mark, told = marks.get(one.member.student), known.get(one.user_id)
+        if mark is not None and (told is None or _of(told) != mark):
+            changed.append((one.user, mark))
+        elif mark is None and told is not None and told.points is not None:
+            changed.append((one.user, None))
+    if not changed:
+        return 0
+    services = Services(registration)
+    item = _line_item(connection, offer, services, next((mark for _, mark in changed if mark), None))
+    if item is None:
+        return 0
+    refused = []
+    for user, mark in changed:
+        try:
+            _tell(services, item, user, mark)
+        except RefusedByPlatformError as error:  # of somebody who has left the course there, say
+            refused.append(error)
+    if refused:
+        raise ServiceError(f"marks of {len(refused)} students were refused; the first: {refused[0]}")
+    return len(changed)
+
+
+def _of(told: SentScore) -> PublishedMark | None:
+    return (
+        None
+        if told.points is None
+        else PublishedMark(Decimal(told.points), Decimal(told.possible), told.final)
+    )
+
+
+def _line_item(
+    connection: PlatformCourse, offer: Offer, services: Services, first: PublishedMark | None
+) -> LtiLineItem | None:
+    """The platform's place for the marks of an assignment: ours, one that it has, or a new one.
+
+    The request for a new one is not idempotent. So one worker at a time looks first whether the platform has
+    it: what it made when its answer was lost is found by resource and tag.
+    """
+    context = connection.context
+    with transaction.atomic():
+        PlatformCourse.objects.select_for_update().get(pk=connection.pk)
+        own = LtiLineItem.objects.filter(context=context, resource_id=offer.assignment)
+        found = own.order_by("resource_link", "pk").first()  # one that the platform made comes first
+        if found is not None or first is None:
+            return found
+        facts = {"resourceId": offer.assignment, "tag": _TAG}
+        wanted = {**facts, "scoreMaximum": float(first.possible), "label": offer.title}
+        items: list[Any] = []
+        if context.can_query_lineitems or context.can_manage_lineitems:
+            scope = AgsScope.MANAGE_LINEITEMS if context.can_manage_lineitems else AgsScope.QUERY_LINEITEMS
+            for page in services.pages(scope.value, context.lineitems_url, _ITEMS):
+                items += page if isinstance(page, list) else []
+        same = (one for one in items if isinstance(one, dict) and facts.items() <= one.items())
+        made = next(same, None)
+        if made is None and not context.can_manage_lineitems:
+            raise ServiceError(
+                "the platform lets nobody make a place for marks; make a link with a grade there"
+            )
+        if made is None:
+            scope = AgsScope.MANAGE_LINEITEMS
+            made = services.made(scope.value, context.lineitems_url, _ITEM, wanted)
+        if not isinstance(made, dict) or not isinstance(made.get("id"), str):
+            raise ServiceError("the platform gave no address for the marks")
+        item: LtiLineItem = LtiLineItem.objects.create(
+            context=context,
+            url=made["id"],
+            maximum_score=float(first.possible),
+            label=offer.title,
+            tag=_TAG,
+            resource_id=offer.assignment,
+        )
+        return item
+
+
+def _tell(services: Services, item: LtiLineItem, user: LtiUser, mark: PublishedMark | None) -> None:
+    address, question, query = item.url.partition("?")
+    now = timezone.now()
+    body: dict[str, Any] = {"userId": user.sub, "timestamp": now.isoformat(timespec="microseconds")}
+    if mark is None:
+        body |= {"activityProgress": "Submitted", "gradingProgress": "NotReady"}
+    else:
+        body |= {"scoreGiven": float(mark.points), "scoreMaximum": float(mark.possible)}
+        body |= {"activityProgress": "Completed"}
+        body |= {"gradingProgress": "FullyGraded" if mark.final else "PendingManual"}
+    scope = AgsScope.PUBLISH_SCORES.value
+    services.post(scope, f"{address.rstrip('/')}/scores{question}{query}", _SCORE, body)
+    SentScore.objects.update_or_create(
+        item=item,
+        user=user,
+        defaults={
+            "points": None if mark is None else str(mark.points),
+            "possible": "0" if mark is None else str(mark.possible),
+            "final": mark is not None and mark.final,
+            "sent_at": now,
+        },
+    )

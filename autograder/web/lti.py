@@ -1,0 +1,342 @@
+"""LTI 1.3: a learning platform launches, and its people are members here.
+
+The library keeps what it learns of platforms, contexts and users; ours is who becomes whom. A context (a
+course of the platform) leads nowhere until somebody who teaches the course here has connected them. From then
+on those who learn there are students here, teaching assistants are TAs, and who teaches there teaches here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Collection
+from typing import Any
+from urllib.parse import urlencode
+
+import requests
+from allauth.account.utils import perform_login
+from django.conf import settings
+from django.contrib import messages as notices
+from django.core import signing
+from django.core.cache import cache
+from django.db import DataError, transaction
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.views.decorators.csrf import csrf_exempt
+from lti_tool.models import Key, LtiContext, LtiDeployment, LtiLaunch, LtiLineItem, LtiRegistration, LtiUser
+from lti_tool.utils import DjangoToolConfig, sync_data_from_launch
+from pylti1p3.contrib.django import DjangoCacheDataStorage, DjangoMessageLaunch, DjangoOIDCLogin
+from pylti1p3.contrib.django.cookie import DjangoCookieService
+from pylti1p3.contrib.django.request import DjangoRequest
+from pylti1p3.contrib.django.session import DjangoSessionService
+from pylti1p3.exception import LtiException, OIDCException
+
+from autograder.errors import ServiceError, describe_error
+from autograder.service import audit, platforms, tasks
+from autograder.service.models import (
+    Account,
+    CourseRecord,
+    Member,
+    Offer,
+    PlatformCourse,
+    PlatformMember,
+    Role,
+)
+from autograder.web.account import may_be
+from autograder.web.adapters import account_for
+from autograder.web.guard import Visit, course_page, open_page, own_page
+from autograder.web.identity import Platform
+from autograder.web.site import BASE, words
+from autograder.web.student import page
+
+LOG = logging.getLogger("autograder.web.lti")
+SECONDS = 600
+"""How long a launch may take, and how long what it said is kept."""
+CONNECT_SECONDS = 3600
+_CONNECT = "autograder.lti.connect"
+_ASSIGNMENT = "assignment"
+"""The custom parameter of a link that leads to one assignment."""
+PATH = f"/{BASE}lti/"
+"""Below it the cookies of launches are seen."""
+_MOST_TOLD = 20
+_WRONG = (
+    LtiException,
+    OIDCException,
+    DataError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    LookupError,
+)
+"""What the library raises at what a platform should not send."""
+
+
+def register(platforms: Collection[Platform]) -> None:
+    """Let these platforms launch, and no others; makes our own key pair at the first time."""
+    with transaction.atomic():
+        if not Key.objects.active().exists():
+            Key.objects.generate()
+        stated = []
+        for one in platforms:
+            registration, _ = LtiRegistration.objects.update_or_create(
+                issuer=one.issuer,
+                client_id=one.client,
+                defaults={
+                    "name": one.name,
+                    "audience": one.audience,
+                    "auth_url": one.login,
+                    "token_url": one.token,
+                    "keyset_url": one.keys,
+                    "is_active": True,
+                },
+            )
+            stated.append(registration.pk)
+            for deployment in one.deployments:
+                LtiDeployment.objects.get_or_create(registration=registration, deployment_id=deployment)
+            own = LtiDeployment.objects.filter(registration=registration)
+            own.filter(deployment_id__in=one.deployments).update(is_active=True)
+            own.exclude(deployment_id__in=one.deployments).update(is_active=False)
+        LtiRegistration.objects.exclude(pk__in=stated).update(is_active=False)
+
+
+class _Cookies(DjangoCookieService):
+    """The library's cookies, for launches alone."""
+
+    def update_response(self, response: HttpResponse) -> None:
+        """Set them below one path, not everywhere."""
+        super().update_response(response)
+        for name in self._cookie_data_to_set:
+            response.cookies[name]["path"] = PATH
+
+
+class _Sessions(DjangoSessionService):
+    """What is kept between the two requests of a launch."""
+
+    _launch_data_lifetime = SECONDS
+
+
+@open_page()
+def keys(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - a view
+    """Our public keys, with which a platform sees that it is us who asks for class lists."""
+    return JsonResponse(Key.objects.as_jwks())
+
+
+@csrf_exempt
+@open_page("GET", "POST")
+def login(request: HttpRequest) -> HttpResponse:
+    """Where a launch begins: the browser is sent back to the platform, which says who is there."""
+    given = DjangoRequest(request)
+    begun = DjangoOIDCLogin(
+        given, DjangoToolConfig(), _Sessions(given), _Cookies(given), DjangoCacheDataStorage()
+    )
+    try:
+        return begun.redirect(request.build_absolute_uri(reverse("lti-launch")))
+    except _WRONG as error:
+        return _refused(request, "lti-refused", error)
+
+
+@csrf_exempt
+@open_page("POST")
+def launch(request: HttpRequest) -> HttpResponse:
+    """Where it ends: whom the platform has named is signed in, and led to the course."""
+    try:
+        found = _validated(request)
+        role = platforms.role_of(found.roles_claim)
+        wanted = str(found.get_custom_claim(_ASSIGNMENT) or "")
+    except (*_WRONG, requests.RequestException) as error:
+        return _refused(request, "lti-refused", error)
+    if not found.deployment.is_active:
+        return _refused(request, "lti-inactive", f"deployment {found.deployment.deployment_id!a}", 403)
+    connection = PlatformCourse.objects.filter(context=found.context).select_related("course").first()
+    if connection is None and role == Role.INSTRUCTOR:
+        token = signing.dumps([found.context.pk, found.user.pk], salt=_CONNECT)
+        return HttpResponseRedirect(f"{reverse('lti-connect')}?{urlencode({'token': token})}")
+    if connection is None:
+        return _refused(request, "lti-not-connected", f"context {found.context.pk}", 403)
+    try:
+        with transaction.atomic():
+            member = _member(found, connection.course, role)
+            place = _place(found, connection.course, member, wanted)
+    except ServiceError as error:
+        return _refused(request, "lti-nobody", error, 403)
+    return perform_login(request, member.account, redirect_url=place)
+
+
+def _refused(request: HttpRequest, code: str, why: object, status: int = 400) -> HttpResponse:
+    reason = str(why) if isinstance(why, ServiceError) else ""
+    told = "" if reason else describe_error(why) if isinstance(why, BaseException) else why  # no names
+    LOG.warning("a launch was refused: %s %s", code, told)
+    return page(request, "error.html", {"code": code, "reason": reason}, status=status)
+
+
+def _validated(request: HttpRequest) -> LtiLaunch:
+    """A launch whose signature and session are right, that was not here before; what it says is kept."""
+    given = DjangoRequest(request, post_only=True)
+    message = DjangoMessageLaunch(
+        given,
+        DjangoToolConfig(),
+        _Sessions(given),
+        _Cookies(given),
+        DjangoCacheDataStorage(),
+        platforms.PatientSession(),
+    )
+    message.validate()
+    token = request.POST.get("id_token", "")
+    if not cache.add(f"lti-used-{hashlib.sha256(token.encode()).hexdigest()}", 1, CONNECT_SECONDS):
+        raise LtiException("this launch was used already")
+    if "\\u0000" in json.dumps(message.get_launch_data()):
+        raise LtiException("a NUL in what the platform says")
+    found = LtiLaunch(message)
+    if not found.is_resource_launch or not isinstance(found.roles_claim, list):
+        raise LtiException("expected the launch of a resource link")
+    with transaction.atomic():
+        sync_data_from_launch(found)
+    return found
+
+
+def _member(found: LtiLaunch, course: CourseRecord, role: Role | None) -> Member:
+    """Who somebody of a platform is here, with an account.
+
+    An account that administers the service is found by nobody's word.
+
+    Raises:
+        ServiceError: they are nobody here.
+    """
+    user = LtiUser.objects.select_for_update().select_related("registration").get(pk=found.user.pk)
+    known = PlatformMember.objects.filter(user=user, member__course=course).select_related("member").first()
+    if known is not None:
+        member = known.member
+    elif role == Role.STUDENT:
+        member = platforms.student_of(course, user, _told(found), _platform(user.registration).student)
+    elif role is not None:
+        name = {
+            "first_name": user.given_name[:150],
+            "last_name": (user.family_name or user.name or "-")[:150],
+        }
+        member = Member.objects.create(course=course, role=role, email=user.email, **name)
+        PlatformMember.objects.create(user=user, member=member)
+    else:
+        raise ServiceError("the platform says neither that you learn here nor that you teach")
+    if member.account is None:
+        own: Account | None = user.auth_user
+        fits = own is not None and not own.is_superuser and may_be(own, member)
+        member.account = own if fits else account_for(member)
+        member.save(update_fields=["account"])
+        audit.note(member.account.username, "join", member.student or member.last_name, course=course)
+    if member.account.is_superuser:
+        raise ServiceError("an administrator of the service signs in here, not through a platform")
+    if user.auth_user_id is None:
+        LtiUser.objects.filter(pk=user.pk).update(auth_user=member.account)
+    return member
+
+
+def _told(found: LtiLaunch) -> dict[str, Any]:
+    """What a launch says that may be a student's id."""
+    lis = found.get_claim("https://purl.imsglobal.org/spec/lti/claim/lis")
+    sourcedid = lis.get("person_sourcedid") if isinstance(lis, dict) else None
+    return {"sub": found.user.sub, "email": found.user.email, "person_sourcedid": sourcedid}
+
+
+def _platform(registration: LtiRegistration) -> Platform:
+    stated: Collection[Platform] = settings.RUNNING.platforms.values()
+    return next(
+        one for one in stated if (one.issuer, one.client) == (registration.issuer, registration.client_id)
+    )
+
+
+def _place(found: LtiLaunch, course: CourseRecord, member: Member, wanted: str) -> str:
+    """The page that a launch leads to; a place for marks that the platform has made for it is kept."""
+    staff, parts = member.role != Role.STUDENT, {"slug": course.slug}
+    offer = Offer.objects.filter(course=course, assignment=wanted).first()
+    if offer is not None:
+        ends = found.ags_claim
+        item = ends.get("lineitem") if isinstance(ends, dict) else None
+        if isinstance(item, str) and item:
+            facts = {"context": found.context, "maximum_score": 0.0, "label": offer.title}
+            facts |= {"resource_id": wanted, "resource_link": found.resource_link}
+            if LtiLineItem.objects.get_or_create(url=item, defaults=facts)[1] and offer.published_at:
+                tasks.send_scores(offer.pk)
+        if staff or offer.visible:
+            return reverse(
+                "staff-assignment" if staff else "assignment", kwargs={**parts, "assignment": wanted}
+            )
+    return reverse("staff" if staff else "course", kwargs=parts)
+
+
+@own_page("GET", "HEAD", "POST")
+def connect(request: HttpRequest) -> HttpResponse:
+    """Say which course here a course of a platform is; for those who teach it here."""
+    try:
+        of, who = signing.loads(request.GET.get("token", ""), salt=_CONNECT, max_age=CONNECT_SECONDS)
+    except signing.BadSignature as error:
+        raise Http404 from error
+    context, user = get_object_or_404(LtiContext, pk=of), get_object_or_404(LtiUser, pk=who)
+    if PlatformCourse.objects.filter(context=context).exists():
+        raise Http404
+    own = CourseRecord.objects.order_by("title")
+    if not request.user.is_superuser:
+        leading = Member.objects.filter(account=request.user, role__in=(Role.INSTRUCTOR, Role.ADMINISTRATOR))
+        own = own.filter(pk__in=leading.values("course"))
+    if request.method == "POST":
+        course = get_object_or_404(own, slug=request.POST.get("course", ""))
+        with transaction.atomic():
+            made = PlatformCourse.objects.create(context=context, course=course)
+            audit.note(request.user.username, "connect", str(context), course=course, after=_name(made))
+            member = Member.objects.filter(course=course, account=request.user).first()
+            if member is not None and not request.user.is_superuser:
+                PlatformMember.objects.get_or_create(user=user, member=member)
+                LtiUser.objects.filter(pk=user.pk, auth_user=None).update(auth_user=request.user)
+        return HttpResponseRedirect(reverse("members", kwargs={"slug": course.slug}))
+    return page(request, "connect.html", {"context": context, "own": own})
+
+
+def _name(connection: PlatformCourse) -> str:
+    return str(connection.context.deployment.registration.name)
+
+
+@course_page(Role.INSTRUCTOR, "POST")
+def take_list(request: HttpRequest, visit: Visit, connection: int) -> HttpResponse:
+    """Take a platform's class list over."""
+    found, say = _connected(visit, connection), words(request)
+    try:
+        done = platforms.enrol(found, _platform(found.context.deployment.registration).student)
+    except ServiceError as error:
+        notices.error(request, say["t"]("bad-list", reason=str(error)))
+    else:
+        after = {"students": done.students, "refused": list(done.refused)}
+        audit.note(request.user.username, "class list", _name(found), course=visit.course, after=after)
+        notices.info(request, say["counted"]("imported", done.students))
+        for reason in done.refused[:_MOST_TOLD]:
+            notices.error(request, say["t"]("not-enrolled", reason=reason))
+    return HttpResponseRedirect(reverse("members", kwargs={"slug": visit.course.slug}))
+
+
+@course_page(Role.INSTRUCTOR, "POST")
+def disconnect(request: HttpRequest, visit: Visit, connection: int) -> HttpResponse:
+    """A platform's course leads here no more; who came by it stays a member."""
+    found = _connected(visit, connection)
+    with transaction.atomic():
+        audit.note(
+            request.user.username, "disconnect", str(found.context), course=visit.course, before=_name(found)
+        )
+        found.delete()
+    return HttpResponseRedirect(reverse("members", kwargs={"slug": visit.course.slug}))
+
+
+def _connected(visit: Visit, connection: int) -> PlatformCourse:
+    known = PlatformCourse.objects.select_related("context__deployment__registration")
+    return get_object_or_404(known, pk=connection, course=visit.course)
+
+
+@course_page(Role.HEAD_TA, "POST")
+def send_marks(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+    """Have a platform told at once what it does not know yet."""
+    offer = visit.offer(assignment)
+    tasks.send_scores(offer.pk)
+    notices.info(request, words(request)["t"]("sending"))
+    return HttpResponseRedirect(
+        reverse("staff-assignment", kwargs={"slug": visit.course.slug, "assignment": assignment})
+    )

@@ -1,0 +1,214 @@
+"""A learning platform for tests: launches (LTI 1.3), a class list (NRPS 2.0), places for marks (AGS 2.0)."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+from urllib.parse import parse_qs, urlsplit
+
+import jwt
+from jwcrypto.jwk import JWK
+
+from autograder.web.identity import Platform
+
+LTI = "https://purl.imsglobal.org/spec/lti/claim"
+ROLES = "http://purl.imsglobal.org/vocab/lis/v2/membership"
+KEY = JWK.generate(kty="RSA", size=2048, kid="lms-1", use="sig", alg="RS256")
+PAGE = 2
+"""Members on a page of the class list."""
+
+
+class LearningPlatform:
+    """One course of a learning platform; a context manager.
+
+    Attributes:
+        members: the class list, as the service gives it.
+        items: places for marks.
+        scores: what was sent to each: (address of the place, what was sent).
+        down: paths that fail.
+        gone: who is no more in the course, and gets no marks.
+        lost: answers to requests for a new place that get lost.
+        person, roles: who follows a link in a browser.
+    """
+
+    def __init__(self, client: str) -> None:
+        self.client = client
+        self.members: list[dict[str, Any]] = []
+        self.items: list[dict[str, Any]] = []
+        self.scores: list[tuple[str, dict[str, Any]]] = []
+        self.down: set[str] = set()
+        self.lost = 0
+        self.gone: set[str] = set()
+        self.asked: list[dict[str, str]] = []
+        self.person, self.roles = "ada", ("Learner",)
+        platform = self
+
+        class Answers(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                platform.answer(self, None)
+
+            def do_POST(self) -> None:
+                platform.answer(self, self.rfile.read(int(self.headers["Content-Length"])))
+
+            def log_message(self, *_: object) -> None:
+                """Nothing."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+        # By this name it is another site than the service is, so that a browser treats its forms as foreign.
+        self.address = f"http://localhost:{self._server.server_address[1]}"
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def stated(self, **facts: Any) -> Platform:
+        """As the operator of the service states it."""
+        address = self.address
+        places = {"login": f"{address}/login", "token": f"{address}/token", "keys": f"{address}/keys"}
+        return Platform("LMS", address, self.client, **places, **{"deployments": ("1",), **facts})
+
+    def answer(self, request: BaseHTTPRequestHandler, sent: bytes | None) -> None:
+        """Whatever is asked."""
+        parts = urlsplit(request.path)
+        if parts.path in self.down:
+            request.send_error(503)
+        elif parts.path in {"/start", "/login"}:
+            self._form(request, {name: values[0] for name, values in parse_qs(parts.query).items()})
+        elif parts.path == "/keys":
+            self._send(request, {"keys": [json.loads(KEY.export_public())]})
+        elif parts.path == "/token" and sent is not None:
+            self.asked.append({name: values[0] for name, values in parse_qs(sent.decode()).items()})
+            self._send(request, {"access_token": "A-Token", "token_type": "Bearer", "expires_in": 3600})
+        elif request.headers.get("Authorization") == "Bearer A-Token":
+            self._serve(request, sent)
+        else:
+            request.send_error(401)
+
+    def _serve(self, request: BaseHTTPRequestHandler, sent: bytes | None) -> None:
+        """The services, for whom has a token."""
+        parts = urlsplit(request.path)
+        if parts.path == "/Members":
+            self._page(request, int(parse_qs(parts.query).get("From", ["0"])[0]))
+        elif parts.path == "/items" and sent is None:
+            self._send(request, self.items)
+        elif parts.path == "/items" and sent is not None:
+            self.items.append({**json.loads(sent), "id": f"{self.address}/items/{len(self.items) + 1}?Of=x"})
+            if self.lost:
+                self.lost -= 1
+                request.close_connection = True
+            else:
+                self._send(request, self.items[-1])
+        elif parts.path.endswith("/scores") and sent is not None:
+            score = json.loads(sent)
+            if score["userId"] in self.gone:
+                request.send_error(422)
+                return
+            self.scores.append((f"{parts.path}?{parts.query}", score))
+            self._send(request, {})
+        else:
+            request.send_error(404)
+
+    def _form(self, request: BaseHTTPRequestHandler, given: dict[str, str]) -> None:
+        """The pages in a browser: the link that somebody follows, and what says who they are."""
+        if "state" in given:
+            place = given["redirect_uri"]
+            claims = self.said({"nonce": given["nonce"]}, self.person, self.roles)
+            fields = {"id_token": self.signed(claims), "state": given["state"]}
+        else:
+            place = f"{given['service']}/app/lti/login"
+            fields = {"iss": self.address, "client_id": self.client, "login_hint": "me"}
+            fields["target_link_uri"] = given["service"]
+        inputs = "".join(f'<input name="{name}" value="{value}">' for name, value in fields.items())
+        request.send_response(200)
+        request.send_header("Content-Type", "text/html")
+        request.end_headers()
+        head = '<title>LMS</title><link rel="icon" href="data:,">'
+        page = f'{head}<form method="post" action="{place}">{inputs}<button>Go on</button></form>'
+        request.wfile.write(page.encode())
+
+    def _page(self, request: BaseHTTPRequestHandler, start: int) -> None:
+        further = start + PAGE < len(self.members)
+        links = {"Link": f'<{self.address}/Members?From={start + PAGE}>; rel="next"'} if further else {}
+        self._send(request, {"id": "x", "members": self.members[start : start + PAGE]}, links)
+
+    @staticmethod
+    def _send(request: BaseHTTPRequestHandler, facts: Any, headers: dict[str, str] | None = None) -> None:
+        request.send_response(200)
+        for name, value in {"Content-Type": "application/json", **(headers or {})}.items():
+            request.send_header(name, value)
+        request.end_headers()
+        request.wfile.write(json.dumps(facts).encode())
+
+    def begun(self, client: Any, **sent: str) -> dict[str, str]:
+        """What the service sends a browser back with, that was sent to it to begin a launch."""
+        stated = {"iss": self.address, "client_id": self.client, "login_hint": "me"}
+        answer = client.post("/app/lti/login", {**stated, "target_link_uri": "http://testserver/", **sent})
+        assert answer.status_code == 302, answer.content.decode()
+        there = urlsplit(answer.headers["location"])
+        assert there.geturl().startswith(f"{self.address}/login?")
+        return {name: values[0] for name, values in parse_qs(there.query).items()}
+
+    def said(self, begun: dict[str, str], who: str, roles: tuple[str, ...], **claims: Any) -> dict[str, Any]:
+        """The claims of a launch."""
+        services = {
+            "https://purl.imsglobal.org/spec/lti-nrps/claim/namesroleservice": {
+                "context_memberships_url": f"{self.address}/Members",
+                "service_versions": ["2.0"],
+            },
+            "https://purl.imsglobal.org/spec/lti-ags/claim/endpoint": {
+                "scope": [
+                    f"https://purl.imsglobal.org/spec/lti-ags/scope/{one}"
+                    for one in ("lineitem", "lineitem.readonly", "result.readonly", "score")
+                ],
+                "lineitems": f"{self.address}/items",
+            },
+        }
+        return {
+            "iss": self.address,
+            "aud": self.client,
+            "sub": who,
+            "nonce": begun["nonce"],
+            "iat": int(time.time()),
+            "exp": int(time.time()) + 60,
+            "given_name": who.title(),
+            "family_name": "Of-Platform",
+            "email": f"{who}@example.org",
+            f"{LTI}/message_type": "LtiResourceLinkRequest",
+            f"{LTI}/version": "1.3.0",
+            f"{LTI}/deployment_id": "1",
+            f"{LTI}/target_link_uri": "http://testserver/",
+            f"{LTI}/resource_link": {"id": "link"},
+            f"{LTI}/context": {"id": "their course", "title": "Their course"},
+            f"{LTI}/roles": [f"{ROLES}#{one}" for one in roles],
+            f"{LTI}/lis": {"person_sourcedid": who},
+            **services,
+            **claims,
+        }
+
+    def launch(
+        self,
+        client: Any,
+        who: str = "ada",
+        roles: tuple[str, ...] = ("Learner",),
+        key: JWK = KEY,
+        **claims: Any,
+    ) -> Any:
+        """A whole launch in somebody's browser; what the service answers."""
+        begun = self.begun(client)
+        token = self.signed(self.said(begun, who, roles, **claims), key)
+        return client.post("/app/lti/launch", {"id_token": token, "state": begun["state"]})
+
+    @staticmethod
+    def signed(claims: dict[str, Any], key: JWK = KEY) -> str:
+        """A token."""
+        private = key.export_to_pem(private_key=True, password=None).decode()
+        return jwt.encode(claims, private, algorithm="RS256", headers={"kid": "lms-1"})

@@ -1,0 +1,574 @@
+"""Learning platforms: who gets in by a launch, and as whom; class lists; marks."""
+
+from __future__ import annotations
+
+import threading
+import time
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from jwcrypto.jwk import JWK
+
+from autograder.errors import ServiceError
+from autograder.web import identity
+from tests.support.cases import each
+from tests.web.lms import LTI, ROLES, LearningPlatform
+from tests.web.people import Small
+from tests.web.test_identity import written
+from tests.web.test_staff import graded
+from tests.web.test_student import text
+
+if TYPE_CHECKING:
+    from autograder.service.models import PlatformCourse
+    from autograder.service.platforms import PublishedMark
+
+
+@pytest.fixture
+def connected(at: Small, lms: LearningPlatform) -> PlatformCourse:
+    """Its course is connected with the one here."""
+    from autograder.service.models import PlatformCourse
+
+    found = connect(at, lms)
+    assert found.headers["location"] == f"{at.base}staff/members/"
+    return PlatformCourse.objects.get(course=at.record)
+
+
+def connect(at: Small, lms: LearningPlatform, role: str = "instructor", **sent: str) -> Any:
+    """What somebody gets who launches as an instructor and says which course it is."""
+    client = at.client(role)
+    place = lms.launch(at.client("nobody"), "prof", ("Instructor",)).headers["location"]
+    assert place.startswith("/app/lti/connect?token=")
+    return client.post(place, {"course": at.record.slug, **sent})
+
+
+def members(at: Small) -> set[tuple[str, str, bool]]:
+    """Everybody in the course: role, id or name, whether they have an account."""
+    from autograder.service.models import Member
+
+    found = Member.objects.filter(course=at.record)
+    return {(one.role, one.student or one.last_name, one.account is not None) for one in found}
+
+
+def test_a_course_leads_nowhere_before_it_is_connected(at: Small, lms: LearningPlatform) -> None:
+    """Students read so; an instructor is asked which course it is, and nothing happens to their session."""
+    client = at.client("nobody")
+    answer = lms.launch(client)
+    assert (403, True) == (answer.status_code, "not connected yet" in answer.content.decode())
+    assert "sessionid" not in client.cookies
+    answer = lms.launch(client, "prof", ("Instructor",))
+    assert 302 == answer.status_code
+    assert "sessionid" not in answer.cookies
+    assert "/app/accounts/login/" in client.get(answer.headers["location"]).headers["location"]
+    assert set() == members(at)
+
+
+@each(("role", "may"), [("student", False), ("ta", False), ("head-ta", False), ("stranger", False)])
+def test_who_teaches_nothing_here_connects_nothing(
+    at: Small, lms: LearningPlatform, role: str, may: bool
+) -> None:
+    """Whatever they are on the platform."""
+    from autograder.service.models import PlatformCourse
+
+    place = lms.launch(at.client("nobody"), "prof", ("Instructor",)).headers["location"]
+    client = at.client(role)
+    assert "You teach no course here" in text(client.get(place))
+    assert 404 == client.post(place, {"course": at.record.slug}).status_code
+    assert may is PlatformCourse.objects.filter(course=at.record).exists()
+
+
+def test_a_link_to_connect_is_signed_and_works_once(at: Small, lms: LearningPlatform) -> None:
+    """A changed one, and one of a course that is connected, lead nowhere; the page names both courses."""
+    client = at.client("instructor")
+    place = lms.launch(at.client("nobody"), "prof", ("Instructor",)).headers["location"]
+    page = text(client.get(place))
+    assert "Their course" in page
+    assert at.record.title in page
+    assert 404 == client.get(place + "x").status_code
+    assert 404 == client.get("/app/lti/connect").status_code
+    assert 302 == client.post(place, {"course": at.record.slug}).status_code
+    assert 404 == client.get(place).status_code
+
+
+def test_who_learns_there_is_a_student_here(
+    at: Small, connected: PlatformCourse, lms: LearningPlatform
+) -> None:
+    """At the first launch they come onto the list, with an account; the second finds both."""
+    client = at.client("nobody")
+    assert at.base == lms.launch(client).headers["location"]
+    assert 200 == client.get(at.base).status_code
+    again = at.client("nobody")
+    lms.launch(again)
+    assert client.session["_auth_user_id"] == again.session["_auth_user_id"]
+    assert ("student", "ada", True) in members(at)
+
+
+def test_who_is_on_the_list_keeps_their_place(
+    at: Small, connected: PlatformCourse, lms: LearningPlatform
+) -> None:
+    """With what they handed in, and the account that they sign in to otherwise."""
+    account = at.account("student", "ada")
+    assert account is not None
+    client = at.client("nobody")
+    lms.launch(client, "number 17", **{f"{LTI}/lis": {"person_sourcedid": "ada"}})
+    assert str(account.pk) == client.session["_auth_user_id"]
+    other = at.client("nobody")
+    answer = lms.launch(other, "number 18", **{f"{LTI}/lis": {"person_sourcedid": "ada"}})
+    assert 403 == answer.status_code
+    assert "somebody else of the platform has this id" in answer.content.decode()
+
+
+@each(
+    ("roles", "role", "leads"),
+    [
+        (("Instructor",), "instructor", "staff/"),
+        (("TeachingAssistant", "Instructor"), "ta", "staff/"),
+        (("Instructor#TeachingAssistant",), "ta", "staff/"),
+        (("Learner", "Instructor"), "instructor", "staff/"),
+        (("Mentor",), "", ""),
+        ((), "", ""),
+    ],
+)
+def test_roles_are_those_of_the_platform(at: Small, roles: tuple[str, ...], role: str, leads: str) -> None:
+    """Whoever neither learns nor teaches there is nobody here, such as an administrator of the platform."""
+    from autograder.service.platforms import role_of
+
+    found = role_of(
+        [f"{ROLES}#{one}" for one in roles] + ["http://purl.imsglobal.org/x/system/person#SysAdmin"]
+    )
+    assert (role or None) == (found and found.value)
+
+
+def test_who_teaches_there_teaches_here(at: Small, connected: PlatformCourse, lms: LearningPlatform) -> None:
+    """Also whoever connected the course, who stays who they are."""
+    client = at.client("nobody")
+    assert f"{at.base}staff/" == lms.launch(client, "second", ("Instructor",)).headers["location"]
+    assert 200 == client.get(f"{at.base}staff/members/").status_code
+    first = at.client("nobody")
+    lms.launch(first, "prof", ("Instructor",))
+    own = at.account("instructor")
+    assert own is not None
+    assert str(own.pk) == first.session["_auth_user_id"]
+
+
+def test_an_administrator_is_found_by_nobodys_word(
+    at: Small, connected: PlatformCourse, lms: LearningPlatform
+) -> None:
+    """The account of the whole service opens no platform."""
+    account = at.account("student", "ada")
+    assert account is not None
+    account.is_superuser = True
+    account.save()
+    client = at.client("nobody")
+    assert 403 == lms.launch(client).status_code
+    assert "_auth_user_id" not in client.session
+
+
+@each(
+    "claims",
+    [
+        {f"{LTI}/deployment_id": "2"},
+        {f"{LTI}/message_type": "LtiDeepLinkingRequest"},
+        {f"{LTI}/version": "1.1"},
+        {f"{LTI}/roles": "Learner"},
+        {f"{LTI}/roles": [7]},
+        {f"{LTI}/roles": None},
+        {f"{LTI}/context": "text"},
+        {f"{LTI}/custom": "text"},
+        {f"{LTI}/resource_link": {}},
+        {"given_name": "A\0da"},
+        {"email": "x" * 400},
+        {"sub": ""},
+        {"sub": 17},
+        {"exp": 1},
+        {"nonce": "another"},
+        {"aud": "another client"},
+        {"iss": "https://another.example.org"},
+        {f"{LTI}/lis": {"person_sourcedid": "../ada"}},
+        {f"{LTI}/lis": {"person_sourcedid": "=1+1"}},
+        {f"{LTI}/lis": {"person_sourcedid": ["ada"]}},
+        {f"{LTI}/lis": "ada"},
+        {f"{LTI}/lis": None},
+    ],
+)
+def test_what_is_not_right_lets_nobody_in(
+    at: Small, connected: PlatformCourse, lms: LearningPlatform, claims: dict[str, Any]
+) -> None:
+    """Each is refused with a page, and nobody comes onto the list."""
+    client, before = at.client("nobody"), members(at)
+    answer = lms.launch(client, **claims)
+    assert answer.status_code in {400, 403}, claims
+    assert "_auth_user_id" not in client.session
+    assert before == members(at)
+
+
+def test_only_the_platforms_own_key_signs(
+    at: Small, connected: PlatformCourse, lms: LearningPlatform
+) -> None:
+    """Another key of the same name, a changed token, none at all, a second use, another browser's state."""
+    other = JWK.generate(kty="RSA", size=2048)
+    client = at.client("nobody")
+    assert 400 == lms.launch(client, key=other).status_code
+    begun = lms.begun(client)
+    token = lms.signed(lms.said(begun, "ada", ("Learner",)))
+    for sent in (
+        {"id_token": token[:-4] + "AAAA", "state": begun["state"]},
+        {"id_token": token},
+        {"state": begun["state"]},
+        {"id_token": "a.b.c", "state": begun["state"]},
+        {},
+    ):
+        assert 400 == client.post("/app/lti/launch", sent).status_code
+    right = {"id_token": token, "state": begun["state"]}
+    assert 400 == at.client("nobody").post("/app/lti/launch", right).status_code
+    assert 302 == client.post("/app/lti/launch", right).status_code
+    assert 400 == client.post("/app/lti/launch", right).status_code
+
+
+@each("sent", [{"iss": "https://another.example.org"}, {"client_id": "x"}, {"login_hint": ""}, {"iss": ""}])
+def test_only_stated_platforms_begin(at: Small, lms: LearningPlatform, sent: dict[str, str]) -> None:
+    """Others are told so, and sent nowhere."""
+    stated = {"iss": lms.address, "client_id": lms.client, "login_hint": "me", **sent}
+    assert 400 == at.client("nobody").post("/app/lti/login", stated).status_code
+
+
+def test_a_platform_that_is_stated_no_more_is_out(
+    at: Small, connected: PlatformCourse, lms: LearningPlatform
+) -> None:
+    """And a deployment that is not stated never was in."""
+    from autograder.web import lti
+
+    lti.register([lms.stated(deployments=())])
+    assert 403 == lms.launch(at.client("nobody")).status_code
+    lti.register([])
+    begun = {"iss": lms.address, "client_id": lms.client, "login_hint": "me"}
+    assert 400 == at.client("nobody").post("/app/lti/login", begun).status_code
+
+
+def test_cookies_of_a_launch_are_for_launches_alone(at: Small, lms: LearningPlatform) -> None:
+    """Over https they come from the platform's pages, and from nowhere else's script."""
+    begun = {"iss": lms.address, "client_id": lms.client, "login_hint": "me"}
+    client = at.client("nobody")
+    cookies = client.post("/app/lti/login", begun, secure=True).cookies
+    assert cookies
+    for one in cookies.values():
+        assert ("/app/lti/", True, True, "None") == (
+            one["path"],
+            one["secure"],
+            one["httponly"],
+            one["samesite"],
+        )
+
+
+def test_a_link_leads_to_its_assignment(at: Small, connected: PlatformCourse, lms: LearningPlatform) -> None:
+    """By a custom parameter; students see those that are visible, and what is not there is the course."""
+    name, custom = at.offer.assignment, f"{LTI}/custom"
+    client = at.client("nobody")
+    for wanted, leads in ((name, f"a/{name}/"), ("nothing", ""), ("../x", "")):
+        answer = lms.launch(client, **{custom: {"assignment": wanted}})
+        assert f"{at.base}{leads}" == answer.headers["location"]
+    at.offer.visible = False
+    at.offer.save()
+    assert at.base == lms.launch(client, **{custom: {"assignment": name}}).headers["location"]
+    answer = lms.launch(client, "prof", ("Instructor",), **{custom: {"assignment": name}})
+    assert f"{at.base}staff/a/{name}/" == answer.headers["location"]
+
+
+def person(name: str, *roles: str, **facts: Any) -> dict[str, Any]:
+    """A line of the platform's class list."""
+    stated = {"user_id": f"number of {name}", "roles": [f"{ROLES}#{one}" for one in roles or ("Learner",)]}
+    return {"status": "Active", "given_name": name.title(), "lis_person_sourcedid": name, **stated, **facts}
+
+
+def test_the_class_list_is_taken_over(at: Small, connected: PlatformCourse, lms: LearningPlatform) -> None:
+    """All pages of it; those who teach or are gone are no students; who has no id is told; twice is once."""
+    from autograder.service.models import AuditEntry
+
+    at.account("student", "bob")
+    lms.members = [
+        person("ada", email="ada@example.org"),
+        person("bob"),
+        person("prof", "Instructor"),
+        person("gone", status="Inactive"),
+        person("../x"),
+        person("zoe"),
+        {"user_id": "no id", "roles": ["Learner"]},
+    ]
+    client = at.client("instructor")
+    place = f"{at.base}staff/platforms/{connected.pk}/list"
+    for _ in range(2):
+        page = text(client.post(place, follow=True))
+        assert "3 students are on the list." in page
+        assert "Not on the list" in page
+    students = {who for role, who, _ in members(at) if role == "student"}
+    assert {"ada", "bob", "zoe"} == students
+    assert AuditEntry.objects.filter(course=at.record, action="class list").count() == 2
+    assert all(one["grant_type"] == "client_credentials" for one in lms.asked)
+    again = at.client("nobody")
+    lms.launch(again, "number of bob", **{f"{LTI}/lis": None})  # known from the list
+    own = at.account("student", "bob")
+    assert own is not None
+    assert str(own.pk) == again.session["_auth_user_id"]
+
+
+@each(
+    "answer",
+    [
+        [{"roles": []}],
+        [{"user_id": 7, "roles": []}],
+        [{"user_id": "x", "roles": [7]}],
+        ["x"],
+        [{"user_id": "a\0b", "roles": []}],
+        [{"user_id": "x" * 400, "roles": ["Learner"]}],
+    ],
+)
+def test_a_list_that_is_none_is_told(
+    at: Small, connected: PlatformCourse, lms: LearningPlatform, answer: list[Any]
+) -> None:
+    """Nothing of it is taken over."""
+    before = members(at)
+    lms.members = [person("new"), *answer]
+    page = at.client("instructor").post(f"{at.base}staff/platforms/{connected.pk}/list", follow=True)
+    assert "This list was not taken over" in text(page)
+    assert before | {("instructor", "", True)} == members(at) | {("instructor", "", True)}
+
+
+def test_a_platform_that_is_away_is_told(at: Small, connected: PlatformCourse, lms: LearningPlatform) -> None:
+    """Its list, its tokens."""
+    client = at.client("instructor")
+    for path in ("/Members", "/token"):
+        lms.down = {path}
+        page = text(client.post(f"{at.base}staff/platforms/{connected.pk}/list", follow=True))
+        assert "This list was not taken over: LMS" in page
+
+
+def mark(points: str, *, final: bool = True) -> PublishedMark:
+    """Of five points."""
+    from autograder.service.platforms import PublishedMark
+
+    return PublishedMark(Decimal(points), Decimal(5), final)
+
+
+@pytest.fixture
+def listed(at: Small, connected: PlatformCourse, lms: LearningPlatform) -> PlatformCourse:
+    """Two students of the platform are on the class list."""
+    from autograder.service import platforms
+
+    lms.members = [person("ada"), person("bob")]
+    assert platforms.Enrolled(2, ()) == platforms.enrol(connected, "sourcedid")
+    return connected
+
+
+def test_marks_are_told_once_and_again_when_they_change(
+    at: Small, listed: PlatformCourse, lms: LearningPlatform
+) -> None:
+    """One place for an assignment; provisional ones are told as that; withdrawn ones are taken back."""
+    from autograder.service import platforms
+
+    marks = {"ada": mark("3.25"), "bob": mark("2", final=False), "not on the platform": mark("5")}
+    assert 2 == platforms.send(at.offer, marks)
+    assert 0 == platforms.send(at.offer, marks)
+    ((of_ada, ada), (of_bob, bob)) = lms.scores
+    assert {"/items/1/scores?Of=x"} == {of_ada, of_bob}
+    assert ("number of ada", 3.25, 5.0, "FullyGraded") == (
+        ada["userId"],
+        ada["scoreGiven"],
+        ada["scoreMaximum"],
+        ada["gradingProgress"],
+    )
+    assert "PendingManual" == bob["gradingProgress"]
+    assert 1 == platforms.send(at.offer, {**marks, "bob": mark("2")})
+    assert 2 == platforms.send(at.offer, {})
+    assert 0 == platforms.send(at.offer, {})
+    assert all("scoreGiven" not in sent for _, sent in lms.scores[-2:])
+    assert 1 == len(lms.items)
+    times = [sent["timestamp"] for _, sent in lms.scores]
+    assert sorted(times) == times
+
+
+def test_who_has_left_there_holds_up_nobody(at: Small, listed: PlatformCourse, lms: LearningPlatform) -> None:
+    """What the platform refuses is told to the staff, and tried again; the others know their marks."""
+    from autograder.service import platforms
+
+    lms.gone = {"number of ada"}
+    marks = {"ada": mark("3"), "bob": mark("4")}
+    for _ in range(2):
+        with pytest.raises(ServiceError, match="marks of 1 students were refused"):
+            platforms.send(at.offer, marks)
+    assert ["number of bob"] == [sent["userId"] for _, sent in lms.scores]
+    lms.gone = set()
+    assert 1 == platforms.send(at.offer, marks)
+
+
+def test_a_place_is_made_once_whatever_gets_lost(
+    at: Small, listed: PlatformCourse, lms: LearningPlatform
+) -> None:
+    """The answer to the request for it was lost: it is found; who is away is told the next time."""
+    from autograder.service import platforms
+
+    lms.lost = 1
+    with pytest.raises(ServiceError, match="LMS cannot be asked"):
+        platforms.send(at.offer, {"ada": mark("3")})
+    listed.refresh_from_db()
+    assert "LMS cannot be asked" in listed.problem
+    page = text(at.client("ta").get(f"{at.base}staff/a/{at.offer.assignment}/"))
+    assert "LMS cannot be asked" in page
+    assert 1 == platforms.send(at.offer, {"ada": mark("3")})
+    listed.refresh_from_db()
+    assert (1, "") == (len(lms.items), listed.problem)
+    assert "LMS knows the marks of 1 student." in text(
+        at.client("ta").get(f"{at.base}staff/a/{at.offer.assignment}/")
+    )
+
+
+def test_the_platforms_own_place_is_taken(at: Small, listed: PlatformCourse, lms: LearningPlatform) -> None:
+    """A link with a grade of its own, that leads to the assignment."""
+    from autograder.service import platforms
+
+    ends = {
+        "scope": ["https://purl.imsglobal.org/spec/lti-ags/scope/score"],
+        "lineitems": f"{lms.address}/items",
+    }
+    claims = {
+        f"{LTI}/custom": {"assignment": at.offer.assignment},
+        "https://purl.imsglobal.org/spec/lti-ags/claim/endpoint": {
+            **ends,
+            "lineitem": f"{lms.address}/items/9",
+        },
+    }
+    lms.launch(at.client("nobody"), "number of ada", **claims)
+    assert 1 == platforms.send(at.offer, {"ada": mark("3")})
+    assert (["/items/9/scores?"], []) == ([place for place, _ in lms.scores], lms.items)
+
+
+def test_without_leave_nothing_is_made(at: Small, listed: PlatformCourse, lms: LearningPlatform) -> None:
+    """A platform that lets nobody make places says so to the staff."""
+    from autograder.service import platforms
+
+    listed.context.can_manage_lineitems = listed.context.can_query_lineitems = False
+    listed.context.save()
+    with pytest.raises(ServiceError, match="make a link with a grade there"):
+        platforms.send(at.offer, {"ada": mark("3")})
+
+
+def test_publishing_has_marks_sent(at: Small, listed: PlatformCourse, lms: LearningPlatform) -> None:
+    """Publishing, withdrawing and the button put the assignment into the queue; once while it waits."""
+    from procrastinate.contrib.django.models import ProcrastinateJob
+
+    def waiting() -> int:
+        return ProcrastinateJob.objects.filter(
+            queue_name="scores", status="todo", args__subject=str(at.offer.pk)
+        ).count()
+
+    client = at.client("instructor")
+    base = f"{at.base}staff/a/{at.offer.assignment}"
+    assert 0 == waiting()
+    client.post(f"{base}/published", {"wanted": "yes"})
+    assert 1 == waiting()
+    assert "The marks are being sent." in text(client.post(f"{base}/send", follow=True))
+    assert 1 == waiting()
+
+
+def test_what_is_sent_is_what_is_published(at: Small, listed: PlatformCourse, lms: LearningPlatform) -> None:
+    """Nothing before; then the points that count, of the points that there are."""
+    from autograder.service import platforms
+    from autograder.web import shown
+
+    attempt, assignment = graded(at, "ada"), shown.loaded(at.offer)
+    assert {} == platforms.published(at.offer, assignment)
+    at.offer.published_at = attempt.submitted_at
+    ((who, found),) = platforms.published(at.offer, assignment).items()
+    assert ("ada", assignment.rubric.assignment.points) == (who, found.possible)
+    assert 1 == platforms.send(at.offer, platforms.published(at.offer, assignment))
+
+
+def test_a_worker_sends_what_is_in_the_queue(
+    at: Small, listed: PlatformCourse, lms: LearningPlatform
+) -> None:
+    """Beside its attempts; a platform that is away ends nothing."""
+    from autograder.service import tasks, worker
+
+    graded(at, "ada")
+    at.client("instructor").post(f"{at.base}staff/a/{at.offer.assignment}/published", {"wanted": "yes"})
+    stop = threading.Event()
+    sending = threading.Thread(target=worker._send_scores, args=(stop,))
+    sending.start()
+    for _ in range(300):
+        if lms.scores:
+            break
+        time.sleep(0.1)
+    lms.down = {"/token"}
+    at.offer.refresh_from_db()
+    at.offer.published_at = None
+    at.offer.save()
+    tasks.send_scores(at.offer.pk)
+    for _ in range(300):
+        listed.refresh_from_db()
+        if listed.problem:
+            break
+        time.sleep(0.1)
+    stop.set()
+    sending.join()
+    assert (1, "number of ada") == (len(lms.scores), lms.scores[0][1]["userId"])
+    assert "LMS cannot be asked" in listed.problem
+
+
+def test_disconnected_is_disconnected(at: Small, listed: PlatformCourse, lms: LearningPlatform) -> None:
+    """The members stay; launches lead nowhere, and nothing is told."""
+    from autograder.service import platforms
+
+    page = at.client("instructor").post(f"{at.base}staff/platforms/{listed.pk}/disconnect", follow=True)
+    assert "Their course" not in text(page)
+    assert 403 == lms.launch(at.client("nobody"), "number of ada").status_code
+    assert 0 == platforms.send(at.offer, {"ada": mark("3")})
+    assert {"ada", "bob"} <= {who for _, who, _ in members(at)}
+
+
+def test_our_keys_are_for_everybody(at: Small, lms: LearningPlatform) -> None:
+    """The public half alone."""
+    found = at.client("nobody").get("/app/lti/keys").json()["keys"]
+    assert found
+    assert all("d" not in one and one["kty"] == "RSA" for one in found)
+
+
+GOOD = """
+[moodle]
+name = "Moodle"
+issuer = "https://moodle.example.org"
+client = "a"
+login = "https://moodle.example.org/login"
+token = "https://moodle.example.org/token"
+keys = "https://moodle.example.org/keys"
+deployments = ["1"]
+"""
+
+
+def test_the_file_of_platforms(tmp_path: Any) -> None:
+    """It may be missing; students are who the ``lis`` claim says, where nothing else is stated."""
+    assert {} == identity.read_platforms(tmp_path)
+    (tmp_path / "x").mkdir()
+    path = written(tmp_path, "")
+    (path / identity.PLATFORMS).write_text(GOOD)
+    (path / identity.PLATFORMS).chmod(0o600)
+    assert "sourcedid" == identity.read_platforms(path)["moodle"].student
+
+
+@each(
+    ("stated", "told"),
+    [
+        (
+            GOOD.replace("https://moodle.example.org/keys", "http://moodle.example.org/keys"),
+            r"\[moodle\]: keys.*https",
+        ),
+        (GOOD.replace('deployments = ["1"]', ""), "deployments"),
+        (GOOD + 'student = "name"', "student"),
+        (GOOD + GOOD.replace("[moodle]", "[again]"), "same issuer and client"),
+    ],
+)
+def test_a_wrong_file_is_told(tmp_path_factory: pytest.TempPathFactory, stated: str, told: str) -> None:
+    """With its place."""
+    path = tmp_path_factory.mktemp("service")
+    (path / identity.PLATFORMS).write_text(stated)
+    (path / identity.PLATFORMS).chmod(0o600)
+    with pytest.raises(ServiceError, match=told):
+        identity.read_platforms(path)
