@@ -42,6 +42,10 @@ def serve(
         ),
     ] = 0,
     isolation: IsolationOption = FULL,
+    processes: Annotated[
+        int,
+        typer.Option("--processes", min=0, help="That answer requests; 0: one per core, up to four."),
+    ] = 0,
     demo: Annotated[
         bool,
         typer.Option("--demo", help="Make a course with an invented class first, and accounts to try it."),
@@ -58,7 +62,7 @@ def serve(
     if demo:
         _demo_course(course)
     options = server.ServiceOptions(
-        course, name, host, port, address, proxy, database_url, workers, isolation
+        course, name, host, port, address, proxy, database_url, workers, isolation, processes
     )
     with server.Service(options) as service:
         service.take_over()

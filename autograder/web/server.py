@@ -5,15 +5,14 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import signal
+import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
-import waitress
 from msgspec import Struct
 
 from autograder.course import Course
@@ -23,17 +22,15 @@ from autograder.service import setup
 from autograder.service.loaded import Loaded
 from autograder.service.postgres import EmbeddedPostgres
 from autograder.service.receipts import Signer
-from autograder.web import identity, site
+from autograder.web import identity, pages, site
 from autograder.web.maintenance import folder_of
 
 LOG = logging.getLogger("autograder.web.server")
 METRICS_KEY = "AUTOGRADER_METRICS_KEY"
-_THREADS = 8
 _LOOK_SECONDS = 1.0
+_ENDING_SECONDS = 120.0
 _BEHIND = 10
 """How nice a worker is to the pages beside it: somebody waits for those."""
-_CONNECTIONS = 1000
-"""That are open at a time; one that sends nothing is ended after a minute."""
 
 
 class ServiceOptions(Struct, frozen=True):
@@ -54,6 +51,8 @@ class ServiceOptions(Struct, frozen=True):
     workers: int = 0
     """Submissions at a time of the worker beside it; 0: one per core. Below zero: none is started."""
     isolation: Isolation = Isolation.NAMESPACES
+    processes: int = 0
+    """That answer requests; 0: one per core, up to `autograder.web.pages.MOST`."""
 
 
 class Service:
@@ -64,17 +63,26 @@ class Service:
         CourseError, RubricError: the course is not usable.
     """
 
-    def __init__(self, options: ServiceOptions) -> None:
+    def __init__(self, options: ServiceOptions, folders: Mapping[str, Path] | None = None) -> None:
+        """Read what the service has in files.
+
+        Args:
+            options: how it is to run.
+            folders: what was taken over already, by the process that has started this one.
+        """
         self._options = options
         self._folder = folder_of(options.course)
         self.slug = options.slug or setup.slug_of(options.course)
         self._ended = contextlib.ExitStack()
-        self._folders: dict[str, Path] = {}
+        self._folders: dict[str, Path] = dict(folders or {})
         self._stop = threading.Event()
         self._over = threading.Event()
         self._starting = threading.Lock()
         self._database: EmbeddedPostgres | None = None
         self._worker: subprocess.Popen[bytes] | None = None
+        self._sockets: list[socket.socket] = []
+        self._beside: list[subprocess.Popen[bytes]] = []
+        """Processes that answer requests, too."""
         self._url = options.database_url or os.environ.get(setup.DATABASE_URL, "")
         self.address = options.address or f"http://{options.host}:{options.port}"
         self.signer = Signer(setup.kept_key(self._folder, "receipt-key"))
@@ -114,7 +122,10 @@ class Service:
     def __exit__(self, *_: object) -> None:
         self._stop.set()
         with self._starting:
-            self._end_worker()
+            for one in self._beside:
+                _end(one)
+            if self._worker is not None:
+                _end(self._worker)
         self._ended.close()
         self._over.set()
 
@@ -155,25 +166,14 @@ class Service:
         Raises:
             OSError: the port is taken.
         """
-        from django.core.wsgi import get_wsgi_application
-
-        server = waitress.create_server(
-            get_wsgi_application(),
-            host=self._options.host,
-            port=self._options.port,
-            threads=_THREADS,
-            max_request_body_size=site.MOST_UPLOAD,
-            channel_timeout=60,
-            connection_limit=_CONNECTIONS,
-            asyncore_use_poll=True,
-            **_proxied(self._options),
-            ident=None,
-        )
+        self._sockets = pages.listening(self._options.host, self._options.port)
         threading.Thread(target=self._watch, daemon=True).start()
-        with _ended_by_signals(_interrupt), contextlib.suppress(KeyboardInterrupt):
-            ready()
-            server.run()  # finishes, when it is interrupted, what it has begun to answer
-        server.close()
+        pages.answer(self._sockets, self._answering(), ready)
+
+    def _answering(self) -> pages.Answering:
+        one = self._options
+        folders = {slug: str(folder) for slug, folder in self._folders.items()}
+        return pages.Answering(str(one.course.resolve()), one.host, one.port, one.address, one.proxy, folders)
 
     def _watch(self) -> None:
         """Start again what ended: the database, the worker."""
@@ -194,6 +194,12 @@ class Service:
             self._database.start()
         if self._options.workers >= 0 and (self._worker is None or self._worker.poll() is not None):
             self._start_worker()
+        living = [one for one in self._beside if one.poll() is None]
+        if self._beside and len(living) < len(self._beside):
+            LOG.warning("a process that answers requests ended; another one is started")
+        lacking = pages.wanted(self._options.processes) - 1 - len(living)
+        new = [pages.started(self._sockets, self._answering(), self._url) for _ in range(lacking)]
+        self._beside = [*living, *new]
 
     def _start_worker(self) -> None:
         command = [sys.executable, "-m", "autograder", "worker", "--isolation", self._options.isolation.value]
@@ -205,43 +211,18 @@ class Service:
             start_new_session=True,
         )
 
-    def _end_worker(self) -> None:
-        if self._worker is not None and self._worker.poll() is None:
-            self._worker.terminate()
-            try:
-                self._worker.wait(120)
-            except subprocess.TimeoutExpired:
-                self._worker.kill()
-                self._worker.wait()
-        if self._worker is not None and self._worker.stdin is not None:
-            self._worker.stdin.close()
 
-
-def _proxied(options: ServiceOptions) -> dict[str, Any]:
-    """What of a proxy's headers is believed; without one they are kept: a request is known by them."""
-    if not options.address and not options.proxy:
-        return {"clear_untrusted_proxy_headers": False}
-    return {
-        "trusted_proxy": options.proxy or "127.0.0.1",
-        "trusted_proxy_headers": {"x-forwarded-for", "x-forwarded-proto"},
-        "clear_untrusted_proxy_headers": True,
-    }
-
-
-def _interrupt() -> None:
-    raise KeyboardInterrupt
-
-
-@contextlib.contextmanager
-def _ended_by_signals(end: Callable[[], None]) -> Iterator[None]:
-    """Call ``end`` when the process is asked to end."""
-    numbers = (signal.SIGTERM, signal.SIGINT)
-    before = [signal.signal(number, lambda *_: end()) for number in numbers]
-    try:
-        yield
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Ask a process to end; it has two minutes for what it has begun."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(_ENDING_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    if process.stdin is not None:
+        process.stdin.close()
 
 
 def work(database_url: str, workers: int, isolation: Isolation, *, until_input_ends: bool = False) -> None:
@@ -264,7 +245,7 @@ def work(database_url: str, workers: int, isolation: Isolation, *, until_input_e
     if until_input_ends:
         os.nice(_BEHIND)
         threading.Thread(target=_at_end_of_input, args=(stop,), daemon=True).start()
-    with _ended_by_signals(stop.set), Worker(isolation) as worker:
+    with pages.ended_by_signals(stop.set), Worker(isolation) as worker:
         run(worker, concurrency=workers or os.cpu_count() or 1, stop=stop)
     setup.close()
 

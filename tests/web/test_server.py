@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -105,6 +107,34 @@ def test_behind_a_web_server(folder: Path) -> None:
         assert (301, f"{address}/app/accounts/login/") == (plain.status_code, plain.headers["Location"])
         assert [403, 200] == [ask("metrics", **passed_on).status_code, ask("metrics").status_code]
         assert 200 == ask("healthz", Host="127.0.0.1").status_code
+
+
+def test_several_processes_answer(folder: Path) -> None:
+    """Each answers while the others stand still; one that ends is replaced; all end with the service."""
+    with Served(folder, "--workers", "-1", "--processes", "3") as service:
+        wait_for(lambda: len(service.pages()) == 3, 60, "not three processes")
+        known = service.pages()
+        wait_for(lambda: all(_answer_alone(service, one, known) for one in known), 60, "one does not answer")
+        os.kill(known[1], signal.SIGKILL)
+        wait_for(lambda: len(set(service.pages()) - {known[1]}) == 3, 60, "it is not replaced")
+        known = service.pages()
+        service.kill("web")
+        service.start()
+        wait_for(lambda: not any(Path(f"/proc/{one}").exists() for one in known[1:]), 60, "one goes on")
+        known = service.pages()
+        assert 0 == service.end()
+        assert not any(Path(f"/proc/{one}").exists() for one in known)
+
+
+def _answer_alone(service: Served, wanted: int, known: list[int]) -> bool:
+    others = [one for one in known if one != wanted]
+    for one in others:
+        os.kill(one, signal.SIGSTOP)
+    try:
+        return service.answers()
+    finally:
+        for one in others:
+            os.kill(one, signal.SIGCONT)
 
 
 def test_a_web_server_nobody_was_told_of_opens_nothing(folder: Path) -> None:

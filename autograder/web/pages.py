@@ -1,0 +1,177 @@
+"""Processes that answer requests: as many as wanted share the sockets that a service listens at.
+
+One process uses one processor at a time. The first one is the service itself; the others are started by it,
+and end with it, whatever ends it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import waitress
+
+from autograder.service import setup
+from autograder.web import site
+
+MOST = 4
+"""Processes, where nobody says how many."""
+_THREADS = 8
+_CONNECTIONS = 1000
+"""That are open at a time; one that sends nothing is ended after a minute."""
+_PATIENCE_SECONDS = 3.0
+"""How long a port is waited for: processes of a service that was killed have just noticed that it was."""
+
+
+class Answering(msgspec.Struct, frozen=True):
+    """What a process has to know besides the database's address."""
+
+    course: str
+    host: str
+    port: int
+    address: str
+    proxy: str
+    folders: dict[str, str]
+    """See `autograder.web.site.Running`."""
+
+
+def wanted(processes: int) -> int:
+    """How many processes there are; 0: one per core, up to `MOST`."""
+    return processes or min(os.cpu_count() or 1, MOST)
+
+
+def listening(host: str, port: int) -> list[socket.socket]:
+    """Sockets that listen at every address of a host.
+
+    Raises:
+        OSError: the port is taken.
+    """
+    found: list[socket.socket] = []
+    places = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    try:
+        for family, _, _, _, place in dict.fromkeys(places):
+            found.append(_bound(family, place))
+    except OSError:
+        for one in found:
+            one.close()
+        raise
+    return found
+
+
+def _bound(family: int, place: Any) -> socket.socket:
+    until = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        try:
+            return socket.create_server(place[:2], family=family, backlog=_CONNECTIONS)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or time.monotonic() > until:
+                raise
+        time.sleep(0.1)
+
+
+def answer(sockets: Sequence[socket.socket], asked: Answering, ready: Callable[[], None]) -> None:
+    """Answer requests until SIGTERM or SIGINT; what is begun is finished first.
+
+    Args:
+        sockets: that listen.
+        asked: how people reach the service.
+        ready: is called when the first request can be answered.
+    """
+    from django.core.wsgi import get_wsgi_application
+
+    server = waitress.create_server(
+        get_wsgi_application(),
+        sockets=list(sockets),
+        threads=_THREADS,
+        max_request_body_size=site.MOST_UPLOAD,
+        channel_timeout=60,
+        connection_limit=_CONNECTIONS,
+        asyncore_use_poll=True,
+        **_proxied(asked),
+        ident=None,
+    )
+    with ended_by_signals(_interrupt), contextlib.suppress(KeyboardInterrupt):
+        ready()
+        server.run()
+    server.close()
+
+
+def _proxied(asked: Answering) -> dict[str, Any]:
+    """What of a proxy's headers is believed; without one they are kept: a request is known by them."""
+    if not asked.address and not asked.proxy:
+        return {"clear_untrusted_proxy_headers": False}
+    return {
+        "trusted_proxy": asked.proxy or "127.0.0.1",
+        "trusted_proxy_headers": {"x-forwarded-for", "x-forwarded-proto"},
+        "clear_untrusted_proxy_headers": True,
+    }
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def ended_by_signals(end: Callable[[], None]) -> Iterator[None]:
+    """Call ``end`` when the process is asked to end."""
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.signal(number, lambda *_: end()) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
+def started(sockets: Sequence[socket.socket], asked: Answering, database_url: str) -> subprocess.Popen[bytes]:
+    """A further process that answers at these sockets; it ends with this one, however that ends."""
+    numbers = [one.fileno() for one in sockets]
+    command = [sys.executable, "-m", "autograder.web.pages", msgspec.json.encode(asked).decode()]
+    return subprocess.Popen(
+        [*command, *map(str, numbers)],
+        stdin=subprocess.PIPE,
+        pass_fds=numbers,
+        env={**os.environ, setup.DATABASE_URL: database_url},
+        start_new_session=True,
+    )
+
+
+def main() -> None:
+    """Be such a process."""
+    from autograder.web import logs
+    from autograder.web.server import Service, ServiceOptions
+
+    logs.begin()
+    asked = msgspec.json.decode(sys.argv[1], type=Answering)
+    sockets = [socket.socket(fileno=int(number)) for number in sys.argv[2:]]
+    threading.Thread(target=_at_end_of_input, args=(sockets,), daemon=True).start()
+    options = ServiceOptions(
+        Path(asked.course), host=asked.host, port=asked.port, address=asked.address, proxy=asked.proxy
+    )
+    with Service(options, {slug: Path(folder) for slug, folder in asked.folders.items()}):
+        answer(sockets, asked, lambda: None)
+
+
+def _at_end_of_input(sockets: Sequence[socket.socket]) -> None:
+    """Whoever has started this process is gone: nothing listens any more, and what is begun is finished."""
+    while os.read(0, 1024):
+        pass
+    for one in sockets:
+        with contextlib.suppress(OSError):
+            one.shutdown(socket.SHUT_RDWR)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    main()
