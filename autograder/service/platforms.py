@@ -13,7 +13,8 @@ from decimal import Decimal
 from typing import Any
 
 import requests
-from django.db import DataError, transaction
+from django.db import DatabaseError, transaction
+from django.db import connection as database
 from django.utils import timezone
 from lti_tool.lti_core.constants import AgsScope, ContextRole
 from lti_tool.lti_core.utils import normalize_role
@@ -26,6 +27,7 @@ from autograder.assignment import Assignment
 from autograder.course import name_fault
 from autograder.errors import ServiceError, describe_error
 from autograder.service import tasks
+from autograder.service.loaded import Loaded
 from autograder.service.models import (
     CourseRecord,
     Member,
@@ -43,6 +45,8 @@ SECONDS = 10.0
 _MOST_PAGES = 200
 """Of a list; a platform whose pages lead in a circle ends there."""
 _TAG = "autograder"
+_SENDING = 0x6C74_6900
+"""A number of our own among PostgreSQL's advisory locks."""
 _READ_ROSTER = "https://purl.imsglobal.org/spec/lti-nrps/scope/contextmembership.readonly"
 _ROSTER = "application/vnd.ims.lti-nrps.v2.membershipcontainer+json"
 _ITEM = "application/vnd.ims.lis.v2.lineitem+json"
@@ -67,7 +71,16 @@ class Enrolled(Struct, frozen=True):
 
 
 class RefusedByPlatformError(ServiceError):
-    """A platform answers, and does not do what it was asked for."""
+    """A platform answers, and does not do what it was asked for.
+
+    Args:
+        text: what it refused.
+        gone: it says that there is no such thing.
+    """
+
+    def __init__(self, text: str, *, gone: bool) -> None:
+        super().__init__(text)
+        self.gone = gone
 
 
 class PatientSession(requests.Session):
@@ -118,7 +131,8 @@ class Services:
             raise ServiceError(f"{self._name} cannot be asked: {describe_error(error)}") from error
         if not answer.ok:
             raise RefusedByPlatformError(
-                f"{self._name} refused {method} {address}: {answer.status_code} {answer.reason}"
+                f"{self._name} refused {method} {address}: {answer.status_code} {answer.reason}",
+                gone=answer.status_code == requests.codes.not_found,
             )
         return answer
 
@@ -140,6 +154,8 @@ def enrol(connection: PlatformCourse, student: str) -> Enrolled:
         ServiceError: the platform does not give it, or it is not one.
     """
     context = connection.context
+    if not _let_in(connection):
+        raise ServiceError("this platform is let in no more")
     if not context.memberships_url:
         raise ServiceError("the platform gives no class list: nothing in its launches says where it is")
     services = Services(context.deployment.registration)
@@ -150,13 +166,18 @@ def enrol(connection: PlatformCourse, student: str) -> Enrolled:
             raise ServiceError(
                 "the platform's class list is not one: expected members with user_id and roles"
             )
-        members += [{"status": "Active", **one} for one in listed]
+        members += [{"status": "Active", **one, "picture": None} for one in listed]
     try:
         with transaction.atomic():
             context.update_memberships(members)
             return _enrolled(connection, [one for one in members if _learns(one)], student)
-    except (DataError, ValueError) as error:
+    except (DatabaseError, ValueError) as error:
         raise ServiceError(f"the platform's class list cannot be kept: {describe_error(error)}") from error
+
+
+def _let_in(connection: PlatformCourse) -> bool:
+    deployment = connection.context.deployment
+    return bool(deployment.is_active and deployment.registration.is_active)
 
 
 def _is_member(one: Any) -> bool:
@@ -208,7 +229,7 @@ def student_of(course: CourseRecord, user: LtiUser, told: Mapping[str, Any], stu
         student: which of it is the id: ``sourcedid``, ``sub`` or ``email``.
 
     Raises:
-        ServiceError: that cannot be an id, or the id is another person's of the same platform.
+        ServiceError: that cannot be an id, or the id is another person's.
     """
     known = PlatformMember.objects.filter(user=user, member__course=course).select_related("member").first()
     if known is not None:
@@ -218,7 +239,8 @@ def student_of(course: CourseRecord, user: LtiUser, told: Mapping[str, Any], stu
     if not name:
         who = f"{user.given_name} {user.family_name}".strip() or user.sub
         raise ServiceError(f"{who}: the platform sends no {student}")
-    if fault := name_fault(name):
+    fault = "it is a variable that was not filled in" if name.startswith("$") else name_fault(name)
+    if fault:
         raise ServiceError(f"{name!a}: {fault}")
     own = Member.objects.filter(course=course, role=Role.STUDENT)
     found = own.filter(email__iexact=name) if student == "email" else own.filter(student=name)
@@ -228,9 +250,9 @@ def student_of(course: CourseRecord, user: LtiUser, told: Mapping[str, Any], stu
             [Student(name, user.given_name[:150], user.family_name[:150], user.email)]
         )
         member = own.get(student=name)
-    taken = PlatformMember.objects.filter(member=member, user__registration=user.registration).first()
-    if taken is not None:
-        raise ServiceError(f"{name!a}: somebody else of the platform has this id already")
+    elif student == "sub" or PlatformMember.objects.filter(member=member).exists():
+        # A platform's own numbers say nothing of whom a class list means by the same ones.
+        raise ServiceError(f"{name!a}: somebody else has this id already")
     PlatformMember.objects.create(user=user, member=member)
     return member
 
@@ -254,6 +276,24 @@ def sweep() -> None:
         tasks.send_scores(offer)
 
 
+def bring_up_to_date(offer: int, loaded: Loaded) -> int:
+    """Tell each platform what it does not know yet of the marks of an assignment; how much that was.
+
+    One at a time, whichever worker does it: what an older round says must not come after a newer one.
+
+    Raises:
+        ServiceError: see `send`.
+    """
+    with database.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s, %s)", [_SENDING, offer])
+    try:
+        found = Offer.objects.select_related("version", "course").get(pk=offer)
+        return send(found, published(found, loaded.of(found.version)))
+    finally:
+        with database.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [_SENDING, offer])
+
+
 def send(offer: Offer, marks: Mapping[str, PublishedMark]) -> int:
     """Tell each platform of the course what it does not know yet; how much that was.
 
@@ -268,14 +308,16 @@ def send(offer: Offer, marks: Mapping[str, PublishedMark]) -> int:
     for connection in PlatformCourse.objects.filter(course=offer.course).select_related(
         "context__deployment__registration"
     ):
-        if not (connection.context.can_publish_scores and connection.context.lineitems_url):
+        if not (connection.context.can_publish_scores and _let_in(connection)):
             continue
         problem = ""
         try:
             sent += _sent(connection, offer, marks)
         except ServiceError as error:
             problem = str(error)
-            problems.append(problem)
+        except DatabaseError as error:
+            problem = f"what the platform says of a place for marks cannot be kept: {describe_error(error)}"
+        problems += [problem] if problem else []
         PlatformCourse.objects.filter(pk=connection.pk).update(problem=problem)
     if problems:
         raise ServiceError("; ".join(problems))
@@ -283,13 +325,26 @@ def send(offer: Offer, marks: Mapping[str, PublishedMark]) -> int:
 
 
 def _sent(connection: PlatformCourse, offer: Offer, marks: Mapping[str, PublishedMark]) -> int:
-    registration = connection.context.deployment.registration
-    known = {
-        one.user_id: one
-        for one in SentScore.objects.filter(
-            item__context=connection.context, item__resource_id=offer.assignment
-        )
-    }
+    """Tell one platform; what stands in places that are no longer the assignment's is taken back."""
+    services = Services(connection.context.deployment.registration)
+    first = next(iter(marks.values()), None)
+    items = _places(connection, offer)
+    if not items and first is not None:
+        items = [_made(connection, offer, services, first)]
+    return sum(
+        _told(connection, offer, services, item, marks if number == 0 else {})
+        for number, item in enumerate(items)
+    )
+
+
+def _told(
+    connection: PlatformCourse,
+    offer: Offer,
+    services: Services,
+    item: LtiLineItem,
+    marks: Mapping[str, PublishedMark],
+) -> int:
+    known = {one.user_id: one for one in SentScore.objects.filter(item=item)}
     members = PlatformMember.objects.filter(
         member__course=offer.course, user__memberships__context=connection.context
     )
@@ -300,18 +355,14 @@ def _sent(connection: PlatformCourse, offer: Offer, marks: Mapping[str, Publishe
             changed.append((one.user, mark))
         elif mark is None and told is not None and told.points is not None:
             changed.append((one.user, None))
-    if not changed:
-        return 0
-    services = Services(registration)
-    item = _line_item(connection, offer, services, next((mark for _, mark in changed if mark), None))
-    if item is None:
-        return 0
     refused = []
     for user, mark in changed:
         try:
             _tell(services, item, user, mark)
         except RefusedByPlatformError as error:  # of somebody who has left the course there, say
             refused.append(error)
+    if refused and len(refused) == len(changed) and all(one.gone for one in refused):
+        item.delete()  # the place is gone there; the next time another one is looked for
     if refused:
         raise ServiceError(f"marks of {len(refused)} students were refused; the first: {refused[0]}")
     return len(changed)
@@ -325,48 +376,45 @@ def _of(told: SentScore) -> PublishedMark | None:
     )
 
 
-def _line_item(
-    connection: PlatformCourse, offer: Offer, services: Services, first: PublishedMark | None
-) -> LtiLineItem | None:
-    """The platform's place for the marks of an assignment: ours, one that it has, or a new one.
+def _places(connection: PlatformCourse, offer: Offer) -> list[LtiLineItem]:
+    """The platform's places for the marks of an assignment; the first is the one that counts."""
+    own = LtiLineItem.objects.filter(context=connection.context, resource_id=offer.assignment)
+    return list(own.order_by("resource_link", "pk"))  # one that the platform made comes first
 
-    The request for a new one is not idempotent. So one worker at a time looks first whether the platform has
-    it: what it made when its answer was lost is found by resource and tag.
+
+def _made(connection: PlatformCourse, offer: Offer, services: Services, first: PublishedMark) -> LtiLineItem:
+    """A place for the marks of an assignment: one that the platform has, or a new one.
+
+    The request for a new one is not idempotent. So what the platform has is looked at before: what it made
+    when its answer was lost is found by resource and tag.
     """
     context = connection.context
-    with transaction.atomic():
-        PlatformCourse.objects.select_for_update().get(pk=connection.pk)
-        own = LtiLineItem.objects.filter(context=context, resource_id=offer.assignment)
-        found = own.order_by("resource_link", "pk").first()  # one that the platform made comes first
-        if found is not None or first is None:
-            return found
-        facts = {"resourceId": offer.assignment, "tag": _TAG}
+    if not context.lineitems_url:
+        raise ServiceError("the platform lets nobody make a place for marks; make a link with a grade there")
+    facts = {"resourceId": offer.assignment, "tag": _TAG}
+    items: list[Any] = []
+    if context.can_query_lineitems or context.can_manage_lineitems:
+        scope = AgsScope.MANAGE_LINEITEMS if context.can_manage_lineitems else AgsScope.QUERY_LINEITEMS
+        for page in services.pages(scope.value, context.lineitems_url, _ITEMS):
+            items += page if isinstance(page, list) else []
+    same = (one for one in items if isinstance(one, dict) and facts.items() <= one.items())
+    found = next(same, None)
+    if found is None and not context.can_manage_lineitems:
+        raise ServiceError("the platform lets nobody make a place for marks; make a link with a grade there")
+    if found is None:
         wanted = {**facts, "scoreMaximum": float(first.possible), "label": offer.title}
-        items: list[Any] = []
-        if context.can_query_lineitems or context.can_manage_lineitems:
-            scope = AgsScope.MANAGE_LINEITEMS if context.can_manage_lineitems else AgsScope.QUERY_LINEITEMS
-            for page in services.pages(scope.value, context.lineitems_url, _ITEMS):
-                items += page if isinstance(page, list) else []
-        same = (one for one in items if isinstance(one, dict) and facts.items() <= one.items())
-        made = next(same, None)
-        if made is None and not context.can_manage_lineitems:
-            raise ServiceError(
-                "the platform lets nobody make a place for marks; make a link with a grade there"
-            )
-        if made is None:
-            scope = AgsScope.MANAGE_LINEITEMS
-            made = services.made(scope.value, context.lineitems_url, _ITEM, wanted)
-        if not isinstance(made, dict) or not isinstance(made.get("id"), str):
-            raise ServiceError("the platform gave no address for the marks")
-        item: LtiLineItem = LtiLineItem.objects.create(
-            context=context,
-            url=made["id"],
-            maximum_score=float(first.possible),
-            label=offer.title,
-            tag=_TAG,
-            resource_id=offer.assignment,
-        )
-        return item
+        found = services.made(AgsScope.MANAGE_LINEITEMS.value, context.lineitems_url, _ITEM, wanted)
+    if not isinstance(found, dict) or not isinstance(found.get("id"), str):
+        raise ServiceError("the platform gave no address for the marks")
+    item: LtiLineItem = LtiLineItem.objects.create(
+        context=context,
+        url=found["id"],
+        maximum_score=float(first.possible),
+        label=offer.title,
+        tag=_TAG,
+        resource_id=offer.assignment,
+    )
+    return item
 
 
 def _tell(services: Services, item: LtiLineItem, user: LtiUser, mark: PublishedMark | None) -> None:

@@ -32,7 +32,7 @@ from autograder.sandbox.outside import orphans
 from autograder.sandbox.pool import Pool
 from autograder.service import attempts, platforms, tasks, versions
 from autograder.service.loaded import Loaded
-from autograder.service.models import Attempt, Offer, Version
+from autograder.service.models import Attempt, Version
 
 LOG = logging.getLogger("autograder.service.worker")
 MOST_KEPT = 4
@@ -199,8 +199,7 @@ def _send_scores(stop: threading.Event) -> None:
     def send(offer: str) -> None:
         close_old_connections()
         try:
-            found = Offer.objects.select_related("version", "course").get(pk=int(offer))
-            number = platforms.send(found, platforms.published(found, loaded.of(found.version)))
+            number = platforms.bring_up_to_date(int(offer), loaded)
             LOG.info("%d marks of offer %s were sent on", number, offer)
         except Exception as error:  # noqa: BLE001 - the sweep tries again
             LOG.warning("marks of offer %s could not be sent on: %s", offer, describe_error(error))

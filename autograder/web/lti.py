@@ -12,7 +12,6 @@ import json
 import logging
 from collections.abc import Collection
 from typing import Any
-from urllib.parse import urlencode
 
 import requests
 from allauth.account.utils import perform_login
@@ -20,11 +19,13 @@ from django.conf import settings
 from django.contrib import messages as notices
 from django.core import signing
 from django.core.cache import cache
-from django.db import DataError, transaction
+from django.db import DatabaseError, transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
+from jwcrypto.common import JWException
+from jwt import PyJWTError
 from lti_tool.models import Key, LtiContext, LtiDeployment, LtiLaunch, LtiLineItem, LtiRegistration, LtiUser
 from lti_tool.utils import DjangoToolConfig, sync_data_from_launch
 from pylti1p3.contrib.django import DjangoCacheDataStorage, DjangoMessageLaunch, DjangoOIDCLogin
@@ -56,15 +57,21 @@ SECONDS = 600
 """How long a launch may take, and how long what it said is kept."""
 CONNECT_SECONDS = 3600
 _CONNECT = "autograder.lti.connect"
+_COOKIE = "lti-connect"
 _ASSIGNMENT = "assignment"
 """The custom parameter of a link that leads to one assignment."""
 PATH = f"/{BASE}lti/"
 """Below it the cookies of launches are seen."""
 _MOST_TOLD = 20
+_MOST_ADDRESS = 200
+"""Characters of an address that the library's tables have room for."""
 _WRONG = (
     LtiException,
     OIDCException,
-    DataError,
+    DatabaseError,
+    JWException,
+    PyJWTError,
+    requests.RequestException,
     ValueError,
     KeyError,
     TypeError,
@@ -117,6 +124,9 @@ class _Sessions(DjangoSessionService):
 
     _launch_data_lifetime = SECONDS
 
+    def save_launch_data(self, key: str, jwt_body: Any) -> None:
+        """Nothing: what is needed of a launch is in our tables, and the rest is about people."""
+
 
 @open_page()
 def keys(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - a view
@@ -128,7 +138,9 @@ def keys(request: HttpRequest) -> HttpResponse:  # noqa: ARG001 - a view
 @open_page("GET", "POST")
 def login(request: HttpRequest) -> HttpResponse:
     """Where a launch begins: the browser is sent back to the platform, which says who is there."""
-    given = DjangoRequest(request)
+    issuer = request.GET.get("iss", request.POST.get("iss", ""))
+    known = LtiRegistration.objects.active().filter(issuer=issuer).values_list("client_id", flat=True)
+    given = DjangoRequest(request, default_params={"client_id": known[0]} if len(known) == 1 else {})
     begun = DjangoOIDCLogin(
         given, DjangoToolConfig(), _Sessions(given), _Cookies(given), DjangoCacheDataStorage()
     )
@@ -145,24 +157,37 @@ def launch(request: HttpRequest) -> HttpResponse:
     try:
         found = _validated(request)
         role = platforms.role_of(found.roles_claim)
-        wanted = str(found.get_custom_claim(_ASSIGNMENT) or "")
-    except (*_WRONG, requests.RequestException) as error:
-        return _refused(request, "lti-refused", error)
-    if not found.deployment.is_active:
-        return _refused(request, "lti-inactive", f"deployment {found.deployment.deployment_id!a}", 403)
-    connection = PlatformCourse.objects.filter(context=found.context).select_related("course").first()
-    if connection is None and role == Role.INSTRUCTOR:
-        token = signing.dumps([found.context.pk, found.user.pk], salt=_CONNECT)
-        return HttpResponseRedirect(f"{reverse('lti-connect')}?{urlencode({'token': token})}")
-    if connection is None:
-        return _refused(request, "lti-not-connected", f"context {found.context.pk}", 403)
-    try:
+        if not found.deployment.is_active:
+            return _refused(request, "lti-inactive", f"deployment {found.deployment.deployment_id!a}", 403)
+        connection = PlatformCourse.objects.filter(context=found.context).select_related("course").first()
+        if connection is None and role == Role.INSTRUCTOR:
+            return _to_be_connected(request, found)
+        if connection is None:
+            return _refused(request, "lti-not-connected", f"context {found.context.pk}", 403)
         with transaction.atomic():
             member = _member(found, connection.course, role)
-            place = _place(found, connection.course, member, wanted)
+            place = _place(found, connection.course, member)
     except ServiceError as error:
         return _refused(request, "lti-nobody", error, 403)
+    except _WRONG as error:
+        return _refused(request, "lti-refused", error)
     return perform_login(request, member.account, redirect_url=place)
+
+
+def _to_be_connected(request: HttpRequest, found: LtiLaunch) -> HttpResponse:
+    """To the page that asks which course it is: in this browser alone, or a link would connect others."""
+    token = signing.dumps([found.context.pk, found.user.pk], salt=_CONNECT)
+    answer = HttpResponseRedirect(reverse("lti-connect"))
+    answer.set_cookie(
+        _COOKIE,
+        token,
+        max_age=CONNECT_SECONDS,
+        path=PATH,
+        secure=request.is_secure(),
+        httponly=True,
+        samesite="Lax",
+    )
+    return answer
 
 
 def _refused(request: HttpRequest, code: str, why: object, status: int = 400) -> HttpResponse:
@@ -183,18 +208,43 @@ def _validated(request: HttpRequest) -> LtiLaunch:
         DjangoCacheDataStorage(),
         platforms.PatientSession(),
     )
+    message.set_jwt_verify_options({"verify_aud": False, "verify_iat": False, "require": ["exp"]})
     message.validate()
     token = request.POST.get("id_token", "")
     if not cache.add(f"lti-used-{hashlib.sha256(token.encode()).hexdigest()}", 1, CONNECT_SECONDS):
         raise LtiException("this launch was used already")
-    if "\\u0000" in json.dumps(message.get_launch_data()):
-        raise LtiException("a NUL in what the platform says")
+    _harmless(message.get_launch_data())
     found = LtiLaunch(message)
     if not found.is_resource_launch or not isinstance(found.roles_claim, list):
         raise LtiException("expected the launch of a resource link")
+    context = found.context_claim
+    if not isinstance(context, dict) or not isinstance(context.get("id"), str) or not context["id"]:
+        raise LtiException("the link stands in no course there")
     with transaction.atomic():
+        known = LtiContext.objects.filter(deployment=found.deployment, id_on_platform=context["id"]).first()
         sync_data_from_launch(found)
+        if known is not None and known.lineitems_url and not found.context.lineitems_url:
+            LtiContext.objects.filter(pk=known.pk).update(lineitems_url=known.lineitems_url)
     return found
+
+
+def _harmless(claims: dict[str, Any]) -> None:
+    """Take out of a launch what our tables have no room for, and what nobody needs."""
+    if "\\u0000" in json.dumps(claims):
+        raise LtiException("a NUL in what the platform says")
+    claims.pop("picture", None)
+    for part in (claims, *(one for one in claims.values() if isinstance(one, dict))):
+        for name, value in [*part.items()]:
+            if value is None or (_is_address(name) and not (isinstance(value, str) and _fits(value))):
+                del part[name]
+
+
+def _is_address(name: str) -> bool:
+    return name in {"lineitem", "lineitems", "context_memberships_url", "url"}
+
+
+def _fits(address: str) -> bool:
+    return len(address) <= _MOST_ADDRESS
 
 
 def _member(found: LtiLaunch, course: CourseRecord, role: Role | None) -> Member:
@@ -209,6 +259,7 @@ def _member(found: LtiLaunch, course: CourseRecord, role: Role | None) -> Member
     known = PlatformMember.objects.filter(user=user, member__course=course).select_related("member").first()
     if known is not None:
         member = known.member
+        _still(Role(member.role), role)
     elif role == Role.STUDENT:
         member = platforms.student_of(course, user, _told(found), _platform(user.registration).student)
     elif role is not None:
@@ -225,12 +276,25 @@ def _member(found: LtiLaunch, course: CourseRecord, role: Role | None) -> Member
         fits = own is not None and not own.is_superuser and may_be(own, member)
         member.account = own if fits else account_for(member)
         member.save(update_fields=["account"])
+        if own is None:  # only this person ever had it: another course may know them by it
+            LtiUser.objects.filter(pk=user.pk).update(auth_user=member.account)
         audit.note(member.account.username, "join", member.student or member.last_name, course=course)
     if member.account.is_superuser:
         raise ServiceError("an administrator of the service signs in here, not through a platform")
-    if user.auth_user_id is None:
-        LtiUser.objects.filter(pk=user.pk).update(auth_user=member.account)
     return member
+
+
+def _still(here: Role, there: Role | None) -> None:
+    """Whether somebody who came to run the course still does there.
+
+    Raises:
+        ServiceError: they do not.
+    """
+    enough = (
+        {Role.INSTRUCTOR} if here in {Role.INSTRUCTOR, Role.ADMINISTRATOR} else {Role.INSTRUCTOR, Role.TA}
+    )
+    if here != Role.STUDENT and there not in enough:
+        raise ServiceError("the platform no longer says that you run this course")
 
 
 def _told(found: LtiLaunch) -> dict[str, Any]:
@@ -242,35 +306,42 @@ def _told(found: LtiLaunch) -> dict[str, Any]:
 
 def _platform(registration: LtiRegistration) -> Platform:
     stated: Collection[Platform] = settings.RUNNING.platforms.values()
-    return next(
-        one for one in stated if (one.issuer, one.client) == (registration.issuer, registration.client_id)
-    )
+    for one in stated:
+        if (one.issuer, one.client) == (registration.issuer, registration.client_id):
+            return one
+    raise ServiceError("this platform is let in no more")
 
 
-def _place(found: LtiLaunch, course: CourseRecord, member: Member, wanted: str) -> str:
+def _place(found: LtiLaunch, course: CourseRecord, member: Member) -> str:
     """The page that a launch leads to; a place for marks that the platform has made for it is kept."""
     staff, parts = member.role != Role.STUDENT, {"slug": course.slug}
+    wanted = str(found.get_custom_claim(_ASSIGNMENT) or "")
     offer = Offer.objects.filter(course=course, assignment=wanted).first()
-    if offer is not None:
-        ends = found.ags_claim
-        item = ends.get("lineitem") if isinstance(ends, dict) else None
-        if isinstance(item, str) and item:
-            facts = {"context": found.context, "maximum_score": 0.0, "label": offer.title}
-            facts |= {"resource_id": wanted, "resource_link": found.resource_link}
-            if LtiLineItem.objects.get_or_create(url=item, defaults=facts)[1] and offer.published_at:
-                tasks.send_scores(offer.pk)
-        if staff or offer.visible:
-            return reverse(
-                "staff-assignment" if staff else "assignment", kwargs={**parts, "assignment": wanted}
-            )
-    return reverse("staff" if staff else "course", kwargs=parts)
+    if offer is None:
+        return reverse("staff" if staff else "course", kwargs=parts)
+    ends = found.ags_claim
+    item = ends.get("lineitem") if isinstance(ends, dict) else None
+    if item:
+        facts = {"label": offer.title, "resource_id": wanted, "resource_link": found.resource_link}
+        kept, new = LtiLineItem.objects.get_or_create(
+            context=found.context, url=item, defaults={**facts, "maximum_score": 0.0}
+        )
+        if kept.resource_id != wanted:  # the link led elsewhere before: what stands there is not of this
+            kept.delete()
+            LtiLineItem.objects.create(context=found.context, url=item, maximum_score=0.0, **facts)
+        if (new or kept.resource_id != wanted) and offer.published_at:
+            tasks.send_scores(offer.pk)
+    if not (staff or offer.visible):
+        return reverse("course", kwargs=parts)
+    return reverse("staff-assignment" if staff else "assignment", kwargs={**parts, "assignment": wanted})
 
 
 @own_page("GET", "HEAD", "POST")
 def connect(request: HttpRequest) -> HttpResponse:
     """Say which course here a course of a platform is; for those who teach it here."""
     try:
-        of, who = signing.loads(request.GET.get("token", ""), salt=_CONNECT, max_age=CONNECT_SECONDS)
+        token = request.COOKIES.get(_COOKIE, "")
+        of, who = signing.loads(token, salt=_CONNECT, max_age=CONNECT_SECONDS)
     except signing.BadSignature as error:
         raise Http404 from error
     context, user = get_object_or_404(LtiContext, pk=of), get_object_or_404(LtiUser, pk=who)
@@ -283,14 +354,21 @@ def connect(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         course = get_object_or_404(own, slug=request.POST.get("course", ""))
         with transaction.atomic():
-            made = PlatformCourse.objects.create(context=context, course=course)
+            made, new = PlatformCourse.objects.get_or_create(context=context, defaults={"course": course})
+            if not new:
+                raise Http404
             audit.note(request.user.username, "connect", str(context), course=course, after=_name(made))
             member = Member.objects.filter(course=course, account=request.user).first()
             if member is not None and not request.user.is_superuser:
                 PlatformMember.objects.get_or_create(user=user, member=member)
                 LtiUser.objects.filter(pk=user.pk, auth_user=None).update(auth_user=request.user)
         return HttpResponseRedirect(reverse("members", kwargs={"slug": course.slug}))
-    return page(request, "connect.html", {"context": context, "own": own})
+    return page(request, "connect.html", {"context": context, "own": own, "person": _called(user)})
+
+
+def _called(user: LtiUser) -> str:
+    """The name of somebody of a platform."""
+    return str(f"{user.given_name} {user.family_name}".strip() or user.name or user.sub)
 
 
 def _name(connection: PlatformCourse) -> str:
@@ -306,7 +384,7 @@ def take_list(request: HttpRequest, visit: Visit, connection: int) -> HttpRespon
     except ServiceError as error:
         notices.error(request, say["t"]("bad-list", reason=str(error)))
     else:
-        after = {"students": done.students, "refused": list(done.refused)}
+        after = {"students": done.students, "refused": len(done.refused)}
         audit.note(request.user.username, "class list", _name(found), course=visit.course, after=after)
         notices.info(request, say["counted"]("imported", done.students))
         for reason in done.refused[:_MOST_TOLD]:

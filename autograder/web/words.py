@@ -179,9 +179,9 @@ _PLATFORM: Mapping[str, str | tuple[str, str]] = {
     "web.lti-not-connected": "Your course is not connected yet. Its instructor has to open the link first.",
     "web.lti-nobody": "We could not find out who you are here. Show this page to your instructor.",
     "web.connect": "Connect a course",
-    "web.connect-told": "{platform} leads here from its course “{context}”. Choose which course that is. "
-    "From then on who learns there is a student here, teaching assistants are TAs, and who teaches there is "
-    "an instructor.",
+    "web.connect-told": "You come from {platform} as {person}, from its course “{context}”. Choose which "
+    "course here that is. From then on who learns there is a student here, teaching assistants are TAs, and "
+    "who teaches there is an instructor.",
     "web.connect-course": "Course",
     "web.connect-none": "You teach no course here. Sign in as somebody who does.",
     "web.platform-list": "Take the class list over",

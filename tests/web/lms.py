@@ -29,6 +29,7 @@ class LearningPlatform:
         items: places for marks.
         scores: what was sent to each: (address of the place, what was sent).
         down: paths that fail.
+        nowhere: every place for marks is gone.
         gone: who is no more in the course, and gets no marks.
         lost: answers to requests for a new place that get lost.
         person, roles: who follows a link in a browser.
@@ -41,6 +42,7 @@ class LearningPlatform:
         self.scores: list[tuple[str, dict[str, Any]]] = []
         self.down: set[str] = set()
         self.lost = 0
+        self.nowhere = False
         self.gone: set[str] = set()
         self.asked: list[dict[str, str]] = []
         self.person, self.roles = "ada", ("Learner",)
@@ -109,6 +111,9 @@ class LearningPlatform:
                 self._send(request, self.items[-1])
         elif parts.path.endswith("/scores") and sent is not None:
             score = json.loads(sent)
+            if self.nowhere:
+                request.send_error(404)
+                return
             if score["userId"] in self.gone:
                 request.send_error(422)
                 return

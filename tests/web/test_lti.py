@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from autograder.service.platforms import PublishedMark
 
 
+CONNECT = "/app/lti/connect"
+AGS = "https://purl.imsglobal.org/spec/lti-ags"
+NRPS = "https://purl.imsglobal.org/spec/lti-nrps"
+
+
 @pytest.fixture
 def connected(at: Small, lms: LearningPlatform) -> PlatformCourse:
     """Its course is connected with the one here."""
@@ -36,10 +41,14 @@ def connected(at: Small, lms: LearningPlatform) -> PlatformCourse:
 
 def connect(at: Small, lms: LearningPlatform, role: str = "instructor", **sent: str) -> Any:
     """What somebody gets who launches as an instructor and says which course it is."""
+    return connecting(at, lms, role).post(CONNECT, {"course": at.record.slug, **sent})
+
+
+def connecting(at: Small, lms: LearningPlatform, role: str) -> Any:
+    """The browser of somebody who is signed in here, and came as an instructor of the platform."""
     client = at.client(role)
-    place = lms.launch(at.client("nobody"), "prof", ("Instructor",)).headers["location"]
-    assert place.startswith("/app/lti/connect?token=")
-    return client.post(place, {"course": at.record.slug, **sent})
+    assert CONNECT == lms.launch(client, "prof", ("Instructor",)).headers["location"]
+    return client
 
 
 def members(at: Small) -> set[tuple[str, str, bool]]:
@@ -63,31 +72,31 @@ def test_a_course_leads_nowhere_before_it_is_connected(at: Small, lms: LearningP
     assert set() == members(at)
 
 
-@each(("role", "may"), [("student", False), ("ta", False), ("head-ta", False), ("stranger", False)])
-def test_who_teaches_nothing_here_connects_nothing(
-    at: Small, lms: LearningPlatform, role: str, may: bool
-) -> None:
+@pytest.mark.parametrize("role", ["student", "ta", "head-ta", "stranger"])
+def test_who_teaches_nothing_here_connects_nothing(at: Small, lms: LearningPlatform, role: str) -> None:
     """Whatever they are on the platform."""
     from autograder.service.models import PlatformCourse
 
-    place = lms.launch(at.client("nobody"), "prof", ("Instructor",)).headers["location"]
-    client = at.client(role)
-    assert "You teach no course here" in text(client.get(place))
-    assert 404 == client.post(place, {"course": at.record.slug}).status_code
-    assert may is PlatformCourse.objects.filter(course=at.record).exists()
+    client = connecting(at, lms, role)
+    assert "You teach no course here" in text(client.get(CONNECT))
+    assert 404 == client.post(CONNECT, {"course": at.record.slug}).status_code
+    assert not PlatformCourse.objects.filter(course=at.record).exists()
 
 
-def test_a_link_to_connect_is_signed_and_works_once(at: Small, lms: LearningPlatform) -> None:
-    """A changed one, and one of a course that is connected, lead nowhere; the page names both courses."""
-    client = at.client("instructor")
-    place = lms.launch(at.client("nobody"), "prof", ("Instructor",)).headers["location"]
-    page = text(client.get(place))
-    assert "Their course" in page
-    assert at.record.title in page
-    assert 404 == client.get(place + "x").status_code
-    assert 404 == client.get("/app/lti/connect").status_code
-    assert 302 == client.post(place, {"course": at.record.slug}).status_code
-    assert 404 == client.get(place).status_code
+def test_only_who_came_from_the_platform_connects(at: Small, lms: LearningPlatform) -> None:
+    """In the browser that was there, once; so nobody makes others connect their course, or becomes them."""
+    came = connecting(at, lms, "instructor")
+    page = text(came.get(CONNECT))
+    for named in ("Their course", at.record.title, "Prof Of-Platform"):
+        assert named in page
+    other = at.client("administrator")
+    assert 404 == other.get(CONNECT).status_code
+    cookie = came.cookies["lti-connect"]
+    other.cookies["lti-connect"] = cookie.value + "x"
+    assert 404 == other.get(CONNECT).status_code
+    assert ("/app/lti/", True, "Lax") == (cookie["path"], cookie["httponly"], cookie["samesite"])
+    assert 302 == came.post(CONNECT, {"course": at.record.slug}).status_code
+    assert 404 == came.get(CONNECT).status_code
 
 
 def test_who_learns_there_is_a_student_here(
@@ -115,7 +124,7 @@ def test_who_is_on_the_list_keeps_their_place(
     other = at.client("nobody")
     answer = lms.launch(other, "number 18", **{f"{LTI}/lis": {"person_sourcedid": "ada"}})
     assert 403 == answer.status_code
-    assert "somebody else of the platform has this id" in answer.content.decode()
+    assert "somebody else has this id" in answer.content.decode()
 
 
 @each(
@@ -174,6 +183,13 @@ def test_an_administrator_is_found_by_nobodys_word(
         {f"{LTI}/roles": [7]},
         {f"{LTI}/roles": None},
         {f"{LTI}/context": "text"},
+        {f"{LTI}/context": {}},
+        {f"{LTI}/context": {"id": ""}},
+        {f"{LTI}/context": None},
+        {f"{LTI}/lis": {"person_sourcedid": "$Person.sourcedId"}},
+        {"exp": None},
+        {"sub": "x" * 400},
+        {f"{LTI}/tool_platform": {"name": "no guid"}},
         {f"{LTI}/custom": "text"},
         {f"{LTI}/resource_link": {}},
         {"given_name": "A\0da"},
@@ -200,6 +216,69 @@ def test_what_is_not_right_lets_nobody_in(
     assert answer.status_code in {400, 403}, claims
     assert "_auth_user_id" not in client.session
     assert before == members(at)
+
+
+@each(
+    "claims",
+    [
+        {f"{LTI}/context": {"id": "their course", "title": None, "label": None, "type": None}},
+        {f"{LTI}/tool_platform": {"guid": "x", "name": None, "url": "https://" + "x" * 300}},
+        {"picture": "https://example.org/" + "x" * 400},
+        {"iat": 4_000_000_000},
+        {"given_name": None, "family_name": None, "name": None, "email": None},
+        {f"{LTI}/roles": ["Learner"]},
+        {f"{LTI}/launch_presentation": {"document_target": "iframe", "locale": None}},
+        {f"{AGS}/claim/endpoint": {"scope": [], "lineitem": "https://" + "x" * 300}},
+        {f"{AGS}/claim/endpoint": None},
+        {f"{NRPS}/claim/namesroleservice": None},
+    ],
+)
+def test_what_platforms_leave_out_or_add_keeps_nobody_out(
+    at: Small, connected: PlatformCourse, lms: LearningPlatform, claims: dict[str, Any]
+) -> None:
+    """Claims that are optional, empty, in short form, too long for a table, or by a clock that is ahead."""
+    client = at.client("nobody")
+    assert at.base == lms.launch(client, **claims).headers.get("location"), claims
+
+
+def test_a_login_may_leave_the_client_out(at: Small, lms: LearningPlatform) -> None:
+    """Where the platform has one here."""
+    begun = {"iss": lms.address, "login_hint": "me", "target_link_uri": "http://testserver/"}
+    for ask in (at.client("nobody").get, at.client("nobody").post):
+        assert f"client_id=of+{at.record.slug}" in ask("/app/lti/login", begun).headers["location"]
+
+
+def test_whoever_no_longer_teaches_there_does_not_get_in(
+    at: Small, connected: PlatformCourse, lms: LearningPlatform
+) -> None:
+    """Who learns now does not come in as staff; a TA who teaches now stays a TA."""
+    assert 302 == lms.launch(at.client("nobody"), "second", ("Instructor",)).status_code
+    for roles in (("Learner",), ("TeachingAssistant",), ("Mentor",), ()):
+        assert 403 == lms.launch(at.client("nobody"), "second", roles).status_code
+    assert 302 == lms.launch(at.client("nobody"), "third", ("TeachingAssistant",)).status_code
+    assert 302 == lms.launch(at.client("nobody"), "third", ("Instructor",)).status_code
+    assert 403 == lms.launch(at.client("nobody"), "third", ("Learner",)).status_code
+
+
+def test_an_account_of_one_course_is_not_taken_into_another(
+    at: Small, connected: PlatformCourse, lms: LearningPlatform
+) -> None:
+    """Who has its password may be somebody else, who was invited: it is theirs in that course alone."""
+    from lti_tool.models import LtiContext
+
+    from autograder.service.models import CourseRecord, Member, PlatformCourse
+
+    at.account("student", "ada")
+    lms.launch(at.client("nobody"))
+    other = CourseRecord.objects.create(slug=f"other-{at.record.slug}", title="Other", secret=b"x" * 32)
+    context = {f"{LTI}/context": {"id": "another course there"}}
+    lms.launch(at.client("nobody"), "prof", ("Instructor",), **context)
+    deployment = connected.context.deployment
+    found = LtiContext.objects.get(deployment=deployment, id_on_platform="another course there")
+    PlatformCourse.objects.create(context=found, course=other)
+    lms.launch(at.client("nobody"), **context)
+    accounts = Member.objects.filter(student="ada", course__in=[at.record, other]).values_list("account")
+    assert 2 == len(set(accounts) - {(None,)})
 
 
 def test_only_the_platforms_own_key_signs(
@@ -441,14 +520,100 @@ def test_the_platforms_own_place_is_taken(at: Small, listed: PlatformCourse, lms
     assert (["/items/9/scores?"], []) == ([place for place, _ in lms.scores], lms.items)
 
 
+def test_marks_move_to_the_links_own_place(at: Small, listed: PlatformCourse, lms: LearningPlatform) -> None:
+    """What stood in another place is taken back there; what a link that led elsewhere had is forgotten."""
+    from lti_tool.models import LtiLineItem
+
+    from autograder.service import platforms
+    from autograder.service.models import SentScore
+
+    ends = {"scope": [f"{AGS}/scope/score"], "lineitem": f"{lms.address}/items/9"}
+    claims = {f"{AGS}/claim/endpoint": ends, f"{LTI}/custom": {"assignment": at.offer.assignment}}
+    marks = {"ada": mark("3"), "bob": mark("4")}
+    assert 2 == platforms.send(at.offer, marks)
+    lms.launch(at.client("nobody"), "number of ada", **claims)
+    assert 4 == platforms.send(at.offer, marks)
+    assert 0 == platforms.send(at.offer, marks)
+    later = lms.scores[2:]
+    assert {"/items/9/scores?", "/items/1/scores?Of=x"} == {place for place, _ in later}
+    assert all(("scoreGiven" in sent) is place.startswith("/items/9") for place, sent in later)
+    assert 2 == platforms.send(at.offer, {})
+    item = LtiLineItem.objects.get(url=f"{lms.address}/items/9")
+    item.resource_id = "what it led to before"
+    item.save()
+    lms.launch(at.client("nobody"), "number of ada", **claims)
+    assert not SentScore.objects.filter(item__url=item.url).exists()
+    assert at.offer.assignment == LtiLineItem.objects.get(url=item.url).resource_id
+
+
+def test_a_place_that_is_gone_is_made_anew(at: Small, listed: PlatformCourse, lms: LearningPlatform) -> None:
+    """The platform knows it no more: the staff is told, and the next round finds another one."""
+    from autograder.service import platforms
+
+    assert 1 == platforms.send(at.offer, {"ada": mark("3")})
+    lms.items.clear()
+    lms.nowhere = True
+    with pytest.raises(ServiceError, match="404"):
+        platforms.send(at.offer, {"ada": mark("4")})
+    lms.nowhere = False
+    assert 1 == platforms.send(at.offer, {"ada": mark("4")})
+    assert 1 == len(lms.items)
+
+
+def test_who_is_let_in_no_more_is_told_nothing(
+    at: Small, listed: PlatformCourse, lms: LearningPlatform
+) -> None:
+    """Neither marks, nor is their list asked for."""
+    from autograder.service import platforms
+    from autograder.web import lti
+
+    lti.register([])
+    assert 0 == platforms.send(at.offer, {"ada": mark("3")})
+    page = at.client("instructor").post(f"{at.base}staff/platforms/{listed.pk}/list", follow=True)
+    assert "let in no more" in text(page)
+
+
+def test_one_round_at_a_time(at: Small, listed: PlatformCourse, lms: LearningPlatform) -> None:
+    """Another worker waits; whatever comes of a round, the next one can begin."""
+    from django.db import connection, connections
+
+    from autograder.service import platforms
+    from autograder.service.loaded import Loaded
+
+    loaded = Loaded()
+    at.offer.published_at = graded(at, "ada").submitted_at
+    at.offer.save()
+
+    def round_of_another_worker() -> None:
+        platforms.bring_up_to_date(at.offer.pk, loaded)
+        connections.close_all()
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s, %s)", [platforms._SENDING, at.offer.pk])
+    other = threading.Thread(target=round_of_another_worker)
+    other.start()
+    time.sleep(0.5)
+    assert [] == lms.scores
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [platforms._SENDING, at.offer.pk])
+    other.join(30)
+    assert 1 == len(lms.scores)
+    with pytest.raises(Exception, match="matching query"):
+        platforms.bring_up_to_date(10**6, loaded)
+    assert 0 == platforms.bring_up_to_date(at.offer.pk, loaded)
+    loaded.close()
+
+
 def test_without_leave_nothing_is_made(at: Small, listed: PlatformCourse, lms: LearningPlatform) -> None:
     """A platform that lets nobody make places says so to the staff."""
     from autograder.service import platforms
 
     listed.context.can_manage_lineitems = listed.context.can_query_lineitems = False
-    listed.context.save()
-    with pytest.raises(ServiceError, match="make a link with a grade there"):
-        platforms.send(at.offer, {"ada": mark("3")})
+    for address in (listed.context.lineitems_url, ""):
+        listed.context.lineitems_url = address
+        listed.context.save()
+        with pytest.raises(ServiceError, match="make a link with a grade there"):
+            platforms.send(at.offer, {"ada": mark("3")})
 
 
 def test_publishing_has_marks_sent(at: Small, listed: PlatformCourse, lms: LearningPlatform) -> None:
