@@ -15,7 +15,7 @@ module              holds
 `door`              uploads by programs
 `operation`         whether it is well, and its figures
 `server`            the processes: database, pages, worker; `trial`: accounts to try it
-`pages`             a process that answers requests; several share the sockets
+`pages`, `beside`   a process that answers requests; a further one, at the same sockets
 `maintenance`       export, backup, restore; receipts verified
 `exchange`          nbgrader's exchange over the service, for JupyterLab
 `identity`          through whom people can sign in; `adapters`: whose account they get then

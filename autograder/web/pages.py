@@ -13,10 +13,8 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -137,7 +135,7 @@ def ended_by_signals(end: Callable[[], None]) -> Iterator[None]:
 def started(sockets: Sequence[socket.socket], asked: Answering, database_url: str) -> subprocess.Popen[bytes]:
     """A further process that answers at these sockets; it ends with this one, however that ends."""
     numbers = [one.fileno() for one in sockets]
-    command = [sys.executable, "-m", "autograder.web.pages", msgspec.json.encode(asked).decode()]
+    command = [sys.executable, "-m", "autograder.web.beside", msgspec.json.encode(asked).decode()]
     return subprocess.Popen(
         [*command, *map(str, numbers)],
         stdin=subprocess.PIPE,
@@ -145,33 +143,3 @@ def started(sockets: Sequence[socket.socket], asked: Answering, database_url: st
         env={**os.environ, setup.DATABASE_URL: database_url},
         start_new_session=True,
     )
-
-
-def main() -> None:
-    """Be such a process."""
-    from autograder.web import logs
-    from autograder.web.server import Service, ServiceOptions
-
-    logs.begin()
-    asked = msgspec.json.decode(sys.argv[1], type=Answering)
-    sockets = [socket.socket(fileno=int(number)) for number in sys.argv[2:]]
-    threading.Thread(target=_at_end_of_input, args=(sockets,), daemon=True).start()
-    options = ServiceOptions(
-        Path(asked.course), host=asked.host, port=asked.port, address=asked.address, proxy=asked.proxy
-    )
-    with Service(options, {slug: Path(folder) for slug, folder in asked.folders.items()}):
-        answer(sockets, asked, lambda: None)
-
-
-def _at_end_of_input(sockets: Sequence[socket.socket]) -> None:
-    """Whoever has started this process is gone: nothing listens any more, and what is begun is finished."""
-    while os.read(0, 1024):
-        pass
-    for one in sockets:
-        with contextlib.suppress(OSError):
-            one.shutdown(socket.SHUT_RDWR)
-    os.kill(os.getpid(), signal.SIGTERM)
-
-
-if __name__ == "__main__":
-    main()

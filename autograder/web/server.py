@@ -113,8 +113,10 @@ class Service:
             )
             setup.migrate()
             opened.callback(setup.close)
-            from autograder.web import lti  # its tables ask for Django's settings
+            from autograder.service import blobs  # its tables ask for Django's settings, as those of the next
+            from autograder.web import lti
 
+            blobs.named_store()
             lti.register(running.platforms.values())
             self._ended = opened.pop_all()
         return self
@@ -239,8 +241,10 @@ def work(database_url: str, workers: int, isolation: Isolation, *, until_input_e
     """
     setup.configure(setup.Wanted(database_url or os.environ.get(setup.DATABASE_URL, "")))
     setup.migrate()
+    from autograder.service import blobs
     from autograder.service.worker import Worker, run
 
+    blobs.named_store()
     stop = threading.Event()
     if until_input_ends:
         os.nice(_BEHIND)

@@ -109,7 +109,7 @@ class Served:
 
     def pages(self) -> list[int]:
         """The process ids of all that answer requests."""
-        wanted, found = b"autograder.web.pages", [self.pid]
+        wanted, found = b"autograder.web.beside", [self.pid]
         for path in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
                 status = (path / "stat").read_text().rpartition(")")[2].split()

@@ -1,0 +1,44 @@
+"""A further process that answers requests, as `autograder.web.pages.started` starts it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from autograder.web import logs, pages
+from autograder.web.server import Service, ServiceOptions
+
+
+def main() -> None:
+    """Answer requests at the sockets that were handed over."""
+    logs.begin()
+    asked = msgspec.json.decode(sys.argv[1], type=pages.Answering)
+    sockets = [socket.socket(fileno=int(number)) for number in sys.argv[2:]]
+    threading.Thread(target=_at_end_of_input, args=(sockets,), daemon=True).start()
+    options = ServiceOptions(
+        Path(asked.course), host=asked.host, port=asked.port, address=asked.address, proxy=asked.proxy
+    )
+    with Service(options, {slug: Path(folder) for slug, folder in asked.folders.items()}):
+        pages.answer(sockets, asked, lambda: None)
+
+
+def _at_end_of_input(sockets: Sequence[socket.socket]) -> None:
+    """Whoever has started this process is gone: nothing listens any more, and what is begun is finished."""
+    while os.read(0, 1024):
+        pass
+    for one in sockets:
+        with contextlib.suppress(OSError):
+            one.shutdown(socket.SHUT_RDWR)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    main()
