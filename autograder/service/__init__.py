@@ -8,7 +8,7 @@ module              holds
 `postgres`          the database that comes along, started below the course folder (`launch` starts it)
 `setup`             Django's settings, in code, and the migrations
 `models`            the tables
-`blobs`             bytes by their digest: notebooks, data, releases
+`blobs`             bytes by their digest: notebooks, data, releases; in the database or an object store
 `versions`          assignments as they were released, out of a folder and into one again
 `attempts`          hand in, claim, keep the result, give back; the sweep that loses nothing
 `loaded`            assignments out of the database, laid out and loaded once for each version

@@ -51,7 +51,8 @@ class Blob(models.Model):
 
     digest = models.CharField(max_length=64, primary_key=True)
     size = models.BigIntegerField()
-    data = models.BinaryField()
+    data = models.BinaryField(null=True)
+    """None: it lies in the object store (`autograder.service.blobs`)."""
 
 
 class CourseRecord(models.Model):

@@ -1,0 +1,175 @@
+"""What is handed in lies in the database, or in an object store."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from autograder.errors import ServiceError
+from tests.service import course
+from tests.support.cases import each
+
+if TYPE_CHECKING:
+    from autograder.service.models import CourseRecord
+
+NAMED = "AUTOGRADER_OBJECT_STORE"
+
+
+class Bucket:
+    """As much of S3 as is needed; a context manager."""
+
+    def __init__(self) -> None:
+        self.objects: dict[str, bytes] = {}
+        bucket = self
+
+        class Answers(BaseHTTPRequestHandler):
+            def do_PUT(self) -> None:
+                bucket.objects[self.path] = self.rfile.read(int(self.headers["Content-Length"]))
+                self._send(200, b"")
+
+            def do_HEAD(self) -> None:
+                self._send(200 if self.path in bucket.objects else 404, b"")
+
+            def do_GET(self) -> None:
+                found = bucket.objects.get(self.path)
+                self._send(404 if found is None else 200, found or b"")
+
+            def _send(self, status: int, data: bytes) -> None:
+                self.send_response(status)
+                known = bucket.objects.get(self.path, b"")
+                self.send_header("Content-Length", str(len(known) if self.command == "HEAD" else len(data)))
+                self.send_header("ETag", '"x"')
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, *_: object) -> None:
+                """Nothing."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+        self.address = f"s3://exams/attempts?endpoint_url=http://127.0.0.1:{self._server.server_address[1]}"
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        """End it."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucket]:
+    """A bucket, and leave to use it."""
+    made = Bucket()
+    given = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_EC2_METADATA_DISABLED": "true"}
+    given |= {"AWS_REQUEST_CHECKSUM_CALCULATION": "when_required", "AWS_DEFAULT_REGION": "eu-central-1"}
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    yield made
+    made.close()
+
+
+def digest(data: bytes) -> str:
+    """Of some bytes."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def kept(data: bytes) -> bytes | None:
+    """What the database has of it."""
+    from autograder.service.models import Blob
+
+    found = Blob.objects.get(digest=digest(data)).data
+    return None if found is None else bytes(found)
+
+
+@pytest.mark.parametrize("where", ["a folder", "a bucket"])
+def test_what_is_new_goes_to_the_store(
+    where: str, bucket: Bucket, service_course: CourseRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is there already stays where it is; all of it comes back; nothing is written twice."""
+    from autograder.service import blobs
+
+    old, new, other = (f"{where}: {name}: {service_course.slug}".encode() for name in ("old", "new", "other"))
+    assert [digest(old)] == blobs.put([old])
+    monkeypatch.setenv(NAMED, f"file://{tmp_path}/blobs" if where == "a folder" else bucket.address)
+    assert [digest(one) for one in (old, new, new, other)] == blobs.put([old, new, new, other])
+    assert [old, None, None] == [kept(one) for one in (old, new, other)]
+    assert {digest(one): one for one in (old, new)} == blobs.get([digest(old), digest(new)])
+    if where == "a folder":
+        files = {path.name: path.read_bytes() for path in (tmp_path / "blobs").rglob("*") if path.is_file()}
+        assert {digest(new): new, digest(other): other} == files
+    else:
+        places = {f"/exams/attempts/{digest(one)[:2]}/{digest(one)}" for one in (new, other)}
+        assert places == bucket.objects.keys()
+
+
+def test_a_course_in_a_store(
+    service_course: CourseRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Taken over, handed in, and given out again, with nothing of it in the database."""
+    from autograder.app import open_course
+    from autograder.service import attempts, versions
+    from autograder.service.models import AttemptFile
+
+    monkeypatch.setenv(NAMED, f"file://{tmp_path}/blobs")
+    (tmp_path / "course").mkdir()
+    folder = course.small(tmp_path / "course")
+    service_course.secret = open_course(folder).secret()
+    service_course.save()
+    offer = course.offered(service_course, folder)
+    files = {**course.released(folder), "notes.txt": service_course.slug.encode()}
+    attempt = course.handed_in(offer, "ada", files)
+    assert files == attempts.contents(attempt)
+    assert course.released(folder).items() <= versions.released(offer.version, "ada").items()
+    assert AttemptFile.objects.get(attempt=attempt, name="notes.txt").blob.data is None
+
+
+def test_a_store_that_fails_is_told(
+    bucket: Bucket, service_course: CourseRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not named on this machine; something else in it, or nothing; away when something is to be kept."""
+    from autograder.service import blobs
+
+    data = f"lost: {service_course.slug}".encode()
+    monkeypatch.setenv(NAMED, f"file://{tmp_path}/blobs")
+    blobs.put([data])
+    path = tmp_path / "blobs" / digest(data)[:2] / digest(data)
+    path.write_bytes(b"another")
+    with pytest.raises(ServiceError, match="something else"):
+        blobs.get([digest(data)])
+    path.unlink()
+    with pytest.raises(ServiceError, match="does not give"):
+        blobs.get([digest(data)])
+    monkeypatch.delenv(NAMED)
+    with pytest.raises(ServiceError, match=NAMED):
+        blobs.get([digest(data)])
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv(NAMED, f"file://{tmp_path}/file/blobs")
+    with pytest.raises(ServiceError, match="does not take"):
+        blobs.put([b"new: " + data])
+
+
+@each(
+    "address",
+    [
+        "s3://",
+        "s3://key:secret@bucket/x",
+        "s3://bucket?acl=public",
+        "https://bucket",
+        "bucket",
+        "file://host/x",
+        "file:///",
+        "file:///x?y=z",
+    ],
+)
+def test_a_wrong_address_is_told(service_course: CourseRecord, address: str) -> None:
+    """Without repeating it: somebody may have put a secret there."""
+    from autograder.service import blobs
+
+    with pytest.raises(ServiceError, match=r"expected s3://bucket") as error:
+        blobs.object_store(address)
+    assert "secret" not in str(error.value)
