@@ -1,0 +1,56 @@
+"""What a finding is worth."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from autograder.checks.judging.results import failed, no_answer, result, review
+from autograder.records import Status
+from autograder.rubric import parse
+
+RUBRIC = b"""
+version = 1
+[assignment]
+name = "deductions"
+points = 3
+[[question]]
+id = "one"
+kind = "count"
+points = 3
+answer = "number"
+[[question.item]]
+id = "right"
+points = 3
+text = { en = "Right" }
+value = 7
+[[question.item]]
+id = "loud"
+points = -1
+text = { en = "Nothing is printed" }
+value = 7
+"""
+
+
+def test_a_deduction_takes_points_away_and_gives_none() -> None:
+    """Only where something was found; what a person has to look at costs nothing yet."""
+    question = parse(RUBRIC).question("one")
+    right, loud = question.items
+    found = {
+        name: [
+            (one.status, one.points, one.possible)
+            for one in (result(question, right, finding), result(question, loud, finding))
+        ]
+        for name, finding in (
+            ("passed", None),
+            ("failed", failed("count.wrong")),
+            ("no answer", no_answer()),
+            ("review", review("a fault of ours")),
+        )
+    }
+    three, one, nothing = Decimal(3), Decimal(-1), Decimal(0)
+    assert {
+        "passed": [(Status.PASSED, three, three), (Status.PASSED, nothing, nothing)],
+        "failed": [(Status.FAILED, nothing, three), (Status.FAILED, one, nothing)],
+        "no answer": [(Status.NO_ANSWER, nothing, three), (Status.NO_ANSWER, nothing, nothing)],
+        "review": [(Status.NEEDS_REVIEW, nothing, three), (Status.NEEDS_REVIEW, nothing, nothing)],
+    } == found
