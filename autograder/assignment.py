@@ -42,6 +42,7 @@ TELLING = frozenset(
         "generate",
         "gradebook",
         "grades",
+        "marking",
         "messages",
         "paper",
         "personal",

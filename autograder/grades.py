@@ -33,6 +33,8 @@ class PersonMark(Struct, frozen=True):
     again: bool = False
     """The submission or the automatic mark has changed since: to be looked at again."""
     comment: str = ""
+    items: Mapping[str, Decimal] = {}
+    """By item, what the mark is made of, where people gave it item by item."""
 
 
 PersonMarks = Mapping[CellName, PersonMark]

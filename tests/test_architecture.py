@@ -28,7 +28,7 @@ LAYERS = (
     {"checks", "course", "grades"},
     {"kinds"},
     {"feedback", "student", "store"},
-    {"gradebook", "paper", "authoring"},
+    {"gradebook", "paper", "authoring", "marking"},
     {"assignment"},
     {"grading", "generate"},
     {"personal"},

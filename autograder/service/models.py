@@ -112,6 +112,8 @@ class Offer(models.Model):
     most_attempts = models.PositiveIntegerField(default=50)
     bonus = models.JSONField(default=dict)
     """Bonus points that the course gives besides, as text, by student: of the folder's bonus.csv."""
+    requests_until = models.DateTimeField(null=True)
+    """Until then students may ask for another look; None: they may not."""
 
     class Meta:
         """A course offers an assignment once."""
@@ -329,11 +331,207 @@ class CellMark(models.Model):
     touched = models.BooleanField(default=False)
     """A person gave something, or took it back."""
 
+    revision = models.PositiveIntegerField(default=0)
+    """Grows with each change: whoever saves says which one they saw."""
+    answered = models.BooleanField(default=False)
+    """There is something to read, and a person may have to."""
+    text = models.TextField(blank=True)
+    """What was written into the cell, or the answer cell of its question."""
+    equal = models.CharField(max_length=64, blank=True)
+    """Equal answers have the same name (`autograder.feedback.answers.MarkedCell.group`); empty: none has."""
+    computed = models.CharField(max_length=64, blank=True)
+    """Digest of what grading found out about the whole question: the same where it did the same."""
+    gathered = models.CharField(max_length=40, blank=True)
+    """The group that people put it into; empty: it stands with those that are equal."""
+    shuffled = models.CharField(max_length=32, blank=True)
+    """Its place in the order of marking; follows from the course's secret."""
+    verdicts = models.JSONField(default=dict)
+    """By item of the cell: the points that grading gave, as text, or None where a person decides."""
+    items = models.JSONField(default=dict)
+    """By item: the points that a person gave, and of how many; both as text."""
+    flagged = models.BooleanField(default=False)
+    suggested = models.BooleanField(default=False)
+    """Its words, or equal answers that have marks, suggest what it gets."""
+    stage = models.CharField(max_length=8, blank=True)
+    """``second``: another person has to mark it too; ``conflict``: two differ; empty: neither."""
+    marked_by = models.ForeignKey(Account, models.PROTECT, null=True, related_name="+")
+    marked_at = models.DateTimeField(null=True)
+
     class Meta:
         """One row for each student and cell."""
 
         constraints = (models.UniqueConstraint(fields=["place", "student"], name="cell_mark"),)
-        indexes = (models.Index(fields=["student"], name="cell_mark_student"),)
+        indexes = (
+            models.Index(fields=["student"], name="cell_mark_student"),
+            models.Index(fields=["place", "shuffled"], name="cell_mark_order"),
+            models.Index(fields=["place", "equal"], name="cell_mark_equal"),
+        )
+
+
+class Reading(models.Model):
+    """What one person gave one answer, where it is not the mark by itself (`autograder.service.marking`)."""
+
+    mark = models.ForeignKey(CellMark, models.CASCADE, related_name="readings")
+    account = models.ForeignKey(Account, models.PROTECT, related_name="+")
+    calibration = models.BooleanField(default=False)
+    """Only to compare with a mark that stands; otherwise one of two that decide together."""
+    items = models.JSONField()
+    """As `CellMark.items`."""
+    comment = models.TextField(blank=True)
+    submission = models.CharField(max_length=64, blank=True)
+    """Digest of the text that was read."""
+    at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        """One person reads an answer once for each purpose."""
+
+        constraints = (models.UniqueConstraint(fields=["mark", "account", "calibration"], name="reading"),)
+
+
+class MarkingPlan(models.Model):
+    """How a cell is marked: which share of its answers by two people, and how many for practice."""
+
+    place = models.OneToOneField(CellPlace, models.CASCADE, related_name="plan")
+    twice_percent = models.PositiveSmallIntegerField(default=0)
+    calibration = models.PositiveSmallIntegerField(default=0)
+    """So many answers with marks are for practice."""
+
+
+class MarkingAction(models.Model):
+    """What somebody did while marking, with what stood before and after, so that it can be undone."""
+
+    course = models.ForeignKey(CourseRecord, models.PROTECT, related_name="+")
+    assignment = models.CharField(max_length=128)
+    account = models.ForeignKey(Account, models.PROTECT, related_name="+")
+    at = models.DateTimeField(auto_now_add=True)
+    action = models.CharField(max_length=16)
+    changes = models.JSONField()
+    """A list: the answer's number, and its fields before and after."""
+    undone_at = models.DateTimeField(null=True)
+
+    class Meta:
+        """Looked for by who did it."""
+
+        indexes = (models.Index(fields=["course", "assignment", "account", "-id"], name="marking_action"),)
+
+
+class Looking(models.Model):
+    """Who looks at an answer now."""
+
+    mark = models.ForeignKey(CellMark, models.CASCADE, related_name="+")
+    account = models.ForeignKey(Account, models.CASCADE, related_name="+")
+    at = models.DateTimeField()
+
+    class Meta:
+        """Once for each person."""
+
+        constraints = (models.UniqueConstraint(fields=["mark", "account"], name="looking"),)
+
+
+class ReusableComment(models.Model):
+    """A comment that is offered again."""
+
+    course = models.ForeignKey(CourseRecord, models.PROTECT, related_name="+")
+    assignment = models.CharField(max_length=128)
+    cell = models.CharField(max_length=128, blank=True)
+    """Where it is offered; empty: in all of the assignment."""
+    text = models.TextField()
+    used = models.PositiveIntegerField(default=0)
+    by = models.ForeignKey(Account, models.PROTECT, null=True, related_name="+")
+
+    class Meta:
+        """A text is offered once in a place."""
+
+        constraints = (
+            models.UniqueConstraint(
+                fields=["course", "assignment", "cell", "text"], name="reusable_comment"
+            ),
+        )
+
+
+class RegradeRequest(models.Model):
+    """A student asks for another look at one item, once until it is answered."""
+
+    offer = models.ForeignKey(Offer, models.PROTECT, related_name="requests")
+    student = models.CharField(max_length=128)
+    question = models.CharField(max_length=128)
+    item = models.CharField(max_length=128)
+    reason = models.TextField()
+    made_at = models.DateTimeField(auto_now_add=True)
+    points = models.CharField(max_length=40, null=True)
+    """What the item had then, as text; None: a mark of its whole cell stood."""
+    answer = models.TextField(blank=True)
+    answered_at = models.DateTimeField(null=True)
+    answered_by = models.ForeignKey(Account, models.PROTECT, null=True, related_name="+")
+    withdrawn_at = models.DateTimeField(null=True)
+    points_after = models.CharField(max_length=40, null=True)
+
+    class Meta:
+        """One open request for an item."""
+
+        constraints = (
+            models.UniqueConstraint(
+                fields=["offer", "student", "question", "item"],
+                condition=Q(answered_at__isnull=True, withdrawn_at__isnull=True),
+                name="open_request",
+            ),
+        )
+
+
+class Wording(models.Model):
+    """The course's own words in place of a sentence of generated feedback."""
+
+    course = models.ForeignKey(CourseRecord, models.PROTECT, related_name="+")
+    assignment = models.CharField(max_length=128)
+    question = models.CharField(max_length=128)
+    item = models.CharField(max_length=128)
+    code = models.CharField(max_length=128)
+    """Of the message whose sentence it replaces."""
+    language = models.CharField(max_length=8)
+    student = models.CharField(max_length=128, blank=True)
+    """For this student alone; empty: for all who are told this."""
+    text = models.TextField()
+    by = models.ForeignKey(Account, models.PROTECT, null=True, related_name="+")
+    at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        """One text for each case."""
+
+        constraints = (
+            models.UniqueConstraint(
+                fields=["course", "assignment", "question", "item", "code", "language", "student"],
+                name="own_wording",
+            ),
+        )
+
+
+class DraftVersion(models.Model):
+    """A changed version of an assignment that is tried on the class before it is offered."""
+
+    offer = models.ForeignKey(Offer, models.PROTECT, related_name="drafts")
+    version = models.ForeignKey(Version, models.PROTECT, related_name="+")
+    base = models.ForeignKey(Version, models.PROTECT, related_name="+")
+    """What was offered when it was made: a draft of an older one cannot be applied."""
+    subject = models.CharField(max_length=300)
+    by = models.ForeignKey(Account, models.PROTECT, related_name="+")
+    made_at = models.DateTimeField(auto_now_add=True)
+    settled = models.CharField(max_length=8, blank=True)
+    """``applied`` or ``dropped``; empty: it is being tried."""
+    settled_at = models.DateTimeField(null=True)
+
+
+class DraftResult(models.Model):
+    """What an attempt that counts gets by a draft."""
+
+    draft = models.ForeignKey(DraftVersion, models.CASCADE, related_name="results")
+    attempt = models.ForeignKey(Attempt, models.CASCADE, related_name="+")
+    result = models.ForeignKey(StoredResult, models.PROTECT, null=True, related_name="+")
+    problem = models.TextField(blank=True)
+
+    class Meta:
+        """One for each attempt."""
+
+        constraints = (models.UniqueConstraint(fields=["draft", "attempt"], name="draft_result"),)
 
 
 class PlatformCourse(models.Model):

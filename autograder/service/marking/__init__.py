@@ -1,0 +1,1 @@
+"""Marking in the service: which answers wait, what people give them, and what can be undone."""
