@@ -17,7 +17,7 @@ EXACT_SUBSETS ?= 2000
 DRAWS ?= 10
 SINCE ?= HEAD
 
-.PHONY: demo serve test quick thorough messages fuzz exact draws redteam apart campaign crowd sabotage survival again format docs clean
+.PHONY: demo serve test slow quick thorough messages fuzz exact draws redteam apart campaign crowd sabotage survival again format docs clean
 demo: $(STAMP)
 	$(BIN)/autograder demo $(DEMO_ARGS)
 
@@ -32,8 +32,15 @@ test: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal -m 'not alone and not apart$(AND)' $(PYTEST_ARGS)
-	$(BIN)/pytest -m 'alone and not apart$(AND)' $(PYTEST_ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal -m 'not alone and not apart and not slow$(AND)' $(PYTEST_ARGS)
+	$(BIN)/pytest -m 'alone and not apart and not slow$(AND)' $(PYTEST_ARGS)
+
+# Tests that take seconds each, left out of `make test`: half of all the time for one test in forty. Continuous
+# integration runs them.
+slow: export PYTHONDONTWRITEBYTECODE =
+slow: $(STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal -m 'not alone and slow and not apart' $(PYTEST_ARGS)
+	$(BIN)/pytest -m 'alone and slow and not apart' $(PYTEST_ARGS)
 
 # While you edit: style, types, and the tests that mirror what changed since a commit (SINCE=main).
 quick: export PYTHONDONTWRITEBYTECODE =
@@ -41,7 +48,7 @@ quick: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	OMP_NUM_THREADS=1 $(BIN)/pytest --quiet --exitfirst $$($(BIN)/python -m tests.mirrored $(SINCE)) $(PYTEST_ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/pytest --quiet --exitfirst -m 'not slow and not apart' $$($(BIN)/python -m tests.mirrored $(SINCE)) $(PYTEST_ARGS)
 
 # Other languages follow the English tables; what is to be translated is told.
 messages: $(STAMP)
@@ -49,7 +56,7 @@ messages: $(STAMP)
 
 # The tests with every case of the long lists, of which `make test` tries an even part.
 thorough: export THOROUGH = 1
-thorough: test
+thorough: test slow
 
 # Two hundred thousand pairs of formulas and a million hostile inputs; about half an hour.
 fuzz: $(STAMP)

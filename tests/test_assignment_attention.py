@@ -52,6 +52,7 @@ def test_the_answer_key_earns_everything() -> None:
     assert dict(ITEMS) == {item: result.points for item, result in results.items()}
 
 
+@pytest.mark.slow
 @each("sample", [*RIGHT, *WRONG], ids=lambda sample: sample.portrait or "right")
 def test_every_sample_earns_what_it_says(sample: Sample) -> None:
     """Each style and each misconception gets exactly the points stated beside it; only mistakes lose any."""

@@ -203,6 +203,7 @@ def test_the_answer_key_earns_everything(question: Question) -> None:
     assert full == automatic(marks(question.id, solved(question), given=given, earlier=_earlier(question)))
 
 
+@pytest.mark.slow
 @each(("question", "item", "mistake"), mistakes("symbolic"))
 def test_each_named_mistake_is_named(question: Question, item: Item, mistake: Mapping[str, Any]) -> None:
     """An answer that makes a mistake of the rubric earns its points and reads its sentence."""

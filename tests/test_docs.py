@@ -251,6 +251,7 @@ def test_tutorial_table_is_read() -> None:
     assert ["setup", "mlp-prompt", "mlp-answer", "mlp", "mlp-why", "softmax-answer", "softmax"] == identifiers
 
 
+@pytest.mark.slow
 @pytest.mark.sandbox
 def test_tutorial_works(warmup: Path) -> None:
     """Whoever follows the tutorial gets an assignment whose key earns everything."""
@@ -261,6 +262,7 @@ def test_tutorial_works(warmup: Path) -> None:
     assert ("warmup", "namespaces", []) == (told["assignment"], told["isolation"], told["findings"])
 
 
+@pytest.mark.slow
 @pytest.mark.sandbox
 def test_tutorial_proves_its_checks(warmup: Path) -> None:
     """With the tutorial's trials every check is seen to fail; without them the check is named."""
@@ -276,6 +278,7 @@ def test_tutorial_proves_its_checks(warmup: Path) -> None:
     assert "softmax: 3 trials, 2 of 2 mistakes lose what they must, 1 of 1 alternatives" in proven.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.sandbox
 def test_tutorial_students_are_graded(warmup: Path) -> None:
     """A student of the tutorial's course gets the points that its rubric promises."""

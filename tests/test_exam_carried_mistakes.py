@@ -365,6 +365,7 @@ MISCONCEPTIONS: Mapping[str, tuple[Answers, dict[str, Decimal]]] = {
 """What is wrong → the answers that differ, and what a fair person takes away."""
 
 
+@pytest.mark.slow
 @each("name", MISCONCEPTIONS)
 def test_a_mistake_costs_once(name: str) -> None:
     """Later parts that are right for the student's own earlier answers lose nothing."""
@@ -372,6 +373,7 @@ def test_a_mistake_costs_once(name: str) -> None:
     assert expected == lost(answers)
 
 
+@pytest.mark.slow
 @each(
     ("answers", "item"),
     [
@@ -461,6 +463,7 @@ def test_all_parts_are_worth_what_the_heading_says() -> None:
     assert (Decimal(20), total) == (total + manual, sum(one.points for one in graded({}).values()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

@@ -183,6 +183,7 @@ def course(tmp_path: Path) -> Course:
     return made
 
 
+@pytest.mark.slow
 def test_the_key_earns_everything_and_a_student_parts(course: Course) -> None:
     """Shapes as text and from torch, quantities from text, Markdown and functions: the key scores all of it.
 

@@ -30,6 +30,7 @@ def littering(source: str) -> ast.Module:
     return parsed(source)
 
 
+@pytest.mark.slow
 def test_many_threads_at_a_time() -> None:
     """CPython's own parser fails in one of twenty cases here; ours in none."""
     interval, thresholds = sys.getswitchinterval(), gc.get_threshold()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from autograder.messages import languages, render, sentences
 from autograder.records import Message
 from tests.algebra.claims import Oracle
@@ -15,6 +17,7 @@ LEAST_NAMED = 0.9
 IDS = [f"{case.right} <- {case.wrong}" for case in cases()]
 
 
+@pytest.mark.slow
 @each("case", cases(), ids=IDS)
 def test_what_is_said_is_true(case: Case) -> None:
     """The claim is recomputed from the sentence and what it names alone, with other numbers."""
@@ -37,6 +40,7 @@ def test_most_are_named() -> None:
     assert len(unnamed) <= (1 - LEAST_NAMED) * len(cases()), unnamed
 
 
+@pytest.mark.slow
 def test_every_sentence_is_shown_true() -> None:
     """Each sentence about a wrong formula is said of some answer for which it is recomputed."""
     told = {difference.sentence for case in cases() if (difference := case.difference()) is not None}

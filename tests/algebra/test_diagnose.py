@@ -67,6 +67,7 @@ class Case:
 case_of = functools.cache(Case)
 
 
+@pytest.mark.slow
 @each(("formula", "granted"), GRANTED, ids=IDS)
 def test_single_mistakes_are_named(formula: Formula, granted: bool) -> None:
     """Of all answers with one mistake at least 95 % are named, from the rubric's one right formula alone."""
@@ -79,6 +80,7 @@ def test_single_mistakes_are_named(formula: Formula, granted: bool) -> None:
     assert len(unnamed) <= (1 - LEAST_NAMED) * len(found), unnamed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("formula", "granted"), GRANTED, ids=IDS)
 def test_no_mistake_is_named_falsely(formula: Formula, granted: bool) -> None:
     """What every sentence claims is true, found out at other points from the sentence alone."""

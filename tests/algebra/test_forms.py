@@ -131,6 +131,7 @@ small_polynomials = st.lists(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None)
 @given(small_polynomials, small_polynomials)
 def test_what_sympy_factors_and_expands_is_so(first: sympy.Expr, second: sympy.Expr) -> None:

@@ -13,6 +13,7 @@ INPUTS = 3_000
 SEED = 20
 
 
+@pytest.mark.slow
 def test_no_verdict_is_wrong() -> None:
     """Of formulas that are equal by construction or unequal by a witness, none is judged wrongly."""
     for outcomes in check_pairs(PAIRS, SEED).values():
@@ -22,6 +23,7 @@ def test_no_verdict_is_wrong() -> None:
         assert outcomes["refused"] < PAIRS // 50
 
 
+@pytest.mark.slow
 @pytest.mark.timed
 def test_no_input_breaks_or_stalls_anything() -> None:
     """Every text is read or refused at a place inside it, within the limits of time and memory."""

@@ -28,6 +28,7 @@ def verdict(pair: Pair) -> tuple[bool, bool] | None:
     return found.at_most, found.at_least
 
 
+@pytest.mark.slow
 def test_no_verdict_is_wrong_and_none_is_left_open() -> None:
     """Products, sums, quotients, maxima, differences, factorials and exponentials in many spellings."""
     found: Counter[str] = Counter()

@@ -60,6 +60,7 @@ def test_hostile_texts_are_refused_quickly(name: str) -> None:
     assert seconds < SECONDS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", KEYS)
 @pytest.mark.parametrize("name", DECIDED)
 def test_costly_formulas_end_quickly(name: str, asked: str) -> None:
@@ -87,6 +88,7 @@ def test_keys_of_many_levels_judge_quickly(nested: str) -> None:
     assert seconds < 5 * SECONDS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*REFUSED, *DECIDED])
 def test_lists_and_inequalities_end_quickly(name: str) -> None:
     """The same texts as a list, and as one side of an inequality."""

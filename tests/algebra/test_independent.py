@@ -6,6 +6,8 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from autograder.checks.base import Evidence
 from autograder.kinds.general.symbolic import SymbolicCheck
 from autograder.records import Answer, Status
@@ -42,6 +44,7 @@ def verdict(symbols: dict[str, str], key: str, answer: str) -> str:
     return VERDICTS[result.status]
 
 
+@pytest.mark.slow
 def test_no_verdict_is_another_and_few_are_open() -> None:
     """Transformers, convolutions, probabilities, schedules, logarithms, maxima: right and nearly right."""
     found = {number: verdict(one["symbols"], one["key"], one["answer"]) for number, one in enumerate(PAIRS)}

@@ -38,6 +38,7 @@ def test_right_answers_are_accepted_in_every_notation(name: str) -> None:
     assert [] == [text for text, one in found.items() if one.status is not Status.PASSED]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORMULAS)
 def test_near_misses_are_rejected_in_every_notation(name: str) -> None:
     """As many mistakes are written in as many notations, and none earns its points or reaches a person."""

@@ -230,6 +230,7 @@ def test_reading_gives_back_what_was_written(number: Fraction, text: str, minus:
     assert (quantity.amount, quantity.dimension) == (again.amount, again.dimension)
 
 
+@pytest.mark.slow
 @each("prefix", PREFIXES)
 @given(number=st.integers(1, 10**6), digits=st.integers(0, 5), exponent=st.integers(0, 12))
 def test_every_prefix_in_every_notation(prefix: str, number: int, digits: int, exponent: int) -> None:

@@ -59,6 +59,7 @@ def test_soups_are_read_or_refused(text: str) -> None:
         assert -1 <= error.offset <= len(text)
 
 
+@pytest.mark.slow
 def test_many_soups_are_read_or_refused() -> None:
     """The same for texts that are typed, with pieces exchanged, doubled and left out."""
     draw = random.Random(12)

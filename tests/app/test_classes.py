@@ -100,6 +100,7 @@ def test_grading_again_finds_what_is_known(class_: InMemory) -> None:
     assert (2, 0, 2) == (figures["submissions"], figures["graded now"], figures["known before"])
 
 
+@pytest.mark.slow
 def test_regrading_tells_whose_points_are_others(tmp_path: Path) -> None:
     """Everybody is graded; without a cause nobody's points move; after a change those that it is about."""
     course = make_course(tmp_path / "course")

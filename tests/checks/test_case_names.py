@@ -66,6 +66,7 @@ def raising(question: Question, rubric: Rubric) -> tuple[ItemResult, ...]:
     return check.judge(Evidence(given, observed, LocalBox(known).ask(plan), draw=DRAW))
 
 
+@pytest.mark.slow
 @each(("assignment", "asked"), NAMED)
 def test_a_case_is_named_in_the_language_of_the_page(assignment: str, asked: str) -> None:
     """A German sentence has the German name and not the English one; staff read the English one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pytest
 from msgspec.structs import replace
 
 from autograder.checks.base import Check
@@ -64,6 +65,7 @@ def audit(cls):
 """
 
 
+@pytest.mark.slow
 def test_a_test_by_gradients_works() -> None:
     """A test of causality by `torch.autograd.grad`, beside the key's own comparison, earns everything."""
     key = next(one for one in trials.test() if not one["loses"])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 
+import pytest
+
 from tests.cli.running import only_object, run
 from tests.support.cases import each
 
@@ -16,6 +18,7 @@ def algebra(*words: str) -> subprocess.CompletedProcess[str]:
     return run("algebra", *words, "--symbols", SYMBOLS)
 
 
+@pytest.mark.slow
 @each(
     ("words", "code", "said"),
     [
@@ -89,6 +92,7 @@ def test_switches_print_more() -> None:
     assert "<mfrac>" in more
 
 
+@pytest.mark.slow
 @each(
     ("words", "code", "said"),
     [

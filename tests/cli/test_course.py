@@ -20,7 +20,7 @@ from autograder.demo.course import MARKER
 from tests.cli.running import ASSIGNMENT, PROGRAMS, STUDENTS, environment, only_object, run, run_cold
 from tests.support.secrecy import fixed
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.long]
+pytestmark = [pytest.mark.sandbox, pytest.mark.long, pytest.mark.slow]
 
 SHEET = "counting"
 """An assignment whose sandboxes start at once: nothing of it needs torch."""

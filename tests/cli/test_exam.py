@@ -101,6 +101,7 @@ def test_grades_say_who_was_late(course: Path) -> None:
     assert "late" in run("grades", ASSIGNMENT, "--course", str(course)).stdout
 
 
+@pytest.mark.slow
 def test_a_late_one_is_provisional_until_somebody_decides(course: Path) -> None:
     """The list and the page say so; what a person states in exams.toml settles it."""
 
@@ -120,6 +121,7 @@ def test_a_late_one_is_provisional_until_somebody_decides(course: Path) -> None:
     assert "It counts all the same" in written
 
 
+@pytest.mark.slow
 def test_what_the_course_refuses_is_not_graded_and_can_be_taken_back(course: Path) -> None:
     """With late = "refuse" the late one earns nothing and reads why; with extra time all comes back."""
     before = figures(course)["points"]
@@ -151,6 +153,7 @@ DOUBTED = {
 """Who handed in when, as their files say, and what staff reads of it."""
 
 
+@pytest.mark.slow
 def test_times_that_cannot_be_believed_wait_for_a_person(course: Path) -> None:
     """The marks stand, staff reads what was found, and the student that it costs nothing by itself."""
     before = figures(course)["points"]
@@ -170,6 +173,7 @@ def test_times_that_cannot_be_believed_wait_for_a_person(course: Path) -> None:
     assert "<script>" not in (course / "staff" / f"{ASSIGNMENT}.html").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_the_last_attempt_in_time_is_graded(course: Path) -> None:
     """An earlier one that staff kept counts instead of one that is late, and both read so."""
     own, other = (course / "submitted" / student / ASSIGNMENT for student in (LATE_ONE, OTHER))

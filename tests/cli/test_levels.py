@@ -18,6 +18,7 @@ def told(text: str) -> str:
     return " ".join(text.replace("┃", " ").split())
 
 
+@pytest.mark.slow
 def test_a_weaker_level_is_told_and_stamped(course: Path) -> None:
     """Before and after the run, in the object, the ledger, every comment, every page and the summary."""
     student = next((course / "submitted").iterdir()).name
@@ -45,6 +46,7 @@ def test_a_weaker_level_is_told_and_stamped(course: Path) -> None:
     assert 1 == summary.count("isolation: reduced")
 
 
+@pytest.mark.slow
 def test_validate_takes_a_level(course: Path) -> None:
     """The answer key sits the exam under the same conditions as the class; both levels agree here."""
     done = run("validate", ASSIGNMENT, "--course", str(course), "--isolation", "none", "--json")

@@ -26,6 +26,7 @@ def repository(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_nbgrader_generates_the_same_cells(repository: Path, graded: Path) -> None:
     """``nbgrader generate_assignment`` accepts the sources, and makes the cells that generate makes."""
     done = run_cold("generate_assignment", ASSIGNMENT, cwd=repository, program="nbgrader")
@@ -38,6 +39,7 @@ def test_nbgrader_generates_the_same_cells(repository: Path, graded: Path) -> No
     assert "<!-- exam tasks en -->\n" in filled[0]
 
 
+@pytest.mark.slow
 def test_nbgrader_validates_the_solutions(repository: Path, graded: Path) -> None:
     """``nbgrader validate`` finds nothing wrong with the source, run in an ordinary kernel."""
     folder = repository / "assignments" / ASSIGNMENT
@@ -60,6 +62,7 @@ def test_nbgrader_lists_the_students(graded: Path) -> None:
     assert expected == listed
 
 
+@pytest.mark.slow
 def test_nbgrader_exports_the_grades(course: Path) -> None:
     """``nbgrader export`` writes the same points that grading reports."""
     points = only_object(run("grade", ASSIGNMENT, "--json", cwd=course).stdout)["points"]
@@ -109,6 +112,7 @@ def test_the_shipped_configuration_is_that_of_new_courses() -> None:
     assert CONFIGURATION + 'c.CourseDirectory.course_id = "autograder"\n' == shipped
 
 
+@pytest.mark.slow
 def test_a_course_that_does_not_switch_it_off_is_told(course: Path) -> None:
     """An older configuration would let one click replace all automatic scores."""
     told = "nbgrader_config.py: nbgrader's own autograde, one click in formgrader, is not switched off"
@@ -119,6 +123,7 @@ def test_a_course_that_does_not_switch_it_off_is_told(course: Path) -> None:
     assert told not in run("grades", ASSIGNMENT, cwd=course).stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("configuration", ["shipped", "new"])
 def test_nbgrader_does_not_autograde(course: Path, configuration: str) -> None:
     """`nbgrader autograde` and formgrader's button say in words what to do, before anything is touched."""

@@ -64,6 +64,7 @@ def test_wrong_options_are_sentences(course: Path, words: tuple[str, ...], said:
     assert said in " ".join(done.stderr.split())
 
 
+@pytest.mark.slow
 def test_a_students_own_variant(course: Path) -> None:
     """The sheet of a student is that of the notebook they were handed out, and says whose it is."""
     (course / "roster.csv").write_text(

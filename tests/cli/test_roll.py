@@ -144,6 +144,7 @@ def test_a_list_that_nobody_reads_is_told(empty: Course, name: str, wanted: str)
     assert [] == misnamed_files(empty)
 
 
+@pytest.mark.slow
 @pytest.mark.sandbox
 def test_whoever_is_gone_counts_nowhere_and_is_told(course: Path) -> None:
     """A result without a folder is in no grade, decision, page or mean; it is told until it is back."""
@@ -204,6 +205,7 @@ def test_who_is_not_graded_yet_is_told(empty: Course) -> None:
     assert f"handed in, but not graded yet: zoe; run: autograder grade {NAME}" == waiting
 
 
+@pytest.mark.slow
 @pytest.mark.sandbox
 def test_a_folder_of_nobody_is_told(course: Path) -> None:
     """It is graded, but whose it is has to be settled; without a class list nobody can say."""
@@ -223,6 +225,7 @@ def test_a_folder_of_nobody_is_told(course: Path) -> None:
     assert "is of nobody" not in run("grades", ASSIGNMENT, cwd=course).stderr
 
 
+@pytest.mark.slow
 @pytest.mark.sandbox
 @pytest.mark.parametrize("command", ["grade", "grades", "feedback"])
 def test_scores_that_are_not_ours_are_put_back(course: Path, command: str) -> None:

@@ -56,6 +56,7 @@ def processor_seconds(command: list[str]) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
+@pytest.mark.slow
 @pytest.mark.timed
 def test_help_answers_at_once(tmp_path: Path) -> None:
     """``autograder --help`` costs little more than the library that draws it.

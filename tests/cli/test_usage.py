@@ -40,6 +40,7 @@ def test_points_of_a_run_have_no_superfluous_zeros() -> None:
     assert Decimal(0) == run_statistics.run_statistics([], 0.0)["mean points"]
 
 
+@pytest.mark.slow
 def test_the_module_is_the_program() -> None:
     """`python -m autograder` does the same, exit codes included."""
     for words in (("algebra", "2 d", "--symbols", "d"), ("verify", "no-such-assignment")):
@@ -57,6 +58,7 @@ def test_the_commands() -> None:
     assert {"generate", "validate", "verify", "grade", "feedback", "doctor", "demo"} <= set(COMMANDS)
 
 
+@pytest.mark.slow
 @each("name", sorted(COMMANDS))
 def test_help_shows_an_example(name: str) -> None:
     """Each command's help ends with an example that its own parser accepts."""
@@ -122,6 +124,7 @@ def test_demo_leaves_foreign_folders_alone(tmp_path: Path) -> None:
     assert "important" == (tmp_path / "thesis.txt").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "system"),
     [*((words, "Windows") for words in NEED_CONFINEMENT), (NEED_CONFINEMENT[0], "Darwin")],
@@ -136,6 +139,7 @@ def test_other_systems(words: tuple[str, ...], system: str, course: Path) -> Non
     assert "Run the grader on Linux" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["generate", "grade", "feedback"])
 def test_what_works_on_other_systems(command: str, course: Path) -> None:
     """A release, results that are known already, and pages need no sandbox."""

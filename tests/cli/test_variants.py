@@ -57,6 +57,7 @@ def shape(course: Path, student: str) -> str:
     return f"score_shape = ({values['batch']}, {values['n_heads']}, {values['length']}, {values['length']})"
 
 
+@pytest.mark.slow
 def test_a_class_list_makes_personal_releases(course: Path) -> None:
     """``generate`` writes a folder for everybody on the list with the release's files, and again the same."""
     first = generated(course)
@@ -70,6 +71,7 @@ def test_a_class_list_makes_personal_releases(course: Path) -> None:
     assert before == [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders]
 
 
+@pytest.mark.slow
 def test_what_fits_another_variant_is_in_the_report(course: Path) -> None:
     """Ada answers Bob's question: no points, and the report says whose it is; her page says nothing."""
     generated(course)

@@ -91,6 +91,7 @@ def small(tmp_path: Path) -> Course:
     return small_course(tmp_path / "course")
 
 
+@pytest.mark.slow
 @pytest.mark.sandbox
 def test_without_a_name_every_assignment_is_verified(small: Course, tmp_path: Path) -> None:
     """One that cannot be used is named, and the others are verified all the same; the exit code is 1."""
@@ -109,6 +110,7 @@ def test_without_a_name_every_assignment_is_verified(small: Course, tmp_path: Pa
     assert 0 < next(one for one in written["assignments"] if one["assignment"] == NAME)["seconds"]
 
 
+@pytest.mark.slow
 @pytest.mark.sandbox
 def test_exit_codes(small: Course) -> None:
     """0 when all is as it must be, 1 when something was found, 3 for a name that is not known."""
@@ -120,6 +122,7 @@ def test_exit_codes(small: Course) -> None:
     assert "softmax.rows: trial 'second axis' of softmax" in found.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.sandbox
 def test_a_module_to_preload_that_is_not_there_is_the_rubrics_error(small: Course) -> None:
     """Every command that runs code says so, with the line, and not that the machine lacks something."""

@@ -41,6 +41,7 @@ def earlier(question: str) -> dict[str, ItemResult]:
     return {f"task3-h.{item}": result for item, result in marks("task3-h", RIGHT_WIDE_MLP).items()}
 
 
+@pytest.mark.slow
 @each(("question", "sample"), samples(RIGHT, WRONG))
 def test_every_sample_earns_what_it_says(question: str, sample: Sample) -> None:
     """The rubric gives each answer of the demo exactly the points stated beside it."""
@@ -113,6 +114,7 @@ def test_a_misconception_loses_the_point_of_its_fault(misconception: str) -> Non
     assert expected == automatic(marks("task5-a", sample.source, given=CELLS["task5-a-given"]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [papers.EXCELLENT, papers.GOOD, papers.MIDDLING, papers.WEAK])
 def test_whole_papers_earn_what_they_say(level: papers.Level) -> None:
     """Question after question, with everything carried forward, a paper earns exactly its points."""

@@ -54,6 +54,7 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
         yield Grader(assignments.load(course, NAME), pool)
 
 
+@pytest.mark.slow
 @pytest.mark.sandbox
 @pytest.mark.parametrize(("table", "number"), sample(PAPERS, 9))
 def test_every_answer_earns_what_it_says(

@@ -400,6 +400,7 @@ def test_a_missing_class_list_is_refused(tmp_path: Path) -> None:
         read_roster(tmp_path / "roster.csv")
 
 
+@pytest.mark.slow
 def test_nbgrader_reads_what_was_written(book: Gradebook, path: Path) -> None:
     """``nbgrader export``, ``db student list`` and ``generate_feedback`` work on the course."""
     book.enrol([Student("grace", "Grace", "Hopper", "grace@example.org")])

@@ -235,6 +235,7 @@ def dump(database: Path) -> list[str]:
         connection.close()
 
 
+@pytest.mark.slow
 def test_computing_again_gives_the_same_marks(class_: tuple[Course, dict[str, Outcome]]) -> None:
     """With the same secret the hidden inputs are the same, and so is every mark."""
     course, first = class_
@@ -244,6 +245,7 @@ def test_computing_again_gives_the_same_marks(class_: tuple[Course, dict[str, Ou
     }
 
 
+@pytest.mark.slow
 def test_a_killed_run_resumes(tmp_path: Path) -> None:
     """What was graded before the run stopped is kept; the next run grades the others."""
     course = make_course(tmp_path / "course")
@@ -261,6 +263,7 @@ def test_a_killed_run_resumes(tmp_path: Path) -> None:
     assert {tuple(FULL.items())} == {tuple(points(one.graded).items()) for one in outcomes.values()}
 
 
+@pytest.mark.slow
 def test_a_weaker_result_never_passes_for_a_stronger_one(tmp_path: Path) -> None:
     """Graded again at a stronger level; a stronger result is kept, and runs and comments tell the level."""
     course = make_course(tmp_path / "course")
@@ -288,6 +291,7 @@ def test_a_weaker_result_never_passes_for_a_stronger_one(tmp_path: Path) -> None
     assert (True, "reduced") == (outcome.fresh, outcome.graded.score.isolation)
 
 
+@pytest.mark.slow
 def test_a_new_submission_replaces_the_old_result(tmp_path: Path) -> None:
     """Who hands in again is graded again; both attempts are kept."""
     course = make_course(tmp_path / "course")

@@ -47,6 +47,7 @@ def test_every_part_that_decides_is_in(name: str, program: Path) -> None:
     assert all(changes(program, path) for path in files_of(program, name)[:12])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(TELLING))
 def test_words_regrade_nobody(name: str, program: Path) -> None:
     """Another word on the command line, on a page or in a sentence leaves every result as it is."""

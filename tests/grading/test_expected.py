@@ -149,6 +149,7 @@ def test_what_is_asked_otherwise_is_computed_anew(counted: Counted) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_busy_machine_stops_no_class(counted: Counted) -> None:
     """A reference that needs longer than a student may is waited for: its time bounds faults, not answers."""
     assert counted.assignment.rubric.assignment.limits.call_seconds == 2

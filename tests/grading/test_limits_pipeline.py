@@ -241,6 +241,7 @@ def run_of(graded: Graded) -> CellRun:
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_a_cell_that_meets_a_limit(assignment: Assignment, pool: Pool, name: str) -> None:
     """The cell says which limit it was, staff is told the place, and both questions keep their marks."""
@@ -268,6 +269,7 @@ def test_a_cell_that_meets_a_limit(assignment: Assignment, pool: Pool, name: str
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_a_call_that_meets_a_limit(assignment: Assignment, pool: Pool, name: str) -> None:
     """The question says which limit it was, on page and in gradebook; the next one keeps its marks."""
@@ -322,6 +324,7 @@ def test_an_answer_that_is_too_large(
     assert "2 MB" in Page(render(graded, assignment.rubric)).text
 
 
+@pytest.mark.slow
 def test_the_time_of_the_whole_submission(assignment: Assignment, pool: Pool) -> None:
     """A call that is stopped because nothing is left says so; what stands in the source keeps its marks."""
     tight = limited(assignment, {"submission_seconds": 1.5, "call_seconds": 30})
@@ -332,6 +335,7 @@ def test_the_time_of_the_whole_submission(assignment: Assignment, pool: Pool) ->
     assert {"work": 0, "later": 2} == points(graded)
 
 
+@pytest.mark.slow
 def test_a_cell_in_which_the_time_runs_out(assignment: Assignment, pool: Pool) -> None:
     """It is the whole submission's time, not the cell's, and no box is opened any more."""
     tight = limited(assignment, {"submission_seconds": 1.5})

@@ -88,6 +88,7 @@ def graded(sandbox: Sandbox) -> tuple[tuple[ItemResult, ...], float]:
     return check.judge(Evidence(given, observed, draw=DRAW)), session.spent().call_seconds
 
 
+@pytest.mark.slow
 @pytest.mark.sandbox
 def test_the_same_notebook_gets_the_same_mark_on_a_busy_machine(plain_sandbox: Sandbox) -> None:
     """Beside four other programs for each core every result is as it is without them.

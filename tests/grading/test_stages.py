@@ -156,6 +156,7 @@ def opened(state: classroom.State) -> tuple[str, ...]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GRADING)
 def test_grading_goes_on(
     name: str, course: str, undisturbed: classroom.State, capsys: pytest.CaptureFixture[str]
@@ -198,6 +199,7 @@ def runs_by_student(course: str) -> dict[str, int]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KEEPING)
 def test_keeping_goes_on(
     name: str, course: str, undisturbed: classroom.State, capsys: pytest.CaptureFixture[str]

@@ -234,6 +234,7 @@ print(json.dumps([packages((), ("riddle", "count")), packages((), ("count",))]))
     assert before[1] == after[1]
 
 
+@pytest.mark.slow
 @pytest.mark.sandbox
 def test_a_student_is_graded_with_it(place: Path, tmp_path: Path) -> None:
     """From the template to marks: generated, verified, handed in and graded."""

@@ -355,6 +355,7 @@ def nbgrader(course: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_nbgrader_generates_the_same_release(nbgrader_course: Path, release_bytes: bytes) -> None:
     """``nbgrader generate_assignment`` accepts the source; its cells are those of our release."""
     done = nbgrader(nbgrader_course, "generate_assignment", NAME)
@@ -366,6 +367,7 @@ def test_nbgrader_generates_the_same_release(nbgrader_course: Path, release_byte
     ]
 
 
+@pytest.mark.slow
 def test_nbgrader_validates_the_source(nbgrader_course: Path) -> None:
     """``nbgrader validate`` runs the source with its solutions and its check cells to success."""
     done = nbgrader(nbgrader_course, "validate", f"source/{NAME}/{NAME}.ipynb")

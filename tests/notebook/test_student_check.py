@@ -409,6 +409,7 @@ PIECES = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_released_file_reads_what_the_grader_reads(module: dict[str, Any]) -> None:
     """Of 5,000 random formulas the file that students get reads as many as the grader, and as the same."""
     vocabulary = Vocabulary(

@@ -255,6 +255,7 @@ def test_a_new_version_keeps_the_variants(room: Class, tmp_path: Path) -> None:
         assert room.made.variants[student] == assignment.variant_of(student)
 
 
+@pytest.mark.slow
 def test_a_rubric_that_draws_otherwise_leaves_it_to_a_person(room: Class, tmp_path: Path) -> None:
     """After a change of what is drawn, the affected wait for a person; nobody loses a point."""
     course = changed(room, tmp_path)

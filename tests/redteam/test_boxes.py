@@ -114,6 +114,7 @@ FIRST = {attack.kind: name for name, attack in reversed(ATTACKS.items())}
 """One attack of each kind; the others run apart."""
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("bounded")
 @pytest.mark.parametrize(
     "attack",

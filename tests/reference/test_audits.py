@@ -176,6 +176,7 @@ def test_classes_are_drawn() -> None:
     assert specimens.RIGHT_CLASSES == sum(made["right"] for made in one)
 
 
+@pytest.mark.slow
 @each("site", specimens.SITES)
 def test_no_behaviour_of_an_expression_is_more_frequent_than_another(site: str) -> None:
     """Who tries every branch of a class finds each behaviour equally often: no majority is the right one."""

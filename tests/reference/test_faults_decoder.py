@@ -62,6 +62,7 @@ def test_the_repair_kind_knows_the_same_faults() -> None:
         assert (ENTRIES[one]["probe"] == ENTRIES[other]["probe"]) is (PROBES[one] is PROBES[other])
 
 
+@pytest.mark.slow
 @each("one", FAULTS, ids=lambda fault: fault.id)
 def test_faults_of_one_question_do_not_get_in_each_others_way(one: Fault) -> None:
     """What may be drawn together can be planted in either order, and the repair kind accepts it too."""

@@ -49,6 +49,7 @@ def test_a_weakening_that_no_longer_fits_says_so() -> None:
             weakened({"x.py": content}, (Edit("x.py", "a", "c"),))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "noticed", "broken"),
     [

@@ -175,6 +175,7 @@ def test_a_submission_has_so_much_room(plain_sandbox: NamespaceSandbox) -> None:
     assert {None: taken, Ending.ANSWERS_SIZE: 24 - taken} == codes
 
 
+@pytest.mark.slow
 @pytest.mark.sandbox
 def test_what_came_before_its_time_was_looked_at_is_not_late(
     plain_sandbox: NamespaceSandbox, monkeypatch: pytest.MonkeyPatch

@@ -166,6 +166,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.sandbox
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_missing_layer_is_found(monkeypatch: Patch, tmp_path: Path, case: str) -> None:

@@ -196,6 +196,7 @@ def test_nobody_outside_is_signalled_or_limited(box: NamespaceBox, sandbox: Zygo
     other.close()
 
 
+@pytest.mark.slow
 def test_a_signal_to_everybody_reaches_nobody_outside(box: NamespaceBox, sandbox: ZygoteSandbox) -> None:
     """kill(-1) ends at most the box itself; another box and the sandbox go on."""
     other = sandbox.open(LIMITS, seed=next(SEEDS))
@@ -319,6 +320,7 @@ def test_sandboxes_have_users_of_their_own(box: NamespaceBox, levels: Levels, sa
     assert 2 == len(set(ids))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("isolation", Isolation)
 @pytest.mark.parametrize("source", [*ENDS.values(), STUBBORN_DAEMONS], ids=[*ENDS, "stubborn daemons"])
 def test_nothing_outlives_its_box(levels: Levels, isolation: Isolation, source: str) -> None:
@@ -334,6 +336,7 @@ def test_nothing_outlives_its_box(levels: Levels, isolation: Isolation, source: 
     assert processes == zygotes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("isolation", Isolation)
 def test_nothing_outlives_its_sandbox(levels: Levels, isolation: Isolation) -> None:
     """A sandbox that is closed, or whose zygote is killed, takes its boxes along, and their folders."""

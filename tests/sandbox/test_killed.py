@@ -148,6 +148,7 @@ class Killer:
             os.kill(below[-1] if victim == "box" else below[0], signal.SIGKILL)
 
 
+@pytest.mark.slow
 @pytest.mark.sandbox
 def test_kills_in_one_submission_cost_nothing() -> None:
     """A zygote, a box and another zygote are killed; in the end every cell has run, with a note for each."""

@@ -125,6 +125,7 @@ def test_too_much_private_memory_ends_the_box_or_raises(sandbox: NamespaceSandbo
     box.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["children", "shared mapping"])
 def test_memory_of_several_processes_is_counted_together(sandbox: NamespaceSandbox, kind: str) -> None:
     """Neither many processes below the limit each nor shared mappings get past it."""
@@ -205,6 +206,7 @@ class Slow:
 """
 
 
+@pytest.mark.slow
 def test_the_time_of_a_call_is_that_of_each_call(plain_sandbox: NamespaceSandbox) -> None:
     """Several calls of one scenario, each of 80 % of the time, and several such scenarios are answered."""
     slow = Scenario("slow", tuple(Call("burn", args=(0.4,)) for _ in range(3)))

@@ -191,6 +191,7 @@ def test_an_ordinary_users_sockets_are_out_of_reach(levels: Levels, tmp_path: Pa
     box.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("isolation", [Isolation.REDUCED, Isolation.NONE])
 @pytest.mark.parametrize("victim", ["reaper", "first process", "zygote", "broker's side"])
 def test_whoever_is_killed_nothing_is_left(levels: Levels, isolation: Isolation, victim: str) -> None:

@@ -221,6 +221,7 @@ def test_time_that_was_used_up_anyway_is_the_students_own() -> None:
     assert [Ending.SUBMISSION_TIME] == [run.ending for run in runs if run and run.ending]
 
 
+@pytest.mark.slow
 @pytest.mark.sandbox
 @pytest.mark.parametrize(
     "source",
@@ -252,6 +253,7 @@ def test_no_code_has_its_box_killed_at_a_moment_of_its_choice(
     assert [] == [note for note in running.notes if note.code == "run-again"]
 
 
+@pytest.mark.slow
 @pytest.mark.sandbox
 @pytest.mark.parametrize("seconds", [0.2, 0.4, 0.9])
 def test_many_cells_that_compute_too_much_together_are_no_fault_of_ours(

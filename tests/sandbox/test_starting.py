@@ -72,6 +72,7 @@ def cases() -> Iterator[Any]:
             yield pytest.param(isolation, owner, attribute, id=f"{isolation}: {name}")
 
 
+@pytest.mark.slow
 @each("error", [NO_MEMORY, RuntimeError("nobody foresaw it"), KeyboardInterrupt()])
 @each(("isolation", "owner", "attribute"), list(cases()))
 def test_a_start_that_fails_leaves_nothing(

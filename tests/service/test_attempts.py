@@ -344,6 +344,7 @@ def emptied(offer: Offer) -> Iterator[Any]:
     return empty
 
 
+@pytest.mark.slow
 @pytest.mark.sandbox
 @pytest.mark.long
 @pytest.mark.parametrize("workers", [1, 2])
@@ -375,6 +376,7 @@ def test_the_workers_marks_are_those_of_the_command(
     assert len({one.score.points for one in found.values()}) > 2
 
 
+@pytest.mark.slow
 @pytest.mark.sandbox
 def test_a_version_that_cannot_be_laid_out_fails_visibly(attempt: Attempt, emptied: Any) -> None:
     """Three tries, then a reason that staff can read; the worker goes on."""

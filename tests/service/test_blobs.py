@@ -86,6 +86,7 @@ def kept(data: bytes) -> bytes | None:
     return None if found is None else bytes(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["a folder", "a bucket"])
 def test_what_is_new_goes_to_the_store(
     where: str, bucket: Bucket, service_course: CourseRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

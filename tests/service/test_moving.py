@@ -150,6 +150,7 @@ def test_taking_over_again_changes_nothing(graded: Path, service_course: CourseR
         (graded / "submitted" / "zoe").rmdir()
 
 
+@pytest.mark.slow
 def test_what_the_service_graded_is_not_graded_again(
     service_course: CourseRecord, tmp_path: Path, graded: Path
 ) -> None:

@@ -80,6 +80,7 @@ def test_a_long_path_is_no_obstacle(tmp_path: Path) -> None:
         assert (1,) == connection.execute("SELECT 1").fetchone()
 
 
+@pytest.mark.slow
 def test_it_ends_with_its_service(tmp_path: Path) -> None:
     """Also where the service is killed: nothing is left that would hold the folder."""
     program = (

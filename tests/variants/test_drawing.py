@@ -112,6 +112,7 @@ def test_length_and_boundaries_of_names_do_not_run_together() -> None:
     assert drawn("c", assignment="ab") != drawn("bc", assignment="a")
 
 
+@pytest.mark.slow
 def test_everybody_gets_an_equally_hard_sheet() -> None:
     """Over ten thousand students each difficulty lies in the band, and each condition holds."""
     difficulty = {fault.id: fault.difficulty for fault in CATALOGUES["faults.decoder"]}

@@ -31,6 +31,7 @@ def places(found: Verified) -> dict[tuple[str, str], VerifyFinding]:
     return {(finding.paper, finding.place): finding for finding in found.findings}
 
 
+@pytest.mark.slow
 def test_the_small_course_holds(tmp_path: Path) -> None:
     """Formulas, numbers, choices, code and words in two notebooks are verified, code alone in boxes."""
     found = verified(small_course(tmp_path))
@@ -157,6 +158,7 @@ IDLE = Defect(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "defects",
     [

@@ -173,6 +173,7 @@ def test_an_administrator_is_found_by_nobodys_word(
     assert "_auth_user_id" not in client.session
 
 
+@pytest.mark.slow
 @each(
     "claims",
     [

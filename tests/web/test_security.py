@@ -85,6 +85,7 @@ def test_forms_from_elsewhere_change_nothing(at: Small) -> None:
     assert at.offer.visible
 
 
+@pytest.mark.slow
 def test_passwords_cannot_be_guessed_for_long(at: Small) -> None:
     """After ten wrong ones the right one waits, too; whether there is such a name is not told."""
     account = at.account("ta")

@@ -32,6 +32,7 @@ def folder(tmp_path: Path) -> Path:
     return course.small(tmp_path / "course")
 
 
+@pytest.mark.slow
 def test_from_one_command_to_a_mark(folder: Path, tmp_path: Path) -> None:
     """Handed in, signed for, graded once; SIGTERM leaves no process, and all is there at the next start.
 
@@ -87,6 +88,7 @@ def _restored(folder: Path, at: Path) -> None:
         assert [("graded", 1)] == service.rows(STATE)
 
 
+@pytest.mark.slow
 def test_behind_a_web_server(folder: Path) -> None:
     """With an address of https its word is believed: cookies are secure, and figures are not for all."""
     address = "https://exams.example.org"
@@ -137,6 +139,7 @@ def _answer_alone(service: Served, wanted: int, known: list[int]) -> bool:
             os.kill(one, signal.SIGCONT)
 
 
+@pytest.mark.slow
 def test_a_web_server_nobody_was_told_of_opens_nothing(folder: Path) -> None:
     """What it passes on is known by its headers."""
     with Served(folder, "--workers", "-1") as service:

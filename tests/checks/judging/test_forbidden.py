@@ -131,6 +131,7 @@ def test_a_name_of_ones_own_for_torchs_function_hides_nothing(own: str) -> None:
     assert {"forbidden.used"} == {one.code for one in sit(HEAD + own).values()}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:flex_attention called without:UserWarning")
 def test_flex_attention_is_seen() -> None:
     """The name that an author forbids is the one that is recorded."""
@@ -177,6 +178,7 @@ def test_every_way_to_derivatives_is_autograd(call: str) -> None:
     assert {"forbidden.used"}.isdisjoint(one.code for one in sit(by_hand, question).values())
 
 
+@pytest.mark.slow
 @each("style", STYLES)
 def test_among_the_right_styles_only_torchs_own_are_forbidden(style: str) -> None:
     """A class written from products and a softmax is never suspected."""
@@ -337,6 +339,7 @@ HELPERS = {
 UNSEEN = f"{HEAD}def attend(q, k, v): return product(q, k, v)\n"
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 @pytest.mark.parametrize("read", [False, True], ids=["not read", "read"])
 @pytest.mark.parametrize("helper", HELPERS.values(), ids=HELPERS)

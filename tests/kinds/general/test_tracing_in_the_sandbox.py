@@ -36,6 +36,7 @@ LIE = "import torch\nclass Lie(torch.Tensor):\n    shape = property(lambda self:
 RIGHT = "def softmax(s, g):\n    p = s.softmax(-1)\n    return p * (g - (g * p).sum(-1, keepdim=True))\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("question", "source", "code"),
     [

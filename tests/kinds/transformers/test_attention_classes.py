@@ -83,6 +83,7 @@ WIRINGS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wiring", WIRINGS.values(), ids=WIRINGS)
 def test_the_order_of_declaration_changes_nothing(wiring: tuple[str, str, frozenset[str]]) -> None:
     """In any order of layers with names of their own: the same points and the same sentences."""
@@ -102,6 +103,7 @@ def test_what_a_named_misconception_costs_is_all_it_costs() -> None:
     assert Decimal(6) == sum(one.points for one in results.values())
 
 
+@pytest.mark.slow
 @each("written", OWN.values(), ids=OWN)
 def test_names_of_ones_own_cost_half_a_point(written: Sample) -> None:
     """The text states the names; four maps that are there and learn are worth half of that item."""

@@ -63,6 +63,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("question", "misconception", "secret"), sample(CASES, 46))
 def test_a_misconception_loses_exactly_its_items_and_is_named(
     question: Question, misconception: Misconception, secret: bytes
@@ -82,6 +83,7 @@ def test_a_misconception_loses_exactly_its_items_and_is_named(
         ].staff
 
 
+@pytest.mark.slow
 @each("question", QUESTIONS, ids=lambda question: question.id)
 @each("secret", SECRETS)
 def test_the_right_answer_earns_everything(question: Question, secret: bytes) -> None:

@@ -50,6 +50,7 @@ PROBES = {
 """A fault's probe → the item of the strict question that it must lose."""
 
 
+@pytest.mark.slow
 @each("fault", FAULTS)
 def test_every_misconception_loses_what_its_probe_says(fault: str) -> None:
     """Where everything is stated and asked, every misconception is noticed by the item of its probe."""
@@ -71,6 +72,7 @@ def test_rewritings_that_are_right_lose_nothing(fault: str) -> None:
     assert ({}, {}) == (lost(sit(source, "strict")), lost(sit(source)))
 
 
+@pytest.mark.slow
 @each("style", STYLES)
 def test_every_right_style_keeps_full_marks(style: str) -> None:
     """Storage, names, orders of arguments and conventions of masks are told from what the class does."""

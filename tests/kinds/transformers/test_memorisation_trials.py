@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,6 +41,7 @@ def sit(source: str, secret: bytes) -> dict[str, ItemResult]:
     return {one.item: one for one in results}
 
 
+@pytest.mark.slow
 @each("trial", memorisation_trials(), ids=lambda trial: trial["name"])
 @each("secret", SECRETS)
 def test_a_trial_loses_exactly_its_items(trial: dict[str, Any], secret: bytes) -> None:

@@ -28,6 +28,7 @@ def _with(results: dict[str, object], *statuses: Status) -> set[str]:
     return {item for item, result in results.items() if result.status in statuses}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", range(9))
 def test_every_combination_of_repairs_gets_its_eight_verdicts(size: int) -> None:
     """For subsets of repaired faults, exactly those items pass."""
@@ -37,6 +38,7 @@ def test_every_combination_of_repairs_gets_its_eight_verdicts(size: int) -> None
     assert {subset: set(subset) for subset in subsets} == found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", sample(range(8), 3))
 def test_the_verdicts_do_not_depend_on_the_draw(seed: int) -> None:
     """Under other hidden inputs, single faults and single repairs are told as exactly."""
@@ -46,6 +48,7 @@ def test_the_verdicts_do_not_depend_on_the_draw(seed: int) -> None:
         assert _with(sit(listing(set(FAULT_IDS) - {fault}), draw=draw), Status.FAILED) == {fault}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "variant",
     sample([variant for file in FILES for variant in variants(file)], 66),

@@ -16,6 +16,7 @@ from tests.support.local_box import LocalBox
 from tests.support.repair_draws import COVERING
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left", [(), *COVERING], ids=["right", "one question", "the other"])
 def test_embeddings_alone_are_made_huge(left: tuple[str, ...]) -> None:
     """A row for each huge token that occurs, and for a last position; no hidden feature that they wake."""

@@ -37,6 +37,7 @@ class Trainer:
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHEATS)
 def test_what_is_no_trainer_earns_nothing(name: str) -> None:
     """Every item ends as a clear result without points; nothing is our fault."""

@@ -53,6 +53,7 @@ def test_the_right_trainer_earns_everything(secret: bytes) -> None:
     assert set() == lost(sit(SOURCE, secret))
 
 
+@pytest.mark.slow
 @each("misconception", MISCONCEPTIONS, ids=lambda misconception: misconception.name)
 @each("secret", SECRETS)
 def test_a_misconception_loses_exactly_its_items_and_is_named(

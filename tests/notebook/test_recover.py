@@ -1,0 +1,66 @@
+"""An answer whose cell lost its identity is taken only where no other cell could be it as well."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from autograder.notebook.read import read
+from autograder.notebook.recover import LOST
+from autograder.notebook.release import load_release
+from tests.support.cases import each
+
+STUB = "def double(x):\n    raise NotImplementedError()"
+OWN = "def double(x):\n    return x + x"
+OTHER = "def double(x):\n    return 2 * x"
+
+
+def cell(source: str, grade_id: str = "", *, answer: bool = False) -> dict[str, Any]:
+    """A code cell; one with an id is nbgrader's."""
+    marks = {"grade_id": grade_id, "grade": False, "solution": answer, "locked": not answer}
+    own = {"nbgrader": {**marks, "task": False, "schema_version": 3}} if grade_id else {}
+    return {
+        "cell_type": "code",
+        "metadata": own,
+        "source": source,
+        "outputs": [],
+        "execution_count": None,
+    }
+
+
+def notebook(*cells: dict[str, Any]) -> bytes:
+    """As it lies on a disk."""
+    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}).encode()
+
+
+def notes(released: tuple[str, ...], written: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Given cells around answers in the release, and around cells without any id in what was handed in."""
+    first, last = cell("import math", "first"), cell("double(2)", "last")
+    answers = [cell(STUB + f"  # {name}", name, answer=True) for name in released]
+    release = load_release(notebook(first, *answers, last), "nb")
+    found = read(notebook(first, *map(cell, written), last), release, student="s", assignment="a")
+    return sorted((note.code, note.place) for note in found.notes if note.place in released)
+
+
+@each(
+    ("released", "written", "expected"),
+    [
+        (("one",), (OWN,), [("answer-recovered", "one")]),
+        (("one",), (OWN, OTHER), [(LOST, "one")]),
+        (("one", "two"), (OWN,), [(LOST, "one"), (LOST, "two")]),
+        (("one", "two"), (OWN, OTHER), [("answer-recovered", "one"), ("answer-recovered", "two")]),
+    ],
+)
+def test_what_two_could_be_is_taken_for_neither(
+    released: tuple[str, ...], written: tuple[str, ...], expected: list[tuple[str, str]]
+) -> None:
+    """Two cells that define what one answer asks for, or one cell for two answers: a person looks."""
+    assert expected == notes(released, written)
+
+
+@pytest.mark.parametrize("written", [("y = 1", OWN), (OWN, "y = 1")])
+def test_what_defines_the_name_is_the_answer(written: tuple[str, ...]) -> None:
+    """A helper cell beside it changes nothing."""
+    assert notes(("one",), written) == [("answer-recovered", "one")]
