@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime
 import functools
+from collections.abc import Collection
 from pathlib import Path
 
 import jinja2
 
 from autograder import messages
+from autograder.feedback.cells import notebook_view
 from autograder.feedback.labels import Labels
 from autograder.feedback.sanitise import POLICY, sentence
 from autograder.feedback.view import SubmittedView, page_view
@@ -46,6 +48,28 @@ def render(
     handed_in = _submitted(submitted_at, timing, labels)
     page = page_view(graded, rubric, labels, handed_in, stands or standing(graded.score, rubric))
     text = environment().get_template("student.html").render(page=page, label=labels, policy=POLICY)
+    return text.encode("utf-8", "replace").decode()
+
+
+def render_cells(graded: Graded, rubric: Rubric, notebook: str, names: Collection[str], language: str) -> str:
+    """Single cells of a notebook as HTML, with what they gave, as safe as the page.
+
+    Args:
+        graded: the result.
+        rubric: the rubric it was graded by.
+        notebook: its name.
+        names: of the cells.
+        language: as for `render`.
+    """
+    labels, limits = Labels(language), rubric.assignment.limits
+    views = [
+        cell
+        for place, one in enumerate(graded.notebooks, 1)
+        if one.name == notebook
+        for cell in notebook_view(one, place, labels, limits).cells
+        if cell.name in names
+    ]
+    text = environment().get_template("outputs.html").render(cells=views, label=labels, policy=POLICY)
     return text.encode("utf-8", "replace").decode()
 
 

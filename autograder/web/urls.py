@@ -8,6 +8,8 @@ from django.urls import URLPattern, URLResolver, include, path
 from django.views.i18n import set_language
 
 from autograder.web import account, door, lti, operation, staff, student
+from autograder.web.marking import consistency
+from autograder.web.marking import pages as marking
 from autograder.web.site import BASE
 
 _COURSE: list[URLPattern | URLResolver] = [
@@ -40,6 +42,17 @@ _COURSE: list[URLPattern | URLResolver] = [
     path("staff/a/<str:assignment>/again", staff.grade_again, name="grade-again"),
     path("staff/a/<str:assignment>/of/<str:who>/", staff.feedback, name="staff-feedback"),
     path("staff/attempts/<uuid:identifier>/retry", staff.retry, name="retry"),
+    path("staff/a/<str:assignment>/mark/", marking.overview, name="marking"),
+    path("staff/a/<str:assignment>/mark/<int:place>/", marking.first, name="mark-first"),
+    path("staff/a/<str:assignment>/mark/undo", marking.undo, name="mark-undo"),
+    path("staff/a/<str:assignment>/mark/names", marking.names, name="mark-names"),
+    path("staff/a/<str:assignment>/mark/answers/<int:answer>/", marking.answer, name="mark-answer"),
+    path("staff/a/<str:assignment>/mark/answers/<int:answer>/here", marking.here, name="mark-here"),
+    path("staff/a/<str:assignment>/mark/answers/<int:answer>/practise", consistency.practise, name="mark-practise"),
+    path("staff/a/<str:assignment>/mark/consistency/", consistency.overview, name="mark-consistency"),
+    path("staff/a/<str:assignment>/mark/<int:place>/plan", consistency.set_plan, name="mark-plan"),
+    path("staff/a/<str:assignment>/mark/<int:place>/practice", consistency.practice, name="mark-practice"),
+    path("staff/a/<str:assignment>/statistics/", consistency.statistics, name="statistics"),
 ]
 _NAMES = {"login", "logout", "inactive", "signup", "reauthenticate", "change_password"}
 """What there is of the library's account pages: nothing that sends e-mail; signing up is closed."""
@@ -53,6 +66,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("metrics", operation.metrics, name="metrics"),
     path("receipt-key", operation.receipt_key, name="receipt-key"),
     path("frame/<str:token>", student.frame, name="frame"),
+    path("frame/answer/<str:token>", marking.frame, name="answer-frame"),
     path("api/hand-in/<slug:slug>/<str:assignment>", door.hand_in, name="door"),
     path("api/courses", door.courses, name="door-courses"),
     path("api/courses/<slug:slug>/<str:assignment>/files.zip", door.files, name="door-files"),

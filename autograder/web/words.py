@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from autograder.web.marking.words import MARKING
+
 _COMMON: Mapping[str, str | tuple[str, str]] = {
     "web.title": "Assignments",
     "web.skip": "Skip to the content",
@@ -209,6 +211,7 @@ _LOG: Mapping[str, str] = {
     "web.log-published": "marks published",
     "web.log-retry": "tried again",
     "web.log-times": "dates",
+    "web.log-marking-plan": "plan of marking",
     "web.log-version": "version",
     "web.log-visible": "seen by students",
 }
@@ -222,4 +225,5 @@ SENTENCES: Mapping[str, str | tuple[str, str]] = {
     **_LOG,
     **_ACCOUNT,
     **_PLATFORM,
+    **MARKING,
 }

@@ -10,14 +10,16 @@ from decimal import Decimal
 
 from msgspec import Struct
 
+from autograder.assignment import Assignment
 from autograder.checks.judging.manual import manual_options
 from autograder.checks.values import prose
 from autograder.feedback.answers import MarkedCell
 from autograder.feedback.sanitise import printable_text
 from autograder.marking.grouping import computed_digest
+from autograder.marking.points import items_of, verdicts_of
 from autograder.records import Graded, ItemResult, Status
 from autograder.rubric import Item, Question, Rubric
-from autograder.service.models import CellMark, CurrentResult, Offer
+from autograder.service.models import Attempt, CellMark, CurrentResult, Offer
 from autograder.store import decode
 from autograder.stream import derived
 
@@ -51,8 +53,7 @@ def cell_of(rubric: Rubric, notebook: str, cell: str) -> MarkableCell | None:
     """A grade cell of the rubric; None: there is none of this name."""
     for question in rubric.questions:
         if question.notebook == notebook and cell in question.cells():
-            inside = tuple(item for item in question.items if (item.cell or question.id) == cell)
-            return MarkableCell(question, cell, inside)
+            return MarkableCell(question, cell, items_of(question, cell))
     return None
 
 
@@ -79,7 +80,8 @@ def describe(row: CellMark, cell: MarkableCell, graded: Graded, rubric: Rubric, 
     row.equal = marked.group(text) if whole and row.answered else ""
     row.computed = computed_digest(of_question)
     row.shuffled = derived(secret, "order of marking", cell.name, row.student.encode())[:16].hex()
-    row.verdicts = {item.id: _verdict(results.get(item.id)) for item in cell.items}
+    found = verdicts_of(cell.question, cell.name, graded.score)
+    row.verdicts = {item: None if points is None else str(points) for item, points in found.items()}
     row.suggested = row.answered and any(
         prose.spans(text, manual_options(cell.question, item).suggest) for item in cell.manual
     )
@@ -92,22 +94,17 @@ def _to_read(result: ItemResult | None, item: Item) -> bool:
     return result.status is Status.NEEDS_REVIEW or (item.manual and result.status is not Status.NO_ANSWER)
 
 
-def _verdict(result: ItemResult | None) -> str | None:
-    return None if result is None or result.status is Status.NEEDS_REVIEW else str(result.points)
-
-
 def verdicts(row: CellMark) -> Mapping[str, Decimal | None]:
     """By item: what grading gave, or None where a person decides."""
     return {item: None if points is None else Decimal(points) for item, points in row.verdicts.items()}
 
 
-def describe_older(offer: Offer, rubrics: Mapping[str, Rubric] | None, rubric: Rubric) -> int:
+def describe_older(offer: Offer, assignment: Assignment) -> int:
     """Describe the answers that were graded before marking had tables; how many.
 
     Args:
         offer: of the assignment.
-        rubrics: of those who have one of their own, by student; None: nobody has.
-        rubric: the common one.
+        assignment: as it is offered.
     """
     rows = CellMark.objects.filter(
         place__course=offer.course, place__assignment=offer.assignment, shuffled=""
@@ -117,13 +114,21 @@ def describe_older(offer: Offer, rubrics: Mapping[str, Rubric] | None, rubric: R
         of_student.setdefault(row.student, []).append(row)
     number = 0
     for student, graded in _results(offer, of_student):
-        own = (rubrics or {}).get(student, rubric)
+        own = assignment.rubric_of(student)
         for row in of_student[student]:
             cell = cell_of(own, row.place.notebook, row.place.cell)
             if cell is not None:
                 number += describe(row, cell, graded, own, bytes(offer.course.secret))
         CellMark.objects.bulk_update(of_student[student], FIELDS)
     return number
+
+
+def attempt_of(offer: Offer, student: str) -> Attempt | None:
+    """The attempt of a student whose result counts."""
+    current = CurrentResult.objects.filter(course=offer.course, assignment=offer.assignment, student=student)
+    result = current.values_list("result", flat=True).first()
+    found = Attempt.objects.filter(offer=offer, student=student, result=result)
+    return None if result is None else found.order_by("-number").first()
 
 
 def _results(offer: Offer, students: Iterable[str]) -> Iterable[tuple[str, Graded]]:

@@ -40,7 +40,6 @@ def _among(which: str, by: Account) -> Q:
     """The condition for one of `CHOICES`."""
     mine = Exists(Reading.objects.filter(mark=OuterRef("pk"), account=by, calibration=False))
     waiting = _OPEN & ~Q(stage=CONFLICT) & ~(Q(stage=SECOND) & Q(mine))
-    del mine
     return {
         "waiting": waiting,
         "suggested": waiting & (Q(suggested=True) | Q(known=True)),
@@ -82,7 +81,7 @@ def counts(offer: Offer, rubric: Rubric, by: Account) -> list[CellCounts]:
         if cell is None:
             continue
         numbers = answers(place, by).aggregate(
-            **{which: Count("pk", filter=_among(which, by)) for which in CHOICES if which != "all"},
+            **{which: Count("pk", filter=_among(which)) for which in CHOICES if which != "all"},
             total=Count("pk"),
         )
         if numbers["total"]:
@@ -97,7 +96,7 @@ def following(
 
     One that somebody else looks at just now is left to them as long as there is another one.
     """
-    chosen = answers(place, by).filter(_among(which, by))
+    chosen = answers(place, by).filter(_among(which))
     if after is not None:
         chosen = chosen.exclude(pk=after.pk)
     looked = Looking.objects.filter(mark=OuterRef("pk"), at__gt=timezone.now() - HERE).exclude(account=by)
@@ -121,3 +120,8 @@ def look(row: CellMark, by: Account) -> list[str]:
     Looking.objects.update_or_create(mark=row, account=by, defaults={"at": now})
     others = Looking.objects.filter(mark=row, at__gt=now - HERE).exclude(account=by)
     return sorted(others.values_list("account__username", flat=True))
+
+
+def waiting(place: CellPlace, by: Account) -> int:
+    """How many answers of a cell wait."""
+    return answers(place, by).filter(_among("waiting")).count()

@@ -16,8 +16,7 @@ from django.utils import timezone
 from msgspec import Struct
 
 from autograder.errors import ServiceError
-from autograder.marking.points import bounded_by, cell_points
-from autograder.rubric import Item
+from autograder.marking.points import bounded_by, cell_points, lies_within
 from autograder.service.marking.answers import MarkableCell, verdicts
 from autograder.service.models import (
     Account,
@@ -71,7 +70,7 @@ def save(
         ChangedMeanwhileError: of the first answer that is another by now.
         ServiceError: points that the item cannot have, or a comment that is too long.
     """
-    _check(cell, given)
+    items = noted(cell, given)
     with transaction.atomic():
         found = locked(rows)
         for row in found:
@@ -79,24 +78,31 @@ def save(
                 raise ChangedMeanwhileError(row)
             if row.stage == CONFLICT and not settles:
                 raise ServiceError("two people gave this answer different marks; a head TA decides")
-        changes = [_changed(row, cell, given, by) for row in found]
+        changes = [_changed(row, cell, given, items, by) for row in found]
         log(found[0], "group" if len(found) > 1 else "mark", changes, by)
     return found
 
 
-def _check(cell: MarkableCell, given: Given) -> None:
-    items = {item.id: item for item in cell.items}
+def noted(cell: MarkableCell, given: Given) -> dict[str, dict[str, str]]:
+    """What is given as it is kept: points by item, and of how many.
+
+    Raises:
+        ServiceError: an item that the cell does not have, points that it cannot have, a comment too long.
+    """
+    found, items = {}, {item.id: item for item in cell.items}
     for name, points in given.items.items():
         item = items.get(name)
         if item is None:
             raise ServiceError(f"there is no item {name!r} in the cell {cell.name!r}")
-        if not bounded_by(item, points):
-            least, most = sorted((Decimal(0), item.points))
+        if not lies_within(points, item):
+            least, most = bounded_by(item)
             raise ServiceError(f"{name}: expected {least} to {most} points, got {points}")
+        found[name] = {"points": str(points), "of": str(item.points)}
     if len(given.comment) > MOST_COMMENT:
         raise ServiceError(
             f"the comment has {len(given.comment)} characters; at most {MOST_COMMENT} are kept"
         )
+    return found
 
 
 def locked(numbers: Mapping[int, Any] | Sequence[int]) -> list[CellMark]:
@@ -117,9 +123,7 @@ def state(row: CellMark) -> dict[str, Any]:
     return {name: getattr(row, name) for name in _STATE}
 
 
-def log(
-    row: CellMark, action: str, changes: list[dict[str, Any]], by: Account
-) -> MarkingAction:
+def log(row: CellMark, action: str, changes: list[dict[str, Any]], by: Account) -> MarkingAction:
     """Keep what was done, to undo it."""
     made: MarkingAction = MarkingAction.objects.create(
         course_id=row.place.course_id,
@@ -143,9 +147,10 @@ def changed(row: CellMark, **values: Any) -> dict[str, Any]:
     return {"answer": row.pk, "before": before, "after": state(row)}
 
 
-def _changed(row: CellMark, cell: MarkableCell, given: Given, by: Account) -> dict[str, Any]:
+def _changed(
+    row: CellMark, cell: MarkableCell, given: Given, items: Mapping[str, Any], by: Account
+) -> dict[str, Any]:
     """Give one answer its marks, or note them beside those of another person."""
-    items = {name: _noted(cell.items, name, points) for name, points in given.items.items()}
     if not (row.stage == SECOND or (_twice(row) and row.points is None)):
         return changed(row, **_settled(row, cell, items, given), marked_by_id=by.pk)
     own = {"items": items, "comment": given.comment, "submission": digest(row)}
@@ -178,11 +183,6 @@ def _settled(
     }
 
 
-def _noted(items: Sequence[Item], name: str, points: Decimal) -> dict[str, str]:
-    item = next(one for one in items if one.id == name)
-    return {"points": str(points), "of": str(item.points)}
-
-
 def same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether two people gave the same to each item."""
     return one.keys() == other.keys() and all(
@@ -192,8 +192,13 @@ def same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 def others(row: CellMark, by: Account) -> list[Reading]:
     """What others gave the answer as it is now, where two people mark it."""
+    return [one for one in all_of(row) if one.account_id != by.pk]
+
+
+def all_of(row: CellMark) -> list[Reading]:
+    """What the people gave who differ about the answer as it is now."""
     found = Reading.objects.filter(mark=row, calibration=False, submission=digest(row))
-    return list(found.exclude(account=by).select_related("account").order_by("pk"))
+    return list(found.select_related("account").order_by("pk"))
 
 
 def digest(row: CellMark) -> str:

@@ -1,0 +1,48 @@
+"""How far two people who marked the same answers agree. Exact and pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+
+from msgspec import Struct
+
+from autograder.grades import NOTHING
+
+
+class Agreement(Struct, frozen=True):
+    """Two people about one item."""
+
+    pairs: int
+    equal: int
+    """Pairs with the same points."""
+    kappa: Fraction | None
+    """Cohen's kappa; None without pairs, and where chance alone would give the same points every time."""
+    apart: Decimal
+    """The mean of how far their points are apart, rounded to 0.01."""
+
+
+def agreement(pairs: Sequence[tuple[Decimal, Decimal]]) -> Agreement:
+    """What two people gave the same answers, compared.
+
+    Kappa is (p - e) / (1 - e): p is the share of equal pairs, e the share that would be equal if each had
+    given their own points in any order (Cohen 1960). The points that occur are its categories.
+
+    Args:
+        pairs: the points of the one and of the other, by answer.
+    """
+    number = len(pairs)
+    if not number:
+        return Agreement(0, 0, None, NOTHING)
+    equal = sum(one == other for one, other in pairs)
+    first, second = Counter(one for one, _ in pairs), Counter(other for _, other in pairs)
+    chance = Fraction(sum(first[points] * second[points] for points in first), number * number)
+    kappa = None if chance == 1 else (Fraction(equal, number) - chance) / (1 - chance)
+    return Agreement(number, equal, kappa, mean([abs(one - other) for one, other in pairs]))
+
+
+def mean(points: Sequence[Decimal]) -> Decimal:
+    """The mean, rounded to 0.01; 0 of nothing."""
+    return (sum(points, NOTHING) / len(points)).quantize(Decimal("0.01")) if points else NOTHING

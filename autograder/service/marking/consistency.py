@@ -1,0 +1,159 @@
+"""Whether markers agree: answers that two people mark, and answers with marks to practise with."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Any
+
+from django.db import transaction
+from msgspec import Struct
+
+from autograder.errors import ServiceError
+from autograder.marking.agreement import Agreement, agreement, mean
+from autograder.service import audit
+from autograder.service.marking import saving
+from autograder.service.marking.answers import MarkableCell
+from autograder.service.models import Account, CellMark, CellPlace, MarkingPlan, Reading
+
+MOST_PRACTICE = 100
+
+
+class MarkerShown(Struct, frozen=True):
+    """What one person gave on average."""
+
+    name: str
+    answers: int
+    means: Mapping[str, Decimal]
+    """By item."""
+
+
+class Consistency(Struct, frozen=True):
+    """What is known of one cell."""
+
+    plan: MarkingPlan
+    items: Mapping[str, Agreement]
+    """Of those that two people marked."""
+    markers: tuple[MarkerShown, ...]
+    practice: Mapping[str, Agreement]
+    """By who practised: their points and those that stand, of all items."""
+
+
+def plan_of(place: CellPlace) -> MarkingPlan:
+    """How a cell is marked; once, by one person, unless somebody said otherwise."""
+    return MarkingPlan.objects.filter(place=place).first() or MarkingPlan(place=place)
+
+
+def set_plan(place: CellPlace, *, twice_percent: int, calibration: int, by: Account) -> None:
+    """Say which share two people mark, and how many marked answers are for practice.
+
+    What has a mark keeps it.
+
+    Raises:
+        ServiceError: a number is out of range.
+    """
+    if not 0 <= twice_percent <= 100:
+        raise ServiceError(f"expected 0 to 100 per cent, got {twice_percent}")
+    if not 0 <= calibration <= MOST_PRACTICE:
+        raise ServiceError(f"expected 0 to {MOST_PRACTICE} answers for practice, got {calibration}")
+    with transaction.atomic():
+        before = plan_of(place)
+        audit.note(
+            by.username,
+            "marking plan",
+            f"{place.assignment}: {place.cell}",
+            course=place.course,
+            before=[before.twice_percent, before.calibration],
+            after=[twice_percent, calibration],
+        )
+        MarkingPlan.objects.update_or_create(
+            place=place, defaults={"twice_percent": twice_percent, "calibration": calibration}
+        )
+
+
+def consistency(place: CellPlace, cell: MarkableCell) -> Consistency:
+    """Everything about one cell."""
+    rows = list(CellMark.objects.filter(place=place, answered=True).select_related("marked_by"))
+    readings: dict[int, list[Reading]] = defaultdict(list)
+    practice: dict[str, list[tuple[Decimal, Decimal]]] = defaultdict(list)
+    by_number = {row.pk: row for row in rows}
+    for one in Reading.objects.filter(mark__place=place).select_related("account").order_by("pk"):
+        row = by_number.get(one.mark_id)
+        if row is None or one.submission != saving.digest(row):
+            continue
+        if one.calibration:
+            practice[one.account.username] += _pairs(one.items, row.items)
+        else:
+            readings[row.pk].append(one)
+    return Consistency(
+        plan_of(place),
+        {item.id: agreement(list(_by_item(item.id, readings.values()))) for item in cell.items},
+        _markers(rows, readings, cell),
+        {name: agreement(pairs) for name, pairs in sorted(practice.items())},
+    )
+
+
+def _by_item(item: str, readings: Iterable[list[Reading]]) -> Iterable[tuple[Decimal, Decimal]]:
+    for several in readings:
+        given = [Decimal(one.items[item]["points"]) for one in several if item in one.items]
+        if len(given) > 1:
+            yield given[0], given[1]
+
+
+def _pairs(own: Mapping[str, Any], stands: Mapping[str, Any]) -> list[tuple[Decimal, Decimal]]:
+    return [
+        (Decimal(own[item]["points"]), Decimal(stands[item]["points"])) for item in own if item in stands
+    ]
+
+
+def _markers(
+    rows: Iterable[CellMark], readings: Mapping[int, list[Reading]], cell: MarkableCell
+) -> tuple[MarkerShown, ...]:
+    given: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in rows:
+        if row.pk in readings:
+            for one in readings[row.pk]:
+                given[one.account.username].append(one.items)
+        elif row.marked_by is not None and row.items:
+            given[row.marked_by.username].append(row.items)
+    return tuple(
+        MarkerShown(
+            name,
+            len(several),
+            {
+                item.id: mean([Decimal(one[item.id]["points"]) for one in several if item.id in one])
+                for item in cell.items
+            },
+        )
+        for name, several in sorted(given.items())
+    )
+
+
+def to_practise(place: CellPlace, by: Account) -> CellMark | None:
+    """The next answer for practice: one with marks of somebody else; None: there is none left."""
+    plan = plan_of(place)
+    marked = CellMark.objects.filter(
+        place=place, answered=True, points__isnull=False, again=False, stage=""
+    ).exclude(items={})
+    chosen = marked.exclude(marked_by=by).order_by("shuffled", "pk")[: plan.calibration]
+    done = set(
+        Reading.objects.filter(mark__place=place, account=by, calibration=True).values_list("mark", flat=True)
+    )
+    return next((row for row in chosen if row.pk not in done), None)
+
+
+def practise(row: CellMark, cell: MarkableCell, given: saving.Given, by: Account) -> Reading:
+    """Keep what somebody would give, beside the mark that stands; it changes nothing.
+
+    Raises:
+        ServiceError: points that the item cannot have.
+    """
+    items = saving.noted(cell, given)
+    made, _ = Reading.objects.update_or_create(
+        mark=row,
+        account=by,
+        calibration=True,
+        defaults={"items": items, "comment": given.comment, "submission": saving.digest(row)},
+    )
+    return made

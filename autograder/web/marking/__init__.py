@@ -1,0 +1,1 @@
+"""Pages on which people mark: the queue by question, one answer after another, groups of answers."""

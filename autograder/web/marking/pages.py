@@ -1,0 +1,373 @@
+"""The queue by question, and one answer after another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from django.contrib import messages as notices
+from django.core import signing
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from msgspec import Struct
+
+from autograder.errors import ServiceError
+from autograder.feedback.labels import Labels
+from autograder.feedback.render import render_cells
+from autograder.notebook.release import Release, load_release
+from autograder.records import Graded
+from autograder.rubric import Rubric
+from autograder.service import versions
+from autograder.service.marking import answers, comments, queue, saving
+from autograder.service.marking.answers import MarkableCell
+from autograder.service.models import CellMark, CellPlace, CurrentResult, Offer, Reading, Role
+from autograder.store import decode
+from autograder.web import shown
+from autograder.web.guard import Visit, course_page, open_page
+from autograder.web.marking.shown import answer_view
+from autograder.web.site import language_of, words
+from autograder.web.student import FRAME_SECONDS, in_frame, page
+
+_FRAMES = "autograder.answer-frame"
+_NAMES = "names"
+_NUMBER = re.compile(r"-?[0-9]{1,4}(?:[.,][0-9]{1,4})?")
+
+
+class Seen(Struct, frozen=True, eq=False):
+    """One answer with what belongs to it."""
+
+    offer: Offer
+    row: CellMark
+    cell: MarkableCell
+    rubric: Rubric
+    """The student's own."""
+
+
+def seen(visit: Visit, assignment: str, answer: int) -> Seen:
+    """An answer of an assignment of the course.
+
+    Raises:
+        Http404: there is none, or the rubric has no such cell any more.
+    """
+    offer = visit.offer(assignment)
+    rows = CellMark.objects.select_related("place", "marked_by")
+    row = get_object_or_404(
+        rows, pk=answer, place__course=visit.course, place__assignment=assignment, answered=True
+    )
+    own = shown.loaded(offer).rubric_of(row.student)
+    cell = answers.cell_of(own, row.place.notebook, row.place.cell)
+    if cell is None:
+        raise Http404
+    return Seen(offer, row, cell, own)
+
+
+def _release(found: Seen) -> Release:
+    """The notebook as the student got it."""
+    loaded, name = shown.loaded(found.offer), found.cell.question.notebook
+    if loaded.manifest is None:
+        return loaded.releases[name]
+    files = versions.released(found.offer.version, found.row.student)
+    return load_release(files[f"{name}.ipynb"], name)
+
+
+def graded_of(row: CellMark) -> Graded | None:
+    """The result that counts of an answer's student."""
+    found = CurrentResult.objects.filter(
+        course=row.place.course_id, assignment=row.place.assignment, student=row.student
+    )
+    stored = found.values_list("result__graded", flat=True).first()
+    return None if stored is None else decode(bytes(stored))
+
+
+@course_page(Role.TA)
+def overview(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+    """Every cell that people mark, and how far each is."""
+    offer = visit.offer(assignment)
+    loaded = shown.loaded(offer)
+    answers.describe_older(offer, loaded)
+    rows = queue.counts(offer, loaded.rubric, request.user)
+    title = Labels(language_of(request)).pick
+    context = {"visit": visit, "offer": offer, "rows": rows, "pick": title}
+    return page(request, "marking.html", context)
+
+
+@course_page(Role.TA)
+def first(request: HttpRequest, visit: Visit, assignment: str, place: int) -> HttpResponse:
+    """The first answer of a cell that waits, or of those that were asked for."""
+    which = _which(request)
+    found = queue.following(place_of(visit, assignment, place), request.user, which)
+    if found is None:
+        notices.info(request, words(request)["t"](f"mark-none-{which}"))
+        return HttpResponseRedirect(_overview(visit, assignment))
+    return HttpResponseRedirect(_of(visit, assignment, found, which))
+
+
+def place_of(visit: Visit, assignment: str, place: int) -> CellPlace:
+    """A cell of an assignment of the course; 404 where there is none."""
+    return get_object_or_404(CellPlace, pk=place, course=visit.course, assignment=assignment)
+
+
+def _which(request: HttpRequest) -> str:
+    which = request.GET.get("which", "waiting")
+    return which if which in queue.CHOICES else "waiting"
+
+
+def _overview(visit: Visit, assignment: str) -> str:
+    return reverse("marking", kwargs={"slug": visit.course.slug, "assignment": assignment})
+
+
+def _of(visit: Visit, assignment: str, row: CellMark, which: str) -> str:
+    parts = {"slug": visit.course.slug, "assignment": assignment, "answer": row.pk}
+    return f"{reverse('mark-answer', kwargs=parts)}?which={which}"
+
+
+@course_page(Role.TA, "GET", "HEAD", "POST")
+def answer(request: HttpRequest, visit: Visit, assignment: str, answer: int) -> HttpResponse:
+    """One answer; what is sent is saved, and then the next one is shown."""
+    found = seen(visit, assignment, answer)
+    if request.method != "POST":
+        return _page(request, visit, found)
+    if "insert" in request.POST:  # a reusable comment, without JavaScript
+        return _page(request, visit, found, draft=_draft(request, insert=request.POST["insert"]))
+    if request.POST.get("changed") != "no" and not _save(request, visit, found):
+        return _page(request, visit, found, draft=_draft(request), status=409)
+    return _onwards(request, visit, assignment, found.row)
+
+
+def _onwards(request: HttpRequest, visit: Visit, assignment: str, row: CellMark) -> HttpResponse:
+    which, then = _which(request), request.POST.get("then", "next")
+    if then == "stay":
+        return HttpResponseRedirect(_of(visit, assignment, row, which))
+    back = then == "previous"
+    further = queue.following(row.place, request.user, which, row, backwards=back)
+    if further is None:
+        notices.info(request, words(request)["t"](f"mark-none-{which}"))
+        return HttpResponseRedirect(_overview(visit, assignment))
+    return HttpResponseRedirect(_of(visit, assignment, further, which))
+
+
+def _save(request: HttpRequest, visit: Visit, found: Seen) -> bool:
+    """Save what was sent, and say so; False: it was refused, which is said too."""
+    say = words(request)["t"]
+    try:
+        sent = given(request, found.cell)
+        revision = int(request.POST.get("revision", "-1"))
+        with transaction.atomic():
+            (row,) = saving.save(
+                {found.row.pk: revision},
+                found.cell,
+                sent,
+                request.user,
+                settles=visit.at_least(Role.HEAD_TA),
+            )
+            if request.POST.get("keep") and sent.comment:
+                comments.keep(found.row.place, sent.comment, request.user)
+            comments.used(found.row.place, sent.comment)
+    except (saving.ChangedMeanwhileError, ValueError, ServiceError) as error:
+        changed = isinstance(error, saving.ChangedMeanwhileError)
+        notices.error(request, say("mark-changed") if changed else say("refused", reason=str(error)))
+        return False
+    notices.success(request, _saved(request, row, found.cell))
+    return True
+
+
+def _saved(request: HttpRequest, row: CellMark, cell: MarkableCell) -> str:
+    """What stands now, in words: whoever marks sees it before they read on."""
+    say = words(request)
+    if row.stage:
+        return str(say["t"](f"mark-saved-{row.stage}"))
+    if row.points is None:
+        return str(say["t"]("mark-saved-open"))
+    points, possible = say["number"](Decimal(row.points)), say["number"](cell.possible)
+    return str(say["t"]("mark-saved", points=points, possible=possible))
+
+
+def given(request: HttpRequest, cell: MarkableCell) -> saving.Given:
+    """What was sent: points by item, the comment, the flag.
+
+    Raises:
+        ServiceError: points that are no number.
+    """
+    items = {}
+    for item in cell.items:
+        text = _sent(request, item.id)
+        if text:
+            items[item.id] = _number(text, item.id)
+    comment = request.POST.get("comment", "").replace("\r\n", "\n").strip()
+    return saving.Given(items, comment, request.POST.get("flagged") == "yes")
+
+
+def _sent(request: HttpRequest, item: str) -> str:
+    """Points that were typed go before those that were chosen."""
+    typed = request.POST.get(f"points-{item}", "").strip()
+    return typed or request.POST.get(f"choice-{item}", "").strip()
+
+
+def _number(text: str, item: str) -> Decimal:
+    try:
+        if _NUMBER.fullmatch(text):
+            return Decimal(text.replace(",", "."))
+    except InvalidOperation:
+        pass
+    raise ServiceError(f"{item}: expected a number such as 1.5, got {text[:40]!r}")
+
+
+def _draft(request: HttpRequest, insert: str = "") -> dict[str, Any]:
+    """The form as it was sent, to be shown again."""
+    sent = {
+        name.partition("-")[2]: _sent(request, name.partition("-")[2])
+        for name in request.POST
+        if name.startswith(("points-", "choice-"))
+    }
+    comment = request.POST.get("comment", "")
+    if insert:
+        comment = f"{comment.rstrip()}\n{insert}".strip()
+    return {"items": sent, "comment": comment, "flagged": request.POST.get("flagged") == "yes"}
+
+
+def _page(
+    request: HttpRequest,
+    visit: Visit,
+    found: Seen,
+    *,
+    draft: Mapping[str, Any] | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    row = found.row
+    settles = row.stage == saving.CONFLICT and visit.at_least(Role.HEAD_TA)
+    own = Reading.objects.filter(mark=row, account=request.user, calibration=False).first()
+    context = {
+        **_common(request, visit, found),
+        "form": draft or _form(row, own),
+        "theirs": _form(row, None) if draft is not None and status == 409 else None,
+        "readings": saving.all_of(row) if settles else [],
+        "others": queue.look(row, request.user),
+        "which": _which(request),
+        "waiting": queue.waiting(row.place, request.user),
+        "comments": comments.offered(row.place),
+        "practice": False,
+    }
+    return page(request, "mark_answer.html", context, status)
+
+
+def _common(request: HttpRequest, visit: Visit, found: Seen) -> dict[str, Any]:
+    """What every page of an answer shows."""
+    language, graded = language_of(request), graded_of(found.row)
+    if graded is None:
+        raise Http404
+    return {
+        "visit": visit,
+        "offer": found.offer,
+        "row": found.row,
+        "view": answer_view(found.rubric, _release(found), found.cell, found.row, graded, language),
+        "names": request.session.get(_NAMES, False),
+        "frame": _frame(found, language) if _has_outputs(found, graded) else "",
+        "attempt": answers.attempt_of(found.offer, found.row.student),
+    }
+
+
+def practice_page(
+    request: HttpRequest, visit: Visit, found: Seen, own: Reading | None
+) -> HttpResponse:
+    """An answer to practise with: what stands is shown beside what the person gave, once they did."""
+    form = _form(found.row, own) if own else {"items": {}, "comment": "", "flagged": False}
+    if own:
+        form |= {"items": {name: one["points"] for name, one in own.items.items()}, "comment": own.comment}
+    context = {
+        **_common(request, visit, found),
+        "form": form,
+        "theirs": _form(found.row, None) if own else None,
+        "readings": [],
+        "others": [],
+        "which": "waiting",
+        "waiting": 0,
+        "comments": [],
+        "practice": True,
+    }
+    return page(request, "mark_answer.html", context)
+
+
+def _form(row: CellMark, own: Reading | None) -> dict[str, Any]:
+    """What stands: of one who marks with another, what they gave themselves."""
+    from_row = own is None or not row.stage
+    items = row.items if from_row else own.items  # type: ignore[union-attr]
+    return {
+        "items": {name: one["points"] for name, one in items.items()},
+        "comment": row.comment if from_row else own.comment,  # type: ignore[union-attr]
+        "flagged": row.flagged,
+    }
+
+
+def _has_outputs(found: Seen, graded: Graded) -> bool:
+    names = {found.cell.question.answer_cell, found.cell.question.id, found.cell.name}
+    return any(
+        run is not None and (run.outputs or run.error) and cell.grade_id in names
+        for notebook in graded.notebooks
+        if notebook.name == found.cell.question.notebook
+        for cell, run in zip(notebook.cells, notebook.runs, strict=False)
+    )
+
+
+def _frame(found: Seen, language: str) -> str:
+    token = signing.dumps([found.row.pk, language], salt=_FRAMES)
+    return reverse("answer-frame", args=[token])
+
+
+@open_page()
+def frame(request: HttpRequest, token: str) -> HttpResponse:
+    """What the cells of an answer printed and drew, in a frame without cookies."""
+    try:
+        answer, language = signing.loads(token, salt=_FRAMES, max_age=FRAME_SECONDS)
+    except signing.BadSignature as error:
+        raise Http404 from error
+    row = get_object_or_404(CellMark.objects.select_related("place"), pk=answer)
+    offer = get_object_or_404(Offer, course=row.place.course_id, assignment=row.place.assignment)
+    rubric = shown.loaded(offer).rubric_of(row.student)
+    cell = answers.cell_of(rubric, row.place.notebook, row.place.cell)
+    graded = graded_of(row)
+    if cell is None or graded is None:
+        raise Http404
+    names = {cell.question.answer_cell, cell.question.id, cell.name}
+    return in_frame(render_cells(graded, rubric, cell.question.notebook, names, language))
+
+
+@course_page(Role.TA)
+def here(request: HttpRequest, visit: Visit, assignment: str, answer: int) -> HttpResponse:
+    """Who else looks at an answer just now: the part of the page that is asked for again."""
+    found = seen(visit, assignment, answer)
+    context = {"others": queue.look(found.row, request.user), "visit": visit, "offer": found.offer}
+    return page(request, "_here.html", {**context, "row": found.row})
+
+
+@course_page(Role.TA, "POST")
+def undo(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+    """Take back the last thing that whoever asks did here."""
+    say = words(request)["t"]
+    try:
+        action = saving.undo(visit.course.pk, visit.offer(assignment).assignment, request.user)
+    except ServiceError as error:
+        notices.error(request, say("refused", reason=str(error)))
+        action = None
+    else:
+        notices.info(request, say("mark-undone") if action else say("mark-nothing-to-undo"))
+    back = _overview(visit, assignment)
+    if action and action.changes:
+        row = CellMark.objects.filter(pk=action.changes[0]["answer"]).select_related("place").first()
+        back = _of(visit, assignment, row, _which(request)) if row and row.answered else back
+    return HttpResponseRedirect(back)
+
+
+@course_page(Role.TA, "POST")
+def names(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+    """Show whose answers they are, or hide it again."""
+    request.session[_NAMES] = not request.session.get(_NAMES, False)
+    answer = request.POST.get("answer", "")
+    row = CellMark.objects.filter(place__course=visit.course, place__assignment=assignment, answered=True)
+    own = row.filter(pk=int(answer)).first() if answer.isdecimal() and len(answer) < 16 else None
+    if own is None:
+        return HttpResponseRedirect(_overview(visit, visit.offer(assignment).assignment))
+    return HttpResponseRedirect(_of(visit, assignment, own, _which(request)))

@@ -1,0 +1,228 @@
+"""What the page of one answer shows: the question, what was written, each item with what is known of it."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+
+from markupsafe import Markup, escape
+from msgspec import Struct
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+
+from autograder.checks.judging.cues import CueMatch
+from autograder.checks.judging.manual import Examples, cue_matches, manual_options
+from autograder.checks.values import prose
+from autograder.errors import CourseError
+from autograder.feedback.labels import ICONS, Labels
+from autograder.feedback.sanitise import printable_text, sentence
+from autograder.feedback.typeset import Typesetter
+from autograder.marking.points import bounded_by
+from autograder.notebook.release import Release, ReleaseCell
+from autograder.paper.prose import prose as typeset
+from autograder.records import Graded, ItemResult, Status
+from autograder.rubric import Item, Question, Rubric
+from autograder.service.marking.answers import MarkableCell
+from autograder.service.models import CellMark
+
+_MOST_COLOURED = 20_000
+"""Characters of code that are coloured; more is shown as it is."""
+_HALF = Decimal(2)
+
+
+class Line(Struct, frozen=True):
+    """One line of code, beside what was handed out."""
+
+    sign: str
+    """``+`` new, ``-`` gone, blank: as it was handed out."""
+    code: Markup
+
+
+class CueTold(Struct, frozen=True):
+    """What is told of one cue."""
+
+    text: str
+    holds: bool | None
+    note: str
+
+
+class Choice(Struct, frozen=True):
+    """Points that can be given at once."""
+
+    value: str
+    shown: str
+
+
+class ItemShown(Struct, frozen=True):
+    """One item with what is known of it."""
+
+    id: str
+    text: str
+    points: str
+    deduction: bool
+    choices: tuple[Choice, ...]
+    given: str
+    """What a person gave, as it is sent; empty: nothing."""
+    guide: str
+    examples: Examples | None
+    words: tuple[str, ...]
+    """Of its closed list, where the answer holds one."""
+    cues: tuple[CueTold, ...]
+    status: str
+    icon: str
+    found: str
+    """What grading gave; empty where a person decides."""
+    told: str
+    """What students are told about it."""
+    evidence: str
+    """For staff, in English."""
+    reading: Markup | None
+
+
+class AnswerView(Struct, frozen=True):
+    """One answer."""
+
+    title: str
+    asked: tuple[Markup, ...]
+    text: Markup
+    """With cues highlighted."""
+    typeset: Markup | None
+    """A text as it reads; None for code."""
+    lines: tuple[Line, ...]
+    """Of code."""
+    words: int
+    items: tuple[ItemShown, ...]
+    possible: str
+
+
+def answer_view(
+    rubric: Rubric, release: Release, cell: MarkableCell, row: CellMark, graded: Graded, language: str
+) -> AnswerView:
+    """Everything the page shows of an answer.
+
+    Args:
+        rubric: the student's own.
+        release: the notebook as the student got it.
+        cell: of its rubric.
+        row: the answer.
+        graded: the result that counts.
+        language: of the reader.
+    """
+    labels = Labels(language)
+    released = _released(release, cell)
+    code = released is not None and released.cell_type == "code"
+    results = {one.item: one for one in graded.score.items if one.question == cell.question.id}
+    cues = {item.id: cue_matches(cell.question, item, row.text) for item in cell.manual}
+    listed = [manual_options(cell.question, item).suggest for item in cell.manual]
+    spans = [
+        *prose.spans(row.text, itertools.chain(*listed)),
+        *(span for told in cues.values() for one in told for span in one.spans),
+    ]
+    typesetter = Typesetter(rubric.symbols(cell.question))
+    return AnswerView(
+        title=labels.pick(cell.question.title, cell.question.id),
+        asked=tuple(_asked(release, released)),
+        text=_highlighted(row.text, spans),
+        typeset=None if code else typeset(row.text),
+        lines=tuple(_lines(row.text, released.source if released else "")) if code else (),
+        words=len(prose.words(row.text)),
+        items=tuple(
+            _item(cell.question, item, results.get(item.id), cues.get(item.id, ()), row, labels, typesetter)
+            for item in cell.items
+        ),
+        possible=labels.number(cell.possible),
+    )
+
+
+def _released(release: Release, cell: MarkableCell) -> ReleaseCell | None:
+    """The cell into which the answer was to be written."""
+    own = next((item.cell for item in cell.items if item.cell), "")
+    if own and own in release.by_id and release.by_id[own].is_answer:
+        return release.by_id[own]
+    try:
+        return release.by_id[release.answer_cell(cell.question)]
+    except CourseError:
+        return None
+
+
+def _asked(release: Release, answer: ReleaseCell | None) -> list[Markup]:
+    """The texts above the answer; where another answer of the question lies between, those above that one."""
+    found: list[Markup] = []
+    for one in reversed(release.cells[: answer.number - 1] if answer else ()):
+        if one.is_answer or one.grade:
+            if found:
+                break
+        elif one.cell_type == "markdown":
+            found.append(typeset(one.source))
+    return found[::-1]
+
+
+def _highlighted(text: str, found: Iterable[tuple[int, int]]) -> Markup:
+    """The text with what was found between marks; everything in it is escaped."""
+    parts: list[Markup] = []
+    end = 0
+    for start, stop in prose.apart(found):
+        parts += [escape(text[end:start]), Markup("<mark>{}</mark>").format(text[start:stop])]
+        end = stop
+    return Markup("").join([*parts, escape(text[end:])])
+
+
+def _lines(text: str, starter: str) -> Iterable[Line]:
+    """Code by lines, coloured, with what is new and what is gone of the starter."""
+    own, given = text.splitlines(), starter.splitlines()
+    new, old = _coloured(own), _coloured(given)
+    for tag, start, stop, first, last in difflib.SequenceMatcher(None, given, own, autojunk=False).get_opcodes():
+        if tag in {"delete", "replace"}:
+            yield from (Line("-", one) for one in old[start:stop])
+        yield from (Line(" " if tag == "equal" else "+", one) for one in new[first:last])
+
+
+def _coloured(lines: Sequence[str]) -> list[Markup]:
+    source = "\n".join(lines)
+    if len(source) > _MOST_COLOURED:
+        return [escape(line) for line in lines]
+    made = highlight(source, PythonLexer(stripnl=False, ensurenl=False), HtmlFormatter(nowrap=True))
+    coloured = made.split("\n")[: len(lines)]
+    if len(coloured) != len(lines):
+        return [escape(line) for line in lines]
+    return [Markup(line) for line in coloured]  # noqa: S704 - the formatter escapes
+
+
+def _item(
+    question: Question,
+    item: Item,
+    result: ItemResult | None,
+    cues: Sequence[CueMatch],
+    row: CellMark,
+    labels: Labels,
+    typesetter: Typesetter,
+) -> ItemShown:
+    options = manual_options(question, item) if item.manual else None
+    open_ = result is None or result.status is Status.NEEDS_REVIEW
+    said = "" if result is None or item.manual else sentence(result.student, labels.language)
+    least, most = bounded_by(item)
+    shown = options.examples if options else None
+    return ItemShown(
+        id=item.id,
+        text=labels.pick(item.text, item.id),
+        points=labels.number(item.points),
+        deduction=item.points < 0,
+        choices=tuple(
+            Choice(str(value), labels.number(value))
+            for value in dict.fromkeys((least, item.points / _HALF, most))
+        ),
+        given=row.items.get(item.id, {}).get("points", ""),
+        guide=labels.pick(options.guide) if options else "",
+        examples=shown and Examples(*map(labels.pick, (shown.full, shown.none, shown.half))),
+        words=options.suggest if options and prose.spans(row.text, options.suggest) else (),
+        cues=tuple(CueTold(one.said(labels.pick), one.holds, one.note) for one in cues),
+        status="needs-review" if result is None else result.status.value,
+        icon=ICONS["needs-review" if result is None else result.status.value],
+        found="" if open_ or result is None else labels.number(result.points),
+        told="" if result is not None and result.student.code == "passed" else said,
+        evidence="" if result is None else printable_text(result.staff, 2_000),
+        reading=typesetter.markup(result.reading) if result is not None else None,
+    )

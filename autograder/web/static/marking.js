@@ -1,0 +1,75 @@
+// Marking by keys. Everything here can be done without it: keys only fill the form and send it.
+"use strict";
+(() => {
+  const form = document.querySelector("form.mark");
+  if (!form) return;
+  const items = [...form.querySelectorAll("fieldset.item")];
+  const changed = form.querySelector("[data-changed]");
+  const comment = form.querySelector("#comment");
+  const search = form.querySelector("#search");
+  let at = 0;
+  changed.value = document.querySelector(".notice.error") ? "yes" : "no";
+  form.addEventListener("input", (event) => { if (event.target !== search) changed.value = "yes"; });
+
+  const show = (place) => {
+    at = Math.max(0, Math.min(items.length - 1, place));
+    items.forEach((item, number) => item.classList.toggle("current", number === at));
+    items[at].scrollIntoView({ block: "nearest" });
+  };
+  const open = () => items.findIndex((item) =>
+    !item.querySelector("input[type=radio]:checked") && !item.querySelector(".typed input").value);
+  const give = (points) => {
+    const item = items[at], typed = item.querySelector(".typed input");
+    const radio = [...item.querySelectorAll("input[type=radio]")].find((one) => Number(one.value) === points);
+    const most = Number(item.dataset.points);
+    if (points < Math.min(0, most) || points > Math.max(0, most)) return;
+    item.querySelectorAll("input[type=radio]").forEach((one) => { one.checked = one === radio; });
+    typed.value = radio ? "" : String(points);
+    changed.value = "yes";
+    if (at + 1 < items.length) show(at + 1);
+  };
+  const send = (then) => form.requestSubmit(form.querySelector(`button[name=then][value=${then}]`));
+  const toggle = (selector) => { const one = document.querySelector(selector); one.open = !one.open; return one; };
+  const keys = {
+    a: () => give(Number(items[at].dataset.points)),
+    h: () => give(Number(items[at].dataset.points) / 2),
+    j: () => show(at + 1),
+    k: () => show(at - 1),
+    n: () => send("next"),
+    p: () => send("previous"),
+    c: () => comment.focus(),
+    f: () => { const box = form.elements.flagged; box.checked = !box.checked; changed.value = "yes"; },
+    z: () => document.querySelector("form.undo").requestSubmit(),
+    "/": () => { if (search) { form.querySelector(".library").open = true; search.focus(); } },
+    "?": () => toggle(".keys").scrollIntoView({ block: "nearest" }),
+  };
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    const field = event.target.closest("textarea, input:not([type=radio]):not([type=checkbox])");
+    if (event.key === "Escape" && field) { field.blur(); return; }
+    if (field === search && search && event.key === "Enter") {
+      event.preventDefault();
+      const first = form.querySelector(".library li:not([hidden]) button");
+      if (first) insert(first.value);
+      return;
+    }
+    if (field) return;
+    if (/^[0-9]$/.test(event.key)) { event.preventDefault(); give(Math.sign(Number(items[at].dataset.points)) * Number(event.key) || 0); return; }
+    if (event.key in keys) { event.preventDefault(); keys[event.key](); }
+  });
+  const insert = (text) => {
+    comment.value = `${comment.value.trimEnd()}\n${text}`.trim();
+    changed.value = "yes";
+    comment.focus();
+  };
+  form.querySelectorAll(".library button").forEach((button) => button.addEventListener("click", (event) => {
+    event.preventDefault();
+    insert(button.value);
+  }));
+  if (search) search.addEventListener("input", () => {
+    const wanted = search.value.toLowerCase();
+    form.querySelectorAll(".library li").forEach((one) => { one.hidden = !one.textContent.toLowerCase().includes(wanted); });
+  });
+  items.forEach((item, number) => item.addEventListener("focusin", () => { if (at !== number) show(number); }));
+  show(Math.max(0, open()));
+})();
