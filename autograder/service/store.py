@@ -20,6 +20,7 @@ from autograder.limits import Budgets, budgets
 from autograder.notebook.release import load_release
 from autograder.records import Graded
 from autograder.rubric import Rubric
+from autograder.service.marking import answers
 from autograder.service.models import (
     CellMark,
     CellPlace,
@@ -202,12 +203,18 @@ class DatabaseStore:
         for place in places:
             row = rows.get(place.pk) or CellMark(place=place, student=student)
             wrote = _write(row, cells.get((place.notebook, place.cell)), resubmitted=resubmitted)
+            cell = answers.cell_of(entry.rubric, place.notebook, place.cell)
+            if cell is not None:
+                secret = bytes(self._course.secret)
+                wrote |= answers.describe(row, cell, entry.graded, entry.rubric, secret)
+            if wrote:
+                row.revision += 1
             if row.pk is None:
                 added.append(row)
             elif wrote:
                 changed.append(row)
         CellMark.objects.bulk_create(added)
-        CellMark.objects.bulk_update(changed, ["automatic", "pending", "again"])
+        CellMark.objects.bulk_update(changed, ["automatic", "pending", "again", "revision", *answers.FIELDS])
 
     def results(self, assignment: str, rubric: str = "") -> dict[str, Graded]:
         """See `Store.results`."""

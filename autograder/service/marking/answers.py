@@ -113,7 +113,7 @@ def describe_older(offer: Offer, assignment: Assignment) -> int:
     for row in rows:
         of_student.setdefault(row.student, []).append(row)
     number = 0
-    for student, graded in _results(offer, of_student):
+    for student, graded in results_of(offer, of_student):
         own = assignment.rubric_of(student)
         for row in of_student[student]:
             cell = cell_of(own, row.place.notebook, row.place.cell)
@@ -131,7 +131,8 @@ def attempt_of(offer: Offer, student: str) -> Attempt | None:
     return None if result is None else found.order_by("-number").first()
 
 
-def _results(offer: Offer, students: Iterable[str]) -> Iterable[tuple[str, Graded]]:
+def results_of(offer: Offer, students: Iterable[str]) -> Iterable[tuple[str, Graded]]:
+    """The results that count of some students, a batch at a time."""
     wanted = sorted(students)
     for start in range(0, len(wanted), _BATCH):
         rows = CurrentResult.objects.filter(

@@ -102,9 +102,7 @@ def _by_item(item: str, readings: Iterable[list[Reading]]) -> Iterable[tuple[Dec
 
 
 def _pairs(own: Mapping[str, Any], stands: Mapping[str, Any]) -> list[tuple[Decimal, Decimal]]:
-    return [
-        (Decimal(own[item]["points"]), Decimal(stands[item]["points"])) for item in own if item in stands
-    ]
+    return [(Decimal(own[item]["points"]), Decimal(stands[item]["points"])) for item in own if item in stands]
 
 
 def _markers(

@@ -36,10 +36,9 @@ class CellCounts(Struct, frozen=True):
 _OPEN = Q(points=None, pending=True) | Q(again=True)
 
 
-def _among(which: str, by: Account) -> Q:
+def _among(which: str) -> Q:
     """The condition for one of `CHOICES`."""
-    mine = Exists(Reading.objects.filter(mark=OuterRef("pk"), account=by, calibration=False))
-    waiting = _OPEN & ~Q(stage=CONFLICT) & ~(Q(stage=SECOND) & Q(mine))
+    waiting = _OPEN & ~Q(stage=CONFLICT) & ~Q(stage=SECOND, mine=True)
     return {
         "waiting": waiting,
         "suggested": waiting & (Q(suggested=True) | Q(known=True)),

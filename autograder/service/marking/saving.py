@@ -7,7 +7,7 @@ both versions are shown. Each action is kept with what stood before and after it
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -105,7 +105,7 @@ def noted(cell: MarkableCell, given: Given) -> dict[str, dict[str, str]]:
     return found
 
 
-def locked(numbers: Mapping[int, Any] | Sequence[int]) -> list[CellMark]:
+def locked(numbers: Collection[int]) -> list[CellMark]:
     """The answers with these numbers, locked, in one order, so that nobody waits in a circle.
 
     Raises:
@@ -151,7 +151,7 @@ def _changed(
     row: CellMark, cell: MarkableCell, given: Given, items: Mapping[str, Any], by: Account
 ) -> dict[str, Any]:
     """Give one answer its marks, or note them beside those of another person."""
-    if not (row.stage == SECOND or (_twice(row) and row.points is None)):
+    if not (row.stage == SECOND or (not row.stage and row.points is None and _twice(row))):
         return changed(row, **_settled(row, cell, items, given), marked_by_id=by.pk)
     own = {"items": items, "comment": given.comment, "submission": digest(row)}
     before = Reading.objects.filter(mark=row, account=by, calibration=False).first()
@@ -168,9 +168,7 @@ def _changed(
     return {**changed(row, **values), "reading": before and _kept(before)}
 
 
-def _settled(
-    row: CellMark, cell: MarkableCell, items: Mapping[str, Any], given: Given
-) -> dict[str, Any]:
+def _settled(row: CellMark, cell: MarkableCell, items: Mapping[str, Any], given: Given) -> dict[str, Any]:
     points = cell_points(cell.question, cell.name, verdicts(row), given.items) if items else None
     return {
         "items": dict(items),

@@ -132,9 +132,9 @@ def answer(request: HttpRequest, visit: Visit, assignment: str, answer: int) -> 
     if request.method != "POST":
         return _page(request, visit, found)
     if "insert" in request.POST:  # a reusable comment, without JavaScript
-        return _page(request, visit, found, draft=_draft(request, insert=request.POST["insert"]))
+        return _page(request, visit, found, sent=draft(request, insert=request.POST["insert"]))
     if request.POST.get("changed") != "no" and not _save(request, visit, found):
-        return _page(request, visit, found, draft=_draft(request), status=409)
+        return _page(request, visit, found, sent=draft(request), status=409)
     return _onwards(request, visit, assignment, found.row)
 
 
@@ -216,7 +216,7 @@ def _number(text: str, item: str) -> Decimal:
     raise ServiceError(f"{item}: expected a number such as 1.5, got {text[:40]!r}")
 
 
-def _draft(request: HttpRequest, insert: str = "") -> dict[str, Any]:
+def draft(request: HttpRequest, insert: str = "") -> dict[str, Any]:
     """The form as it was sent, to be shown again."""
     sent = {
         name.partition("-")[2]: _sent(request, name.partition("-")[2])
@@ -234,7 +234,7 @@ def _page(
     visit: Visit,
     found: Seen,
     *,
-    draft: Mapping[str, Any] | None = None,
+    sent: Mapping[str, Any] | None = None,
     status: int = 200,
 ) -> HttpResponse:
     row = found.row
@@ -242,8 +242,8 @@ def _page(
     own = Reading.objects.filter(mark=row, account=request.user, calibration=False).first()
     context = {
         **_common(request, visit, found),
-        "form": draft or _form(row, own),
-        "theirs": _form(row, None) if draft is not None and status == 409 else None,
+        "form": sent or _form(row, own),
+        "theirs": _form(row, None) if sent is not None and status == 409 else None,
         "readings": saving.all_of(row) if settles else [],
         "others": queue.look(row, request.user),
         "which": _which(request),
@@ -270,9 +270,15 @@ def _common(request: HttpRequest, visit: Visit, found: Seen) -> dict[str, Any]:
     }
 
 
-def practice_page(
-    request: HttpRequest, visit: Visit, found: Seen, own: Reading | None
-) -> HttpResponse:
+def group_page(request: HttpRequest, visit: Visit, found: Seen, context: Mapping[str, Any]) -> HttpResponse:
+    """The page on which a group is marked at once: the answer that stands for it, and what differs."""
+    common = _common(request, visit, found)
+    form = {"items": {}, "comment": "", "flagged": False}
+    library = comments.offered(found.row.place)
+    return page(request, "mark_group.html", {**common, "form": form, "comments": library, **context})
+
+
+def practice_page(request: HttpRequest, visit: Visit, found: Seen, own: Reading | None) -> HttpResponse:
     """An answer to practise with: what stands is shown beside what the person gave, once they did."""
     form = _form(found.row, own) if own else {"items": {}, "comment": "", "flagged": False}
     if own:

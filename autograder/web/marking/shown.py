@@ -174,7 +174,9 @@ def _lines(text: str, starter: str) -> Iterable[Line]:
     """Code by lines, coloured, with what is new and what is gone of the starter."""
     own, given = text.splitlines(), starter.splitlines()
     new, old = _coloured(own), _coloured(given)
-    for tag, start, stop, first, last in difflib.SequenceMatcher(None, given, own, autojunk=False).get_opcodes():
+    for tag, start, stop, first, last in difflib.SequenceMatcher(
+        None, given, own, autojunk=False
+    ).get_opcodes():
         if tag in {"delete", "replace"}:
             yield from (Line("-", one) for one in old[start:stop])
         yield from (Line(" " if tag == "equal" else "+", one) for one in new[first:last])

@@ -1,0 +1,181 @@
+"""Groups of answers: equal and near ones seen together, marked at once, put together and taken out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib import messages as notices
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from msgspec import Struct
+
+from autograder.errors import ServiceError
+from autograder.feedback.labels import Labels
+from autograder.feedback.sanitise import printable_text
+from autograder.marking.grouping import STEPS
+from autograder.service.marking import answers, groups, saving
+from autograder.service.marking.groups import Grouped
+from autograder.service.models import CellMark, CellPlace, Role
+from autograder.web import shown
+from autograder.web.guard import Visit, course_page
+from autograder.web.marking import pages
+from autograder.web.site import language_of, words
+from autograder.web.student import page
+
+_ON_A_PAGE = 50
+_MOST_TEXT = 600
+_MOST_VARIANTS = 30
+_MOST_NUMBERS = 20_000
+
+
+class GroupShown(Struct, frozen=True, eq=False):
+    """One group in the list."""
+
+    group: Grouped
+    first: CellMark
+    text: str
+    marked: int
+    numbers: str
+    """Of all its answers, as they are sent."""
+
+
+def _nearness(request: HttpRequest) -> float:
+    sent = request.GET.get("near", "") or request.POST.get("near", "")
+    return next((one for one in STEPS if str(one) == sent), 0.0)
+
+
+def _groups(visit: Visit, assignment: str, place: CellPlace, nearness: float) -> list[Grouped]:
+    offer = visit.offer(assignment)
+    rubric = shown.loaded(offer).rubric
+    cell = answers.cell_of(rubric, place.notebook, place.cell)
+    if cell is None:
+        raise Http404
+    return groups.grouped(offer, place, cell, rubric, nearness)
+
+
+@course_page(Role.TA)
+def overview(request: HttpRequest, visit: Visit, assignment: str, place: int) -> HttpResponse:
+    """The groups of a cell's answers, the largest first."""
+    found, offer = pages.place_of(visit, assignment, place), visit.offer(assignment)
+    nearness = _nearness(request)
+    several = Paginator(_groups(visit, assignment, found, nearness), _ON_A_PAGE)
+    part = several.get_page(request.GET.get("page"))
+    cell = answers.cell_of(shown.loaded(offer).rubric, found.notebook, found.cell)
+    context = {
+        "visit": visit,
+        "offer": offer,
+        "place": found,
+        "cell": cell,
+        "page": part,
+        "groups": _shown(list(part.object_list)),
+        "near": str(nearness),
+        "steps": [str(one) for one in STEPS],
+        "pick": Labels(language_of(request)).pick,
+    }
+    return page(request, "mark_groups.html", context)
+
+
+def _shown(several: Sequence[Grouped]) -> list[GroupShown]:
+    wanted = [number for one in several for number in one.members]
+    rows = {row.pk: row for row in CellMark.objects.filter(pk__in=wanted)}
+    return [
+        GroupShown(
+            one,
+            rows[one.members[0]],
+            printable_text(rows[one.members[0]].text, _MOST_TEXT),
+            sum(rows[number].points is not None and not rows[number].again for number in one.members),
+            ",".join(map(str, one.members)),
+        )
+        for one in several
+        if all(number in rows for number in one.members)
+    ]
+
+
+def _sent(request: HttpRequest, name: str) -> list[int]:
+    """Numbers of answers, of one field or several."""
+    texts = [text for sent in request.POST.getlist(name) for text in sent.split(",")]
+    return [int(text) for text in texts[:_MOST_NUMBERS] if text.isdecimal() and len(text) < 16]
+
+
+def _list(visit: Visit, assignment: str, place: CellPlace, near: float) -> HttpResponse:
+    parts = {"slug": visit.course.slug, "assignment": assignment, "place": place.pk}
+    return HttpResponseRedirect(f"{reverse('mark-groups', kwargs=parts)}?near={near}")
+
+
+@course_page(Role.TA, "POST")
+def gather(request: HttpRequest, visit: Visit, assignment: str, place: int) -> HttpResponse:
+    """Put groups together into one."""
+    found = pages.place_of(visit, assignment, place)
+    try:
+        groups.gather(found, _sent(request, "group"), request.user)
+    except ServiceError as error:
+        notices.error(request, words(request)["t"]("refused", reason=str(error)))
+    return _list(visit, assignment, found, _nearness(request))
+
+
+@course_page(Role.TA, "POST")
+def take_out(request: HttpRequest, visit: Visit, assignment: str, place: int) -> HttpResponse:
+    """Let answers stand apart from their group."""
+    found = pages.place_of(visit, assignment, place)
+    try:
+        groups.take_out(found, _sent(request, "answers"), request.user)
+        notices.info(request, words(request)["t"]("mark-taken-out"))
+    except ServiceError as error:
+        notices.error(request, words(request)["t"]("refused", reason=str(error)))
+    return _list(visit, assignment, found, _nearness(request))
+
+
+@course_page(Role.TA, "GET", "HEAD", "POST")
+def group(request: HttpRequest, visit: Visit, assignment: str, answer: int) -> HttpResponse:
+    """The group of an answer, to be marked at once; nothing is given to an answer that was not shown."""
+    found = pages.seen(visit, assignment, answer)
+    near = _nearness(request)
+    if request.method == "POST" and "insert" not in request.POST:
+        return _mark(request, visit, found, near)
+    several = _groups(visit, assignment, found.row.place, near)
+    own = next((one for one in several if found.row.pk in one.members), None)
+    if own is None:
+        raise Http404
+    rows = {row.pk: row for row in CellMark.objects.filter(pk__in=own.members)}
+    variants = [
+        (rows[part[0]], len(part), ",".join(map(str, part)))
+        for part in own.parts[:_MOST_VARIANTS]
+        if part[0] in rows
+    ]
+    context: dict[str, Any] = {
+        "group": own,
+        "variants": variants,
+        "more": len(own.parts) - len(variants),
+        "rows": ",".join(f"{row.pk}:{row.revision}" for row in rows.values()),
+        "near": str(near),
+        "marked": sum(row.points is not None and not row.again for row in rows.values()),
+    }
+    if request.method == "POST":  # a reusable comment, without JavaScript
+        context["form"] = pages.draft(request, insert=request.POST["insert"])
+    return pages.group_page(request, visit, found, context)
+
+
+def _mark(request: HttpRequest, visit: Visit, found: pages.Seen, near: float) -> HttpResponse:
+    say, assignment = words(request), found.offer.assignment
+    place = found.row.place
+    try:
+        sent = [one.split(":") for one in request.POST.get("rows", "").split(",")[:_MOST_NUMBERS]]
+        rows = {int(number): int(revision) for number, revision in sent}
+        own = CellMark.objects.filter(pk__in=rows, place=place).count()
+        if own != len(rows):
+            raise Http404
+        saved = saving.save(
+            rows,
+            found.cell,
+            pages.given(request, found.cell),
+            request.user,
+            settles=visit.at_least(Role.HEAD_TA),
+        )
+        notices.success(request, say["counted"]("mark-marked-all", len(saved)))
+    except saving.ChangedMeanwhileError:
+        notices.error(request, say["t"]("mark-group-changed"))
+    except (ServiceError, ValueError) as error:
+        notices.error(request, say["t"]("refused", reason=str(error)))
+    return _list(visit, assignment, place, near)

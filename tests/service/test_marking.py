@@ -1,0 +1,412 @@
+"""People's marks in the service: saved by revision, counted, undone; two people on one answer lose nothing."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from msgspec import Struct
+
+from autograder import assignment as assignments
+from autograder.assignment import Assignment
+from autograder.course import Course
+from autograder.errors import ServiceError
+from autograder.grades import standing
+from tests.support import essays
+
+if TYPE_CHECKING:
+    from autograder.service.marking.answers import MarkableCell
+    from autograder.service.models import Account, CellMark, CellPlace, CourseRecord, Offer
+
+SAME = "Because the variance of the products is d_k, the softmax saturates."
+CLASS = {
+    "ada": {"scale": SAME, "masks": "It hides."},
+    "ben": {"scale": SAME.upper(), "masks": "It sets scores to minus infinity."},
+    "cem": {"scale": "It is faster.", "masks": "Nothing."},
+    "dia": {"scale": "They get large.", "masks": "YOUR ANSWER HERE"},
+    "eva": {"scale": "I do not know.", "masks": "Zero weight."},
+}
+
+
+@pytest.fixture(scope="session")
+def essays_loaded(tmp_path_factory: pytest.TempPathFactory) -> Assignment:
+    """The course of essays."""
+    folder = essays.essays(tmp_path_factory.mktemp("essays"))
+    return assignments.load(Course.at(folder), essays.NAME)
+
+
+class Room(Struct, frozen=True, eq=False):
+    """A class that can be marked."""
+
+    offer: Offer
+    assignment: Assignment
+
+    def place(self, cell: str = "scale") -> CellPlace:
+        """A cell's row."""
+        from autograder.service.models import CellPlace
+
+        return CellPlace.objects.get(course=self.offer.course, assignment=essays.NAME, cell=cell)
+
+    def cell(self, cell: str = "scale") -> MarkableCell:
+        """A cell with its items."""
+        from autograder.service.marking import answers
+
+        found = answers.cell_of(self.assignment.rubric, essays.NAME, cell)
+        assert found is not None
+        return found
+
+    def row(self, student: str, cell: str = "scale") -> CellMark:
+        """An answer as it stands."""
+        from autograder.service.models import CellMark
+
+        return CellMark.objects.get(place=self.place(cell), student=student)
+
+    def account(self, name: str) -> Account:
+        """Somebody who marks."""
+        from autograder.service.models import Account
+
+        found, _ = Account.objects.get_or_create(username=f"{self.offer.course.slug}-{name}")
+        return found
+
+    def save(self, student: str, by: str, cell: str = "scale", **given: Any) -> CellMark:
+        """Give an answer what is said, as it stands."""
+        from autograder.service.marking import saving
+
+        row = self.row(student, cell)
+        items = {name: Decimal(points) for name, points in given.pop("items", {}).items()}
+        revision = given.pop("revision", row.revision)
+        settles = given.pop("settles", False)
+        (saved,) = saving.save(
+            {row.pk: revision},
+            self.cell(cell),
+            saving.Given(items, **given),
+            self.account(by),
+            settles=settles,
+        )
+        return saved
+
+    def states(self) -> dict[tuple[str, str], Mapping[str, Any]]:
+        """What people gave, everywhere."""
+        from autograder.service.marking import saving
+        from autograder.service.models import CellMark
+
+        rows = CellMark.objects.filter(place__course=self.offer.course).select_related("place")
+        return {(row.student, row.place.cell): saving.state(row) for row in rows}
+
+    def counts(self, by: str = "ta") -> dict[str, tuple[int, ...]]:
+        """Waiting, suggested, done, flagged, conflicts, all; by cell."""
+        from autograder.service.marking import queue
+
+        found = queue.counts(self.offer, self.assignment.rubric, self.account(by))
+        return {
+            one.place.cell: (one.waiting, one.suggested, one.done, one.flagged, one.conflict, one.total)
+            for one in found
+        }
+
+
+@pytest.fixture
+def room(service_course: CourseRecord, essays_loaded: Assignment) -> Iterator[Room]:
+    """The class of essays, nothing marked."""
+    from autograder.service import versions
+
+    service_course.secret = essays_loaded.course.secret()
+    service_course.save()
+    offer = versions.offer(service_course, essays_loaded.course, essays.NAME)
+    essays.recorded(offer, essays_loaded, CLASS.items())
+    yield Room(offer, essays_loaded)
+
+
+def test_what_waits_is_counted(room: Room) -> None:
+    """Those who wrote something; words of an item's list, and equal answers with marks, suggest."""
+    assert room.counts() == {"scale": (5, 2, 0, 0, 0, 5), "masks": (4, 0, 0, 0, 0, 4)}
+    room.save("ada", "ta", items={"claim": "2", "reason": "1"}, flagged=True)
+    assert room.counts()["scale"] == (4, 1, 1, 1, 0, 5)
+    room.save("cem", "ta", "masks", items={"effect": "0"})
+    assert room.counts()["masks"] == (3, 0, 1, 0, 0, 4)
+
+
+def test_points_of_items_are_the_cells(room: Room) -> None:
+    """The sum counts as soon as every item has points, and not before."""
+    row = room.save("ada", "ta", items={"claim": "1.5"})
+    assert (row.points, room.counts()["scale"][0]) == (None, 5)
+    row = room.save("ada", "ta", items={"claim": "1.5", "reason": "1"}, comment="Good.")
+    assert (row.points, row.comment, row.marked_by) == ("2.5", "Good.", room.account("ta"))
+    from autograder.service.store import DatabaseStore
+
+    store = DatabaseStore(room.offer.course)
+    graded, marks = store.of_student(essays.NAME, "ada")
+    assert graded is not None
+    stands = standing(graded.score, room.assignment.rubric, marks)
+    assert [one.points for one in stands.questions] == [Decimal("2.5"), 0, 0]
+
+
+@pytest.mark.parametrize(
+    "items", [{"claim": "2.01"}, {"claim": "-1"}, {"other": "1"}, {"claim": "NaN"}, {"effect": "1"}]
+)
+def test_points_that_cannot_be_are_refused(room: Room, items: dict[str, str]) -> None:
+    """And nothing is changed."""
+    before = room.states()
+    with pytest.raises(ServiceError):
+        room.save("ada", "ta", items=items)
+    assert room.states() == before
+
+
+def test_the_later_save_is_refused(room: Room) -> None:
+    """Whoever saw an older revision is told, and what stands is with them."""
+    from autograder.service.marking import saving
+
+    seen = room.row("ada").revision
+    room.save("ada", "first", items={"claim": "2", "reason": "0"})
+    with pytest.raises(saving.ChangedMeanwhileError) as caught:
+        room.save("ada", "second", items={"claim": "0", "reason": "0"}, revision=seen)
+    assert caught.value.row.items["claim"]["points"] == "2"
+    assert room.row("ada").marked_by == room.account("first")
+
+
+def test_a_group_is_saved_as_a_whole_or_not_at_all(room: Room) -> None:
+    """One answer that was changed meanwhile refuses all of them."""
+    from autograder.service.marking import saving
+
+    rows = {room.row(one).pk: room.row(one).revision for one in ("ada", "ben")}
+    given = saving.Given({"claim": Decimal(1), "reason": Decimal(1)})
+    room.save("ben", "other", comment="Wait.")
+    before = room.states()
+    with pytest.raises(saving.ChangedMeanwhileError):
+        saving.save(rows, room.cell(), given, room.account("ta"))
+    assert room.states() == before
+    rows = {room.row(one).pk: room.row(one).revision for one in ("ada", "ben")}
+    saving.save(rows, room.cell(), given, room.account("ta"))
+    assert {room.row(one).points for one in ("ada", "ben")} == {"2"}
+
+
+def test_the_order_is_mixed_stable_and_the_same_for_all(room: Room) -> None:
+    """Neither by name nor by time; another secret has another one."""
+    from autograder.service.marking import queue
+
+    def order(by: str) -> list[str]:
+        found, row = [], None
+        while (row := queue.following(room.place(), room.account(by), "all", row)) and (
+            row.student not in found
+        ):
+            found.append(row.student)
+        return found
+
+    assert order("a") == order("b")
+    assert sorted(order("a")) == sorted(CLASS)
+    backwards = queue.following(
+        room.place(), room.account("a"), "all", room.row(order("a")[0]), backwards=True
+    )
+    assert backwards is not None
+    assert backwards.student == order("a")[-1]
+
+
+def test_nobody_is_sent_to_where_somebody_looks(room: Room) -> None:
+    """As long as another answer waits; whoever opens the same one learns who is there."""
+    from autograder.service.marking import queue
+
+    first = queue.following(room.place(), room.account("a"), "waiting")
+    assert first is not None
+    assert queue.look(first, room.account("a")) == []
+    second = queue.following(room.place(), room.account("b"), "waiting")
+    assert second is not None
+    assert second.pk != first.pk
+    assert queue.look(first, room.account("b")) == [room.account("a").username]
+
+
+def test_equal_answers_are_known_by_a_name_that_needs_the_secret(room: Room) -> None:
+    """Up to what means nothing; an answer that is empty has none."""
+    assert room.row("ada").equal == room.row("ben").equal != ""
+    assert room.row("ada").equal != room.row("cem").equal
+    assert room.row("dia", "masks").equal == ""
+
+
+def test_a_new_submission_is_looked_at_again(room: Room) -> None:
+    """The mark stays until somebody has looked; a group that people made does not hold another text."""
+    from autograder.service.marking import groups
+
+    row = room.save("ada", "ta", items={"claim": "2", "reason": "1"})
+    groups.gather(room.place(), [row.pk, room.row("cem").pk], room.account("ta"))
+    seen = room.row("ada").revision
+    essays.recorded(room.offer, room.assignment, [("ada", {"scale": "Something else."})])
+    again = room.row("ada")
+    assert (again.again, again.points, again.gathered, again.text) == (True, "3", "", "Something else.")
+    assert again.revision > seen
+    assert room.counts()["scale"][0] == 5
+    room.save("ada", "ta", items={"claim": "0", "reason": "0"})
+    assert (room.row("ada").again, room.row("ada").points) == (False, "0")
+
+
+def test_grading_again_changes_no_persons_mark(room: Room) -> None:
+    """The same result leaves even the revision as it is."""
+    room.save("ada", "ta", items={"claim": "2", "reason": "1"})
+    before, seen = room.states(), room.row("ada").revision
+    essays.recorded(room.offer, room.assignment, CLASS.items())
+    assert (room.states(), room.row("ada").revision) == (before, seen)
+
+
+def test_two_people_mark_without_seeing_each_other(room: Room) -> None:
+    """What they agree about counts; where they differ a head TA decides, and the mark is theirs."""
+    from autograder.service.marking import consistency, saving
+
+    consistency.set_plan(room.place(), twice_percent=100, calibration=0, by=room.account("head"))
+    for student, second in (("ada", "1"), ("cem", "0")):
+        row = room.save(student, "first", items={"claim": "2", "reason": "1"})
+        assert (row.stage, row.points, row.items) == ("second", None, {})
+        row = room.save(student, "second", items={"claim": "2", "reason": second})
+    assert (room.row("ada").stage, room.row("ada").points) == ("", "3")
+    assert (row.stage, row.points) == ("conflict", None)
+    assert room.counts("third")["scale"] == (3, 1, 1, 0, 1, 5)
+    with pytest.raises(ServiceError, match="head TA"):
+        room.save("cem", "third", items={"claim": "0", "reason": "0"})
+    row = room.save("cem", "head", items={"claim": "2", "reason": "0"}, settles=True)
+    assert (row.stage, row.points, row.marked_by) == ("", "2", room.account("head"))
+    known = consistency.consistency(room.place(), room.cell())
+    assert [(one.pairs, one.equal) for one in known.items.values()] == [(2, 2), (2, 1)]
+    assert {one.name.rpartition("-")[2]: one.answers for one in known.markers} == {"first": 2, "second": 2}
+    assert saving.all_of(room.row("cem"))[1].items["reason"]["points"] == "0"
+
+
+def test_whoever_marked_once_waits_for_somebody_else(room: Room) -> None:
+    """Their own answers of the kind wait for others, not for them."""
+    from autograder.service.marking import consistency
+
+    consistency.set_plan(room.place(), twice_percent=100, calibration=0, by=room.account("head"))
+    room.save("ada", "first", items={"claim": "2", "reason": "1"})
+    assert (room.counts("first")["scale"][0], room.counts("second")["scale"][0]) == (4, 5)
+
+
+def test_the_share_that_two_people_mark_follows_from_the_secret(room: Room) -> None:
+    """About as many as said, and not those at the beginning of the order."""
+    from autograder.service.marking import saving
+    from autograder.stream import derived
+
+    places = sorted(derived(b"secret", str(number)).hex()[:32] for number in range(2000))
+    chosen = [place for place in places if saving.in_share(place, 20)]
+    assert 340 < len(chosen) < 460
+    assert 140 < sum(place in chosen for place in places[:1000]) < 260
+    assert not any(saving.in_share(place, 0) for place in places)
+    assert all(saving.in_share(place, 100) for place in places)
+
+
+def test_practice_changes_nothing(room: Room) -> None:
+    """An answer that somebody else marked, until it was practised with; then it is compared."""
+    from autograder.service.marking import consistency, saving
+
+    room.save("ada", "head", items={"claim": "2", "reason": "1"})
+    consistency.set_plan(room.place(), twice_percent=0, calibration=3, by=room.account("head"))
+    before = room.states()
+    assert consistency.to_practise(room.place(), room.account("head")) is None
+    row = consistency.to_practise(room.place(), room.account("ta"))
+    assert row is not None
+    given = saving.Given({"claim": Decimal(2), "reason": Decimal(0)})
+    consistency.practise(row, room.cell(), given, room.account("ta"))
+    assert consistency.to_practise(room.place(), room.account("ta")) is None
+    assert room.states() == before
+    (known,) = consistency.consistency(room.place(), room.cell()).practice.values()
+    assert (known.pairs, known.equal) == (2, 1)
+
+
+def test_undo_takes_back_ones_own_last_action(room: Room) -> None:
+    """Not another person's; and not what somebody changed since, which is said."""
+    from autograder.service.marking import saving
+
+    before = room.states()
+    room.save("ada", "a", items={"claim": "2", "reason": "1"})
+    room.save("cem", "b", items={"claim": "0", "reason": "0"})
+
+    def undo(by: str) -> Any:
+        return saving.undo(room.offer.course_id, essays.NAME, room.account(by))
+
+    assert undo("c") is None
+    assert undo("a") is not None
+    assert room.row("ada").points is None
+    assert room.row("cem").points == "0"
+    undo("b")
+    assert room.states() == before
+    room.save("ada", "a", items={"claim": "2", "reason": "1"})
+    room.save("ada", "b", items={"claim": "1", "reason": "1"})
+    with pytest.raises(ServiceError, match="since"):
+        undo("a")
+    assert room.row("ada").points == "2"
+    assert undo("a") is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_actions_and_undo_of_all_leave_the_state_as_before(room: Room, seed: int) -> None:
+    """One person marks, comments, flags, puts together and takes out; then undoes everything."""
+    from autograder.service.marking import groups, saving
+    from autograder.service.models import Reading
+
+    drawn = random.Random(seed)
+    if seed == 2:
+        from autograder.service.marking import consistency
+
+        consistency.set_plan(room.place(), twice_percent=100, calibration=0, by=room.account("head"))
+    before = room.states()
+    for _ in range(60):
+        student, cell = drawn.choice(sorted(CLASS)), drawn.choice(["scale", "masks"])
+        names = [item.id for item in room.cell(cell).items]
+        items = {name: drawn.choice(["0", "0.5", "1"]) for name in names if drawn.random() < 0.8}
+        action = drawn.randrange(4)
+        if action < 2:
+            room.save(student, "ta", cell, items=items, comment=drawn.choice(["", "So."]))
+        elif action == 2:
+            two = [room.row(one, cell).pk for one in drawn.sample(sorted(CLASS), 2)]
+            groups.gather(room.place(cell), two, room.account("ta"))
+        else:
+            groups.take_out(room.place(cell), [room.row(student, cell).pk], room.account("ta"))
+    assert room.states() != before
+    undone = 0
+    while saving.undo(room.offer.course_id, essays.NAME, room.account("ta")):
+        undone += 1
+    assert (undone, room.states()) == (60, before)
+    assert not Reading.objects.filter(mark__place__course=room.offer.course).exists()
+
+
+def test_groups_are_equal_near_and_by_people(room: Room) -> None:
+    """What people put together or take out stays so; nothing is mixed by itself."""
+    from autograder.service.marking import groups
+
+    def found(near: float = 0.0) -> list[tuple[str, list[str]]]:
+        students = {room.row(one).pk: one for one in CLASS}
+        several = groups.grouped(room.offer, room.place(), room.cell(), room.assignment.rubric, near)
+        return [(one.binding, sorted(students[number] for number in one.members)) for one in several]
+
+    assert found()[0] == ("equal", ["ada", "ben"])
+    assert len(found()) == 4
+    groups.gather(room.place(), [room.row("cem").pk, room.row("dia").pk], room.account("ta"))
+    assert ("gathered", ["cem", "dia"]) in found()
+    groups.take_out(room.place(), [room.row("ben").pk], room.account("ta"))
+    assert ("gathered", ["ben"]) in found(1.0)
+    with pytest.raises(ServiceError, match="two groups"):
+        groups.gather(room.place(), [room.row("cem").pk], room.account("ta"))
+    with pytest.raises(ServiceError, match="another question"):
+        groups.take_out(room.place(), [room.row("cem", "masks").pk], room.account("ta"))
+
+
+def test_older_answers_are_described(room: Room) -> None:
+    """What was graded before marking had tables is marked like all else."""
+    from autograder.service.marking import answers
+    from autograder.service.models import CellMark
+
+    rows = CellMark.objects.filter(place__course=room.offer.course)
+    wanted = {row.pk: (row.text, row.equal, row.shuffled, row.verdicts) for row in rows}
+    rows.update(text="", equal="", shuffled="", verdicts={}, answered=False)
+    answers.describe_older(room.offer, room.assignment)
+    assert {row.pk: (row.text, row.equal, row.shuffled, row.verdicts) for row in rows.all()} == wanted
+
+
+def test_comments_are_offered_again(room: Room) -> None:
+    """In their cell, the most used first."""
+    from autograder.service.marking import comments
+
+    comments.keep(room.place(), "Say why.", room.account("ta"))
+    comments.keep(room.place(), "Good.", room.account("ta"))
+    comments.keep(room.place(), "Good.", room.account("ta"))
+    comments.used(room.place(), "Good. But say more.")
+    assert [one.text for one in comments.offered(room.place())] == ["Good.", "Say why."]
+    assert comments.offered(room.place("masks")) == []

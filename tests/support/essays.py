@@ -1,0 +1,153 @@
+"""A course whose questions people mark, and classes that were graded without a sandbox."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import nbformat
+
+from autograder.assignment import Assignment
+from autograder.checks.judging.manual import manual
+from autograder.checks.base import Evidence
+from autograder.course import Course
+from autograder.generate import generate
+from autograder.grading import scoring
+from autograder.notebook.read import read
+from autograder.records import ExecutedNotebook, Graded
+from autograder.store import GradedEntry, Key
+from tests.support import small_course
+
+if TYPE_CHECKING:
+    from autograder.service.models import Offer
+
+NAME = "essays"
+RUBRIC = """\
+version = 1
+
+[assignment]
+name = "essays"
+points = 5
+languages = ["en", "de"]
+
+[[question]]
+id = "scale"
+kind = "written"
+points = 3
+title = { en = "Why scores are scaled", de = "Warum skaliert wird" }
+answer_cell = "scale"
+
+[[question.cue]]
+id = "variance"
+text = { en = "variance of the products", de = "Varianz der Produkte" }
+pattern = "varian"
+
+[[question.item]]
+id = "claim"
+points = 2
+manual = true
+text = { en = "Products grow with the width", de = "Produkte wachsen mit der Breite" }
+guide = { en = "Large scores saturate the softmax.", de = "Große Werte sättigen das Softmax." }
+examples = { full = "The variance is d_k.", half = "They get large.", none = "It is faster." }
+suggest = ["saturat*"]
+cues = { variance = "some" }
+
+[[question.item]]
+id = "reason"
+points = 1
+manual = true
+text = { en = "Gradients vanish", de = "Gradienten verschwinden" }
+
+[[question]]
+id = "masks"
+kind = "written"
+points = 1
+title = { en = "What a mask does", de = "Was eine Maske tut" }
+answer_cell = "masks"
+
+[[question.item]]
+id = "effect"
+points = 1
+manual = true
+text = { en = "No weight for what is masked", de = "Kein Gewicht für Maskiertes" }
+
+[[question]]
+id = "width"
+kind = "count"
+points = 1
+answer = "width"
+
+[[question.item]]
+id = "number"
+points = 1
+text = { en = "The width", de = "Die Breite" }
+value = 64
+"""
+CELLS = (
+    nbformat.v4.new_markdown_cell("## 1. Why are the scores divided by $\\sqrt{d_k}$?"),
+    small_course.text("scale", "The variance of the products is d_k.", 3),
+    nbformat.v4.new_markdown_cell("## 2. What does a mask do?"),
+    small_course.text("masks", "It sets scores to minus infinity.", 1),
+    small_course.answer("width-answer", "# width = ...", "width = 64"),
+    small_course.check("width", 1),
+)
+
+
+def essays(root: Path) -> Path:
+    """Write the course into a folder, released."""
+    for folder in ("rubrics", f"assignments/{NAME}", "reference"):
+        (root / folder).mkdir(parents=True)
+    (root / "rubrics" / f"{NAME}.toml").write_text(RUBRIC, encoding="utf-8")
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook = nbformat.v4.new_notebook(cells=list(CELLS), metadata={"kernelspec": kernel})
+    nbformat.write(notebook, root / "assignments" / NAME / f"{NAME}.ipynb")
+    generate(Course.at(root), NAME)
+    return root
+
+
+def handed(assignment: Assignment, answers: Mapping[str, str]) -> bytes:
+    """The release with some cells filled in, by grade_id."""
+    notebook = nbformat.reads(assignment.release_bytes[NAME].decode(), as_version=4)
+    for cell in notebook.cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+        if name in answers:
+            cell.source = answers[name]
+    return nbformat.writes(notebook).encode()
+
+
+def graded(assignment: Assignment, student: str, answers: Mapping[str, str]) -> Graded:
+    """What grading makes of answers in words; the number is taken as right."""
+    data = handed(assignment, answers)
+    submission = read(data, assignment.releases[NAME], student=student, assignment=NAME)
+    results = {}
+    for question in assignment.rubric.questions:
+        given = assignment.answer(question, submission)
+        assert given is not None
+        if question.kind == "written":
+            evidence = Evidence(given, (), answers=submission.answers)
+            results[question.id] = tuple(manual(question, item, evidence) for item in question.items)
+        else:
+            check = assignment.checks[question.id]
+            results[question.id] = check.judge(Evidence(given, ()))
+    cells = submission.cells
+    return Graded(
+        scoring.score(student, assignment.rubric, results),
+        (ExecutedNotebook(NAME, cells, (None,) * len(cells)),),
+        hashlib.sha256(data).hexdigest(),
+    )
+
+
+def recorded(offer: Offer, assignment: Assignment, class_: Iterable[tuple[str, Mapping[str, str]]]) -> None:
+    """Enter a class's answers as if they had been graded."""
+    from autograder.service.store import DatabaseStore
+
+    store = DatabaseStore(offer.course)
+    store.prepare(assignment.rubric, assignment.release_bytes)
+    entries = []
+    for student, answers in class_:
+        one = graded(assignment, student, answers)
+        key = Key.of(student, one.digest, assignment.rubric, "e" * 64)
+        entries.append(GradedEntry(key, one, assignment.rubric))
+    store.record(entries)
