@@ -76,15 +76,15 @@ class FormulaKey:
         for comparer in (*readings, *(comparer for entry in named for comparer in entry.readings)):
             known.setdefault(id(comparer), _Known(comparer, [], set(), {}, []))
         for comparer in dict.fromkeys(readings):
-            pairs = [(tree, _fingerprint(tree, comparer)) for tree in right]
+            pairs = [(tree, fingerprint(tree, comparer)) for tree in right]
             known[id(comparer)].right.extend(pairs)
             known[id(comparer)].values.update(value for _, value in pairs)
         for index, entry in enumerate(named):
             for comparer in entry.readings:
-                _enter(known[id(comparer)], index, _fingerprint(entry.tree, comparer))
+                _enter(known[id(comparer)], index, fingerprint(entry.tree, comparer))
         past: _Known | None = None
         if beyond is not None:
-            pairs = [(tree, _fingerprint(tree, beyond)) for tree in right]
+            pairs = [(tree, fingerprint(tree, beyond)) for tree in right]
             past = _Known(beyond, pairs, {value for _, value in pairs}, {}, [])
         self._table = _LookupTable(
             tuple(known.values()),
@@ -113,7 +113,7 @@ class Facts:
         """Take the answer's exact values."""
         self.answer = answer
         self._table = table
-        self._values = [_fingerprint(answer, known.comparer) for known in table.known]
+        self._values = [fingerprint(answer, known.comparer) for known in table.known]
         self._outcomes: dict[int, bool | Undecided] = {}
         self._candidates: frozenset[int] | None = None
         self._difference: tuple[Difference | None] | None = None
@@ -169,7 +169,7 @@ class Facts:
         if beyond is None:
             return False
         try:
-            return _is_right(self.answer, _fingerprint(self.answer, beyond.comparer), beyond)
+            return _is_right(self.answer, fingerprint(self.answer, beyond.comparer), beyond)
         except Undecided:
             return False
 
@@ -258,7 +258,7 @@ def _is_right(answer: Tree, value: Hashable | None, known: _Known) -> bool:
     )
 
 
-def _fingerprint(tree: Tree, comparer: Comparer) -> Hashable | None:
+def fingerprint(tree: Tree, comparer: Comparer) -> Hashable | None:
     """Equal for equal answers; None where only comparing can tell."""
     if isinstance(tree, Relation):
         return None

@@ -39,6 +39,8 @@ _GERMAN = _listed(
     "wurde diese dieser dieses diesem nun sehr immer nichts etwas welche welcher welches bereits "
     "schon anhand sowie"
 )
+SMALL = _ENGLISH | _GERMAN
+"""Frequent small words of the two languages that courses are held in."""
 _OTHERS = _listed(
     "le la les des un une est et pour dans que qui pas sur avec sont ce cette il elle par plus au "
     "aux du el los las una es y para con por se no su como del lo al gli che di è per non sono della "
@@ -65,7 +67,7 @@ _LETTERS = r"\w{0,60}"
 _SILENT = frozenset(".…-–—_,;:?!'\"")
 _LIST_MARK = re.compile(r"(?:\d{1,2}|[A-Za-z])[.)]|[-*+•]")
 _EMPHASIS = re.compile(r"(?<!\w)([*_`]{1,3})(?=\S)([^*_`\n]+?)(?<=\S)\1(?!\w)")
-_SENTENCE_MARKS = frozenset(".,;:!?…\"'„“”‚‘’«»‹›`´")
+SENTENCE_MARKS = frozenset(".,;:!?…\"'„“”‚‘’«»‹›`´")
 _QUOTES_AND_DASHES = str.maketrans({"–": "-", "—": "-", "−": "-", "‐": "-", "‑": "-"})
 _HIGHEST = 30
 _JOINER = "\u034f"
@@ -123,7 +125,8 @@ def same_form(text: str) -> str:
     """What is left of a text when differences that mean nothing are taken away.
 
     Those are case, space, marks of sentences and emphasis, and ways to write a letter in Unicode. Marks
-    between letters or digits stay (``2.5``, ``d_model``), and so do superscripts and signs of formulas.
+    between letters or digits stay (``2.5``, ``d_model``), and so do superscripts and signs of formulas
+    (``n!``, ``a != b``).
     What comes after `MOST` characters must be the same letter for letter.
     """
     rest = text[MOST:]
@@ -135,7 +138,7 @@ def same_form(text: str) -> str:
     )
     plain = _EMPHASIS.sub(r"\2", plain.translate(_QUOTES_AND_DASHES).casefold())
     kept = [
-        char if char not in _SENTENCE_MARKS or _between_letters(plain, at) else " "
+        char if char not in SENTENCE_MARKS or _between_letters(plain, at) or _is_factorial(plain, at) else " "
         for at, char in enumerate(plain)
     ]
     form = " ".join("".join(kept).split())
@@ -163,6 +166,16 @@ def _low_towers(text: str) -> str:
 
 def _between_letters(text: str, at: int) -> bool:
     return 0 < at < len(text) - 1 and text[at - 1].isalnum() and text[at + 1].isalnum()
+
+
+def _is_factorial(text: str, at: int) -> bool:
+    """Whether an exclamation mark is a sign of a formula: ``n!``, ``(n-1)!`` or ``a != b``."""
+    if text[at] != "!" or text[at + 1 : at + 2] == "=":
+        return text[at] == "!"
+    before = text[max(0, at - 2) : at]
+    return (
+        before[-1:].isnumeric() or before[-1:] == ")" or (before[-1:].isalpha() and not before[:-1].isalnum())
+    )
 
 
 def spans(text: str, sought: Iterable[str]) -> list[tuple[int, int]]:

@@ -1,0 +1,453 @@
+"""Groups of a class's answers that one person may mark at once, and what binds each of them.
+
+A group follows from the answers alone: not from their order, the run, or chance. It never joins what may be
+worth different marks without saying so: whoever marks sees what binds the members and how far they are apart.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import json
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from autograder.algebra.equality.compare import Comparer
+from autograder.algebra.key import fingerprint
+from autograder.algebra.mistakes import floats
+from autograder.algebra.nodes import Add, Neg, Num, Relation, Tree, Tuple, symbols
+from autograder.algebra.notation.parse import parse_canonical, parse_relation
+from autograder.algebra.notation.vocabulary import Vocabulary
+from autograder.algebra.values.points import Points
+from autograder.checks.base import Draw
+from autograder.errors import Undecided, Unreadable
+from autograder.marking.decisive import ClassWords, Telling, form
+from autograder.records import ItemResult, Status
+from autograder.rubric import Question, Rubric
+from autograder.stream import derived
+
+STEPS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+"""Of the slider: only equal answers, … , very loose."""
+LEAST = 0.4
+"""How near two answers of a group are at the loosest step; 1 at the tightest."""
+LONGEST = 4_000
+"""Characters of an answer that may stand with others than its equals."""
+MOST_CHARACTERS = 600_000
+"""Of all answers that are compared; the longest beyond stand with their equals alone."""
+_WORD = re.compile(r"\w+")
+MOST_ORDERS = 50
+"""Groups that are tried for an answer whose words stand in another order."""
+MOST_PROOFS = 1_000
+"""Comparisons of formulas without exact values; what is not compared stands apart."""
+
+
+class Binding(enum.StrEnum):
+    """What the members of a group have in common."""
+
+    EQUAL = "equal"
+    """Their texts, up to differences that mean nothing. So is a group of one."""
+    NEAR = "near"
+    """Most words, and all that decides: negations, numbers, directions."""
+    PROVEN = "proven"
+    """Their formulas are equal for all values of the symbols."""
+    COMPUTED = "computed"
+    """What grading found out about them."""
+
+
+class AnswerGroup(Struct, frozen=True):
+    """Answers that may be marked at once."""
+
+    binding: Binding
+    parts: tuple[tuple[str, ...], ...]
+    """Ids of the members; those whose texts are equal stand together, the most frequent first."""
+    representative: str
+    """The member whose text is shown for all: one of those with the most frequent text."""
+    nearness: float = 1.0
+    """Of the two members that are farthest apart: 1 for equal texts, 0 for texts that share nothing."""
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """Ids of all members."""
+        return tuple(name for part in self.parts for name in part)
+
+
+class _Unit(Struct, frozen=True):
+    """Answers that are equal."""
+
+    form: str
+    members: tuple[str, ...]
+    """The first is one with the most frequent spelling."""
+    comparable: bool = False
+    """Nearness to others can be told."""
+
+
+# ---------------------------------------------------------------- texts
+
+
+def near_groups(
+    answers: Mapping[str, str], nearness: float, *, equal: Mapping[str, str]
+) -> tuple[AnswerGroup, ...]:
+    """Group answers that are written in nearly the same words; the largest group first.
+
+    Two answers of a group agree in everything that decides (`decisive`), the words they share stand in one
+    order, and they are at least as near as the slider says: ``1 - (1 - LEAST) * nearness``, the mean of the
+    cosines of their TF-IDF vectors over words and over characters. An answer with a picture and no name
+    stands alone, since pictures do not stand in the text.
+
+    Args:
+        answers: id → text. All were asked the same.
+        nearness: one of `STEPS`, or any number between 0, only equal answers, and 1.
+        equal: id → the name of the group of equal answers; where it is empty the text decides.
+
+    Raises:
+        ValueError: ``nearness`` is not between 0 and 1.
+    """
+    if not 0 <= nearness <= 1:
+        raise ValueError(f"nearness: expected a number between 0 and 1, got {nearness!r}")
+    units = _equal_units(answers, equal)
+    near = _near_units(units, 1 - (1 - LEAST) * nearness) if nearness else []
+    joined = {id(unit) for group, _ in near for unit in group}
+    groups = [_joined(Binding.NEAR, group, far) for group, far in near]
+    groups += [_joined(Binding.EQUAL, [unit]) for unit in units if id(unit) not in joined]
+    return _ordered(groups, {unit.members[0]: unit.form for unit in units})
+
+
+def _equal_units(answers: Mapping[str, str], equal: Mapping[str, str]) -> list[_Unit]:
+    """Answers that are equal, in an order that follows from the texts."""
+    forms: dict[str, str] = {}
+    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for name, text in answers.items():
+        key = equal.get(name, "")
+        if key:
+            found["name", key].append(name)
+        elif "attachment:" in text:
+            found["alone", name].append(name)
+        else:
+            if text not in forms:
+                forms[text] = form(text)
+            found["form", forms[text]].append(name)
+    units = []
+    for (why, _), names in found.items():
+        members = _by_spelling(names, answers)
+        text = answers[members[0]]
+        short = len(text) <= LONGEST
+        known = forms.get(text) or (form(text) if short else text)
+        comparable = short and why != "alone" and any(char.isalnum() for char in known)
+        units.append(_Unit(known, members, comparable))
+    return sorted(units, key=lambda unit: (unit.form, unit.members))
+
+
+def _by_spelling(names: Iterable[str], texts: Mapping[str, str]) -> tuple[str, ...]:
+    """Ids by their texts, the most frequent text first."""
+    names = list(names)
+    times = Counter(texts[name] for name in names)
+    return tuple(sorted(names, key=lambda name: (-times[texts[name]], texts[name], name)))
+
+
+def _near_units(units: Sequence[_Unit], least: float) -> list[tuple[list[_Unit], float]]:
+    """Groups of two and more that are near, and the nearness of the two that are farthest apart."""
+    words = ClassWords([unit.form for unit in units if unit.comparable])
+    told = [(unit, Telling(unit.form, words)) for unit in units if unit.comparable]
+    alike: dict[Hashable, list[tuple[_Unit, Telling]]] = defaultdict(list)
+    for unit, telling in told:
+        alike[telling.decisive].append((unit, telling))
+    several = _affordable([bucket for bucket in alike.values() if len(bucket) > 1])
+    if not several:
+        return []
+    near = _similarity([unit.form for bucket in several for unit, _ in bucket])
+    found, start = [], 0
+    for bucket in several:
+        matrix = near(start, start + len(bucket))
+        start += len(bucket)
+        for cluster in _clusters(matrix, least):
+            for places in _one_order(cluster, [telling for _, telling in bucket]):
+                if len(places) > 1:
+                    far = float(matrix[np.ix_(places, places)].min())
+                    found.append(([bucket[place][0] for place in places], far))
+    return found
+
+
+def _affordable(buckets: Sequence[list[tuple[_Unit, Telling]]]) -> list[list[tuple[_Unit, Telling]]]:
+    """The shortest answers, up to so many characters in all; buckets that have two of them."""
+    forms = sorted(
+        (unit.form for bucket in buckets for unit, _ in bucket), key=lambda text: (len(text), text)
+    )
+    total = np.cumsum([len(text) for text in forms])
+    kept = set(forms[: int(np.searchsorted(total, MOST_CHARACTERS, side="right"))])
+    left = ([one for one in bucket if one[0].form in kept] for bucket in buckets)
+    return [bucket for bucket in left if len(bucket) > 1]
+
+
+def _similarity(forms: Sequence[str]) -> Callable[[int, int], Any]:
+    """How near texts are, as a square matrix for those from one place to another."""
+    from sklearn.feature_extraction.text import TfidfVectorizer  # takes a second to import
+
+    words = TfidfVectorizer(analyzer=_WORD.findall, sublinear_tf=True).fit_transform(forms)
+    letters = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 3), sublinear_tf=True).fit_transform(forms)
+
+    def near(start: int, end: int) -> Any:
+        cosines = [(one[start:end] @ one[start:end].T).toarray() for one in (words, letters)]
+        # Rounded, so that no difference of machines in the last digits decides.
+        return np.clip(np.round((cosines[0] + cosines[1]) / 2, 6), 0, 1)
+
+    return near
+
+
+def _clusters(near: Any, least: float) -> list[list[int]]:
+    """Places that belong together: every pair is at least so near. No chain joins what is far apart."""
+    from sklearn.cluster import AgglomerativeClustering
+
+    apart = 1 - near
+    np.fill_diagonal(apart, 0)
+    # The library joins what is strictly below its limit.
+    limit = 1 - least + 1e-9
+    model = AgglomerativeClustering(
+        n_clusters=None, metric="precomputed", linkage="complete", distance_threshold=limit
+    )
+    found: dict[int, list[int]] = defaultdict(list)
+    for place, label in enumerate(model.fit_predict(apart)):
+        found[int(label)].append(place)
+    return [cluster for cluster in found.values() if len(cluster) > 1]
+
+
+def _one_order(cluster: Sequence[int], tellings: Sequence[Telling]) -> list[list[int]]:
+    """A cluster in parts in which no two answers have two words the other way round."""
+    parts: list[tuple[list[int], set[tuple[str, str]], set[tuple[str, str]]]] = []
+    for place in cluster:
+        order = tellings[place].order
+        fitting = (part for part in parts[:MOST_ORDERS] if part[2].isdisjoint(order))
+        part = next(fitting, None)
+        if part is None:
+            parts.append(part := ([], set(), set()))
+        part[0].append(place)
+        part[1].update(order)
+        part[2].update((later, first) for first, later in order)
+    return [places for places, _, _ in parts]
+
+
+def _joined(binding: Binding, units: Sequence[_Unit], far: float = 1.0) -> AnswerGroup:
+    parts = [unit.members for unit in sorted(units, key=lambda unit: -len(unit.members))]
+    return AnswerGroup(binding, tuple(parts), parts[0][0], far)
+
+
+def _ordered(groups: Iterable[AnswerGroup], keys: Mapping[str, str]) -> tuple[AnswerGroup, ...]:
+    """The largest group first; groups of one size by the keys of their representatives."""
+    return tuple(
+        sorted(groups, key=lambda one: (-len(one.members), keys[one.representative], one.representative))
+    )
+
+
+# ---------------------------------------------------------------- formulas
+
+
+class _FormulaClasses:
+    """The formulas of one item, by proven equality."""
+
+    def __init__(self, comparer: Comparer) -> None:
+        self._comparer = comparer
+        domains = comparer.points.domains
+        self._at = floats.points(Num(1), domains, comparer.assumptions)[0]
+        self._anywhere = floats.points(Num(1), domains, ())[0]
+        self._proofs = MOST_PROOFS
+
+    def classes(self, trees: Mapping[str, Tree]) -> dict[str, str]:
+        """Reading → the first reading that it is equal to, in the order of readings."""
+        exact, others = self._candidates(trees)
+        found = {reading: several[0] for several in exact for reading in several}
+        for several in others:
+            heads: list[str] = []
+            for reading in several:
+                head = next((one for one in heads if self._equal(trees[one], trees[reading])), reading)
+                found[reading] = head
+                if head is reading:
+                    heads.append(reading)
+        return found
+
+    def _candidates(self, trees: Mapping[str, Tree]) -> tuple[list[list[str]], list[list[str]]]:
+        """Readings that are equal, by their exact values, and those that may be: all others differ."""
+        exact: dict[Hashable, list[str]] = defaultdict(list)
+        rough: dict[Hashable, list[tuple[float, str]]] = defaultdict(list)
+        for reading in sorted(trees):
+            tree = trees[reading]
+            value = fingerprint(tree, self._comparer)
+            if value is None:
+                sort, about = self._rough(tree)
+                rough[sort, math.isnan(about)].append((about, reading))
+            else:
+                exact[value].append(reading)
+        return list(exact.values()), [run for several in rough.values() for run in _runs(several)]
+
+    def _rough(self, tree: Tree) -> tuple[Hashable, float]:
+        """What equal formulas have in common, and a number that is the same for them but for rounding."""
+        if isinstance(tree, Tuple):
+            return len(tree.elements), sum(floats.value(part, self._at) for part in tree.elements)
+        if not isinstance(tree, Relation):
+            return 0, floats.value(tree, self._at)
+        sort = symbols(tree), tree.sign == "="
+        difference, name = Add((tree.left, Neg(tree.right))), min(sort[0], default="")
+        # Rearranging multiplies it by powers of symbols, so what doubling one does by powers of two.
+        before = floats.value(difference, self._anywhere)
+        doubled = {**self._anywhere, name: 2 * self._anywhere.get(name, 0)}
+        growth = floats.value(difference, doubled) / before if before else math.nan
+        return sort, abs(math.frexp(growth)[0])
+
+    def _equal(self, first: Tree, second: Tree) -> bool:
+        """Whether two formulas are proven to be equal, within the number of proofs that are tried."""
+        self._proofs -= 1
+        if self._proofs < 0:
+            return False
+        try:
+            return self._comparer.equal(first, second, searching=False)
+        except Undecided:
+            return False
+
+
+def _runs(values: Sequence[tuple[float, str]]) -> Iterator[list[str]]:
+    """Readings whose values may be equal but for rounding, one after the other; all that have none."""
+    run: list[str] = []
+    before = 0.0
+    for value, reading in sorted(values):
+        if run and not floats.near(before, value):
+            yield run
+            run = []
+        run.append(reading)
+        before = value
+    yield run
+
+
+def formula_groups(
+    results: Mapping[str, Sequence[ItemResult]], question: Question, rubric: Rubric, secret: bytes
+) -> tuple[AnswerGroup, ...]:
+    """Group answers whose formulas are proven equal, under the relations that their items grant.
+
+    What cannot be proven equal stands apart, and so does what grading judged otherwise: a chain with a broken
+    link reads as its last side, and what follows from one's own wrong result is right for oneself alone.
+
+    Args:
+        results: id → those results that the mark rests on, in the same order for all. Where one has no
+            reading, the answer stands apart, unless nothing was written there.
+        question: theirs, of a kind whose answers are formulas.
+        rubric: that they sat. Where it draws a variant for each student, answers to different ones are not
+            to be asked for.
+        secret: the course's, which the points follow from at which formulas are compared. Whoever knows
+            them can write formulas that only look equal.
+    """
+    classes: dict[tuple[str, str], str] = {}
+    vocabulary = Vocabulary(rubric.symbols(question))
+    points = Points(vocabulary.domains, derived(Draw.for_question(secret, rubric, question).seed, "groups"))
+    read = _readings(results.values())
+    for item in question.items:
+        trees = {}
+        for reading in read.get(item.id, ()):
+            tree = _parsed(reading, vocabulary)
+            if tree is not None:
+                trees[reading] = tree
+        comparer = Comparer(points, _granted(item.options.get("assume", ()), rubric))
+        for reading, head in _FormulaClasses(comparer).classes(trees).items():
+            classes[item.id, reading] = head
+    found: dict[Hashable, list[str]] = defaultdict(list)
+    for name, several in results.items():
+        found[tuple(_judged(one, classes, name) for one in several) or name].append(name)
+    texts = {name: _encoded([one.reading for one in several]) for name, several in results.items()}
+    return _bound(Binding.PROVEN, found.values(), texts)
+
+
+def _readings(results: Iterable[Sequence[ItemResult]]) -> dict[str, set[str]]:
+    """The readings of each item."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for several in results:
+        for one in several:
+            if one.reading:
+                found[one.item].add(one.reading)
+    return found
+
+
+def _parsed(reading: str, vocabulary: Vocabulary) -> Tree | None:
+    """The formula that was read; None for what only the same reading equals, such as an order of growth."""
+    try:
+        return parse_canonical(reading, vocabulary)
+    except Unreadable:
+        return None
+
+
+def _granted(names: Iterable[str], rubric: Rubric) -> list[Relation]:
+    """The relations that an item grants."""
+    vocabulary = Vocabulary(rubric.assignment.symbols)
+    return [parse_relation(rubric.assignment.assume[name], vocabulary) for name in names]
+
+
+def _judged(result: ItemResult, classes: Mapping[tuple[str, str], str], name: str) -> Hashable:
+    """What two results have in common whose formulas are equal."""
+    if not result.reading and result.status is not Status.NO_ANSWER:
+        return name
+    reading = classes.get((result.item, result.reading), result.reading)
+    return result.item, result.status, result.points, reading
+
+
+def _bound(
+    binding: Binding, groups: Iterable[Sequence[str]], texts: Mapping[str, str]
+) -> tuple[AnswerGroup, ...]:
+    """Groups of ids, with those whose texts are equal put together."""
+    made = []
+    for names in groups:
+        same: dict[str, list[str]] = defaultdict(list)
+        for name in sorted(names):
+            same[texts[name]].append(name)
+        units = [_Unit(text, tuple(same[text])) for text in sorted(same)]
+        made.append(_joined(binding if len(names) > 1 else Binding.EQUAL, units))
+    return _ordered(made, texts)
+
+
+# ---------------------------------------------------------------- code
+
+
+def computed_digest(question_results: Sequence[ItemResult]) -> str:
+    """A name for what grading found out about a whole question: SHA-256 in hexadecimal.
+
+    The same for every answer of which it found the same, in whatever order: statuses, points, codes,
+    readings, choices and what students were told, without the rubric's own words. Empty where it found out
+    nothing, since a person decides on all of it.
+
+    Args:
+        question_results: all results of one question and one student.
+    """
+    if all(
+        one.status is Status.NEEDS_REVIEW and not one.reading and not one.chosen for one in question_results
+    ):
+        return ""
+    found = [
+        _encoded(
+            [
+                *(one.question, one.item, one.status.value, f"{one.points.normalize():f}", one.code),
+                *(one.reading, one.chosen, one.student.code, msgspec.to_builtins(one.student.params)),
+            ]
+        )
+        for one in question_results
+    ]
+    return hashlib.sha256(_encoded(sorted(found)).encode()).hexdigest()
+
+
+def computed_groups(answers: Mapping[str, str], digests: Mapping[str, str]) -> tuple[AnswerGroup, ...]:
+    """Group answers of which grading found the same; without a digest an answer stands alone.
+
+    Args:
+        answers: id → text.
+        digests: id → `computed_digest`.
+    """
+    found: dict[Hashable, list[str]] = defaultdict(list)
+    for name in answers:
+        digest = digests.get(name, "")
+        found[("same", digest) if digest else ("alone", name)].append(name)
+    return _bound(Binding.COMPUTED, found.values(), answers)
+
+
+def _encoded(value: object) -> str:
+    """One text for one value, whatever signs stand in it."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
