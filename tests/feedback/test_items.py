@@ -107,9 +107,7 @@ def test_losses_add_up_to_what_the_question_lost(
     lines: list[tuple[Decimal, str, Status, int, int | None]], again: bool
 ) -> None:
     """Over credits and deductions, in several cells, by grading and by people, complete or not."""
-    items = tuple(
-        Item(str(number), points, {}, cell=cell) for number, (points, cell, *_) in enumerate(lines)
-    )
+    items = tuple(Item(str(number), points, {}, cell=cell) for number, (points, cell, *_) in enumerate(lines))
     possible = sum((max(item.points, Decimal(0)) for item in items), Decimal(0))
     question = Question("q", "written", possible, items, notebook="a", answer_cell="q-answer")
     rubric = Rubric(1, AssignmentSettings("a", possible), (question,), "")
