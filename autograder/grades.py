@@ -54,6 +54,8 @@ class CellPoints(Struct, frozen=True):
     pending: bool
     """Some of it waits for a person."""
     by_person: bool = False
+    items: Mapping[str, Decimal] = {}
+    """By item, what a person's mark is made of (`PersonMark.items`)."""
 
 
 class QuestionPoints(Struct, frozen=True):
@@ -266,6 +268,7 @@ def _with_mark(cell: CellPoints, mark: PersonMark | None) -> CellPoints:
         settled=cell.settled or mark.points is not None,
         pending=pending,
         by_person=mark.points is not None,
+        items={} if mark.points is None else mark.items,
     )
 
 

@@ -12,7 +12,7 @@ from autograder.feedback.labels import Labels
 from autograder.feedback.render import environment
 from autograder.feedback.sanitise import POLICY, printable_text
 from autograder.grades import Standing, standing
-from autograder.records import Graded, Note, Status
+from autograder.records import Graded, ItemResult, Note, Status
 from autograder.rubric import Rubric
 from autograder.rubric.scales import Grade, Scale
 
@@ -86,17 +86,12 @@ def _row(
 ) -> _StudentRow:
     score = graded.score
     marked = {
-        (question.id, cell.name)
+        (question.id, cell.name): cell.items
         for question in stands.questions
         for cell in question.cells
         if cell.by_person and not cell.pending
     }
-    statuses = [
-        "marked"
-        if (item.question, by_cell.get((item.question, item.item), item.question)) in marked
-        else item.status.value
-        for item in score.items
-    ]
+    statuses = ["marked" if _is_marked(item, marked, by_cell) else item.status.value for item in score.items]
     endings = [
         run.ending.value for notebook in graded.notebooks for run in notebook.runs if run and run.ending
     ]
@@ -113,6 +108,16 @@ def _row(
         seconds=f"{graded.seconds:.2f}",
         notes=_notes(score.notes),
     )
+
+
+def _is_marked(
+    item: ItemResult,
+    marked: Mapping[tuple[str, str], Mapping[str, Decimal]],
+    by_cell: Mapping[tuple[str, str], str],
+) -> bool:
+    """Whether a person's mark stands for an item: of its cell, which may be made of marks of some items."""
+    items = marked.get((item.question, by_cell.get((item.question, item.item), item.question)))
+    return items is not None and (not items or item.item in items)
 
 
 def _notes(notes: Iterable[Note]) -> tuple[str, ...]:

@@ -52,41 +52,99 @@ def _lines(
     question: Question, results: Sequence[ItemResult], points: QuestionPoints
 ) -> tuple[RubricLine, ...]:
     """The items that have a result, in the rubric's order."""
-    cells = {cell.name: cell for cell in points.cells}
     of_item = {item.id: item.cell or question.id for item in question.items}
-    return tuple(
-        _line(result, cells[of_item[result.item]], shared=_shared(question, of_item[result.item]))
-        for result in results
+    found: dict[str, RubricLine] = {}
+    for cell in points.cells:
+        inside = [result for result in results if of_item[result.item] == cell.name]
+        found |= {line.result.item: line for line in _cell_lines(question, cell, inside)}
+    return tuple(found[result.item] for result in results)
+
+
+def _cell_lines(question: Question, cell: CellPoints, results: Sequence[ItemResult]) -> list[RubricLine]:
+    """The lines of one cell; those that a person's mark is made of have their own points.
+
+    Where what is known of the items is not what the cell has, the mark is for its lines together.
+    """
+    if not cell.by_person:
+        return _bounded([RubricLine(result) for result in results])
+    if not _several(question, cell.name):
+        return [_marked(replace(one, points=cell.points, possible=cell.possible), cell) for one in results]
+    given = [(one, cell.items.get(one.item)) for one in results]
+    lines = _bounded(
+        [
+            RubricLine(one) if points is None else _marked(replace(one, points=points), cell)
+            for one, points in given
+        ]
     )
+    known = all(points is not None or one.status is not Status.NEEDS_REVIEW for one, points in given)
+    if known and _missed(lines) == cell.possible - cell.points:
+        return lines
+    return [replace(_marked(one, cell, full=cell.points >= cell.possible), shared=True) for one in results]
 
 
-def _lost(question: Question, found: Sequence[RubricLine], points: QuestionPoints) -> Decimal:
-    """What the question lost: its lines, and cells that were marked as a whole."""
-    together = (
-        max(NOTHING, cell.possible - cell.points)
-        for cell in points.cells
-        if cell.by_person and not cell.pending and _shared(question, cell.name)
-    )
-    return sum((line.lost for line in found), NOTHING) + sum(together, NOTHING)
-
-
-def _shared(question: Question, cell: str) -> bool:
-    """Whether a cell has several lines, so that a person marks them as a whole."""
+def _several(question: Question, cell: str) -> bool:
+    """Whether a cell has several lines, which a person may have marked together."""
     return sum((item.cell or question.id) == cell for item in question.items) > 1
 
 
-def _line(result: ItemResult, cell: CellPoints, *, shared: bool) -> RubricLine:
-    if not cell.by_person:
-        return RubricLine(result)
-    full = cell.points >= cell.possible
+def _missed(lines: Sequence[RubricLine]) -> Decimal:
+    """What lines have not of what they could, whether it is settled or not."""
+    return sum((max(line.result.possible, NOTHING) - line.result.points for line in lines), NOTHING)
+
+
+def _bounded(lines: Sequence[RubricLine]) -> list[RubricLine]:
+    """The lines of a cell with deductions that take away what is there, and never more.
+
+    Those of grading come first: what a person takes away is taken from the rest.
+    """
+    left = sum((line.result.points for line in lines if line.result.points > 0), NOTHING)
+    kept = list(lines)
+    for at in sorted(range(len(kept)), key=lambda at: kept[at].marked):
+        result = kept[at].result
+        if result.points < 0:
+            taken = max(result.points, -left)
+            left += taken
+            kept[at] = replace(kept[at], result=replace(result, points=taken))
+    return kept
+
+
+def _marked(result: ItemResult, cell: CellPoints, *, full: bool | None = None) -> RubricLine:
+    """A line that a person's mark stands for.
+
+    Args:
+        result: with the points it has by that mark.
+        cell: that was marked.
+        full: nothing is missing; default: as its points say.
+    """
+    full = result.points >= result.possible if full is None else full
     status = Status.NEEDS_REVIEW if cell.pending else Status.PASSED if full else Status.FAILED
     # What was said of a line that a person has decided on otherwise would only confuse.
     silent = full or result.status is Status.NEEDS_REVIEW
     message = Message(_SILENT) if silent else result.student
-    decided = replace(result, status=status, student=message)
-    if not shared:
-        decided = replace(decided, points=cell.points, possible=cell.possible)
-    return RubricLine(decided, marked=True, shared=shared)
+    return RubricLine(replace(result, status=status, student=message), marked=True)
+
+
+def _lost(question: Question, lines: Sequence[RubricLine], points: QuestionPoints) -> Decimal:
+    """What the question lost: its lines, and cells whose lines were marked together."""
+    together = (
+        max(NOTHING, cell.possible - cell.points)
+        for cell in _together(question, lines, points)
+        if not cell.pending
+    )
+    return sum((line.lost for line in lines), NOTHING) + sum(together, NOTHING)
+
+
+def _together(
+    question: Question, lines: Sequence[RubricLine], points: QuestionPoints
+) -> tuple[CellPoints, ...]:
+    """The cells in which a person's mark is for several lines, none of which has points of its own."""
+    alone = {line.result.item for line in lines if not line.shared}
+    cells = {item.cell or question.id for item in question.items if item.id in alone}
+    return tuple(
+        cell
+        for cell in points.cells
+        if cell.by_person and cell.name not in cells and _several(question, cell.name)
+    )
 
 
 class TaskView(Struct, frozen=True):
@@ -319,9 +377,7 @@ def _question_view(
         cell=next((cell for cell in found if cell is not None), None),
         bonus=question.bonus,
         marked=tuple(
-            _of(cell.points, cell.possible, labels)
-            for cell in points.cells
-            if cell.by_person and _shared(question, cell.name)
+            _of(cell.points, cell.possible, labels) for cell in _together(question, decided, points)
         ),
         extra=_extra_sentence(points, labels),
         comments=tuple(printable_text(comment, _MOST_COMMENT) for comment in points.comments),

@@ -349,6 +349,8 @@ class CellMark(models.Model):
     """By item of the cell: the points that grading gave, as text, or None where a person decides."""
     items = models.JSONField(default=dict)
     """By item: the points that a person gave, and of how many; both as text."""
+    worth = models.JSONField(default=dict)
+    """By item of the cell: of how many points, as text, by the rubric of the result that counts."""
     flagged = models.BooleanField(default=False)
     suggested = models.BooleanField(default=False)
     """Its words, or equal answers that have marks, suggest what it gets."""

@@ -17,9 +17,10 @@ from autograder.assignment import Assignment
 from autograder.errors import CourseError, GradebookError
 from autograder.grades import CellName, CellPoints, PersonMark, Standing, automatic_points, standing
 from autograder.limits import Budgets, budgets
+from autograder.marking.points import cell_points, items_of, rescaled, verdicts_of
 from autograder.notebook.release import load_release
-from autograder.records import Graded
-from autograder.rubric import Rubric
+from autograder.records import Graded, Score
+from autograder.rubric import Question, Rubric
 from autograder.service.marking import answers
 from autograder.service.models import (
     CellMark,
@@ -197,24 +198,26 @@ class DatabaseStore:
         resubmitted = not new and current.result.submission != entry.key.submission
         if before != result:
             CurrentResult.objects.filter(pk=current.pk).update(result_id=result)
-        rows = {row.place_id: row for row in CellMark.objects.filter(place__in=places, student=student)}
+        found = CellMark.objects.select_for_update().filter(place__in=places, student=student)
+        rows = {row.place_id: row for row in found.order_by("pk")}
         cells = automatic_points(entry.graded.score, entry.rubric)
         changed, added = [], []
         for place in places:
-            row = rows.get(place.pk) or CellMark(place=place, student=student)
-            wrote = _write(row, cells.get((place.notebook, place.cell)), resubmitted=resubmitted)
-            cell = answers.cell_of(entry.rubric, place.notebook, place.cell)
+            row, wrote = rows.get(place.pk) or CellMark(student=student), False
+            row.place, cell = place, answers.cell_of(entry.rubric, place.notebook, place.cell)
             if cell is not None:
+                wrote = _write(row, cells[place.notebook, place.cell], resubmitted=resubmitted)
+                wrote = _weigh(row, cell.question, entry.graded.score, changed=wrote)
                 secret = bytes(self._course.secret)
-                wrote |= answers.describe(row, cell, entry.graded, entry.rubric, secret)
-            if wrote:
-                row.revision += 1
+                if answers.describe(row, cell, entry.graded, entry.rubric, secret):
+                    row.revision += 1
+                    wrote = True
             if row.pk is None:
                 added.append(row)
             elif wrote:
                 changed.append(row)
         CellMark.objects.bulk_create(added)
-        CellMark.objects.bulk_update(changed, ["automatic", "pending", "again", "revision", *answers.FIELDS])
+        CellMark.objects.bulk_update(changed, [*_WRITTEN, *answers.FIELDS])
 
     def results(self, assignment: str, rubric: str = "") -> dict[str, Graded]:
         """See `Store.results`."""
@@ -297,9 +300,7 @@ class DatabaseStore:
                     written += 1
                     row.decided = str(decision.points)
                 _enter(row, found.mark)
-            CellMark.objects.bulk_update(
-                rows.values(), ["points", "extra", "again", "comment", "decided", "touched"]
-            )
+            CellMark.objects.bulk_update(rows.values(), _ENTERED)
         return EnteredMarks(written, tuple(kept))
 
     def _rows(self, assignment: str, answers: Iterable[AnswerName]) -> dict[AnswerName, CellMark]:
@@ -328,6 +329,10 @@ class DatabaseStore:
         """See `Store.restore`; nothing else writes here."""
         del results, rubrics, releases, language
         return ()
+
+
+_ENTERED = ("points", "extra", "again", "comment", "decided", "touched", "items", "revision")
+_WRITTEN = ("automatic", "pending", "again", "worth", "items", "points", "revision")
 
 
 def _wanted(rubric: Rubric, releases: Mapping[str, bytes]) -> set[CellName]:
@@ -373,19 +378,65 @@ def _exact(stored: str | None) -> Decimal | None:
 
 
 def _given(row: CellMark) -> PersonMark:
-    return PersonMark(_exact(row.points), Decimal(row.extra), row.again, row.comment)
+    items = {name: Decimal(one["points"]) for name, one in row.items.items()}
+    return PersonMark(_exact(row.points), Decimal(row.extra), row.again, row.comment, items)
 
 
 def _enter(row: CellMark, mark: PersonMark) -> None:
+    """Put what a person gave into a row.
+
+    Raises:
+        GradebookError: an item is not one of the cell's.
+    """
+    before = _given(row)
+    if mark == before:
+        return
+    if unknown := sorted(mark.items.keys() - row.worth.keys()):
+        raise GradebookError(
+            f"{row.student!r}: cell {row.place.cell!r} has no item {unknown[0]!r} in the result that counts; "
+            "grade it again"
+        )
+    if mark.items != before.items:
+        row.items = {name: {"points": str(one), "of": row.worth[name]} for name, one in mark.items.items()}
     row.points = None if mark.points is None else str(mark.points)
     row.extra, row.again, row.comment = str(mark.extra), mark.again, mark.comment
     row.touched = mark != PersonMark()
+    row.revision += 1
 
 
-def _write(row: CellMark, cell: CellPoints | None, *, resubmitted: bool) -> bool:
+def _weigh(row: CellMark, question: Question, score: Score, *, changed: bool) -> bool:
+    """Bring what people gave items up to date with what these are worth; whether anything changed.
+
+    Args:
+        row: with its automatic mark up to date.
+        question: of the cell, by the rubric that counts now.
+        score: of the result that counts now.
+        changed: the automatic mark did.
+    """
+    worth = {item.id: item.points for item in items_of(question, row.place.cell)}
+    stated = {name: str(points) for name, points in worth.items()}
+    before = (row.items, row.points, row.again)
+    changed |= row.worth != stated
+    row.worth = stated
+    if row.items and changed:
+        given = {
+            name: rescaled(Decimal(one["points"]), Decimal(one["of"]), worth[name])
+            for name, one in row.items.items()
+            if name in worth
+        }
+        row.items = {name: {"points": str(points), "of": stated[name]} for name, points in given.items()}
+        verdicts = verdicts_of(question, row.place.cell, score)
+        points = cell_points(question, row.place.cell, verdicts, given)
+        if row.points is not None and points is None:
+            row.again = True  # an item is new, and nobody has looked at it
+        elif row.points is not None and points != _exact(row.points):
+            row.points = str(points)
+    row.revision += changed and before != (row.items, row.points, row.again)
+    return changed
+
+
+def _write(row: CellMark, cell: CellPoints, *, resubmitted: bool) -> bool:
     """Bring a row's automatic mark up to date; whether anything changed."""
-    if cell is None:
-        return False
     points = str(cell.points) if cell.settled else None
     before = (row.automatic, row.pending, row.again)
     if row.points is not None and (resubmitted or _exact(row.automatic) != _exact(points)):

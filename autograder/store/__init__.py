@@ -110,7 +110,9 @@ def settle(mark: PersonMark, decision: Decision, decided: Decimal | None) -> Set
     if mark.points is not None and mark.points != decided:
         return Settled(replace(mark, comment=comment))
     written = mark.points != decision.points or mark.again
-    return Settled(replace(mark, points=decision.points, again=False, comment=comment), written=written)
+    items = mark.items if mark.points == decision.points else {}  # no longer what the mark is made of
+    settled = replace(mark, points=decision.points, again=False, comment=comment, items=items)
+    return Settled(settled, written=written)
 
 
 class FrontEnd(Struct, frozen=True):
@@ -255,7 +257,8 @@ class Store(Protocol):
             assignment: its name.
             student: whose cell.
             cell: its notebook and name.
-            mark: all that the person gave.
+            mark: all that the person gave; its items are of what the result that counts says they are worth.
+                A store that keeps points of cells alone leaves them out.
             decided: what `decided` shall say of it, where a mark is moved from another store.
 
         Raises:

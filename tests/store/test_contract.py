@@ -34,6 +34,7 @@ SHORT = rubrics.parse(
 """The rubric without its last question."""
 WHY = ("exam", "task3-b-why")
 FORMULA = ("exam", "task3-b")
+MHA = ("exam", "mha")
 GRACE = ("grace", *WHY)
 
 Give = Callable[[str, CellName, PersonMark], None]
@@ -46,6 +47,8 @@ class Opened(msgspec.Struct, frozen=True):
     store: Store
     give: Give
     """As where its users do so, beside the program."""
+    keeps_items: bool
+    """It keeps what a mark is made of."""
     again: Callable[[], Store] | None = None
     """Opens it anew, as the next command does; None: it forgets everything at the end."""
 
@@ -79,7 +82,7 @@ def unprepared(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opene
     """Each store in turn, empty."""
     if request.param == "memory":
         with MemoryStore() as memory:
-            yield Opened(memory, lambda student, cell, mark: memory.give("exam", student, cell, mark))
+            yield Opened(memory, lambda student, cell, mark: memory.give("exam", student, cell, mark), True)
         return
     if request.param == "PostgreSQL":
         course = request.getfixturevalue("service_course")
@@ -89,12 +92,13 @@ def unprepared(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opene
         yield Opened(
             DatabaseStore(course),
             lambda student, cell, mark: beside.give("exam", student, cell, mark),
+            True,
             lambda: DatabaseStore(course),
         )
         return
     path = tmp_path / "gradebook.db"
     with Gradebook(path) as book:
-        yield Opened(book, in_formgrader(path), lambda: Gradebook(path))
+        yield Opened(book, in_formgrader(path), False, lambda: Gradebook(path))
 
 
 @pytest.fixture
@@ -453,6 +457,30 @@ def test_another_automatic_mark_asks_for_the_mark_again(opened: Opened) -> None:
     marks = opened.store.marks("exam")["grace"]
     assert (True, False) == (marks[FORMULA].again, marks[WHY].again)
     assert {Decimal(1)} == {mark.points for mark in marks.values()}
+
+
+def test_points_of_items_come_back(opened: Opened) -> None:
+    """Where a store keeps them, exactly; nbgrader's keeps the points of cells."""
+    keep(opened.store, middling(), RUBRIC, MOMENT)
+    mark = PersonMark(Decimal("4.25"), items={"plain": Decimal(3), "masked": Decimal("1.25")})
+    opened.store.give("exam", "grace", MHA, mark)
+    kept = mark if opened.keeps_items else replace(mark, items={})
+    assert {"grace": {MHA: kept}} == opened.store.marks("exam")
+    keep(opened.store, middling(), RUBRIC, MOMENT)
+    assert {"grace": {MHA: kept}} == opened.store.marks("exam")
+    opened.store.give("exam", "grace", MHA, PersonMark(Decimal(5)))
+    assert {"grace": {MHA: PersonMark(Decimal(5))}} == opened.store.marks("exam")
+
+
+def test_a_decision_ends_what_a_mark_was_made_of(opened: Opened) -> None:
+    """Points of items stay beside the mark that they add up to, and beside no other."""
+    keep(opened.store, middling(), RUBRIC, MOMENT)
+    mark = PersonMark(Decimal(4), items={"plain": Decimal(3), "masked": Decimal(1)})
+    opened.store.give("exam", "grace", MHA, mark, Decimal(4))
+    for points in (4, 5):
+        opened.store.decide("exam", {("grace", *MHA): Decision("mha", "g", Decimal(points))})
+        items = mark.items if points == 4 and opened.keeps_items else {}
+        assert PersonMark(Decimal(points), items=items) == opened.store.marks("exam")["grace"][MHA]
 
 
 def test_standings_are_the_same_from_every_store(opened: Opened) -> None:

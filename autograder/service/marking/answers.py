@@ -25,7 +25,7 @@ from autograder.stream import derived
 
 MOST_TEXT = 100_000
 """Characters of an answer that are kept for marking."""
-FIELDS = ("answered", "text", "equal", "computed", "shuffled", "verdicts", "suggested", "gathered")
+FIELDS = ("answered", "text", "equal", "computed", "shuffled", "verdicts", "suggested", "gathered", "stage")
 """What `describe` writes."""
 _BATCH = 200
 
@@ -74,7 +74,7 @@ def describe(row: CellMark, cell: MarkableCell, graded: Graded, rubric: Rubric, 
     marked = MarkedCell(cell.question, cell.name, cell.manual or cell.items, whole, secret)
     text = printable_text(marked.answers([graded]).get(row.student, ""), MOST_TEXT)
     if text != row.text:
-        row.gathered = ""  # who put it into a group had read another text
+        row.gathered = row.stage = ""  # who put it into a group, or marked it, had read another text
     row.text = text
     row.answered = any(_to_read(results.get(item.id), item) for item in cell.items)
     row.equal = marked.group(text) if whole and row.answered else ""

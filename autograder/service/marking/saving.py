@@ -151,7 +151,8 @@ def _changed(
     row: CellMark, cell: MarkableCell, given: Given, items: Mapping[str, Any], by: Account
 ) -> dict[str, Any]:
     """Give one answer its marks, or note them beside those of another person."""
-    if not (row.stage == SECOND or (not row.stage and row.points is None and _twice(row))):
+    fresh = row.points is None or row.again
+    if not (row.stage == SECOND or (not row.stage and fresh and _twice(row))):
         return changed(row, **_settled(row, cell, items, given), marked_by_id=by.pk)
     own = {"items": items, "comment": given.comment, "submission": digest(row)}
     before = Reading.objects.filter(mark=row, account=by, calibration=False).first()

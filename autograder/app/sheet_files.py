@@ -1,0 +1,229 @@
+"""Sheets for marking elsewhere, as files: CSV for spreadsheet programs, JSON Lines for programs.
+
+What spreadsheets do to a table is foreseen: semicolons, byte order marks, decimal commas, blank lines at the
+end, values that would be taken for formulas, cells that are cut. What is read is never evaluated.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from msgspec import Struct
+
+from autograder.errors import CourseError
+from autograder.feedback.sanitise import printable_text
+
+COLUMNS = (
+    "assignment",
+    "row",
+    "who",
+    "count",
+    "question",
+    "cell",
+    "item",
+    "title",
+    "possible",
+    "answer",
+    "suggestion",
+    "guide",
+    "cell_points",
+    "points",
+    "comment",
+    "state",
+)
+NEEDED = ("assignment", "row", "points", "comment", "state")
+"""Columns that are read; others are for whoever marks, and may be changed or left out."""
+ENDINGS = (".csv", ".jsonl")
+MOST_BYTES = 64 << 20
+MOST_COMMENT = 20_000
+"""Characters."""
+_MOST_CELL = 32_000
+"""UTF-16 units of a cell; spreadsheet programs cut what is longer than 32,767."""
+_MOST_TEXT = 2_000_000
+"""Characters of a text in JSON Lines."""
+_FORMULA = re.compile(r"'*\s*[=+\-@＝＋－＠]|'*[\t\r\n]")
+"""How a cell begins that a spreadsheet may take for a formula, with the apostrophes that guard it."""
+_NUMBER = re.compile(r"([+-]?)([0-9]{1,6})(?:[.,]([0-9]{1,6}))?")
+_SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*')
+_UNKEEPABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff]")
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+class SheetLine(Struct, frozen=True):
+    """What is read of one row."""
+
+    place: str
+    """``row 7``, as a spreadsheet counts, or ``line 7``."""
+    assignment: str
+    row: str
+    who: str
+    """As the row says; nothing follows from it."""
+    points: str
+    comment: str
+    state: str
+
+
+def write_sheet(rows: Sequence[Mapping[str, str]], ending: str) -> bytes:
+    """Rows as a file.
+
+    Args:
+        rows: values of `COLUMNS`, as `plain` leaves them.
+        ending: one of `ENDINGS`.
+    """
+    if ending == ".jsonl":
+        kept = [{name: _cut(row[name], _MOST_TEXT) for name in COLUMNS} for row in rows]
+        return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in kept).encode()
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([guarded(_cut(row[name], _MOST_CELL)) for name in COLUMNS] for row in rows)
+    return text.getvalue().encode("utf-8-sig")
+
+
+def plain(text: str) -> str:
+    """Text as any program reads it back: what hides, reorders or breaks is spelled out or gone."""
+    return printable_text(text, _MOST_TEXT)
+
+
+def comment_of(text: str) -> str:
+    """A comment without what files and programs change about it: ends of lines, and space around it."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").strip()
+
+
+def _cut(text: str, most: int) -> str:
+    units = text.encode("utf-16-le")
+    if len(units) <= 2 * most:
+        return text
+    shown = units[: 2 * most].decode("utf-16-le", "ignore")
+    return f"{shown}\n[… cut here: the whole text has {len(text)} characters]"
+
+
+def guarded(value: str) -> str:
+    """A value that no spreadsheet takes for a formula; numbers stay numbers. `unguarded` undoes it."""
+    if _FORMULA.match(value) and not _NUMBER.fullmatch(value):
+        return f"'{value}"
+    return value
+
+
+def unguarded(value: str) -> str:
+    """A value as it was before `guarded`."""
+    return value[1:] if value.startswith("'") and _FORMULA.match(value) else value
+
+
+def points_in(text: str) -> Decimal | None:
+    """Points as people type them, with a comma or a point; None for an empty cell.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    stripped = text.strip().replace("−", "-")
+    if not stripped:
+        return None
+    found = _NUMBER.fullmatch(stripped)
+    if found is None or not stripped.isascii():
+        raise ValueError(f"expected points such as 1.5 or 1,5, got {text[:40]!a}")
+    sign, whole, part = found.groups()
+    return Decimal(f"{sign}{whole}.{part or 0}").normalize()
+
+
+def read_sheet(data: bytes, ending: str) -> list[SheetLine]:
+    """The rows of a file; those that are blank are left out.
+
+    Raises:
+        CourseError: it is too large, not text that can be read, or lacks a column; names the line.
+    """
+    if len(data) > MOST_BYTES:
+        raise CourseError(f"a sheet of {len(data)} bytes is too large; at most {MOST_BYTES >> 20} MB")
+    rows = _json_rows(_text(data)) if ending == ".jsonl" else _csv_rows(_text(data))
+    return list(rows)
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode("utf-16" if data.startswith(_UTF16) else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise CourseError(
+            f"not UTF-8 (byte {error.start}); save it as “CSV UTF-8”, or in LibreOffice with the character "
+            "set Unicode (UTF-8)"
+        ) from error
+
+
+def _csv_rows(text: str) -> Iterator[SheetLine]:
+    stated = _SEPARATOR_LINE.match(text.partition("\n")[0])
+    if stated:
+        text = text.partition("\n")[2]
+    first = text.lstrip().partition("\n")[0]
+    separator = stated[1] if stated else max(",;\t", key=first.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+    names: list[str] = []
+    try:
+        for number, values in enumerate(reader, start=1):
+            if not any(value.strip() for value in values):
+                continue
+            place = f"row {number}"
+            if not names:
+                names = [unguarded(value).strip().lower() for value in values]
+                _check_columns(names)
+                continue
+            if any(value.strip() for value in values[len(names) :]):
+                raise CourseError(f"{place}: expected {len(names)} values, got {len(values)}")
+            padded = [*values, *[""] * (len(names) - len(values))]
+            yield _line(place, {name: unguarded(one) for name, one in zip(names, padded, strict=False)})
+    except csv.Error as error:
+        raise CourseError(f"line {reader.line_num}: not a CSV line: {error}") from error
+    if not names:
+        _check_columns(())
+
+
+def _json_rows(text: str) -> Iterator[SheetLine]:
+    for number, written in enumerate(text.split("\n"), start=1):
+        if not written.strip():
+            continue
+        place = f"line {number}"
+        try:
+            row = json.loads(written, parse_float=str, parse_int=str, parse_constant=str)
+        except (ValueError, RecursionError) as error:
+            raise CourseError(f"{place}: not a JSON object: {error}") from error
+        if not isinstance(row, dict):
+            raise CourseError(f"{place}: expected a JSON object, got {type(row).__name__}")
+        _check_columns(row, f"{place}: ")
+        yield _line(place, {name: _string(place, name, row.get(name)) for name in (*NEEDED, "who")})
+
+
+def _string(place: str, name: str, value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    raise CourseError(f"{place}: {name}: expected a text or a number, got {type(value).__name__}")
+
+
+def _check_columns(names: Iterable[str], place: str = "") -> None:
+    found = list(names)
+    missing = [name for name in NEEDED if name not in found]
+    if missing:
+        raise CourseError(f"{place}columns are missing: {', '.join(missing)}; export the sheet again")
+    twice = [name for name in NEEDED if found.count(name) > 1]
+    if twice:
+        raise CourseError(f"{place}columns stand twice: {', '.join(twice)}; each may stand once")
+
+
+def _line(place: str, values: Mapping[str, str]) -> SheetLine:
+    comment = comment_of(values["comment"])
+    if fault := _UNKEEPABLE.search(comment):
+        raise CourseError(f"{place}: the comment holds the character {fault[0]!a}, which cannot be kept")
+    if len(comment) > MOST_COMMENT:
+        raise CourseError(f"{place}: a comment of {len(comment)} characters; at most {MOST_COMMENT}")
+    return SheetLine(
+        place,
+        values["assignment"].strip(),
+        values["row"].strip(),
+        values.get("who", "").strip(),
+        values["points"],
+        comment,
+        values["state"].strip(),
+    )
