@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 import pytest
 from hypothesis import settings
 
+from autograder.course import Course
 from autograder.errors import SandboxUnavailable
 from autograder.sandbox import pool
 from autograder.sandbox.base import Environment
@@ -35,6 +36,7 @@ settings.register_profile("explore", settings.get_profile("suite"), derandomize=
 settings.load_profile("suite")
 
 if TYPE_CHECKING:
+    from autograder.assignment import Assignment
     from autograder.service.models import CourseRecord
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
@@ -201,6 +203,15 @@ def service_database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embed
         yield running
         pages.loaded.close()
         setup.close()
+
+
+@pytest.fixture(scope="session")
+def essays_loaded(tmp_path_factory: pytest.TempPathFactory) -> Assignment:
+    """The course of essays, released."""
+    from autograder import assignment as assignments
+    from tests.support import essays
+
+    return assignments.load(Course.at(essays.essays(tmp_path_factory.mktemp("essays"))), essays.NAME)
 
 
 @pytest.fixture

@@ -1,1 +1,1 @@
-"""What marking by people rests on, whatever shows it: points of items, groups of answers, agreement of markers."""
+"""What marking by people rests on: points of items, groups of answers, how far markers agree, statistics."""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import nbformat
 
 from autograder.assignment import Assignment
-from autograder.checks.judging.manual import manual
 from autograder.checks.base import Evidence
+from autograder.checks.judging.manual import manual
 from autograder.course import Course
 from autograder.generate import generate
 from autograder.grading import scoring

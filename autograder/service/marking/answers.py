@@ -1,4 +1,4 @@
-"""What the tables know of an answer, so that the next one is there at once: taken from a result as it is kept.
+"""What the tables know of an answer, taken from a result as it is kept, so that the next is there at once.
 
 A result holds whole notebooks; to find the next of two thousand answers none of them is opened.
 """

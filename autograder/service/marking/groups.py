@@ -115,7 +115,7 @@ def gather(place: CellPlace, numbers: Collection[int], by: Account) -> None:
     Raises:
         ServiceError: one of them is gone or of another cell, or there are fewer than two.
     """
-    if len(set(numbers)) < 2:  # noqa: PLR2004 - a group
+    if len(set(numbers)) < 2:
         raise ServiceError("choose two groups or more to put together")
     _name(place, numbers, uuid.uuid4().hex, by)
 

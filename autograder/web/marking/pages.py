@@ -263,7 +263,9 @@ def _common(request: HttpRequest, visit: Visit, found: Seen) -> dict[str, Any]:
         "visit": visit,
         "offer": found.offer,
         "row": found.row,
-        "view": answer_view(found.rubric, _release(found), found.cell, found.row, graded, language),
+        "view": answer_view(
+            found.rubric, _release(found), found.cell, found.row, graded=graded, language=language
+        ),
         "names": request.session.get(_NAMES, False),
         "frame": _frame(found, language) if _has_outputs(found, graded) else "",
         "attempt": answers.attempt_of(found.offer, found.row.student),
@@ -324,7 +326,7 @@ def _frame(found: Seen, language: str) -> str:
 
 
 @open_page()
-def frame(request: HttpRequest, token: str) -> HttpResponse:
+def frame(_: HttpRequest, token: str) -> HttpResponse:
     """What the cells of an answer printed and drew, in a frame without cookies."""
     try:
         answer, language = signing.loads(token, salt=_FRAMES, max_age=FRAME_SECONDS)

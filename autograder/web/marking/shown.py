@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from markupsafe import Markup, escape
@@ -99,7 +99,7 @@ class AnswerView(Struct, frozen=True):
 
 
 def answer_view(
-    rubric: Rubric, release: Release, cell: MarkableCell, row: CellMark, graded: Graded, language: str
+    rubric: Rubric, release: Release, cell: MarkableCell, row: CellMark, *, graded: Graded, language: str
 ) -> AnswerView:
     """Everything the page shows of an answer.
 
@@ -121,7 +121,7 @@ def answer_view(
         *prose.spans(row.text, itertools.chain(*listed)),
         *(span for told in cues.values() for one in told for span in one.spans),
     ]
-    typesetter = Typesetter(rubric.symbols(cell.question))
+    known = _Known(results, cues, row, labels, Typesetter(rubric.symbols(cell.question)))
     return AnswerView(
         title=labels.pick(cell.question.title, cell.question.id),
         asked=tuple(_asked(release, released)),
@@ -129,10 +129,7 @@ def answer_view(
         typeset=None if code else typeset(row.text),
         lines=tuple(_lines(row.text, released.source if released else "")) if code else (),
         words=len(prose.words(row.text)),
-        items=tuple(
-            _item(cell.question, item, results.get(item.id), cues.get(item.id, ()), row, labels, typesetter)
-            for item in cell.items
-        ),
+        items=tuple(_item(cell.question, item, known) for item in cell.items),
         possible=labels.number(cell.possible),
     )
 
@@ -193,20 +190,24 @@ def _coloured(lines: Sequence[str]) -> list[Markup]:
     return [Markup(line) for line in coloured]  # noqa: S704 - the formatter escapes
 
 
-def _item(
-    question: Question,
-    item: Item,
-    result: ItemResult | None,
-    cues: Sequence[CueMatch],
-    row: CellMark,
-    labels: Labels,
-    typesetter: Typesetter,
-) -> ItemShown:
+class _Known(Struct, frozen=True, eq=False):
+    """What is known of an answer besides its items."""
+
+    results: Mapping[str, ItemResult]
+    cues: Mapping[str, Sequence[CueMatch]]
+    row: CellMark
+    labels: Labels
+    typesetter: Typesetter
+
+
+def _item(question: Question, item: Item, known: _Known) -> ItemShown:
+    labels, row, result = known.labels, known.row, known.results.get(item.id)
     options = manual_options(question, item) if item.manual else None
     open_ = result is None or result.status is Status.NEEDS_REVIEW
     said = "" if result is None or item.manual else sentence(result.student, labels.language)
     least, most = bounded_by(item)
     shown = options.examples if options else None
+    cues = known.cues.get(item.id, ())
     return ItemShown(
         id=item.id,
         text=labels.pick(item.text, item.id),
@@ -220,11 +221,13 @@ def _item(
         guide=labels.pick(options.guide) if options else "",
         examples=shown and Examples(*map(labels.pick, (shown.full, shown.none, shown.half))),
         words=options.suggest if options and prose.spans(row.text, options.suggest) else (),
-        cues=tuple(CueTold(one.said(labels.pick), one.holds, one.note) for one in cues),
+        cues=tuple(
+            CueTold(one.said(labels.pick), one.holds, one.note) for one in known.cues.get(item.id, ())
+        ),
         status="needs-review" if result is None else result.status.value,
         icon=ICONS["needs-review" if result is None else result.status.value],
         found="" if open_ or result is None else labels.number(result.points),
         told="" if result is not None and result.student.code == "passed" else said,
         evidence="" if result is None else printable_text(result.staff, 2_000),
-        reading=typesetter.markup(result.reading) if result is not None else None,
+        reading=known.typesetter.markup(result.reading) if result is not None else None,
     )

@@ -100,8 +100,8 @@ MARKING: Mapping[str, str | tuple[str, str]] = {
     "web.mark-variants": "The different texts of this group",
     "web.mark-consistency": "Consistency",
     "web.mark-consistency-told": "A share of the answers can be marked by two people, each without seeing "
-    "the other's marks. Where they differ, a head TA decides. Practice compares what somebody would give with "
-    "marks that stand, and changes nothing.",
+    "the other's marks. Where they differ, a head TA decides. Practice compares what somebody would give "
+    "with marks that stand, and changes nothing.",
     "web.mark-plan": "Marked by two people: {twice} %. Answers for practice: {practice}.",
     "web.mark-twice": "Marked by two people, in per cent",
     "web.mark-practice-number": "Answers for practice, at most {most}",
@@ -128,7 +128,7 @@ MARKING: Mapping[str, str | tuple[str, str]] = {
     "web.stat-none": "No points",
     "web.stat-unanswered": "Not answered",
     "web.stat-discrimination": "Goes with the rest",
-    "web.stat-discrimination-told": "“Goes with the rest” is the correlation of an item's points with those of "
-    "all others. Near zero or below, the item deserves a look. It needs ten students.",
+    "web.stat-discrimination-told": "“Goes with the rest” is the correlation of an item's points with those "
+    "of all others. Near zero or below, the item deserves a look. It needs ten students.",
     "web.stat-mistakes": "Named mistakes",
 }

@@ -1,0 +1,105 @@
+"""A class of essays in the service that can be marked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from autograder.assignment import Assignment
+from tests.support import essays
+
+if TYPE_CHECKING:
+    from autograder.service.marking.answers import MarkableCell
+    from autograder.service.models import Account, CellMark, CellPlace, CourseRecord, Offer
+
+SAME = "Because the variance of the products is d_k, the softmax saturates."
+CLASS = {
+    "ada": {"scale": SAME, "masks": "It hides."},
+    "ben": {"scale": SAME.upper(), "masks": "It sets scores to minus infinity."},
+    "cem": {"scale": "It is faster.", "masks": "Nothing."},
+    "dia": {"scale": "They get large.", "masks": "YOUR ANSWER HERE"},
+    "eva": {"scale": "I do not know.", "masks": "Zero weight."},
+}
+
+
+class Room(Struct, frozen=True, eq=False):
+    """A class that can be marked."""
+
+    offer: Offer
+    assignment: Assignment
+
+    def place(self, cell: str = "scale") -> CellPlace:
+        """A cell's row."""
+        from autograder.service.models import CellPlace
+
+        return CellPlace.objects.get(course=self.offer.course, assignment=essays.NAME, cell=cell)
+
+    def cell(self, cell: str = "scale") -> MarkableCell:
+        """A cell with its items."""
+        from autograder.service.marking import answers
+
+        found = answers.cell_of(self.assignment.rubric, essays.NAME, cell)
+        assert found is not None
+        return found
+
+    def row(self, student: str, cell: str = "scale") -> CellMark:
+        """An answer as it stands."""
+        from autograder.service.models import CellMark
+
+        return CellMark.objects.get(place=self.place(cell), student=student)
+
+    def account(self, name: str) -> Account:
+        """Somebody who marks."""
+        from autograder.service.models import Account
+
+        found, _ = Account.objects.get_or_create(username=f"{self.offer.course.slug}-{name}")
+        return found
+
+    def save(self, student: str, by: str, cell: str = "scale", **given: Any) -> CellMark:
+        """Give an answer what is said, as it stands."""
+        from autograder.service.marking import saving
+
+        row = self.row(student, cell)
+        items = {name: Decimal(points) for name, points in given.pop("items", {}).items()}
+        revision = given.pop("revision", row.revision)
+        settles = given.pop("settles", False)
+        (saved,) = saving.save(
+            {row.pk: revision},
+            self.cell(cell),
+            saving.Given(items, **given),
+            self.account(by),
+            settles=settles,
+        )
+        return saved
+
+    def states(self) -> dict[tuple[str, str], Mapping[str, Any]]:
+        """What people gave, everywhere."""
+        from autograder.service.marking import saving
+        from autograder.service.models import CellMark
+
+        rows = CellMark.objects.filter(place__course=self.offer.course).select_related("place")
+        return {(row.student, row.place.cell): saving.state(row) for row in rows}
+
+    def counts(self, by: str = "ta") -> dict[str, tuple[int, ...]]:
+        """Waiting, suggested, done, flagged, conflicts, all; by cell."""
+        from autograder.service.marking import queue
+
+        found = queue.counts(self.offer, self.assignment.rubric, self.account(by))
+        return {
+            one.place.cell: (one.waiting, one.suggested, one.done, one.flagged, one.conflict, one.total)
+            for one in found
+        }
+
+
+def room_of(course: CourseRecord, assignment: Assignment) -> Room:
+    """The class of essays in a course, nothing marked."""
+    from autograder.service import versions
+
+    course.secret = assignment.course.secret()
+    course.save()
+    offer = versions.offer(course, assignment.course, essays.NAME)
+    essays.recorded(offer, assignment, CLASS.items())
+    return Room(offer, assignment)

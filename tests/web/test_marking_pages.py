@@ -1,0 +1,302 @@
+"""The pages on which people mark: what they show, what they save, and whom they refuse."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from msgspec import Struct
+
+from autograder.assignment import Assignment
+from tests.service.room import CLASS, Room, room_of
+from tests.support import essays
+from tests.web.people import Small
+
+if TYPE_CHECKING:
+    from django.test import Client
+
+    from autograder.service.models import CourseRecord
+
+BAD = "<script>alert(1)</script><img src=x onerror=alert(2)> $\\frac{</math><script>x$ \u202eevil"
+
+
+class Marking(Struct, frozen=True, eq=False):
+    """A class in the pages."""
+
+    room: Room
+    people: Small
+
+    def url(self, name: str, **parts: Any) -> str:
+        """An address."""
+        from django.urls import reverse
+
+        return reverse(name, kwargs={"slug": self.people.record.slug, "assignment": essays.NAME, **parts})
+
+    def answer(self, student: str, cell: str = "scale") -> str:
+        """The page of an answer."""
+        return self.url("mark-answer", answer=self.room.row(student, cell).pk)
+
+    def form(self, client: Client, address: str) -> dict[str, str]:
+        """The hidden fields of a page's form for marks."""
+        page = client.get(address).content.decode()
+        form = page[page.index('class="mark"') :]
+        return dict(
+            re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', form[: form.index("</form>")])
+        )
+
+
+@pytest.fixture
+def marking(service_course: CourseRecord, essays_loaded: Assignment) -> Marking:
+    """The class of essays, with people of every role."""
+    room = room_of(service_course, essays_loaded)
+    return Marking(room, Small(service_course, room.offer, essays_loaded.course.root))
+
+
+def test_from_the_queue_to_a_mark(marking: Marking) -> None:
+    """Without a script: the list, the first answer, saved, the next one; then nothing waits."""
+    client = marking.people.client("ta")
+    page = client.get(marking.url("marking")).content.decode()
+    assert "Why scores are scaled" in page
+    place = marking.room.place().pk
+    seen = []
+    address = client.get(marking.url("mark-first", place=place)).headers["Location"]
+    for _ in CLASS:
+        fields = marking.form(client, address)
+        seen.append(address)
+        answer = client.post(address, {**fields, "choice-claim": "1", "points-reason": "0,5", "then": "next"})
+        assert answer.status_code == 302
+        address = answer.headers["Location"]
+    assert len(set(seen)) == len(CLASS)
+    assert address == marking.url("marking")
+    assert "Nothing waits here." in client.get(address).content.decode()
+    assert {marking.room.row(one).points for one in CLASS} == {"1.5"}
+
+
+def test_what_the_page_shows(marking: Marking) -> None:
+    """The question, the answer, guide, examples, cues; in German as well; and not whose it is."""
+    client = marking.people.client("ta")
+    page = client.get(marking.answer("ada")).content.decode()
+    for text in (
+        "Why are the scores divided by",
+        "<math",
+        "Large scores saturate",
+        "The variance is d_k.",
+        "found:",
+    ):
+        assert text in page
+    assert "<mark>saturates</mark>" in page
+    assert ">ada<" not in page
+    assert "Answer ada" not in page
+    client.cookies["django_language"] = "de"
+    assert "Große Werte sättigen" in client.get(marking.answer("ada")).content.decode()
+    client.post(marking.url("mark-names"), {"answer": marking.room.row("ada").pk})
+    assert "ada" in client.get(marking.answer("ada")).content.decode()
+
+
+def test_the_later_of_two_sees_both_versions(marking: Marking) -> None:
+    """What they entered stands in the form, what stands beside it; saving once more replaces it."""
+    first, second = marking.people.client("ta"), marking.people.client("head-ta")
+    address = marking.answer("cem")
+    mine, theirs = marking.form(second, address), marking.form(first, address)
+    first.post(address, {**theirs, "choice-claim": "2", "choice-reason": "1", "comment": "By the first."})
+    refused = second.post(address, {**mine, "choice-claim": "0", "points-reason": "0.25", "comment": "Mine."})
+    page = refused.content.decode()
+    assert refused.status_code == 409
+    assert "By the first." in page
+    assert "Mine." in page
+    assert 'value="0.25"' in page
+    assert marking.room.row("cem").points == "3"
+    fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)"', page))
+    second.post(address, {**fields, "choice-claim": "0", "points-reason": "0.25"})
+    assert marking.room.row("cem").points == "0.25"
+
+
+@pytest.mark.parametrize("sent", ["9", "-1", "1e3", "NaN", "1.5.2", "٣", "½", "1" * 5000, "x"])
+def test_points_that_are_none_are_told(marking: Marking, sent: str) -> None:
+    """Nothing is saved, and what was entered is not lost."""
+    client, address = marking.people.client("ta"), marking.answer("ada")
+    answer = client.post(address, {**marking.form(client, address), "points-claim": sent, "comment": "Kept."})
+    assert answer.status_code == 409
+    assert "Kept." in answer.content.decode()
+    assert marking.room.row("ada").items == {}
+
+
+def test_hostile_answers_stay_text(marking: Marking) -> None:
+    """In the answer, in groups, in comments: nothing of it becomes a tag."""
+    essays.recorded(marking.room.offer, marking.room.assignment, [("eva", {"scale": BAD, "masks": BAD})])
+    client, address = marking.people.client("ta"), marking.answer("eva")
+    fields = marking.form(client, address)
+    client.post(address, {**fields, "choice-claim": "1", "comment": BAD[:-6], "keep": "yes", "then": "stay"})
+    place = marking.room.place().pk
+    row = marking.room.row("eva").pk
+    for where in (address, marking.url("mark-groups", place=place), marking.url("mark-group", answer=row)):
+        page = client.get(where).content.decode()
+        assert "<script>alert" not in page
+        assert "<img src=x" not in page
+        assert "\u202e" not in page
+    frame = re.search(r'src="(/frame/answer/[^"]+)"', client.get(address).content.decode())
+    assert frame is None  # nothing was printed
+
+
+def test_what_is_printed_stands_in_a_frame_without_cookies(marking: Marking) -> None:
+    """Its address leads nowhere for others' tokens, and the frame may do nothing."""
+    from django.core import signing
+
+    row = marking.room.row("ada").pk
+    token = signing.dumps([row, "en"], salt="autograder.answer-frame")
+    client = marking.people.client("nobody")
+    answer = client.get(f"/frame/answer/{token}")
+    assert answer.status_code == 200
+    assert answer.headers["Content-Security-Policy"].startswith("sandbox;")
+    assert client.get(f"/frame/answer/{signing.dumps([row, 'en'], salt='other')}").status_code == 404
+
+
+def test_nobody_marks_in_another_course(marking: Marking, essays_loaded: Assignment) -> None:
+    """Numbers of answers, cells and groups of one course lead nowhere in another."""
+    from django.urls import reverse
+
+    from autograder.service.models import CourseRecord
+
+    slug = f"other-{marking.people.record.slug}"
+    record = CourseRecord.objects.create(slug=slug, title="Other", secret=b"o" * 32)
+    other = Small(record, room_of(record, essays_loaded).offer, essays_loaded.course.root)
+    client, row, place = other.client("ta"), marking.room.row("ada").pk, marking.room.place().pk
+    own = {"slug": slug, "assignment": essays.NAME}
+    before = marking.room.states()
+    for name, parts in (
+        ("mark-answer", {"answer": row}),
+        ("mark-here", {"answer": row}),
+        ("mark-group", {"answer": row}),
+        ("mark-practise", {"answer": row}),
+        ("mark-first", {"place": place}),
+        ("mark-groups", {"place": place}),
+    ):
+        assert client.get(reverse(name, kwargs={**own, **parts})).status_code == 404, name
+        assert client.get(marking.url(name, **parts)).status_code == 404, name
+    for name in ("mark-gather", "mark-take-out"):
+        sent = {"group": f"{row},{row + 1}", "answers": str(row)}
+        assert client.post(marking.url(name, place=place), sent).status_code == 404
+    assert marking.room.states() == before
+
+
+def test_a_group_takes_no_answer_of_another_question(marking: Marking) -> None:
+    """Whatever numbers are sent along."""
+    client = marking.people.client("ta")
+    ada, other = marking.room.row("ada"), marking.room.row("cem", "masks")
+    sent = {"rows": f"{ada.pk}:{ada.revision},{other.pk}:{other.revision}", "choice-claim": "2"}
+    answer = client.post(marking.url("mark-group", answer=ada.pk), sent)
+    assert answer.status_code == 404
+    assert marking.room.row("cem", "masks").items == {}
+
+
+def test_a_group_is_marked_at_once_and_taken_apart(marking: Marking) -> None:
+    """Equal answers get one mark; one that is taken out is not among them."""
+    client, place = marking.people.client("ta"), marking.room.place().pk
+    address = marking.url("mark-group", answer=marking.room.row("ada").pk)
+    fields = marking.form(client, address)
+    assert fields["rows"].count(":") == 2
+    client.post(address, {**fields, "choice-claim": "2", "choice-reason": "1"})
+    assert {marking.room.row(one).points for one in ("ada", "ben")} == {"3"}
+    client.post(marking.url("mark-take-out", place=place), {"answers": marking.room.row("ben").pk})
+    assert marking.form(client, address)["rows"].count(":") == 1
+    client.post(marking.url("mark-undo"))
+    assert marking.form(client, address)["rows"].count(":") == 2
+    client.post(marking.url("mark-undo"))
+    assert {marking.room.row(one).points for one in ("ada", "ben")} == {None}
+
+
+def test_groups_are_put_together_by_people(marking: Marking) -> None:
+    """The chosen ones; fewer than two are refused."""
+    client, place = marking.people.client("ta"), marking.room.place().pk
+    numbers = [marking.room.row(one).pk for one in ("cem", "dia")]
+    client.post(marking.url("mark-gather", place=place), {"group": [str(one) for one in numbers]})
+    page = client.get(marking.url("mark-groups", place=place)).content.decode()
+    assert "put together by people" in page
+    answer = client.post(marking.url("mark-gather", place=place), {"group": [str(numbers[0])]}, follow=True)
+    assert "two groups" in answer.content.decode()
+
+
+def test_two_markers_and_a_head(marking: Marking) -> None:
+    """The plan is the head TA's; neither marker sees the other; the head sees both and decides."""
+    ta, head = marking.people.client("ta"), marking.people.client("head-ta")
+    plan = marking.url("mark-plan", place=marking.room.place().pk)
+    assert ta.post(plan, {"twice": "100"}).status_code == 403
+    head.post(plan, {"twice": "100", "practice": "2"})
+    address = marking.answer("cem")
+    ta.post(
+        address, {**marking.form(ta, address), "choice-claim": "2", "choice-reason": "1", "comment": "First."}
+    )
+    page = head.get(address).content.decode()
+    assert "First." not in page
+    assert "without seeing" in page
+    head.post(address, {**marking.form(head, address), "choice-claim": "2", "choice-reason": "0"})
+    assert "A head TA decides" in ta.get(address).content.decode()
+    page = head.get(address).content.decode()
+    assert "First." in page
+    head.post(address, {**marking.form(head, address), "choice-claim": "1", "choice-reason": "0"})
+    assert marking.room.row("cem").points == "1"
+    page = head.get(marking.url("mark-consistency")).content.decode()
+    assert "1 of 1" in page
+    assert "0 of 1" in page
+
+
+def test_practice_shows_what_stands_only_afterwards(marking: Marking) -> None:
+    """Whoever practises says first what they would give."""
+    head, ta = marking.people.client("head-ta"), marking.people.client("ta")
+    head.post(marking.url("mark-plan", place=marking.room.place().pk), {"twice": "0", "practice": "5"})
+    address = marking.answer("ada")
+    sent = {"choice-claim": "2", "choice-reason": "1", "comment": "Stands."}
+    head.post(address, {**marking.form(head, address), **sent})
+    where = ta.get(marking.url("mark-practice", place=marking.room.place().pk)).headers["Location"]
+    page = ta.get(where).content.decode()
+    assert "Stands." not in page
+    assert not re.search(r'value="2" checked', page)
+    before = marking.room.states()
+    ta.post(where, {"choice-claim": "0", "choice-reason": "1"})
+    assert "Stands." in ta.get(where).content.decode()
+    assert marking.room.states() == before
+
+
+def test_statistics_are_those_of_the_class(marking: Marking) -> None:
+    """Points of people count; what waits is told."""
+    for one in ("ada", "ben", "cem"):
+        marking.room.save(one, "x", items={"claim": "2", "reason": "0"})
+    page = marking.people.client("ta").get(marking.url("statistics")).content.decode()
+    assert "5 students" in page
+    assert re.search(
+        r"Products grow with the width</th><td class=\"whole\">2 of 2</td><td>3</td><td>0</td>", page
+    )
+
+
+def test_inserting_a_comment_without_a_script(marking: Marking) -> None:
+    """It stands in the form, and nothing is saved yet."""
+    client, address = marking.people.client("ta"), marking.answer("ada")
+    fields = marking.form(client, address)
+    sent = {**fields, "comment": "Look:", "insert": "Say why.", "choice-claim": "1"}
+    page = client.post(address, sent).content.decode()
+    assert "Look:\nSay why." in page
+    assert 'value="1" checked' in page
+    assert marking.room.row("ada").comment == ""
+
+
+def test_nobody_learns_points_from_a_save_that_says_nothing(marking: Marking) -> None:
+    """A form that was not changed goes on and saves nothing."""
+    client, address = marking.people.client("ta"), marking.answer("ada")
+    seen = marking.room.row("ada").revision
+    client.post(address, {**marking.form(client, address), "changed": "no", "then": "previous"})
+    assert marking.room.row("ada").revision == seen
+    assert marking.room.row("ada").marked_by is None
+
+
+def test_marks_reach_the_students_page(marking: Marking) -> None:
+    """Points of each item and the comment stand in their feedback."""
+    marking.room.save("ada", "x", items={"claim": "1.5", "reason": "0"}, comment="Nearly.")
+    from autograder.web import shown
+
+    page = shown.feedback(marking.room.offer, "ada", "en")
+    assert page is not None
+    assert "Nearly." in page
+    assert "1.5 of 2" in page
+    assert Decimal(marking.room.row("ada").points) == Decimal("1.5")
