@@ -245,7 +245,7 @@ def _page(
         "form": sent or _form(row, own),
         "theirs": _form(row, None) if sent is not None and status == 409 else None,
         "readings": saving.all_of(row) if settles else [],
-        "others": queue.look(row, request.user),
+        "present": queue.look(row, request.user),
         "which": _which(request),
         "waiting": queue.waiting(row.place, request.user),
         "comments": comments.offered(row.place),
@@ -290,7 +290,6 @@ def practice_page(request: HttpRequest, visit: Visit, found: Seen, own: Reading 
         "form": form,
         "theirs": _form(found.row, None) if own else None,
         "readings": [],
-        "others": [],
         "which": "waiting",
         "waiting": 0,
         "comments": [],
@@ -347,7 +346,7 @@ def frame(_: HttpRequest, token: str) -> HttpResponse:
 def here(request: HttpRequest, visit: Visit, assignment: str, answer: int) -> HttpResponse:
     """Who else looks at an answer just now: the part of the page that is asked for again."""
     found = seen(visit, assignment, answer)
-    context = {"others": queue.look(found.row, request.user), "visit": visit, "offer": found.offer}
+    context = {"present": queue.look(found.row, request.user), "visit": visit, "offer": found.offer}
     return page(request, "_here.html", {**context, "row": found.row})
 
 

@@ -61,7 +61,9 @@ class ItemShown(Struct, frozen=True):
 
     id: str
     text: str
+    worth: Decimal
     points: str
+    """The same as it is read."""
     deduction: bool
     choices: tuple[Choice, ...]
     given: str
@@ -211,6 +213,7 @@ def _item(question: Question, item: Item, known: _Known) -> ItemShown:
     return ItemShown(
         id=item.id,
         text=labels.pick(item.text, item.id),
+        worth=item.points,
         points=labels.number(item.points),
         deduction=item.points < 0,
         choices=tuple(
@@ -221,9 +224,7 @@ def _item(question: Question, item: Item, known: _Known) -> ItemShown:
         guide=labels.pick(options.guide) if options else "",
         examples=shown and Examples(*map(labels.pick, (shown.full, shown.none, shown.half))),
         words=options.suggest if options and prose.spans(row.text, options.suggest) else (),
-        cues=tuple(
-            CueTold(one.said(labels.pick), one.holds, one.note) for one in known.cues.get(item.id, ())
-        ),
+        cues=tuple(CueTold(one.said(labels.pick), one.holds, one.note) for one in cues),
         status="needs-review" if result is None else result.status.value,
         icon=ICONS["needs-review" if result is None else result.status.value],
         found="" if open_ or result is None else labels.number(result.points),

@@ -1,0 +1,129 @@
+"""A TA marks by keys alone in a real browser, in both languages; and without a script it works as well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from autograder.assignment import Assignment
+from tests.service.room import Room, room_of
+from tests.support import essays
+from tests.web.browser.reader import Reader
+from tests.web.people import Small
+
+if TYPE_CHECKING:
+    from autograder.service.models import CourseRecord
+
+pytestmark = pytest.mark.apart
+
+ANSWERS = 30
+
+
+@pytest.fixture
+def class_(service_course: CourseRecord, essays_loaded: Assignment) -> Room:
+    """Thirty different answers."""
+    room = room_of(service_course, essays_loaded)
+    texts = [
+        (f"s{number:02}", {"scale": f"Answer number {number} about $d_k$."}) for number in range(ANSWERS - 5)
+    ]
+    essays.recorded(room.offer, essays_loaded, texts)
+    return room
+
+
+def of(room: Room, essays_loaded: Assignment) -> Small:
+    """People of the course."""
+    return Small(room.offer.course, room.offer, essays_loaded.course.root)
+
+
+def waits(one: Reader, key: str) -> None:
+    """Press a key that leads to another page."""
+    with one.page.expect_navigation():
+        one.page.keyboard.press(key)
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_thirty_answers_by_keys_alone(
+    class_: Room, essays_loaded: Assignment, reader: Callable[..., Reader], language: str
+) -> None:
+    """Two items each; a comment, a comment again, a flag, back, undo; every save is confirmed."""
+    people = of(class_, essays_loaded)
+    one = reader(locale=language)
+    one.is_known(people, "ta")
+    one.goto(f"{people.base}staff/a/{essays.NAME}/mark/")
+    one.looks("marking")
+    one.goto(f"{people.base}staff/a/{essays.NAME}/mark/{class_.place().pk}/")
+    one.looks("mark-answer")
+    keys = one.page.keyboard
+    pressed = 0
+    for number in range(ANSWERS):
+        keys.press("2" if number % 3 else "h")
+        keys.press("1" if number % 2 else "0")
+        pressed += 2
+        if number == 0:
+            keys.press("c")
+            keys.type("Say why: n p z 1.")
+            keys.press("Escape")
+            one.page.locator("input[name=keep]").check()
+        if number == 1:
+            keys.press("/")
+            keys.type("why")
+            keys.press("Enter")
+            keys.press("Escape")
+            assert one.page.locator("#comment").input_value() == "Say why: n p z 1."
+            keys.press("f")
+        waits(one, "n")
+        pressed += 1
+        assert one.page.locator(".notice.success").is_visible()
+    assert pressed == 3 * ANSWERS
+    assert class_.counts()["scale"][:3] == (0, 0, ANSWERS)
+    assert class_.counts()["scale"][3] == 1
+    one.goto(f"{people.base}staff/a/{essays.NAME}/mark/{class_.place().pk}/?which=done")
+    waits(one, "z")
+    assert class_.counts()["scale"][0] == 1
+    waits(one, "p")
+    one.page.keyboard.press("?")
+    assert one.page.locator("details.keys").get_attribute("open") is not None
+    one.looks("mark-help")
+
+
+def test_without_a_script(class_: Room, essays_loaded: Assignment, reader: Callable[..., Reader]) -> None:
+    """Buttons and fields do the same, in more steps."""
+    people = of(class_, essays_loaded)
+    one = reader(java_script_enabled=False)
+    one.is_known(people, "ta")
+    one.goto(f"{people.base}staff/a/{essays.NAME}/mark/{class_.place().pk}/")
+    for _ in range(ANSWERS):
+        one.page.locator('input[name="choice-claim"]').nth(2).check()
+        one.page.locator('input[name="points-reason"]').fill("0.5")
+        one.click(one.page.locator('button[name="then"][value="next"]'))
+        assert one.page.locator(".notice.success").is_visible()
+    assert class_.counts()["scale"][:3] == (0, 0, ANSWERS)
+
+
+def test_the_other_pages_can_be_read(
+    class_: Room, essays_loaded: Assignment, reader: Callable[..., Reader]
+) -> None:
+    """Groups, a group, consistency, practice, statistics."""
+    from autograder.service.marking import consistency
+
+    people = of(class_, essays_loaded)
+    head = people.account("head-ta")
+    assert head is not None
+    consistency.set_plan(class_.place(), twice_percent=20, calibration=3, by=head)
+    for number in range(12):
+        class_.save(f"s{number:02}", "x", items={"claim": "2", "reason": str(number % 2)})
+    base = f"{people.base}staff/a/{essays.NAME}/mark/"
+    for language in ("en", "de"):
+        one = reader(locale=language)
+        one.is_known(people, "head-ta")
+        for name, path in (
+            ("groups", f"{class_.place().pk}/groups/?near=0.6"),
+            ("group", f"answers/{class_.row('ada').pk}/group?near=0.6"),
+            ("consistency", "consistency/"),
+            ("practice", f"{class_.place().pk}/practice"),
+            ("statistics", "../statistics/"),
+        ):
+            one.goto(base + path)
+            one.looks(f"mark-{name}")
