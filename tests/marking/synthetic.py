@@ -1,22 +1,29 @@
-"""Answers of a large class, made up: a hundred ways to say something, each written down in many variations."""
+"""Answers of a large class, made up: a hundred ways to say something, each written in many variations."""
 
 from __future__ import annotations
 
 import random
 
 _ENGLISH = (
-    ("The mask hides later tokens", "Masking blocks the future positions", "A causal mask stops information flow"),
+    (
+        "The mask hides later tokens",
+        "Masking blocks the future positions",
+        "A causal mask stops information flow",
+    ),
     ("so that the model cannot copy the answer", "because training would be trivial otherwise"),
     ("and only previous words are visible", "which keeps generation consistent", "as in real decoding"),
     ("for every position.", "during training.", "at inference time."),
 )
 _GERMAN = (
-    ("Die Maske verdeckt spätere Tokens", "Das Maskieren blockiert zukünftige Positionen", "Der Decoder wird maskiert"),
+    ("Die Maske verdeckt spätere Tokens", "Maskieren blockiert die Zukunft", "Der Decoder wird maskiert"),
     ("damit das Modell nicht abschreiben kann", "weil das Training sonst trivial wäre"),
     ("und nur vorherige Wörter sichtbar sind", "was die Ausgabe stimmig hält", "wie beim echten Erzeugen"),
     ("für jede Position.", "während des Trainings.", "beim Anwenden."),
 )  # fmt: skip
-_FILLERS = {"en": ("basically", "of course", "I think", "in general"), "de": ("eigentlich", "natürlich", "wohl")}
+_FILLERS = {
+    "en": ("basically", "of course", "I think", "in general"),
+    "de": ("eigentlich", "natürlich", "wohl"),
+}
 
 
 def phrasings() -> list[tuple[str, str]]:
@@ -48,7 +55,9 @@ def _varied(language: str, text: str, numbers: random.Random) -> str:
     if numbers.random() < 0.4:
         words.insert(numbers.randrange(1, len(words)), numbers.choice(_FILLERS[language]))
     if numbers.random() < 0.2:
-        words.append({"en": "That is the reason I would give.", "de": "Das ist meine Begründung dafür."}[language])
+        words.append(
+            {"en": "That is the reason I would give.", "de": "Das ist meine Begründung dafür."}[language]
+        )
     varied = " ".join(words)
     return varied.upper() if numbers.random() < 0.02 else varied
 
