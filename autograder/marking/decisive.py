@@ -79,6 +79,29 @@ _OPPOSITES = (
     ("because since due weil denn wegen aufgrund", "therefore thus hence daher deshalb deswegen folglich"),
     ("by durch", "from"),
     ("must muss muß müssen", "darf dürfen may"),
+    (
+        "allow* permit* enabl* erlaub* ermöglich* lässt lassen",
+        "prevent* forbid* forbad* prohibit* block* avoid* hinder* verhinder* verbiet* verbot* vermeid*",
+    ),
+    ("win wins won gewinn* gewonnen", "lose loses losing lost loss verlier* verlor* verlust*"),
+    ("accept* annehm* angenommen", "reject* ablehn* abgelehnt"),
+    ("good gut gute*", "bad"),
+    ("deep* tief tiefe*", "shallow* flach*"),
+    ("wide wider widest breit*", "narrow* schmal* eng enge enger"),
+    ("early früh", "late lately spät"),
+    ("even gerade", "odd ungerade*"),
+    ("dense* dicht*", "sparse* dünn*"),
+    ("static* statisch*", "dynamic* dynamisch*"),
+    ("discrete* diskret*", "continuous* stetig* kontinuierlich*"),
+    ("horizontal* waagerecht* waagrecht*", "vertical* vertikal* senkrecht*"),
+    ("convex* konvex*", "concave* konkav*"),
+    ("cheap* billig* günstig*", "expensive* costly teuer* teure*"),
+    ("near nearer closer nah nahe*", "far farther further weit weite* fern*"),
+    ("new newer neu neue*", "old older alt alte*"),
+    ("full voll volle*", "empty leer leere*"),
+    ("visible sichtbar*", "hidden verborgen* verdeckt*"),
+    ("open opens opened offen*", "close closes closed geschlossen*"),
+    ("active* aktiv*", "passive* passiv*"),
 )
 """Sets of words that exclude one another; a star stands for any ending."""
 _NUMBERS = (
@@ -90,7 +113,9 @@ _COUNTS = (
     "zweimal verdoppel*", "thrice triple* dreimal dreifach*", "quarter viertel", "once einmal",
     "hundred hundert", "thousand tausend", "million millionen", "both beide*", "single einzeln*",
 )  # fmt: skip
-_TENS = re.compile(r"\w*(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|teen|zig|ßig)")
+_NUMERAL = re.compile(
+    r"[ivx]{2,5}|\w*(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|teen|zig|ßig)(?:st\w*|th)?"
+)
 _CONTRACTED = re.compile(
     r"\w*n't|(?:ca|do|does|did|is|are|was|were|wo|would|should|could|has|have|had|must|need)nt"
     r"|(?:do|does|did|is|are|was|were|will|would|should|could|has|have|had|must|need)not"
@@ -122,7 +147,7 @@ _PREFIXES = tuple(
     for prefix, _, other in (pair.partition("-"),)
 )
 """A beginning that turns a word round, and what stands in its place in the opposite word."""
-_STEM = 5
+_LEAST_STEM, _STEM = 4, 5
 """Letters after a prefix that make a word known: its ending may differ."""
 _LONGEST_PREFIX = max(len(prefix) for prefix, _ in _PREFIXES)
 _SMALL = prose.SMALL | set(
@@ -139,7 +164,7 @@ _THOUSANDS = re.compile(r"\d+[.,]\d{3}")
 _APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ´`′＇", "'"))
 _BULLET = re.compile(r"^[ \t]*[-*+•>#]+[ \t]+(?=[^\W\d_]{2})", re.MULTILINE)
 _BRACKETS = frozenset("()[]{}")
-_HYPHEN, _FACTORIAL = "-", "!"
+_HYPHEN, _FACTORIAL, _COMMAND = "-", "!", "\\"
 _NEAR = 30
 """Words behind one another whose order is looked at."""
 
@@ -166,7 +191,7 @@ _DENIED = {
         word[:at] + word[at] + word[at:],
         word[:at] + word[at + 1 : at + 2] + word[at] + word[at + 2 :],
     )
-    if slip not in _WHOLE
+    if slip not in _WHOLE and slip not in prose.SMALL
 }
 _DIGITS = {word: str(number) for number, words in enumerate(_NUMBERS) for word in words.split()}
 
@@ -182,8 +207,8 @@ class ClassWords:
         Args:
             forms: of all answers (`form`).
         """
-        words = {word for form in forms for word in _TOKEN.findall(form) if len(word) >= _STEM}
-        lengths = range(_STEM, _STEM + _LONGEST_PREFIX + 1)
+        words = {word for form in forms for word in _TOKEN.findall(form)}
+        lengths = range(_LEAST_STEM, _STEM + _LONGEST_PREFIX + 1)
         self._beginnings = {word[:length] for word in words for length in lengths if len(word) >= length}
         self._known: dict[str, str] = {}
 
@@ -195,27 +220,28 @@ class ClassWords:
         return known
 
     def _meaning(self, word: str) -> str:
-        if word in _DIGITS:
-            return _DIGITS[word]
-        if word in _WHOLE:
-            return _WHOLE[word]
-        if word in _SMALL:
-            return ""
-        found = _DENIED.get(word) or self._turned(word)
-        if found:
-            return found
+        told = _DIGITS.get(word) or _WHOLE.get(word) or _DENIED.get(word)
+        if told:
+            return told
+        if _WITHOUT.fullmatch(word):
+            return word
         begun = _BEGINNING.match(word)
         if begun:
             return _BEGUN[begun.group()]
         if _CONTRACTED.fullmatch(word):
             return _WHOLE["not"]
-        return word if _is_name(word) or _TENS.match(word) or _WITHOUT.fullmatch(word) else ""
+        if word in _SMALL:
+            return ""
+        turned = self._turned(word)
+        if turned:
+            return turned
+        return word if _is_name(word) or _NUMERAL.fullmatch(word) else ""
 
     def _turned(self, word: str) -> str:
         """The word's beginning where the class also wrote its opposite; else empty."""
         for prefix, other in _PREFIXES:
             stem = word[len(prefix) : len(prefix) + _STEM]
-            if word.startswith(prefix) and len(stem) == _STEM and other + stem in self._beginnings:
+            if word.startswith(prefix) and len(stem) >= _LEAST_STEM and other + stem in self._beginnings:
                 return prefix + stem
         return ""
 
@@ -285,7 +311,10 @@ def _sign_or_word(match: re.Match[str], form: str, words: ClassWords) -> str:
     if token[0].isdigit():
         return token if _THOUSANDS.fullmatch(token) else token.replace(",", ".")
     if token[0].isalnum() or token[0] == "_":
-        return words.meaning(token)
+        function = (
+            form[match.start() - 1 : match.start()] == _COMMAND or form[match.end() : match.end() + 1] == "("
+        )
+        return words.meaning(token) or (token if function else "")
     if token in _BRACKETS or (token in prose.SENTENCE_MARKS and token != _FACTORIAL):
         return ""
     if token != _HYPHEN:

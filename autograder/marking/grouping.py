@@ -22,7 +22,7 @@ from msgspec import Struct
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.key import fingerprint
 from autograder.algebra.mistakes import floats
-from autograder.algebra.nodes import Add, Neg, Num, Relation, Tree, Tuple, symbols
+from autograder.algebra.nodes import Add, Neg, Num, Relation, Tree, Tuple
 from autograder.algebra.notation.parse import parse_canonical, parse_relation
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.values.points import Points
@@ -258,45 +258,54 @@ class _FormulaClasses:
         self._proofs = MOST_PROOFS
 
     def classes(self, trees: Mapping[str, Tree]) -> dict[str, str]:
-        """Reading → the first reading that it is equal to, in the order of readings."""
-        exact, others = self._candidates(trees)
-        found = {reading: several[0] for several in exact for reading in several}
-        for several in others:
-            heads: list[str] = []
-            for reading in several:
-                head = next((one for one in heads if self._equal(trees[one], trees[reading])), reading)
-                found[reading] = head
-                if head is reading:
-                    heads.append(reading)
-        return found
-
-    def _candidates(self, trees: Mapping[str, Tree]) -> tuple[list[list[str]], list[list[str]]]:
-        """Readings that are equal, by their exact values, and those that may be: all others differ."""
+        """Reading → one for all that are equal."""
         exact: dict[Hashable, list[str]] = defaultdict(list)
-        rough: dict[Hashable, list[tuple[float, str]]] = defaultdict(list)
+        slow = []
         for reading in sorted(trees):
-            tree = trees[reading]
-            value = fingerprint(tree, self._comparer)
+            value = fingerprint(trees[reading], self._comparer)
             if value is None:
-                sort, about = self._rough(tree)
-                rough[sort, math.isnan(about)].append((about, reading))
+                slow.append(reading)
             else:
                 exact[value].append(reading)
-        return list(exact.values()), [run for several in rough.values() for run in _runs(several)]
+        found = {reading: several[0] for several in exact.values() for reading in several}
+        for several in self._candidates(trees, [*(found.keys() & found.values()), *slow]):
+            heads: list[str] = []
+            for reading in sorted(several, key=lambda one: (one not in found, one)):
+                # Those with exact values are known to differ from one another.
+                known = reading in found
+                head = None if known else self._first_equal(reading, heads, trees)
+                if head is None:
+                    heads.append(reading)
+                found[reading] = head or reading
+        return found
 
-    def _rough(self, tree: Tree) -> tuple[Hashable, float]:
-        """What equal formulas have in common, and a number that is the same for them but for rounding."""
+    def _candidates(self, trees: Mapping[str, Tree], readings: Iterable[str]) -> Iterator[list[str]]:
+        """Readings that may be equal; those of different lists differ."""
+        rough: dict[Hashable, list[tuple[float, str]]] = defaultdict(list)
+        for reading in readings:
+            sort, about = self._rough(trees[reading])
+            rough[sort, math.isnan(about)].append((about, reading))
+        for several in rough.values():
+            yield from _runs(several)
+
+    def _rough(self, tree: Tree) -> tuple[str, float]:
+        """Of what sort a formula is, and a number that is the same for equal ones but for rounding."""
         if isinstance(tree, Tuple):
-            return len(tree.elements), sum(floats.value(part, self._at) for part in tree.elements)
+            return f"{len(tree.elements)} parts", sum(floats.value(part, self._at) for part in tree.elements)
         if not isinstance(tree, Relation):
-            return 0, floats.value(tree, self._at)
-        sort = symbols(tree), tree.sign == "="
-        difference, name = Add((tree.left, Neg(tree.right))), min(sort[0], default="")
-        # Rearranging multiplies it by powers of symbols, so what doubling one does by powers of two.
-        before = floats.value(difference, self._anywhere)
-        doubled = {**self._anywhere, name: 2 * self._anywhere.get(name, 0)}
-        growth = floats.value(difference, doubled) / before if before else math.nan
-        return sort, abs(math.frexp(growth)[0])
+            return "formula", floats.value(tree, self._at)
+        # Rearranging multiplies by powers of symbols, so what doubling one does, by powers of two.
+        difference, at = Add((tree.left, Neg(tree.right))), self._anywhere
+        before, total = floats.value(difference, at), 0.0
+        for weight, name in enumerate(at, start=2):
+            after = floats.value(difference, {**at, name: 2 * at[name]})
+            total += (
+                weight + math.cos(math.tau * math.log2(abs(after / before))) if before and after else math.nan
+            )
+        return "equation" if tree.sign == "=" else "inequality", total
+
+    def _first_equal(self, reading: str, heads: Iterable[str], trees: Mapping[str, Tree]) -> str | None:
+        return next((head for head in heads if self._equal(trees[head], trees[reading])), None)
 
     def _equal(self, first: Tree, second: Tree) -> bool:
         """Whether two formulas are proven to be equal, within the number of proofs that are tried."""

@@ -1,4 +1,4 @@
-"""Answers of a large class, made up: a hundred ways to say something, each written down in many variations."""
+"""Answers of a large class, made up: a hundred ways to say something, each written in many variations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ENGLISH = (
     ("for every position.", "during training.", "at inference time."),
 )
 _GERMAN = (
-    ("Die Maske verdeckt spätere Tokens", "Das Maskieren blockiert zukünftige Positionen", "Der Decoder wird maskiert"),
+    ("Die Maske verdeckt spätere Tokens", "Maskieren blockiert die Zukunft", "Der Decoder wird maskiert"),
     ("damit das Modell nicht abschreiben kann", "weil das Training sonst trivial wäre"),
     ("und nur vorherige Wörter sichtbar sind", "was die Ausgabe stimmig hält", "wie beim echten Erzeugen"),
     ("für jede Position.", "während des Trainings.", "beim Anwenden."),

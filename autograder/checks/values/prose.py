@@ -68,6 +68,7 @@ _SILENT = frozenset(".…-–—_,;:?!'\"")
 _LIST_MARK = re.compile(r"(?:\d{1,2}|[A-Za-z])[.)]|[-*+•]")
 _EMPHASIS = re.compile(r"(?<!\w)([*_`]{1,3})(?=\S)([^*_`\n]+?)(?<=\S)\1(?!\w)")
 SENTENCE_MARKS = frozenset(".,;:!?…\"'„“”‚‘’«»‹›`´")
+_SENTENCE_MARK = re.compile(f"[{re.escape(''.join(SENTENCE_MARKS))}]")
 _QUOTES_AND_DASHES = str.maketrans({"–": "-", "—": "-", "−": "-", "‐": "-", "‑": "-"})
 _HIGHEST = 30
 _JOINER = "\u034f"
@@ -132,16 +133,14 @@ def same_form(text: str) -> str:
     rest = text[MOST:]
     text = _low_towers(text[:MOST])
     plain = "".join(
-        char if unicodedata.decomposition(char).startswith(_STAYS) else unicodedata.normalize("NFKC", char)
+        char
+        if char.isascii() or unicodedata.decomposition(char).startswith(_STAYS)
+        else unicodedata.normalize("NFKC", char)
         for char in unicodedata.normalize("NFC", text)
-        if unicodedata.category(char) != "Cf"
+        if char.isascii() or unicodedata.category(char) != "Cf"
     )
     plain = _EMPHASIS.sub(r"\2", plain.translate(_QUOTES_AND_DASHES).casefold())
-    kept = [
-        char if char not in SENTENCE_MARKS or _between_letters(plain, at) or _is_factorial(plain, at) else " "
-        for at, char in enumerate(plain)
-    ]
-    form = " ".join("".join(kept).split())
+    form = " ".join(_SENTENCE_MARK.sub(lambda mark: _kept(plain, mark.start()), plain).split())
     if not rest:
         return form
     return f"{form} …{hashlib.sha256(rest.encode(errors='surrogatepass')).hexdigest()}"
@@ -164,18 +163,14 @@ def _low_towers(text: str) -> str:
     return "".join(written)
 
 
-def _between_letters(text: str, at: int) -> bool:
-    return 0 < at < len(text) - 1 and text[at - 1].isalnum() and text[at + 1].isalnum()
-
-
-def _is_factorial(text: str, at: int) -> bool:
-    """Whether an exclamation mark is a sign of a formula: ``n!``, ``(n-1)!`` or ``a != b``."""
-    if text[at] != "!" or text[at + 1 : at + 2] == "=":
-        return text[at] == "!"
-    before = text[max(0, at - 2) : at]
-    return (
-        before[-1:].isnumeric() or before[-1:] == ")" or (before[-1:].isalpha() and not before[:-1].isalnum())
-    )
+def _kept(text: str, at: int) -> str:
+    """A mark between letters or digits, or of a formula: ``n!``, ``(n-1)!``, ``a != b``; else a blank."""
+    before, after = text[max(0, at - 2) : at], text[at + 1 : at + 2]
+    if before[-1:].isalnum() and after.isalnum():
+        return text[at]
+    number = before[-1:].isnumeric() or before[-1:] == ")"
+    name = before[-1:].isalpha() and not before[:-1].isalnum()
+    return "!" if text[at] == "!" and (number or name or after == "=") else " "
 
 
 def spans(text: str, sought: Iterable[str]) -> list[tuple[int, int]]:

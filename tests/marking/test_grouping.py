@@ -1,0 +1,576 @@
+"""Groups of a class's answers: what stands together, what never does, and how long it takes."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from autograder.checks.values import prose
+from autograder.marking.decisive import ClassWords, Telling, form
+from autograder.marking.grouping import (
+    LEAST,
+    STEPS,
+    AnswerGroup,
+    Binding,
+    computed_digest,
+    computed_groups,
+    formula_groups,
+    near_groups,
+)
+from autograder.records import ItemResult, Message, Status
+from autograder.rubric import parse
+from autograder.wording import LocalisedText
+from tests.marking.synthetic import answers
+from tests.support.cases import each
+
+LOOSEST = STEPS[-1]
+
+
+def grouped(*texts: str, nearness: float = LOOSEST) -> list[set[int]]:
+    """The places of texts, group by group."""
+    named = {f"{place:03}": text for place, text in enumerate(texts)}
+    return [{int(name) for name in group.members} for group in near_groups(named, nearness, equal={})]
+
+
+def together(*texts: str, nearness: float = LOOSEST) -> bool:
+    """Whether all texts are one group."""
+    return len(grouped(*texts, nearness=nearness)) == 1
+
+
+# ---------------------------------------------------------------- texts that are equal
+
+
+def test_equal_answers_are_one_group_and_the_largest_stands_first() -> None:
+    """Case, space and marks of sentences do not matter; whoever wrote most often stands for all."""
+    texts = {"ada": "No.", "alan": "Yes", "emmy": "yes", "grace": "yes", "kurt": "maybe"}
+    assert near_groups(texts, 0, equal={}) == (
+        AnswerGroup(Binding.EQUAL, (("emmy", "grace", "alan"),), "emmy"),
+        AnswerGroup(Binding.EQUAL, (("kurt",),), "kurt"),
+        AnswerGroup(Binding.EQUAL, (("ada",),), "ada"),
+    )
+
+
+def test_names_of_equal_answers_count_before_their_texts() -> None:
+    """A name says that answers are equal, and different names that they are not."""
+    equal = {"a": "k1", "b": "k1", "c": "k2"}
+    found = near_groups(dict.fromkeys("abcde", "the same words"), 0, equal=equal)
+    assert [("a", "b"), ("d", "e"), ("c",)] == [group.members for group in found]
+
+
+def test_pictures_stand_alone() -> None:
+    """What an answer shows beside its text is not known to be equal."""
+    assert 3 == len(grouped(*["![plot](attachment:image.png) as the plot shows"] * 3))
+
+
+def test_empty_answers_are_equal_and_near_to_nothing() -> None:
+    """Nothing, space and dots say the same; signs that may be an answer do not."""
+    assert [{0, 1, 2, 3}, {5}, {4}] == grouped("", "  \n", "...", "?", "→", "the model")
+
+
+@each("nearness", [-0.1, 1.1, float("nan"), 2.0])
+def test_the_slider_has_two_ends(nearness: float) -> None:
+    """A number that is not between 0 and 1 is refused by name."""
+    with pytest.raises(ValueError, match="nearness: expected a number between 0 and 1"):
+        near_groups({}, nearness, equal={})
+
+
+def test_nobody_is_nobody() -> None:
+    """A class without answers has no groups."""
+    assert () == near_groups({}, 1, equal={})
+
+
+# ---------------------------------------------------------------- texts that are near
+
+OPPOSITES = (
+    ("The mask is needed here.", "The mask is not needed here."),
+    ("The mask isn't needed here.", "The mask is needed here."),
+    ("The mask isn’t needed here.", "The mask is needed here."),
+    ("The mask isnt needed here.", "The mask is needed here."),
+    ("The mask isn´t needed here.", "The mask is needed here."),
+    ("The mask is nto needed here.", "The mask is needed here."),
+    ("The mask is *not* needed here.", "The mask is needed here."),
+    ("The mask is n\u200bot needed here.", "The mask is needed here."),
+    ("The mask is nоt needed here.", "The mask is needed here."),  # a Cyrillic letter
+    ("The mask is n\u0336o\u0336t\u0336 needed here.", "The mask is not needed here."),
+    ("The mask is ~~not~~ needed here.", "The mask is not needed here."),
+    ("It cannot see the future tokens.", "It can see the future tokens."),
+    ("There is no gradient through the mask.", "There is gradient through the mask."),
+    ("It never looks at later tokens.", "It looks at later tokens."),
+    ("It works with positional encodings.", "It works without positional encodings."),
+    ("Yes, since the softmax is masked.", "No, since the softmax is masked."),
+    ("The statement is true for all heads.", "The statement is false for all heads."),
+    ("The answer is correct because it is masked.", "The answer is incorrect because it is masked."),
+    ("The cost increases with the length of it.", "The cost decreases with the length of it."),
+    ("The variance grows with the depth.", "The variance shrinks with the depth."),
+    ("The query matrix is larger than before it.", "The query matrix is smaller than before it."),
+    ("It needs more memory than the baseline.", "It needs less memory than the baseline."),
+    ("Training becomes faster with batching.", "Training becomes slower with batching."),
+    ("The encoder is larger than the decoder.", "The decoder is larger than the encoder."),
+    ("The encoder is masked but the decoder is not.", "The decoder is masked but the encoder is not."),
+    ("The encoder is not masked but the decoder is.", "The encoder is masked but the decoder is not."),
+    ("Gradients vanish because the softmax saturates.", "The softmax saturates because gradients vanish."),
+    ("The norm is applied before the attention.", "The norm is applied after the attention."),
+    ("The weights are dependent on the input.", "The weights are independent of the input."),
+    ("Scaling is necessary for stable training.", "Scaling is unnecessary for stable training."),
+    ("The encoder reads the whole sentence.", "The decoder reads the whole sentence."),
+    ("The tokens are encoded by the network.", "The tokens are decoded by the network."),
+    ("The model has 12 layers and 8 heads.", "The model has 8 layers and 12 heads."),
+    ("The model has two layers of attention.", "The model has three layers of attention."),
+    ("The learning rate was 0.1 in all runs.", "The learning rate was 0.01 in all runs."),
+    ("The result is -5 in this case.", "The result is 5 in this case."),
+    ("The cost is n^2 for every layer.", "The cost is n^3 for every layer."),
+    ("We multiply Q and K in every head.", "We multiply Q and V in every head."),
+    ("Attention costs d_k per position.", "Attention costs d_v per position."),
+    ("It holds that a < b for these sizes.", "It holds that a > b for these sizes."),
+    ("It holds that x = y for these sizes.", "It holds that x != y for these sizes."),
+    ("There are n! orders of the tokens.", "There are n orders of the tokens."),
+    ("The softmax runs over the rows of the scores.", "The softmax runs over the columns of the scores."),
+    ("Growth is linear in the length.", "Growth is quadratic in the length."),
+    ("The first layer learns syntax.", "The second layer learns syntax."),
+    ("The loss is divided by the batch size.", "The loss is multiplied by the batch size."),
+    ("This term is useful here.", "This term is useless here."),
+    ("The mask allows attention to the future.", "The mask prevents attention to the future."),
+    ("We use sin(x) for the even positions.", "We use cos(x) for the even positions."),
+    ("The weight is \\alpha in every layer.", "The weight is \\beta in every layer."),
+    ("The tokens are unable to see it.", "The tokens are able to see it."),
+    ("It is as in case iii of the notes.", "It is as in case viii of the notes."),
+    ("The network is deep.", "The network is shallow."),
+    ("Die Maske ist hier nötig.", "Die Maske ist hier nicht nötig."),
+    ("Die Maske ist hier nötig.", "Die Maske ist hier nciht nötig."),
+    ("Es gibt einen Gradienten durch die Maske.", "Es gibt keinen Gradienten durch die Maske."),
+    ("Das Modell sieht spätere Tokens.", "Das Modell sieht niemals spätere Tokens."),
+    ("Mit Skalierung sättigt der Softmax.", "Ohne Skalierung sättigt der Softmax."),
+    ("Ja, weil der Softmax maskiert ist.", "Nein, weil der Softmax maskiert ist."),
+    ("Die Aussage ist richtig für alle Köpfe.", "Die Aussage ist falsch für alle Köpfe."),
+    ("Der Fehler nimmt mit der Tiefe zu.", "Der Fehler nimmt mit der Tiefe ab."),
+    ("Die Kosten steigen mit der Länge.", "Die Kosten sinken mit der Länge."),
+    ("Die Varianz wächst mit der Tiefe.", "Die Varianz fällt mit der Tiefe."),
+    ("Die Matrix ist größer als vorher.", "Die Matrix ist kleiner als vorher."),
+    ("Es braucht mehr Speicher.", "Es braucht weniger Speicher."),
+    ("Der Decoder ist kleiner als der Encoder.", "Der Encoder ist kleiner als der Decoder."),
+    ("Die Norm steht vor der Attention.", "Die Norm steht nach der Attention."),
+    ("Die Gewichte sind abhängig von der Eingabe.", "Die Gewichte sind unabhängig von der Eingabe."),
+    ("Das System ist linear in den Gewichten.", "Das System ist nichtlinear in den Gewichten."),
+    ("Das Modell hat zwei Schichten.", "Das Modell hat drei Schichten."),
+    ("Die Rate betrug 0,1 in jedem Lauf.", "Die Rate betrug 0,01 in jedem Lauf."),
+    ("Der Softmax läuft über die Zeilen.", "Der Softmax läuft über die Spalten."),
+    ("Es sind mindestens acht Köpfe nötig.", "Es sind höchstens acht Köpfe nötig."),
+    ("Wir betrachten die Eingabe des Netzes.", "Wir betrachten die Ausgabe des Netzes."),
+    ("Die erste Schicht lernt Syntax.", "Die letzte Schicht lernt Syntax."),
+    ("Das Verfahren ist verlustlos und schnell.", "Das Verfahren ist mit Verlust und schnell."),
+)  # fmt: skip
+FRAMES = (
+    "{}",
+    "I would say, as we heard in the lecture about such models: {} That is what the notes explain.",
+    "Wie in der Vorlesung zu solchen Modellen besprochen wurde, meine ich: {} So steht es im Skript.",
+)
+
+
+@each(("one", "other"), OPPOSITES)
+def test_what_says_the_opposite_is_never_near(one: str, other: str) -> None:
+    """However loose the slider, and however much is written around it."""
+    for frame in FRAMES:
+        pair = frame.format(one), frame.format(other)
+        assert [{0}, {1}] == sorted(grouped(*pair), key=min), pair
+
+
+def test_what_says_the_opposite_is_never_near_among_others() -> None:
+    """What else the class wrote does not bring them together."""
+    among = [text for pair in OPPOSITES for text in pair]
+    found = grouped(*among)
+    joined = [pair for pair in OPPOSITES if any(set(map(among.index, pair)) <= group for group in found)]
+    assert [] == joined
+
+
+@each(
+    ("one", "other"),
+    [
+        ("The softmax makes the rows sum to one.", "The softmax makes teh rows sum to one"),
+        ("The mask hides later tokens during training.", "The mask hides later tokens in training."),
+        ("Gradients vanish when the softmax saturates.", "The gradients vanish when softmax saturats."),
+        ("Scaling keeps the variance of scores at one.", "The scaling keeps variance of scores at 1."),
+        ("It cannot see the future.", "It can't see the future."),
+        ("- The mask hides the future\n- and keeps the past", "The mask hides the future and keeps the past"),
+        ("A self-attention layer mixes the tokens.", "A self attention layer mixes the tokens."),
+        ("The rate was 0.5 in each run.", "The rate was 0,5 in each run."),
+        ("Die Maske macht, dass es Tokens verdeckt.", "Die Maske macht das es Token verdeckt"),
+        ("Ohne Skalierung wird der Softmax zu scharf.", "Ohne die Skalierung wird Softmax zu scharf"),
+        ("Der Gradient verschwindet in tiefen Netzen.", "der gradient verschwinded in tiefen Netzen"),
+    ],
+)  # fmt: skip
+def test_slips_of_the_pen_are_near(one: str, other: str) -> None:
+    """A typo, an article or the mark of a list makes no other answer at the middle of the slider."""
+    assert together(one, other, nearness=0.6)
+    assert form(one) == form(other) or not together(one, other, nearness=0)
+
+
+def test_answers_about_something_else_are_not_near() -> None:
+    """At the loosest step, too, a group shares most of what was written."""
+    assert 3 == len(grouped("The mask hides the future.", "Dropout makes units noisy.", "Warm up the rate."))
+
+
+def test_a_chain_joins_nothing_that_is_far_apart() -> None:
+    """Each text is near the next one, and still every pair of a group is as near as the slider says."""
+    words = [f"{letter}word{letter}" for letter in "bcdfghjklmnpqrstvwz"]
+    chain = [" ".join(words[start : start + 8]) for start in range(11)]
+    for nearness in STEPS[1:]:
+        assert not any({0, 10} <= group for group in grouped(*chain, nearness=nearness))
+    assert any(len(group) > 1 for group in grouped(*chain))
+
+
+@each("nearness", STEPS)
+def test_every_pair_is_as_near_as_the_slider_says(nearness: float) -> None:
+    """The nearness of the farthest pair is told, and it is what the library's own vectors give."""
+    texts = answers(300)
+    found = near_groups(texts, nearness, equal={})
+    assert sorted(texts) == sorted(name for group in found for name in group.members)
+    least = 1 - (1 - LEAST) * nearness
+    for group in found:
+        assert least <= group.nearness + 1e-6
+        assert (group.binding is Binding.NEAR) == (len(group.parts) > 1)
+        forms = [{form(texts[name]) for name in part} for part in group.parts]
+        assert all(len(one) == 1 for one in forms)
+    assert nearness == 0 or any(group.binding is Binding.NEAR for group in found)
+
+
+def test_nearness_is_the_mean_of_two_cosines() -> None:
+    """Over words and over characters, each weighed by how rare it is among the answers."""
+    texts = ["the mask hides later tokens", "the mask hides the later token"]
+    one = near_groups(dict(zip("ab", texts, strict=True)), 1, equal={})[0]
+    cosines = []
+    for more in ({}, {"analyzer": "char_wb", "ngram_range": (2, 3)}):
+        vectors = TfidfVectorizer(sublinear_tf=True, **more).fit_transform(texts)
+        cosines.append((vectors[0] @ vectors[1].T).toarray()[0, 0])
+    assert one.nearness == pytest.approx(sum(cosines) / 2, abs=1e-6)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.randoms(use_true_random=False), st.sampled_from(STEPS))
+def test_groups_follow_from_the_answers_alone(numbers: random.Random, nearness: float) -> None:
+    """Another order of the answers, and another run, give the same groups in the same order."""
+    texts = answers(60)
+    names = list(texts)
+    numbers.shuffle(names)
+    shuffled = {name: texts[name] for name in names}
+    assert near_groups(texts, nearness, equal={}) == near_groups(shuffled, nearness, equal={})
+
+
+def test_ids_decide_nothing_but_ties() -> None:
+    """Other students who wrote the same are grouped the same way."""
+    texts = answers(120)
+    renamed = {f"x{999 - int(name[1:])}": text for name, text in texts.items()}
+    found, again = (near_groups(one, 0.6, equal={}) for one in (texts, renamed))
+    assert [sorted(texts[name] for name in group.members) for group in found] == [
+        sorted(renamed[name] for name in group.members) for group in again
+    ]
+
+
+def test_a_looser_slider_gives_fewer_groups() -> None:
+    """Each step gathers more of a class."""
+    texts = answers(300)
+    counts = [len(near_groups(texts, step, equal={})) for step in STEPS]
+    assert sorted(counts, reverse=True) == counts
+    assert counts[-1] < counts[0] / 2
+
+
+HOSTILE = {
+    "long": "word " * 4_000,
+    "longer": "word " * 4_000 + "not",
+    "one word": "x" * 20_000,
+    "marks": "a" + "\u0301" * 20_000,
+    "punctuation": "?!.,;:" * 3_000,
+    "brackets": "(" * 20_000,
+    "minus": "-" * 20_000,
+    "surrogate": "half a pair \ud800 stands here",
+    "other surrogate": "half a pair \udfff stands here",
+    "bidi": "\u202eneeded not is mask The\u202c",
+    "null": "a\0b",
+    "emoji": "👍🏽👍",
+    "arabic": "القناع ضروري هنا",
+    "digits": "٣ طبقات",
+    "ideographs": "掩码是必要的",
+    "html": "<script>alert(1)</script>",
+    "formula": "$" + "{" * 3_000 + "x^2" + "}" * 3_000 + "$",
+    "apostrophes": "n't" * 6_000,
+    "short words": "ab cd " * 600,
+    "numbers": "1,2" * 1_300,
+}
+
+
+def test_hostile_texts_raise_nothing_and_cost_little() -> None:
+    """Whatever is written: everybody is in one group, and the whole takes seconds at most."""
+    texts = {f"{name}{copy}": text + " again" * copy for name, text in HOSTILE.items() for copy in range(2)}
+    texts |= {f"same {name}": text for name, text in HOSTILE.items()}
+    began = time.process_time()
+    for nearness in (0, 1):
+        found = near_groups(texts, nearness, equal={})
+        assert sorted(texts) == sorted(name for group in found for name in group.members)
+        for name in HOSTILE:
+            assert any({f"{name}0", f"same {name}"} <= set(group.members) for group in found)
+    assert time.process_time() - began < 20
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.text(st.characters(codec=None), max_size=40), max_size=6), st.sampled_from(STEPS))
+def test_any_texts_are_grouped(texts: list[str], nearness: float) -> None:
+    """Nothing raises, and what decides is the same in a whole group."""
+    found = grouped(*texts, nearness=nearness)
+    assert list(range(len(texts))) == sorted(place for group in found for place in group)
+    words = ClassWords([form(text) for text in texts])
+    for group in found:
+        assert 1 == len({Telling(form(texts[place]), words).decisive for place in group})
+
+
+@pytest.mark.timed
+def test_two_thousand_answers_take_five_seconds() -> None:
+    """A large class at every step of the slider; answers of a line, and of half a page."""
+    numbers = random.Random(5)
+    short = answers(2_000)
+    pool = list(short.values())
+    several = {name: " ".join([text, *numbers.sample(pool, 3)]) for name, text in short.items()}
+    alike = {
+        name: f"The mask hides every later token {'x' * number}q."
+        for number, name in enumerate(list(short)[:500])
+    }
+    for texts, steps in ((short, STEPS), (several, (1,)), (alike, (0.6,))):
+        for nearness in steps:
+            began = time.process_time()
+            near_groups(texts, nearness, equal={})
+            assert time.process_time() - began <= 5
+
+
+def test_a_sign_of_a_formula_makes_another_answer() -> None:
+    """``!=`` and factorials are no exclamations."""
+    assert prose.same_form("a != b") != prose.same_form("a = b")
+    assert prose.same_form("(n-1)! orders") != prose.same_form("(n-1) orders")
+    assert prose.same_form("Yes!") == prose.same_form("yes")
+
+
+# ---------------------------------------------------------------- formulas
+
+RUBRIC = parse(b"""
+version = 1
+[assignment]
+name = "exam"
+points = 4
+[assignment.symbols]
+n_heads = { aliases = ["h"] }
+d_model = {}
+d_head = {}
+n = {}
+[assignment.assume]
+heads = "d_model = n_heads*d_head"
+[[question]]
+id = "c"
+kind = "symbolic"
+points = 4
+answer = "projection"
+[[question.item]]
+id = "plain"
+points = 2
+text = { en = "Plain" }
+answer = "plain"
+accept = ["d_model^2"]
+[[question.item]]
+id = "granted"
+points = 2
+text = { en = "Granted" }
+answer = "granted"
+accept = ["d_model^2"]
+assume = ["heads"]
+""")
+QUESTION = RUBRIC.question("c")
+SECRET = bytes(32)
+
+
+def said(
+    reading: str,
+    item: str = "plain",
+    status: Status = Status.FAILED,
+    points: str = "0",
+    **more: object,
+) -> ItemResult:
+    """What grading found about a formula."""
+    message = Message("formula.wrong")
+    fields = {"student": message, "staff": "", "reading": reading, **more}
+    return ItemResult("c", item, status, Decimal(points), Decimal(2), **fields)  # type: ignore[arg-type]
+
+
+def proven(*several: ItemResult | Sequence[ItemResult]) -> list[set[int]]:
+    """The places of results, group by group."""
+    named = {
+        f"{place:04}": [one] if isinstance(one, ItemResult) else one for place, one in enumerate(several)
+    }
+    found = formula_groups(named, QUESTION, RUBRIC, SECRET)
+    assert all((group.binding is Binding.PROVEN) == (len(group.members) > 1) for group in found)
+    return [{int(name) for name in group.members} for group in found]
+
+
+@each(
+    ("first", "second"),
+    [
+        ("2*d_model^2", "d_model*(d_model + d_model)"),
+        ("(d_model^2 - n^2)/(d_model - n)", "d_model + n"),
+        ("sqrt(d_model)*sqrt(d_model)", "d_model"),
+        ("2^(n + 1)", "2*2^n"),
+        ("max(n, d_model)", "max(d_model, n)"),
+        ("ceil(n + 1)", "ceil(n) + 1"),
+        ("n = 2*d_model", "d_model = n/2"),
+        ("n*d_head = 2*d_model*d_head", "d_model = n/2"),
+        ("n < d_model", "d_model > n"),
+        ("(n, 2*d_model)", "(n, d_model + d_model)"),
+        ("(n, sqrt(d_model^2))", "(n, d_model)"),
+        ("(n*d_model)^90*n", "n^91*d_model^90"),
+    ],
+)
+def test_formulas_that_are_proven_equal_are_one_group(first: str, second: str) -> None:
+    """However they are written; a third one stands apart."""
+    assert [{0, 2}, {1}] == proven(said(first), said("7*n_heads"), said(second))
+
+
+@each(
+    ("first", "second"),
+    [
+        ("d_model^2", "d_model*n_heads*d_head"),
+        ("n + 1", "n + 2"),
+        ("(n, d_model)", "(d_model, n)"),
+        ("n < d_model", "n <= d_model"),
+        ("n = d_model", "n - d_model"),
+        ("1/(n - n)", "2/(n - n)"),
+        ("O(n)", "O(2*n)"),
+        ("no formula at all", "not one either"),
+    ],
+)
+def test_what_is_not_proven_stands_apart(first: str, second: str) -> None:
+    """Different formulas, and those that cannot be read back, are one group with the same reading only."""
+    found = sorted(proven(said(first), said(second), said(first)), key=min)
+    assert [{0, 2}, {1}] == found
+
+
+def test_relations_count_where_the_item_grants_them() -> None:
+    """What is equal under a granted relation earns the same, elsewhere it does not."""
+    texts = ("d_model^2", "d_model*n_heads*d_head")
+    assert 2 == len(proven(*(said(text, "plain") for text in texts)))
+    assert 1 == len(proven(*(said(text, "granted") for text in texts)))
+
+
+def test_what_grading_judged_otherwise_stands_apart() -> None:
+    """Equal readings may have other points: a broken chain, another form, one's own earlier result."""
+    assert 3 == len(proven(said("n"), said("n", points="1"), said("n", status=Status.PASSED)))
+
+
+def test_every_item_counts() -> None:
+    """Answers of several formulas are one group where all of them are equal."""
+    first = [said("n"), said("d_model^2", "granted")]
+    second = [said("2*n - n"), said("d_model*n_heads*d_head", "granted")]
+    third = [said("n"), said("d_model", "granted")]
+    assert [{0, 1}, {2}] == proven(first, second, third)
+
+
+def test_without_a_formula_nothing_is_proven() -> None:
+    """What could not be read stands alone; nothing written is like nothing written."""
+    nothing = said("", status=Status.NO_ANSWER)
+    assert [{2, 3}, {0}, {1}, {4}, {5}] == proven(said(""), said(""), nothing, nothing, [], [])
+
+
+def test_the_most_frequent_formula_stands_for_its_group() -> None:
+    """Equal readings stand together in it."""
+    readings = {"a": "2*n", "b": "n + n", "c": "n + n", "d": "n*2"}
+    found = formula_groups({name: [said(text)] for name, text in readings.items()}, QUESTION, RUBRIC, SECRET)
+    assert (AnswerGroup(Binding.PROVEN, (("b", "c"), ("a",), ("d",)), "b"),) == found
+    turned = {name: [said(readings[name])] for name in reversed(readings)}
+    assert found == formula_groups(turned, QUESTION, RUBRIC, SECRET)
+
+
+def random_formulas(count: int) -> list[str]:
+    """So many formulas of all sorts, many of them equal and hard to compare."""
+    numbers = random.Random(3)
+    names = ("n_heads", "d_model", "d_head", "n")
+
+    def some() -> str:
+        return " + ".join(
+            f"{numbers.randint(1, 4)}*{numbers.choice(names)}*{numbers.choice(names)}" for _ in range(2)
+        )
+
+    sorts = (
+        some,
+        lambda: f"sqrt({some()}) + log({numbers.choice(names)})",
+        lambda: f"2^({numbers.choice(names)}) + {some()}",
+        lambda: f"max({numbers.choice(names)}, {numbers.choice(names)}) + {some()}",
+        lambda: f"max(n, d_model) + 0*{numbers.randint(1, 10_000)}",
+        lambda: f"ceil({numbers.choice(names)}/n) + {some()}",
+        lambda: f"{numbers.choice(names)} = {some()}",
+        lambda: f"{numbers.choice(names)} < {some()}",
+        lambda: f"({some()}, {some()})",
+        lambda: f"(d_model*n)^90*d_head + 0*{numbers.randint(1, 10_000)}",
+    )
+    return [sorts[number % len(sorts)]() for number in range(count)]
+
+
+@pytest.mark.timed
+def test_two_thousand_formulas_take_five_seconds() -> None:
+    """Whatever they are made of; all of one sort, or of all sorts."""
+    readings = random_formulas(20_000)
+    for texts in (readings[:2_000], readings[4::10], readings[5::10], readings[9::10]):
+        named = {f"{place:04}": [said(text)] for place, text in enumerate(texts)}
+        began = time.process_time()
+        found = formula_groups(named, QUESTION, RUBRIC, SECRET)
+        assert time.process_time() - began <= 5
+        assert 2_000 == sum(len(group.members) for group in found)
+
+
+# ---------------------------------------------------------------- what was computed
+
+
+def test_a_digest_is_the_same_where_grading_found_the_same() -> None:
+    """In whatever order, with whatever words for staff, and however points are written."""
+    first = [said("n"), said("", "granted", points="1.50", staff="one")]
+    second = [said("", "granted", points="1.5", staff="other"), said("n")]
+    assert computed_digest(first) == computed_digest(second)
+    assert 64 == len(computed_digest(first))
+
+
+@each(
+    "other",
+    [
+        said("n", "granted"),
+        said("n", status=Status.PASSED),
+        said("n", points="0.5"),
+        said("2*n"),
+        said("n", code="one-matrix"),
+        said("n", chosen=("a",)),
+        said("n", student=Message("formula.right")),
+        said("n", student=Message("formula.wrong", {"value": "3"})),
+        said("n", student=Message("formula.wrong", {"value": LocalisedText({"en": "3"})})),
+        said("n", student=Message("formula.wrong", {"value": "\ud800"})),
+    ],
+)
+def test_a_digest_tells_everything_apart_that_grading_found(other: ItemResult) -> None:
+    """Item, status, points, reading, code, choice, and what the student is told with its values."""
+    assert computed_digest([said("n")]) != computed_digest([other])
+
+
+def test_what_nobody_graded_has_no_digest() -> None:
+    """Where a person decides on all of it nothing was found, which binds nobody to anybody."""
+    waiting = said("", status=Status.NEEDS_REVIEW, student=Message("review.person"))
+    assert "" == computed_digest([waiting, waiting]) == computed_digest([])
+    assert "" != computed_digest([waiting, said("", "granted", status=Status.PASSED, points="2")])
+    assert "" != computed_digest([said("n", status=Status.NEEDS_REVIEW)])
+
+
+def test_code_is_grouped_by_what_it_computed() -> None:
+    """Without a digest an answer stands alone; equal texts stand together in a group."""
+    texts = {"a": "x = 1", "b": "x = 2 - 1", "c": "x = 2 - 1", "d": "x = 3", "e": "x = 3"}
+    digests = {"a": "d1", "b": "d1", "c": "d1", "d": ""}
+    assert (
+        AnswerGroup(Binding.COMPUTED, (("b", "c"), ("a",)), "b"),
+        AnswerGroup(Binding.EQUAL, (("d",),), "d"),
+        AnswerGroup(Binding.EQUAL, (("e",),), "e"),
+    ) == computed_groups(texts, digests)
