@@ -141,7 +141,8 @@ def test_commands_in_the_text_exist(page: str, words: list[str]) -> None:
     if name.startswith("--"):
         return
     assert name in COMMANDS, page
-    options = {option for entry in COMMANDS[name].params for option in entry.opts} | {"--help"}
+    command = getattr(COMMANDS[name], "commands", {}).get(next(iter(rest), ""), COMMANDS[name])
+    options = {option for entry in command.params for option in entry.opts} | {"--help"}
     assert set() == {word for word in rest if word.startswith("--")} - options, page
 
 

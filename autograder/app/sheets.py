@@ -392,17 +392,19 @@ def export_sheet(
     Args:
         course: whose class.
         name: of the assignment.
-        to: the file, of one of `ENDINGS`; one that is there is replaced.
+        to: the file, of one of `ENDINGS`; there must be none, since somebody may have filled it in.
         choice: what it shows.
         watch: hears what was found in the store.
         store: opens the course's.
 
     Raises:
-        CourseError: there is no such cell, the file cannot be written, or nobody was graded yet.
+        CourseError: there is no such cell, the file is there or cannot be written, or nobody was graded.
         RubricError: the rubric is not valid.
         GradebookError: the store refused.
     """
     ending = _ending(to)
+    if to.exists():
+        raise CourseError(f"{to}: is there already, and may hold marks; choose another name")
     assignment = assignments.load(course, name)
     with store(assignment, new=False) as opened:
         sheet = make_sheet(_subject(assignment, opened, watch), choice)

@@ -13,6 +13,7 @@ import typer
 
 from autograder.cli.algebra import algebra
 from autograder.cli.classes import feedback, grade, grades
+from autograder.cli.marking import export_marks, import_marks
 from autograder.cli.options import EXIT_NO_SANDBOX, EXIT_REFUSED
 from autograder.cli.preparing import generate, new, print_, validate, verify
 from autograder.cli.serving import backup, export, receipt, restore, serve, submit, worker
@@ -44,6 +45,8 @@ COMMANDS = (
     (grade, "grade dl4nlp-exam --student ada --student alan"),
     (feedback, "feedback dl4nlp-exam --language de"),
     (grades, "grades dl4nlp-exam --csv"),
+    (export_marks, "mark export dl4nlp-exam --to marks.csv"),
+    (import_marks, "mark import marks.csv --dry-run"),
     (serve, "serve demo-course --demo"),
     (worker, "worker --database-url postgresql://…"),
     (submit, "submit exam.ipynb --to https://exams.example.org/app/c/dl/a/exam/"),
@@ -59,8 +62,18 @@ COMMANDS = (
 )
 """In the order of ``--help``, each with an example."""
 
+mark = typer.Typer(
+    help="Mark elsewhere: export a sheet, import what was given.",
+    no_args_is_help=True,
+    epilog="Example: autograder mark export dl4nlp-exam --to marks.csv",
+)
+
 for _command, _example in COMMANDS:
-    app.command(_example.partition(" ")[0], epilog=f"Example: autograder {_example}")(_command)
+    _first, _second, *_ = _example.split()
+    _place, _name = (mark, _second) if _first == "mark" else (app, _first)
+    _place.command(_name, epilog=f"Example: autograder {_example}")(_command)
+    if _place is mark and len(mark.registered_commands) == 1:
+        app.add_typer(mark, name=_first)
 
 
 def main() -> None:

@@ -36,8 +36,17 @@ def page() -> str:
     """The whole page as Markdown."""
     command = typer.main.get_command(app)
     sections = [HEAD + "\n".join(_exit_codes()), STREAMS.rstrip()]
-    sections += [_section(name, entry) for name, entry in vars(command)["commands"].items()]
+    sections += [_section(name, entry) for name, entry in _commands(command)]
     return "\n\n".join(sections) + "\n"
+
+
+def _commands(group: Any, above: str = "") -> Iterator[tuple[str, Any]]:
+    """Every command with its whole name."""
+    for name, entry in group.commands.items():
+        if hasattr(entry, "commands"):
+            yield from _commands(entry, f"{above}{name} ")
+        else:
+            yield f"{above}{name}", entry
 
 
 def _exit_codes() -> Iterator[str]:

@@ -215,8 +215,8 @@ def give(connection: sa.Connection, assignment: str, answer: AnswerName, mark: P
     if mark.points is not None:  # without, the cell waits for a person as it did before
         points |= {"manual_score": float(mark.points), "needs_manual_grade": mark.again}
     _set(connection, assignment, answer, tables.GRADE, points)
-    if mark.comment:
-        _set(connection, assignment, answer, tables.COMMENT, {"manual_comment": mark.comment})
+    comment = {"manual_comment": mark.comment or None}
+    _set(connection, assignment, answer, tables.COMMENT, comment, needed=bool(mark.comment))
 
 
 def _set(
@@ -225,7 +225,14 @@ def _set(
     answer: AnswerName,
     table: sa.Table,
     values: Mapping[str, Any],
+    *,
+    needed: bool = True,
 ) -> None:
+    """Write into the row of an answer.
+
+    Raises:
+        GradebookError: there is none, and it is needed.
+    """
     student, notebook, cell = answer
     query = _of_class(table, assignment, table.c.id).where(
         tables.SUBMISSION.c.student_id == student,
@@ -233,6 +240,8 @@ def _set(
         tables.CELL.c.name == cell,
     )
     row = connection.execute(query).one_or_none()
+    if row is None and not needed:
+        return
     if row is None:
         raise GradebookError(f"{student!r} has no cell {cell!r} in {assignment!r} for a {table.name}")
     connection.execute(sa.update(table).where(table.c.id == row.id).values(values))

@@ -331,7 +331,7 @@ class DatabaseStore:
         return ()
 
 
-_ENTERED = ("points", "extra", "again", "comment", "decided", "touched", "items", "revision")
+_ENTERED = ("points", "extra", "again", "comment", "decided", "touched", "items", "stage", "revision")
 _WRITTEN = ("automatic", "pending", "again", "worth", "items", "points", "revision")
 
 
@@ -398,7 +398,7 @@ def _enter(row: CellMark, mark: PersonMark) -> None:
         )
     if mark.items != before.items:
         row.items = {name: {"points": str(one), "of": row.worth[name]} for name, one in mark.items.items()}
-    row.points = None if mark.points is None else str(mark.points)
+    row.points, row.stage = (None if mark.points is None else str(mark.points)), ""
     row.extra, row.again, row.comment = str(mark.extra), mark.again, mark.comment
     row.touched = mark != PersonMark()
     row.revision += 1

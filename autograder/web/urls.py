@@ -7,7 +7,7 @@ from allauth.socialaccount.urls import urlpatterns as identity_pages
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.i18n import set_language
 
-from autograder.web import account, door, lti, operation, staff, student
+from autograder.web import account, door, lti, operation, sheets, staff, student
 from autograder.web.marking import consistency, groups
 from autograder.web.marking import pages as marking
 from autograder.web.site import BASE
@@ -38,6 +38,7 @@ _COURSE: list[URLPattern | URLResolver] = [
     path("staff/a/<str:assignment>/times", staff.set_times, name="set-times"),
     path("staff/a/<str:assignment>/extension", staff.set_extension, name="set-extension"),
     path("staff/a/<str:assignment>/update", staff.update, name="update"),
+    path("staff/a/<str:assignment>/mark/sheet.csv", sheets.sheet, name="mark-sheet"),
     path("staff/a/<str:assignment>/send", lti.send_marks, name="send-marks"),
     path("staff/a/<str:assignment>/again", staff.grade_again, name="grade-again"),
     path("staff/a/<str:assignment>/of/<str:who>/", staff.feedback, name="staff-feedback"),

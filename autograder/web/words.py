@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from autograder.web.marking.words import MARKING
+from autograder.web.sheets_words import SHEETS
 
 _COMMON: Mapping[str, str | tuple[str, str]] = {
     "web.title": "Assignments",
@@ -215,9 +216,6 @@ _LOG: Mapping[str, str] = {
     "web.log-version": "version",
     "web.log-visible": "seen by students",
 }
-ACTIONS = frozenset(code.removeprefix("web.log-").replace("-", " ") for code in _LOG)
-"""What the log can say in the reader's language."""
-
 SENTENCES: Mapping[str, str | tuple[str, str]] = {
     **_COMMON,
     **_STUDENT,
@@ -226,4 +224,9 @@ SENTENCES: Mapping[str, str | tuple[str, str]] = {
     **_ACCOUNT,
     **_PLATFORM,
     **MARKING,
+    **SHEETS,
 }
+ACTIONS = frozenset(
+    code.removeprefix("web.log-").replace("-", " ") for code in SENTENCES if code.startswith("web.log-")
+)
+"""What the log can say in the reader's language."""

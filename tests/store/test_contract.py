@@ -472,6 +472,14 @@ def test_points_of_items_come_back(opened: Opened) -> None:
     assert {"grace": {MHA: PersonMark(Decimal(5))}} == opened.store.marks("exam")
 
 
+def test_a_comment_is_taken_back_with_an_empty_one(opened: Opened) -> None:
+    """What a person gives is all that they gave."""
+    keep(opened.store, middling(), RUBRIC, MOMENT)
+    for mark in (PersonMark(Decimal(1), comment="Which?"), PersonMark(Decimal(1))):
+        opened.store.give("exam", "grace", WHY, mark)
+        assert {"grace": {WHY: mark}} == opened.store.marks("exam")
+
+
 def test_a_decision_ends_what_a_mark_was_made_of(opened: Opened) -> None:
     """Points of items stay beside the mark that they add up to, and beside no other."""
     keep(opened.store, middling(), RUBRIC, MOMENT)

@@ -32,6 +32,7 @@ ALLOWED = {
     "progress": (STAFF, "GET HEAD"),
     "staff-assignment": (STAFF, "GET HEAD"),
     "staff-feedback": (STAFF, "GET HEAD"),
+    "mark-sheet": (STAFF, "GET HEAD POST"),
     "retry": (STAFF[1:], "POST"),
     "grade-again": (STAFF[1:], "POST"),
     "members": (LEADING, "GET HEAD"),

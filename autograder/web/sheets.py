@@ -1,0 +1,104 @@
+"""Marking elsewhere: the sheet of an assignment to download, and to be sent back with points."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+from autograder.app.sheet_files import ENDINGS, MOST_BYTES, SheetLine, read_sheet, write_sheet
+from autograder.app.sheet_rows import SheetSubject
+from autograder.app.sheets import SheetChoice, SheetEntry, enter_sheet, make_sheet, plan_sheet
+from autograder.errors import CourseError
+from autograder.service import audit
+from autograder.service.models import CellMark, Offer, Role
+from autograder.service.store import DatabaseStore
+from autograder.web import shown
+from autograder.web.guard import Visit, course_page
+from autograder.web.site import words
+from autograder.web.student import download, page
+
+
+@course_page(Role.TA, "GET", "HEAD", "POST")
+def sheet(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+    """The sheet as a file; sent back, it is entered, and what became of it is shown."""
+    offer = visit.offer(assignment)
+    if request.method == "POST":
+        return _sent(request, visit, offer)
+    asked = request.GET
+    known = [one for question in shown.loaded(offer).rubric.questions for one in question.cells()]
+    choice = SheetChoice(
+        [cell for cell in asked.getlist("cell") if cell in known],
+        waiting="waiting" in asked,
+        names="names" in asked,
+        groups="groups" in asked,
+    )
+    rows = make_sheet(_subject(offer), choice).rows
+    return download(write_sheet(rows, ".csv"), f"{offer.assignment}-marks.csv")
+
+
+def _subject(offer: Offer) -> SheetSubject:
+    store = DatabaseStore(offer.course)
+    return SheetSubject(shown.loaded(offer), store, store.results(offer.assignment))
+
+
+def _sent(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
+    try:
+        lines, problem = _lines(request), ""
+    except CourseError as error:
+        lines, problem = [], str(error)
+    tried = "try" in request.POST
+    done = None if problem else _entered(request, visit, offer, lines, tried=tried)
+    changes = () if done is None else done.plan.changes if tried else done.entered
+    context = {
+        "visit": visit,
+        "offer": offer,
+        "errors": (problem,) if done is None else done.plan.errors,
+        "refused": () if done is None else done.refused,
+        "changes": changes,
+        "answers": sum(len(one.marks) for one in changes),
+        "tried": tried,
+    }
+    return page(request, "sheet.html", context)
+
+
+def _lines(request: HttpRequest) -> list[SheetLine]:
+    """The rows of the file that was sent.
+
+    Raises:
+        CourseError: there is none, or it is no sheet.
+    """
+    sent = request.FILES.get("sheet")
+    if sent is None:
+        raise CourseError(words(request)["t"]("no-files"))
+    ending = PurePath(sent.name or "").suffix.lower()
+    if ending not in ENDINGS:
+        raise CourseError(words(request)["t"]("sheet-choose"))
+    return read_sheet(sent.read(MOST_BYTES + 1), ending)
+
+
+def _entered(
+    request: HttpRequest, visit: Visit, offer: Offer, lines: list[SheetLine], *, tried: bool
+) -> SheetEntry:
+    """Enter a sheet, or only try it. Nobody changes a mark of the assignment meanwhile."""
+    marks = CellMark.objects.filter(place__course=offer.course, place__assignment=offer.assignment)
+    with transaction.atomic():
+        list(marks.select_for_update(of=("self",)).order_by("pk").values_list("pk", flat=True))
+        subject = _subject(offer)
+        plan = plan_sheet(subject, lines)
+        if tried or plan.errors:
+            return SheetEntry(plan, (), plan.refused)
+        done = enter_sheet(subject, plan, transaction.atomic)
+        for change in done.entered:
+            students = [student for student, _, _ in change.marks]
+            marks.filter(place__cell=change.cell, student__in=students).update(
+                marked_by=request.user, marked_at=timezone.now()
+            )
+        if done.entered:
+            given = [(who, cell[1], mark.points) for one in done.entered for who, cell, mark in one.marks]
+            after = {f"{who}: {cell}": None if points is None else str(points) for who, cell, points in given}
+            name = request.user.username
+            audit.note(name, "mark sheet", offer.assignment, course=visit.course, after=after)
+    return done

@@ -1,0 +1,206 @@
+"""The sheet for marking elsewhere: downloaded by staff, sent back, entered as a whole, and never silently."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from autograder.app.sheet_files import COLUMNS
+from autograder.grades import PersonMark
+from tests.web.people import Small
+from tests.web.test_staff import entries, graded
+from tests.web.test_student import text
+
+Rows = list[dict[str, str]]
+
+
+def place(at: Small) -> str:
+    """The address of the sheet."""
+    return f"{at.base}staff/a/{at.offer.assignment}/mark/sheet.csv"
+
+
+def downloaded(at: Small, client: Any, query: str = "") -> Rows:
+    """The rows of the sheet."""
+    answer = client.get(place(at) + query)
+    assert 200 == answer.status_code
+    assert 'attachment; filename="small-marks.csv"' == answer.headers["Content-Disposition"]
+    return list(csv.DictReader(io.StringIO(answer.content.decode("utf-8-sig"), newline="")))
+
+
+def sent(at: Small, client: Any, rows: Rows, name: str = "marks.csv", **form: str) -> str:
+    """What the page says after a sheet was sent back, separated by semicolons."""
+    written = io.StringIO()
+    writer = csv.writer(written, delimiter=";")
+    writer.writerow(COLUMNS)
+    writer.writerows([row[column] for column in COLUMNS] for row in rows)
+    file = SimpleUploadedFile(name, written.getvalue().encode("utf-8-sig"))
+    return text(client.post(place(at), {"sheet": file, **form}))
+
+
+def marks(at: Small) -> dict[str, dict[tuple[str, str], PersonMark]]:
+    """What people gave."""
+    from autograder.service.store import DatabaseStore
+
+    return DatabaseStore(at.record).marks(at.offer.assignment)
+
+
+@pytest.fixture
+def client(at: Small) -> Any:
+    """A TA's browser; Ada and Bob handed in, and everything of theirs waits."""
+    for student in ("ada", "bob"):
+        graded(at, student)
+    return at.client("ta")
+
+
+def fill(rows: Rows, cell: str, *points: str) -> None:
+    """Somebody fills in points of all answers in a cell, item by item."""
+    items = list(dict.fromkeys(row["item"] for row in rows if row["cell"] == cell))
+    for row in rows:
+        if row["cell"] == cell:
+            row["points"] = points[items.index(row["item"])]
+
+
+def test_a_sheet_is_downloaded_filled_in_and_entered(at: Small, client: Any) -> None:
+    """Marks of items, who gave them, and an entry in the log; students are named where it is asked for."""
+    from autograder.service.models import CellMark
+
+    assert "Mark elsewhere" in text(client.get(f"{at.base}staff/a/small/"))
+    rows = downloaded(at, client)
+    assert not {"ada", "bob"} & {row["who"] for row in rows}
+    assert {"ada", "bob"} == {row["who"] for row in downloaded(at, client, "?names=on")}
+    assert {"thoughts"} == {row["cell"] for row in downloaded(at, client, "?cell=thoughts")}
+    fill(rows, "softmax", "2", "0,5", "-0.25")
+    fill(rows, "thoughts", "1")
+    told = sent(at, client, rows)
+    assert "The marks of 4 answers were entered." in told
+    items = {"rows": Decimal(2), "batch": Decimal("0.5"), "overflow": Decimal("-0.25")}
+    for given in marks(at).values():
+        assert PersonMark(Decimal("2.25"), items=items) == given["code", "softmax"]
+        assert PersonMark(Decimal(1), items={"any": Decimal(1)}) == given["code", "thoughts"]
+    stored = CellMark.objects.filter(place__course=at.record, points__isnull=False)
+    assert {at.account("ta")} == {row.marked_by for row in stored}
+    assert all(row.marked_at for row in stored)
+    assert {"points": "0.5", "of": "1"} == stored.filter(place__cell="softmax")[0].items["batch"]
+    assert [("mark sheet", None)] == [(action, before) for action, before, _ in entries(at)]
+    assert "marks of a sheet entered" in text(at.client("instructor").get(f"{at.base}staff/audit/"))
+    assert "It changes nothing." in sent(at, client, rows)
+
+
+def test_only_what_waits(at: Small, client: Any) -> None:
+    """What has a mark is left out where that is asked for; else the points of items are shown."""
+    rows = downloaded(at, client)
+    fill(rows, "thoughts", "0.5")
+    sent(at, client, rows)
+    assert "thoughts" not in {row["cell"] for row in downloaded(at, client, "?waiting=on")}
+    assert {"0.5"} == {row["points"] for row in downloaded(at, client) if row["cell"] == "thoughts"}
+
+
+def test_a_trial_enters_nothing(at: Small, client: Any) -> None:
+    """It tells what would change."""
+    rows = downloaded(at, client)
+    fill(rows, "thoughts", "1")
+    told = sent(at, client, rows, **{"try": "on"})
+    assert "The marks of 2 answers would change. Nothing was entered." in told
+    assert ({}, []) == (marks(at), entries(at))
+
+
+def test_a_mark_that_was_given_meanwhile_is_not_written_over(at: Small, client: Any) -> None:
+    """The other answers are entered; the page names those that are not."""
+    from autograder.service.store import DatabaseStore
+
+    rows = downloaded(at, client, "?names=on")
+    fill(rows, "thoughts", "1")
+    DatabaseStore(at.record).give("small", "ada", ("code", "thoughts"), PersonMark(Decimal("0.25")))
+    told = sent(at, client, rows)
+    assert "The mark of 1 answer was entered." in told
+    assert "Not entered:" in told
+    assert "(ada): the answer or its mark has changed since the sheet was written" in told
+    assert [Decimal("0.25"), Decimal(1)] == [
+        marks(at)[who]["code", "thoughts"].points for who in ("ada", "bob")
+    ]
+
+
+def test_what_is_wrong_in_a_sheet_enters_nothing_of_it(at: Small, client: Any) -> None:
+    """Points beyond an item, sheets of another assignment or course, no sheet, no file."""
+    from autograder.service.models import CourseRecord
+
+    rows = downloaded(at, client)
+    fill(rows, "thoughts", "1")
+    fill(rows, "mlp-why", "9")
+    assert "expected 0 to 1, got 9" in sent(at, client, rows)
+    fill(rows, "mlp-why", "1")
+    assert "is of &#39;&lt;b&gt;&#39;" in sent(at, client, [{**rows[0], "assignment": "<b>"}, *rows[1:]])
+    assert "The sheet with points (.csv or .jsonl)" in sent(at, client, rows, "marks.xlsx")
+    file = SimpleUploadedFile("marks.csv", b"\xff\xd8")
+    assert "not UTF-8" in text(client.post(place(at), {"sheet": file}))
+    assert "Choose a file first." in text(client.post(place(at)))
+    CourseRecord.objects.filter(pk=at.record.pk).update(secret=bytes(32))
+    at.offer.version.course.refresh_from_db()
+    from django.conf import settings
+
+    settings.RUNNING.loaded.close()
+    assert "not a row that was exported for" in sent(at, client, rows)
+    assert ({}, []) == (marks(at), entries(at))
+
+
+def test_a_group_that_the_store_refuses_is_entered_not_at_all(
+    at: Small, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The third of its marks fails: the first two are not there either, and the page tells."""
+    from autograder.app import sheets
+    from autograder.errors import GradebookError
+    from autograder.service.store import DatabaseStore
+    from autograder.web import shown
+
+    store = DatabaseStore(at.record)
+    subject = sheets.SheetSubject(shown.loaded(at.offer), store, store.results("small"))
+    given = tuple((who, ("code", "thoughts"), PersonMark(Decimal(1))) for who in ("ada", "bob"))
+    change = sheets.SheetChange("row 2", "g1", "thoughts", (None,), Decimal(1), False, given)
+    real: Callable[..., None] = DatabaseStore.give
+
+    def give(self: DatabaseStore, assignment: str, student: str, *rest: Any) -> None:
+        real(self, assignment, student, *rest)
+        if student == "bob":
+            raise GradebookError("refused")
+
+    monkeypatch.setattr(DatabaseStore, "give", give)
+    from django.db import transaction
+
+    done = sheets.enter_sheet(subject, sheets.SheetPlan("small", changes=(change,)), transaction.atomic)
+    assert ((), ("row 2 (g1): refused",)) == (done.entered, done.refused)
+    assert {} == marks(at)
+
+
+def test_two_people_send_the_same_sheet_at_once(at: Small, client: Any) -> None:
+    """One of them is first, whoever it is; the other one's different marks are told and not entered."""
+    from django.db import connection
+
+    first, second = downloaded(at, client), downloaded(at, client)
+    fill(first, "thoughts", "1")
+    fill(second, "thoughts", "0.5")
+    clients = (client, at.client("head-ta"))
+
+    def send(number: int) -> str:
+        try:
+            return sent(at, clients[number], (first, second)[number])
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as threads:
+        told = list(threads.map(send, range(2)))
+    assert [1, 1] == [sum(words in one for one in told) for words in ("were entered", "Not entered:")]
+    assert 1 == len({given["code", "thoughts"].points for given in marks(at).values()})
+
+
+def test_students_see_no_sheet(at: Small, client: Any) -> None:
+    """Neither theirs nor anybody's; nor does staff of another course."""
+    for role, status in {"student": 403, "stranger": 404, "nobody": 302}.items():
+        other = at.client(role, "carl" if role == "student" else "")
+        assert status == other.get(place(at)).status_code == other.post(place(at)).status_code
