@@ -370,7 +370,7 @@ class CellMark(models.Model):
         )
 
 
-class Reading(models.Model):
+class IndependentMark(models.Model):
     """What one person gave one answer, where it is not the mark by itself (`autograder.service.marking`)."""
 
     mark = models.ForeignKey(CellMark, models.CASCADE, related_name="readings")
@@ -387,7 +387,9 @@ class Reading(models.Model):
     class Meta:
         """One person reads an answer once for each purpose."""
 
-        constraints = (models.UniqueConstraint(fields=["mark", "account", "calibration"], name="reading"),)
+        constraints = (
+            models.UniqueConstraint(fields=["mark", "account", "calibration"], name="independent_mark"),
+        )
 
 
 class MarkingPlan(models.Model):

@@ -243,7 +243,7 @@ def test_undo_takes_back_ones_own_last_action(room: Room) -> None:
 def test_random_actions_and_undo_of_all_leave_the_state_as_before(room: Room, seed: int) -> None:
     """One person marks, comments, flags, puts together and takes out; then undoes everything."""
     from autograder.service.marking import groups, saving
-    from autograder.service.models import Reading
+    from autograder.service.models import IndependentMark
 
     drawn = random.Random(seed)
     if seed == 2:
@@ -268,7 +268,7 @@ def test_random_actions_and_undo_of_all_leave_the_state_as_before(room: Room, se
     while saving.undo(room.offer.course_id, essays.NAME, room.account("ta")):
         undone += 1
     assert (undone, room.states()) == (60, before)
-    assert not Reading.objects.filter(mark__place__course=room.offer.course).exists()
+    assert not IndependentMark.objects.filter(mark__place__course=room.offer.course).exists()
 
 
 def test_groups_are_equal_near_and_by_people(room: Room) -> None:

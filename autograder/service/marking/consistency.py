@@ -15,7 +15,7 @@ from autograder.marking.agreement import Agreement, agreement, mean
 from autograder.service import audit
 from autograder.service.marking import saving
 from autograder.service.marking.answers import MarkableCell
-from autograder.service.models import Account, CellMark, CellPlace, MarkingPlan, Reading
+from autograder.service.models import Account, CellMark, CellPlace, IndependentMark, MarkingPlan
 
 MOST_PRACTICE = 100
 
@@ -75,10 +75,10 @@ def set_plan(place: CellPlace, *, twice_percent: int, calibration: int, by: Acco
 def consistency(place: CellPlace, cell: MarkableCell) -> Consistency:
     """Everything about one cell."""
     rows = list(CellMark.objects.filter(place=place, answered=True).select_related("marked_by"))
-    readings: dict[int, list[Reading]] = defaultdict(list)
+    readings: dict[int, list[IndependentMark]] = defaultdict(list)
     practice: dict[str, list[tuple[Decimal, Decimal]]] = defaultdict(list)
     by_number = {row.pk: row for row in rows}
-    for one in Reading.objects.filter(mark__place=place).select_related("account").order_by("pk"):
+    for one in IndependentMark.objects.filter(mark__place=place).select_related("account").order_by("pk"):
         row = by_number.get(one.mark_id)
         if row is None or one.submission != saving.digest(row):
             continue
@@ -94,7 +94,7 @@ def consistency(place: CellPlace, cell: MarkableCell) -> Consistency:
     )
 
 
-def _by_item(item: str, readings: Iterable[list[Reading]]) -> Iterable[tuple[Decimal, Decimal]]:
+def _by_item(item: str, readings: Iterable[list[IndependentMark]]) -> Iterable[tuple[Decimal, Decimal]]:
     for several in readings:
         given = [Decimal(one.items[item]["points"]) for one in several if item in one.items]
         if len(given) > 1:
@@ -106,7 +106,7 @@ def _pairs(own: Mapping[str, Any], stands: Mapping[str, Any]) -> list[tuple[Deci
 
 
 def _markers(
-    rows: Iterable[CellMark], readings: Mapping[int, list[Reading]], cell: MarkableCell
+    rows: Iterable[CellMark], readings: Mapping[int, list[IndependentMark]], cell: MarkableCell
 ) -> tuple[MarkerShown, ...]:
     given: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
@@ -136,19 +136,21 @@ def to_practise(place: CellPlace, by: Account) -> CellMark | None:
     ).exclude(items={})
     chosen = marked.exclude(marked_by=by).order_by("shuffled", "pk")[: plan.calibration]
     done = set(
-        Reading.objects.filter(mark__place=place, account=by, calibration=True).values_list("mark", flat=True)
+        IndependentMark.objects.filter(mark__place=place, account=by, calibration=True).values_list(
+            "mark", flat=True
+        )
     )
     return next((row for row in chosen if row.pk not in done), None)
 
 
-def practise(row: CellMark, cell: MarkableCell, given: saving.Given, by: Account) -> Reading:
+def practise(row: CellMark, cell: MarkableCell, given: saving.Given, by: Account) -> IndependentMark:
     """Keep what somebody would give, beside the mark that stands; it changes nothing.
 
     Raises:
         ServiceError: points that the item cannot have.
     """
     items = saving.noted(cell, given)
-    made, _ = Reading.objects.update_or_create(
+    made, _ = IndependentMark.objects.update_or_create(
         mark=row,
         account=by,
         calibration=True,

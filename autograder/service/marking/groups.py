@@ -80,11 +80,11 @@ def _by_content(
     offer: Offer, cell: MarkableCell, rubric: Rubric, rows: Sequence[CellMark], nearness: float
 ) -> Sequence[AnswerGroup]:
     """By their texts where all of a cell is for people, else by what grading found out."""
+    if rubric.draws is not None:  # the same answer may be right for one and wrong for another
+        return [AnswerGroup(Binding.EQUAL, ((str(row.pk),),), str(row.pk)) for row in rows]
     if len(cell.manual) == len(cell.items):
         texts = {str(row.pk): row.text for row in rows}
         return near_groups(texts, nearness, equal={str(row.pk): row.equal for row in rows})
-    if rubric.draws is not None:  # the same answer may be right for one and wrong for another
-        return [AnswerGroup(Binding.EQUAL, ((str(row.pk),),), str(row.pk)) for row in rows]
     if cell.question.kind == "symbolic":
         numbers = {row.student: str(row.pk) for row in rows}
         results = {
@@ -96,7 +96,9 @@ def _by_content(
 
 
 def _of_question(graded: Graded, cell: MarkableCell) -> list[ItemResult]:
-    return [one for one in graded.score.items if one.question == cell.question.id]
+    """The results that a mark of the cell rests on."""
+    own = {item.id for item in cell.items if not item.manual}
+    return [one for one in graded.score.items if one.question == cell.question.id and one.item in own]
 
 
 def _by_people(rows: Sequence[CellMark]) -> list[Grouped]:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from autograder.rubric import Rubric
 from autograder.service.marking.answers import MarkableCell, cell_of
 from autograder.service.marking.saving import CONFLICT, SECOND
-from autograder.service.models import Account, CellMark, CellPlace, Looking, Offer, Reading
+from autograder.service.models import Account, CellMark, CellPlace, IndependentMark, Looking, Offer
 
 HERE = timedelta(seconds=30)
 """So long somebody is taken to look at an answer after they opened it."""
@@ -54,7 +54,7 @@ def answers(place: CellPlace | int, by: Account) -> QuerySet[CellMark]:
 
     Each with ``mine`` (the person marked it as one of two) and ``known`` (an equal answer has marks).
     """
-    mine = Reading.objects.filter(mark=OuterRef("pk"), account=by, calibration=False)
+    mine = IndependentMark.objects.filter(mark=OuterRef("pk"), account=by, calibration=False)
     equal = CellMark.objects.filter(
         place=OuterRef("place"), equal=OuterRef("equal"), points__isnull=False, again=False
     )

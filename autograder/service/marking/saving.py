@@ -21,9 +21,9 @@ from autograder.service.marking.answers import MarkableCell, verdicts
 from autograder.service.models import (
     Account,
     CellMark,
+    IndependentMark,
     MarkingAction,
     MarkingPlan,
-    Reading,
 )
 
 MOST_COMMENT = 4_000
@@ -155,8 +155,8 @@ def _changed(
     if not (row.stage == SECOND or (not row.stage and fresh and _twice(row))):
         return changed(row, **_settled(row, cell, items, given), marked_by_id=by.pk)
     own = {"items": items, "comment": given.comment, "submission": digest(row)}
-    before = Reading.objects.filter(mark=row, account=by, calibration=False).first()
-    Reading.objects.update_or_create(mark=row, account=by, calibration=False, defaults=own)
+    before = IndependentMark.objects.filter(mark=row, account=by, calibration=False).first()
+    IndependentMark.objects.update_or_create(mark=row, account=by, calibration=False, defaults=own)
     other = others(row, by)
     if not other:
         values: dict[str, Any] = {"stage": SECOND, "flagged": given.flagged or row.flagged}
@@ -189,14 +189,14 @@ def same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     )
 
 
-def others(row: CellMark, by: Account) -> list[Reading]:
+def others(row: CellMark, by: Account) -> list[IndependentMark]:
     """What others gave the answer as it is now, where two people mark it."""
     return [one for one in all_of(row) if one.account_id != by.pk]
 
 
-def all_of(row: CellMark) -> list[Reading]:
+def all_of(row: CellMark) -> list[IndependentMark]:
     """What the people gave who differ about the answer as it is now."""
-    found = Reading.objects.filter(mark=row, calibration=False, submission=digest(row))
+    found = IndependentMark.objects.filter(mark=row, calibration=False, submission=digest(row))
     return list(found.select_related("account").order_by("pk"))
 
 
@@ -219,7 +219,7 @@ def in_share(shuffled: str, percent: int) -> bool:
     return bool(shuffled) and int(shuffled[-8:], 16) % 100 < percent
 
 
-def _kept(reading: Reading) -> dict[str, Any]:
+def _kept(reading: IndependentMark) -> dict[str, Any]:
     return {"items": reading.items, "comment": reading.comment, "submission": reading.submission}
 
 
@@ -253,7 +253,7 @@ def undo(course: int, assignment: str, by: Account) -> MarkingAction | None:
 
 
 def _put_back(row: CellMark, by: Account, before: Mapping[str, Any] | None) -> None:
-    mine = Reading.objects.filter(mark=row, account=by, calibration=False)
+    mine = IndependentMark.objects.filter(mark=row, account=by, calibration=False)
     if before is None:
         mine.delete()
     else:

@@ -56,7 +56,7 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
-            name='Reading',
+            name='IndependentMark',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('calibration', models.BooleanField(default=False)),
@@ -255,12 +255,12 @@ class Migration(migrations.Migration):
             field=models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='plan', to='service.cellplace'),
         ),
         migrations.AddField(
-            model_name='reading',
+            model_name='independentmark',
             name='account',
             field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL),
         ),
         migrations.AddField(
-            model_name='reading',
+            model_name='independentmark',
             name='mark',
             field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='readings', to='service.cellmark'),
         ),
@@ -307,8 +307,8 @@ class Migration(migrations.Migration):
             index=models.Index(fields=['course', 'assignment', 'account', '-id'], name='marking_action'),
         ),
         migrations.AddConstraint(
-            model_name='reading',
-            constraint=models.UniqueConstraint(fields=('mark', 'account', 'calibration'), name='reading'),
+            model_name='independentmark',
+            constraint=models.UniqueConstraint(fields=('mark', 'account', 'calibration'), name='independent_mark'),
         ),
         migrations.AddConstraint(
             model_name='regraderequest',

@@ -14,7 +14,7 @@ from autograder.feedback.labels import Labels
 from autograder.marking.statistics import figures
 from autograder.rubric import Rubric
 from autograder.service.marking import answers, consistency
-from autograder.service.models import CellMark, CellPlace, Reading, Role
+from autograder.service.models import CellMark, CellPlace, IndependentMark, Role
 from autograder.service.store import DatabaseStore, standings
 from autograder.web import shown
 from autograder.web.guard import Visit, course_page
@@ -78,7 +78,7 @@ def practise(request: HttpRequest, visit: Visit, assignment: str, answer: int) -
         except ServiceError as error:
             notices.error(request, words(request)["t"]("refused", reason=str(error)))
         return HttpResponseRedirect(request.path)
-    own = Reading.objects.filter(mark=row, account=request.user, calibration=True).first()
+    own = IndependentMark.objects.filter(mark=row, account=request.user, calibration=True).first()
     return pages.practice_page(request, visit, found, own)
 
 

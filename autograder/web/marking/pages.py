@@ -24,7 +24,7 @@ from autograder.rubric import Rubric
 from autograder.service import versions
 from autograder.service.marking import answers, comments, queue, saving
 from autograder.service.marking.answers import MarkableCell
-from autograder.service.models import CellMark, CellPlace, CurrentResult, Offer, Reading, Role
+from autograder.service.models import CellMark, CellPlace, CurrentResult, IndependentMark, Offer, Role
 from autograder.store import decode
 from autograder.web import shown
 from autograder.web.guard import Visit, course_page, open_page
@@ -239,7 +239,7 @@ def _page(
 ) -> HttpResponse:
     row = found.row
     settles = row.stage == saving.CONFLICT and visit.at_least(Role.HEAD_TA)
-    own = Reading.objects.filter(mark=row, account=request.user, calibration=False).first()
+    own = IndependentMark.objects.filter(mark=row, account=request.user, calibration=False).first()
     context = {
         **_common(request, visit, found),
         "form": sent or _form(row, own),
@@ -280,7 +280,9 @@ def group_page(request: HttpRequest, visit: Visit, found: Seen, context: Mapping
     return page(request, "mark_group.html", {**common, "form": form, "comments": library, **context})
 
 
-def practice_page(request: HttpRequest, visit: Visit, found: Seen, own: Reading | None) -> HttpResponse:
+def practice_page(
+    request: HttpRequest, visit: Visit, found: Seen, own: IndependentMark | None
+) -> HttpResponse:
     """An answer to practise with: what stands is shown beside what the person gave, once they did."""
     form = _form(found.row, own) if own else {"items": {}, "comment": "", "flagged": False}
     if own:
@@ -298,7 +300,7 @@ def practice_page(request: HttpRequest, visit: Visit, found: Seen, own: Reading 
     return page(request, "mark_answer.html", context)
 
 
-def _form(row: CellMark, own: Reading | None) -> dict[str, Any]:
+def _form(row: CellMark, own: IndependentMark | None) -> dict[str, Any]:
     """What stands: of one who marks with another, what they gave themselves."""
     from_row = own is None or not row.stage
     items = row.items if from_row else own.items  # type: ignore[union-attr]
