@@ -1,0 +1,139 @@
+"""Points of items: bounds, sums of cells, and marks that follow a changed rubric."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autograder.grades import automatic_points
+from autograder.marking.points import bounded_by, cell_points, items_of, lies_within, rescaled, verdicts_of
+from autograder.records import ItemResult, Message, Score, Status
+from autograder.rubric import AssignmentSettings, Item, Question, Rubric
+
+WORTH = st.decimals("-20", "20", places=2)
+SHARE = st.integers(0, 100)
+
+
+def question(*points: Decimal, cells: tuple[str, ...] = ()) -> Question:
+    """A question with an item of each of these points; in its own cell, or in those named."""
+    named = cells or ("",) * len(points)
+    items = tuple(
+        Item(str(number), worth, {}, cell=cell)
+        for number, (worth, cell) in enumerate(zip(points, named, strict=True))
+    )
+    return Question("q", "manual", sum((max(one, Decimal(0)) for one in points), Decimal(0)), items)
+
+
+@given(WORTH, WORTH, SHARE)
+def test_a_rescaled_mark_lies_between_nothing_and_the_items_points(
+    of: Decimal, now: Decimal, share: int
+) -> None:
+    """Whatever an item was worth, the mark is one that can be given now."""
+    assert lies_within(rescaled(of * share / 100, of, now), Item("a", now, {}))
+
+
+@given(WORTH.filter(bool), WORTH)
+def test_full_stays_full_and_none_stays_none(of: Decimal, now: Decimal) -> None:
+    """Of credits and of deductions; a deduction that became a credit has nothing of it."""
+    assert Decimal(0) == rescaled(Decimal(0), of, now)
+    assert (now if of * now > 0 else Decimal(0)) == rescaled(of, of, now)
+
+
+@given(WORTH, SHARE)
+def test_a_mark_stays_where_the_points_stay(of: Decimal, share: int) -> None:
+    """Also one with more than two places."""
+    points = of * share / 100
+    assert points == rescaled(points, of, of)
+
+
+@given(WORTH.filter(bool), WORTH, SHARE, SHARE)
+def test_the_order_of_marks_stays(of: Decimal, now: Decimal, one: int, other: int) -> None:
+    """Whoever had no less than another has no less afterwards."""
+    low, high = sorted((one, other))
+    first, second = (rescaled(of * share / 100, of, now) for share in (low, high))
+    assert abs(first) <= abs(second)
+
+
+@given(WORTH.filter(bool), WORTH, SHARE)
+def test_a_rescaled_mark_is_in_proportion_within_half_a_cent(of: Decimal, now: Decimal, share: int) -> None:
+    """Of a hundredth of a point."""
+    if of * now > 0:
+        off = rescaled(of * share / 100, of, now) - now * share / 100
+        assert abs(off) <= Decimal("0.005")
+
+
+@pytest.mark.parametrize(
+    ("points", "of", "now", "expected"),
+    [
+        ("1", "2", "3", "1.5"),
+        ("0.5", "1", "0.25", "0.13"),
+        ("-0.5", "-1", "-0.25", "-0.13"),
+        ("1", "3", "1", "0.33"),
+        ("0.99", "1", "0.016", "0.016"),
+        ("3", "2", "4", "4"),
+        ("1", "0", "4", "0"),
+        ("1", "2", "0", "0"),
+        ("-1", "2", "4", "0"),
+        ("1", "3", "2.9999999999999999999999999999999999", "1"),
+    ],
+)
+def test_rescaled_by_example(points: str, of: str, now: str, expected: str) -> None:
+    """Halves go away from zero; nothing is more than the item has."""
+    assert Decimal(expected) == rescaled(Decimal(points), Decimal(of), Decimal(now))
+
+
+@pytest.mark.parametrize(
+    ("worth", "inside", "outside"),
+    [("2", "0 0.5 2 -0", "-0.01 2.01 NaN Infinity sNaN"), ("-1", "-1 -0.5 0", "0.01 -1.01 -Infinity")],
+)
+def test_what_a_person_can_give(worth: str, inside: str, outside: str) -> None:
+    """From nothing to an item's points, on either side; what is no number is never within."""
+    item = Item("a", Decimal(worth), {})
+    assert (min(Decimal(worth), Decimal(0)), max(Decimal(worth), Decimal(0))) == bounded_by(item)
+    assert all(lies_within(Decimal(one), item) for one in inside.split())
+    assert not any(lies_within(Decimal(one), item) for one in outside.split())
+
+
+@given(st.lists(st.tuples(WORTH, SHARE, st.sampled_from(list(Status))), min_size=1, max_size=6))
+def test_without_anything_given_a_cell_is_what_grading_makes_of_it(
+    lines: list[tuple[Decimal, int, Status]],
+) -> None:
+    """The same sum within the same bounds; None just where something waits."""
+    asked = question(*(worth for worth, _, _ in lines))
+    results = tuple(
+        ItemResult("q", str(number), status, worth * share / 100, worth, Message("passed"), ())
+        for number, (worth, share, status) in enumerate(lines)
+    )
+    score = Score("ada", "a", 1, results)
+    rubric = Rubric(1, AssignmentSettings("a", asked.points), (asked,), "")
+    automatic = automatic_points(score, rubric)[asked.notebook, "q"]
+    found = cell_points(asked, "q", verdicts_of(asked, "q", score), {})
+    assert (None if automatic.pending else automatic.points) == found
+
+
+@given(st.lists(st.tuples(WORTH, SHARE, st.booleans()), min_size=1, max_size=6))
+def test_what_people_gave_stands_before_what_grading_found(lines: list[tuple[Decimal, int, bool]]) -> None:
+    """The sum of both, bounded by nothing and the cell's points."""
+    asked = question(*(worth for worth, _, _ in lines))
+    points = {str(number): worth * share / 100 for number, (worth, share, _) in enumerate(lines)}
+    verdicts = {
+        str(number): None if by_hand else points[str(number)] for number, (_, _, by_hand) in enumerate(lines)
+    }
+    given_marks = {name: points[name] for name, verdict in verdicts.items() if verdict is None}
+    expected = min(max(sum(points.values()), Decimal(0)), asked.points)
+    assert expected == cell_points(asked, "q", verdicts, given_marks)
+
+
+def test_a_cell_has_no_points_while_one_item_has_none() -> None:
+    """An item without a verdict and without a mark keeps its whole cell open; other cells do not."""
+    asked = question(Decimal(1), Decimal(2), Decimal(3), cells=("", "", "other"))
+    assert cell_points(asked, "q", {"0": Decimal(1), "1": None}, {}) is None
+    assert cell_points(asked, "q", {}, {"1": Decimal(2)}) is None
+    assert Decimal(3) == cell_points(asked, "q", {"0": Decimal(1), "1": None}, {"1": Decimal(2)})
+    assert Decimal(3) == cell_points(asked, "other", {"2": Decimal(3)}, {"0": Decimal(1)})
+    assert ["0", "1"] == [item.id for item in items_of(asked, "q")]
+    with pytest.raises(KeyError):
+        cell_points(asked, "nowhere", {}, {})
