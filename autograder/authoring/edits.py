@@ -21,7 +21,7 @@ from autograder import rubric as rubrics
 from autograder.errors import Key, Place, RubricError
 from autograder.kinds import make_check
 from autograder.rubric import Question, Rubric
-from autograder.rubric.lines import Written, written
+from autograder.rubric.lines import written
 
 Path = tuple[Key, ...]
 
@@ -140,12 +140,12 @@ def _with_text(text: str, edit: TextEdit, rubric: Rubric) -> str:
             f"expected one of {', '.join(rubric.assignment.languages)}, got {edit.language!r}", place, "text"
         )
     where = _item(text, edit.question, edit.item) if edit.item else _question(text, edit.question)
-    table = (*where, "text" if edit.item else "title")
-    tree = _read(text)
-    there = _at(tree, where).get(table[-1])
+    key = "text" if edit.item else "title"
+    table = (*where, key)
+    there = _at(_read(text), where).get(key)
     if not there:
         whole = {edit.language: edit.text}
-        return _set(text, table, whole) if there == {} else _add(text, (*where, "id"), table[-1], whole)
+        return _set(text, table, whole) if there == {} else _add(text, (*where, "id"), key, whole)
     if edit.language in there:
         return _set(text, (*table, edit.language), edit.text)
     last = list(there)[-1]
@@ -157,7 +157,9 @@ def _with_case(text: str, edit: CaseEdit, rubric: Rubric) -> str:
     place = Place(f"question {edit.question!r}")
     table = _at(_read(text), question)
     if table.get("kind") != _CASES:
-        raise RubricError(f"only a question of the kind {_CASES!r} takes cases, got {table.get('kind')!r}", place)
+        raise RubricError(
+            f"only a question of the kind {_CASES!r} takes cases, got {table.get('kind')!r}", place
+        )
     stated = rubric.question(edit.question)
     item = edit.item or _about_cases(stated, place)
     answer, _, method = edit.target.partition(".")
@@ -286,7 +288,9 @@ def _checked(text: str, changed: str, change: Callable[[Any], None], path: Path)
     except tomllib.TOMLDecodeError:
         found = {}
     if _canonical(found) != _canonical(expected):
-        raise RubricError("written in a way that only a person can change; edit the file", ".".join(map(str, path)))
+        raise RubricError(
+            "written in a way that only a person can change; edit the file", ".".join(map(str, path))
+        )
     return changed
 
 
