@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from autograder.web import drafts_words
+
 _COMMON: Mapping[str, str | tuple[str, str]] = {
     "web.title": "Assignments",
     "web.skip": "Skip to the content",
@@ -197,10 +199,13 @@ _PLATFORM: Mapping[str, str | tuple[str, str]] = {
 
 _LOG: Mapping[str, str] = {
     "web.log-add-staff": "added to the staff",
+    "web.log-apply-draft": "draft applied",
     "web.log-class-list": "class list taken over",
     "web.log-connect": "platform connected",
     "web.log-course": "course taken over",
     "web.log-disconnect": "platform disconnected",
+    "web.log-draft": "draft made",
+    "web.log-drop-draft": "draft dropped",
     "web.log-grade-again": "graded again",
     "web.log-invite": "invited",
     "web.log-join": "account made",
@@ -222,4 +227,5 @@ SENTENCES: Mapping[str, str | tuple[str, str]] = {
     **_LOG,
     **_ACCOUNT,
     **_PLATFORM,
+    **drafts_words.SENTENCES,
 }

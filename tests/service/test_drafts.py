@@ -60,7 +60,7 @@ def by(offer: Offer) -> Account:
 
 @pytest.fixture(scope="module")
 def worker(service_database: object) -> Iterator[Any]:
-    """A worker whose sandboxes last for all tests: versions of one folder are made ready once for each test."""
+    """A worker whose sandboxes last for all tests."""
     from autograder.service.worker import Worker
 
     with Worker() as made:
@@ -91,6 +91,15 @@ def graded(offer: Offer, folder: Path, work: Callable[[], None]) -> Offer:
         course.handed_in(offer, student, course.answered(folder, **answers))
     work()
     assert {"graded"} == set(offer.attempts.values_list("state", flat=True))
+    return offer
+
+
+@pytest.fixture
+def canned(offer: Offer, folder: Path) -> Offer:
+    """Two students, for whom the layers are right, without any box."""
+    for student in ("ada", "bob"):
+        course.handed_in(offer, student, course.released(folder))
+    course.graded_without_a_box(offer)
     return offer
 
 
@@ -192,7 +201,7 @@ def test_a_change_is_tried_told_and_applied(
 def test_a_tried_call_becomes_a_case(
     graded: Offer, by: Account, folder: Path, work: Callable[[], None]
 ) -> None:
-    """The reference says what is right; whose code does something else is told, and loses; drop leaves all."""
+    """The reference says what is right; whose code does something else loses; drop leaves all."""
     from autograder.service import drafts
 
     plain = RIGHT.replace(" - scores.max(axis=-1, keepdims=True)", "")
@@ -206,7 +215,7 @@ def test_a_tried_call_becomes_a_case(
     assert found.complete
     [zoe] = found.moved
     assert ("zoe", Decimal("-2.5")) == (zoe.student, zoe.by)
-    assert ["rows", "batch"] == [one.item for one in zoe.items]
+    assert ["rows", "batch", "overflow"] == [one.item for one in zoe.items]
     assert all(one.told_after is not None for one in zoe.items)
     with pytest.raises(RubricError, match="expected a call of 'softmax'"):
         drafts.keep_case(graded, "softmax", {**call, "target": "print"}, by)
@@ -216,39 +225,33 @@ def test_a_tried_call_becomes_a_case(
         drafts.apply(draft, by)
 
 
-@pytest.mark.sandbox
-@pytest.mark.long
-def test_who_hands_in_meanwhile_is_in_it(
-    graded: Offer, by: Account, folder: Path, work: Callable[[], None]
-) -> None:
+def test_who_hands_in_meanwhile_is_in_it(canned: Offer, by: Account, folder: Path) -> None:
     """It is graded by what is offered, then by the draft, and only then can the draft be applied."""
     from autograder.service import drafts
 
-    draft = begun(graded, by)
-    work()
-    new = course.handed_in(graded, "nil", course.answered(folder, layers_answer="layers = 12"))
-    with pytest.raises(ServiceError, match="not graded by this draft yet: nil"):
+    draft = begun(canned, by)
+    course.graded_without_a_box(canned)
+    new = course.handed_in(canned, "bob", course.answered(folder, layers_answer="layers = 12"))
+    with pytest.raises(ServiceError, match="not graded by this draft yet: bob"):
         drafts.apply(draft, by)
-    assert ("nil",) == drafts.effect(draft).waiting
-    work()
+    assert ("bob",) == drafts.effect(draft).waiting
+    course.graded_without_a_box(canned)
     new.refresh_from_db()
     assert ("graded", draft.base_id) == (new.state, new.version_id)
     drafts.apply(draft, by)
     new.refresh_from_db()
     assert draft.version_id == new.version_id
-    assert Decimal(2) == totals(graded)["nil"]
+    assert Decimal(2) == totals(canned)["bob"]
     assert draft.version_id == course.handed_in(draft.offer, "eve", course.released(folder)).version_id
 
 
-@pytest.mark.sandbox
-@pytest.mark.long
-def test_peoples_marks_stand_and_follow_points(graded: Offer, by: Account, work: Callable[[], None]) -> None:
-    """Full stays full, a half a half; a mark of a whole cell stays, and is looked at again where it has to be."""
+def test_peoples_marks_stand_and_follow_points(canned: Offer, by: Account) -> None:
+    """Full stays full, a half a half; a mark of a whole cell stays, to be looked at again."""
     from autograder.service import drafts
     from autograder.service.models import CellMark
 
     def mark(student: str, cell: str, points: str, items: dict[str, Any]) -> CellMark:
-        row = CellMark.objects.get(place__course=graded.course, place__cell=cell, student=student)
+        row = CellMark.objects.get(place__course=canned.course, place__cell=cell, student=student)
         row.points, row.items, row.touched, row.again = points, items, True, False
         row.save()
         return row
@@ -257,8 +260,8 @@ def test_peoples_marks_stand_and_follow_points(graded: Offer, by: Account, work:
     half = mark("bob", "thoughts", "0.5", {"any": {"points": "0.5", "of": "1"}})
     whole = mark("ada", "layers", "0.5", {})
     edits = [*LAYERS, PointsEdit("thoughts", "any", Decimal(3))]
-    draft = begun(graded, by, edits)
-    work()
+    draft = begun(canned, by, edits)
+    course.graded_without_a_box(canned)
     found = drafts.effect(draft)
     expected = {one.student: one.after for one in found.moved}
     assert [("any", 1, 3, True)] == [
@@ -274,20 +277,18 @@ def test_peoples_marks_stand_and_follow_points(graded: Offer, by: Account, work:
         (row.points, row.items["any"]["of"], row.again) for row in (full, half)
     ]
     assert ("0.5", True) == (whole.points, whole.again)
-    assert {who: one.total for who, one in expected.items()} == totals(graded)
+    assert {who: one.total for who, one in expected.items()} == totals(canned)
     assert 1 == full.revision
 
 
-@pytest.mark.sandbox
-@pytest.mark.long
-def test_of_two_drafts_one_is_applied(graded: Offer, by: Account, work: Callable[[], None]) -> None:
+def test_of_two_drafts_one_is_applied(canned: Offer, by: Account) -> None:
     """The other one was made of what is not offered any more; both at once end the same way."""
     from django.db import connections
 
     from autograder.service import drafts
 
-    both = [begun(graded, by), begun(graded, by, [PointsEdit("activation", "name", Decimal(4))])]
-    work()
+    both = [begun(canned, by), begun(canned, by, [PointsEdit("activation", "name", Decimal(4))])]
+    course.graded_without_a_box(canned)
     start, told = threading.Barrier(2), []
 
     def once(draft: DraftVersion) -> None:
@@ -305,9 +306,9 @@ def test_of_two_drafts_one_is_applied(graded: Offer, by: Account, work: Callable
     for thread in threads:
         thread.join()
     assert ["something else is offered since this draft was made; drop it and make it anew"] == told
-    graded.refresh_from_db()
-    assert graded.version_id in {draft.version_id for draft in both}
-    assert {graded.version_id} == set(graded.attempts.values_list("version", flat=True))
+    canned.refresh_from_db()
+    assert canned.version_id in {draft.version_id for draft in both}
+    assert {canned.version_id} == set(canned.attempts.values_list("version", flat=True))
 
 
 def test_what_is_no_draft_is_refused(offer: Offer, by: Account) -> None:
@@ -353,7 +354,7 @@ def test_a_draft_of_what_is_offered_no_more_cannot_be_applied(
 def test_a_killed_worker_costs_a_try_and_the_third_is_the_last(
     offer: Offer, by: Account, folder: Path
 ) -> None:
-    """Its lease ends, the sweep gives the result to the queue again; what failed says why, and is tried again."""
+    """Its lease ends, the sweep finds the result; what failed says why, and is tried again."""
     from django.db import connection
     from django.utils import timezone
 
@@ -413,7 +414,7 @@ def test_what_a_dropped_draft_brings_late_is_not_kept(offer: Offer, by: Account,
 
 
 def test_only_what_cannot_come_out_otherwise_is_known() -> None:
-    """Behind a change in worth or words; nothing of a notebook whose calls change, nor what names a change."""
+    """Behind a change in worth or words; nothing where calls change, nor what names a change."""
     from autograder.grading import scoring
     from autograder.records import Graded, ItemResult, Message, Note
     from autograder.rubric import parse
