@@ -65,7 +65,11 @@ def hand_in(
     _check(student, files)
     digests = dict(zip(files, blobs.put(files.values()), strict=True))
     with transaction.atomic():
-        with connection.cursor() as cursor:  # numbers of one student's attempts have no gap and no double
+        with connection.cursor() as cursor:
+            # Whoever offers another version waits for this one, and the other way round (`drafts.apply`).
+            cursor.execute("SELECT version_id FROM service_offer WHERE id = %s FOR KEY SHARE", [offer.pk])
+            (version,) = cursor.fetchone()
+            # Numbers of one student's attempts have no gap and no double.
             cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [offer.pk, student])
         allowed()
         known = Attempt.objects.filter(offer=offer, student=student)
@@ -74,7 +78,7 @@ def hand_in(
             raise ServiceError(f"there were {offer.most_attempts} attempts already, which is the most")
         attempt = Attempt(
             offer=offer,
-            version_id=offer.version_id,
+            version_id=version,
             student=student,
             number=number,
             digest=digest_of(student, files),
@@ -228,12 +232,24 @@ def counting(offer: Offer, student: str, rubric: Rubric) -> Handin | None:
 
     Where there are no times it is the last one. None: nothing was handed in.
     """
-    attempts = Attempt.objects.filter(offer=offer, student=student).exclude(state=State.FAILED)
-    handins = [_handin(one) for one in attempts.order_by("-number")]
-    if not handins:
-        return None
-    times = schedule_of(offer, rubric)
-    return times.counting(handins, timezone.now()) if times else handins[0]
+    return _counting(Attempt.objects.filter(offer=offer, student=student), schedule_of(offer, rubric)).get(
+        student
+    )
+
+
+def all_counting(offer: Offer, rubric: Rubric) -> dict[str, Handin]:
+    """The attempt of every student that counts, as `counting` has it."""
+    return _counting(Attempt.objects.filter(offer=offer), schedule_of(offer, rubric))
+
+
+def _counting(attempts: QuerySet[Attempt], times: Schedule | None) -> dict[str, Handin]:
+    """By student, of those attempts that did not fail."""
+    handins: dict[str, list[Handin]] = {}
+    rows = attempts.exclude(state=State.FAILED).only("pk", "student", "submitted_at")
+    for one in rows.order_by("student", "-number"):
+        handins.setdefault(one.student, []).append(_handin(one))
+    now = timezone.now()
+    return {who: times.counting(own, now) if times else own[0] for who, own in handins.items()}
 
 
 def timed(attempt: Attempt, rubric: Rubric) -> Handin:

@@ -529,6 +529,10 @@ class DraftResult(models.Model):
     attempt = models.ForeignKey(Attempt, models.CASCADE, related_name="+")
     result = models.ForeignKey(StoredResult, models.PROTECT, null=True, related_name="+")
     problem = models.TextField(blank=True)
+    tries = models.PositiveSmallIntegerField(default=0)
+    leased_until = models.DateTimeField(null=True)
+    """Until then a worker has it; None: nobody has."""
+    graded_at = models.DateTimeField(null=True)
 
     class Meta:
         """One for each attempt."""

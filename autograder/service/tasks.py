@@ -1,4 +1,7 @@
-"""The queues: a job says which attempt to look at, or whose marks to send on; the tables are the truth."""
+"""The queues: a job says which attempt to look at, or whose marks to send on; the tables are the truth.
+
+A worker has one set of hands for attempts and for what drafts make of them: drafts wait for attempts.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import asyncio
 import logging
 import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import procrastinate
 from django.db import transaction
@@ -17,8 +20,10 @@ from autograder.errors import describe_error
 from autograder.service.setup import PATIENCE_SECONDS
 
 LOG = logging.getLogger("autograder.service.tasks")
-GRADING, SCORES = "grading", "scores"
-"""Queues, and the tasks in them: attempts to grade; assignments whose marks a learning platform is told."""
+GRADING, DRAFTS, SCORES = "grading", "drafts", "scores"
+"""Queues, and the tasks in them: attempts to grade; what drafts make of attempts; assignments whose marks a
+learning platform is told."""
+_AFTER_OTHERS = -1
 _AGAIN_SECONDS = 1.0
 """After so long a database that went away is asked again."""
 
@@ -28,13 +33,18 @@ def defer(attempt: uuid.UUID) -> bool:
     return _defer(GRADING, str(attempt))
 
 
+def try_draft(result: int) -> bool:
+    """Have an attempt graded by a draft, when no attempt waits; False: it will be anyhow."""
+    return _defer(DRAFTS, str(result), lock=f"draft {result}", priority=_AFTER_OTHERS)
+
+
 def send_scores(offer: int) -> bool:
     """Have an assignment's marks sent on, with the transaction that is open; False: they will be anyhow."""
     return _defer(SCORES, str(offer))
 
 
-def _defer(queue: str, subject: str) -> bool:
-    job = app.configure_task(queue, queue=queue, queueing_lock=subject)
+def _defer(queue: str, subject: str, *, lock: str = "", priority: int = 0) -> bool:
+    job = app.configure_task(queue, queue=queue, queueing_lock=lock or subject, priority=priority)
     try:
         with transaction.atomic():  # what is refused must not end the caller's transaction
             job.defer(subject=subject)
@@ -43,32 +53,36 @@ def _defer(queue: str, subject: str) -> bool:
     return True
 
 
-def empty_queue(queue: str, work: Callable[[str], None], concurrency: int, stop: threading.Event) -> None:
-    """Call ``work`` for each job's subject until ``stop`` is set; what runs by then is finished first.
+def empty_queues(work: Mapping[str, Callable[[str], None]], concurrency: int, stop: threading.Event) -> None:
+    """Call a queue's function for each job's subject until ``stop`` is set; what runs by then is finished.
 
     A database that goes away is waited for.
+
+    Args:
+        work: by queue.
+        concurrency: jobs at a time, of all queues together.
+        stop: ends it.
     """
     while not stop.is_set():
         try:
-            asyncio.run(_work(queue, work, concurrency, stop))
+            asyncio.run(_work(work, concurrency, stop))
         except Exception as error:  # noqa: BLE001 - the database went away, or is not there yet
             LOG.warning("the queue cannot be reached: %s", describe_error(error))
             stop.wait(_AGAIN_SECONDS)
 
 
-async def _work(queue: str, work: Callable[[str], None], concurrency: int, stop: threading.Event) -> None:
+async def _work(work: Mapping[str, Callable[[str], None]], concurrency: int, stop: threading.Event) -> None:
     worker = procrastinate.App(
         connector=procrastinate.PsycopgConnector(kwargs=connector_params(), timeout=PATIENCE_SECONDS)
     )
 
-    @worker.task(name=queue, queue=queue)
-    def _call(subject: str) -> None:
-        work(subject)
+    for queue, call in work.items():
+        worker.task(name=queue, queue=queue)(_called(call))
 
     async with worker.open_async():
         working = asyncio.create_task(
             worker.run_worker_async(
-                queues=[queue],
+                queues=[*work],
                 concurrency=concurrency,
                 install_signal_handlers=False,
                 delete_jobs="always",  # the attempt's row says what became of it
@@ -80,6 +94,15 @@ async def _work(queue: str, work: Callable[[str], None], concurrency: int, stop:
         working.cancel()  # it takes no more jobs, and ends when the running ones are done
         await asyncio.gather(working, return_exceptions=not working.done())
         await stopped
+
+
+def _called(call: Callable[[str], None]) -> Callable[[str], None]:
+    """A function of its own for each queue, with the name of a job's argument."""
+
+    def called(subject: str) -> None:
+        call(subject)
+
+    return called
 
 
 def _wait(stop: threading.Event, ended: Callable[[], bool]) -> None:

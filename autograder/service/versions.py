@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+import tempfile
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 import msgspec
 from django.db import transaction
 from django.db.models import Max
 
+from autograder import assignment as assignments
 from autograder import atomic
 from autograder import rubric as rubrics
 from autograder.course import PRIVATE, Course, schedule
-from autograder.errors import CourseError, ServiceError
+from autograder.errors import AutograderError, CourseError, ServiceError
+from autograder.grades import CellName
 from autograder.notebook.files import read_file
+from autograder.rubric import Rubric
 from autograder.service import blobs
 from autograder.service.models import CourseRecord, Offer, Version, VersionFile
 from autograder.service.store import DatabaseStore
@@ -46,6 +50,13 @@ def take(record: CourseRecord, course: Course, name: str) -> Version:
         raise CourseError(f"{course.release(name)}: not released yet; run: autograder generate {name}")
     contents = dict(_files(course, name))
     listing = {path: hashlib.sha256(data).hexdigest() for path, data in contents.items()}
+    return _kept(record, name, listing, contents.values(), rubric.version)
+
+
+def _kept(
+    record: CourseRecord, name: str, listing: Mapping[str, str], new: Collection[bytes], rubric_version: int
+) -> Version:
+    """The version with these files, digest by path; with a number of its own, unless it is there already."""
     digest = hashlib.sha256(json.dumps(listing, sort_keys=True).encode()).hexdigest()
     with transaction.atomic():
         CourseRecord.objects.select_for_update().get(pk=record.pk)
@@ -54,13 +65,70 @@ def take(record: CourseRecord, course: Course, name: str) -> Version:
             return found
         number = (known.aggregate(last=Max("number"))["last"] or 0) + 1
         version = Version.objects.create(
-            course=record, assignment=name, number=number, digest=digest, rubric_version=rubric.version
+            course=record, assignment=name, number=number, digest=digest, rubric_version=rubric_version
         )
-        blobs.put(contents.values())
+        blobs.put(new)
         VersionFile.objects.bulk_create(
             VersionFile(version=version, path=path, blob_id=one) for path, one in listing.items()
         )
     return version
+
+
+def with_changes(base: Version, changed: Mapping[str, bytes]) -> Version:
+    """A version as another one, but for the contents of some files; it is loaded once, and not offered.
+
+    Args:
+        base: the other one.
+        changed: new contents by path; only of files that are there.
+
+    Raises:
+        ServiceError: there is no such file, or the assignment is not usable with these; says why.
+    """
+    listing = dict(base.files.values_list("path", "blob_id"))
+    if unknown := sorted(changed.keys() - listing.keys()):
+        raise ServiceError(f"version {base.number} of {base.assignment!r} has no file {unknown[0]!r}")
+    with tempfile.TemporaryDirectory(prefix="autograder-draft-") as folder:
+        try:
+            course = lay_out(base, Path(folder))
+            before = assignments.load(course, base.assignment).rubric
+            for path, data in changed.items():
+                atomic.write(Path(folder, path), data)
+            after = assignments.load(course, base.assignment).rubric
+        except AutograderError as error:
+            raise ServiceError(str(error).replace(f"{folder}/", "")) from error
+    if cells(before) != cells(after):
+        raise ServiceError("a cell comes or goes with this: generate a release with it and take that over")
+    listing |= {path: hashlib.sha256(data).hexdigest() for path, data in changed.items()}
+    return _kept(base.course, base.assignment, listing, changed.values(), after.version)
+
+
+def cells(rubric: Rubric) -> set[CellName]:
+    """The grade cells of a rubric."""
+    return {(question.notebook, cell) for question in rubric.questions for cell in question.cells()}
+
+
+def rubric_file(version: Version) -> tuple[str, bytes]:
+    """The rubric of a version: its path in a course folder, and its bytes.
+
+    Raises:
+        ServiceError: the version has none.
+    """
+    path = f"{Course(Path()).rubrics.as_posix()}/{version.assignment}.toml"
+    row = version.files.filter(path=path).first()
+    if row is None:
+        raise ServiceError(f"version {version.number} of {version.assignment!r} has no {path}")
+    return path, blobs.get([row.blob_id])[row.blob_id]
+
+
+def rubric_of(version: Version) -> Rubric:
+    """The rubric of a version, read and validated.
+
+    Raises:
+        RubricError: it is not valid for this program any more.
+        ServiceError: the version has none.
+    """
+    path, data = rubric_file(version)
+    return rubrics.parse(data, path)
 
 
 def _files(course: Course, name: str) -> Iterator[tuple[str, bytes]]:

@@ -1,5 +1,7 @@
 """Grades what was handed in: claims an attempt, lays its assignment out, grades it, keeps the result.
 
+Drafts are graded by the same hands, when no attempt waits (`autograder.service.drafts`).
+
 Any number of workers on any number of machines; each needs the database, this package and a sandbox.
 """
 
@@ -14,7 +16,7 @@ import threading
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Self
 
@@ -31,8 +33,10 @@ from autograder.sandbox.levels import Isolation, environment_digest
 from autograder.sandbox.outside import orphans
 from autograder.sandbox.pool import Pool
 from autograder.service import attempts, platforms, tasks, versions
+from autograder.service.drafts import trying
 from autograder.service.loaded import Loaded
-from autograder.service.models import Attempt, Version
+from autograder.service.models import Attempt, DraftResult, Version
+from autograder.store import Key
 
 LOG = logging.getLogger("autograder.service.worker")
 MOST_KEPT = 4
@@ -86,7 +90,7 @@ class Worker:
             return
         started = time.monotonic()
         try:
-            with _alive(attempt), self._of(attempt.version) as ready:
+            with _alive(lambda: attempts.prolong(attempt)), self._of(attempt.version) as ready:
                 kept = self._graded(attempt, ready)
         except Exception as error:  # noqa: BLE001 - whatever it is, somebody else may manage
             LOG.warning("attempt %s could not be graded: %s", identifier, describe_error(error))
@@ -109,6 +113,33 @@ class Worker:
             tasks.defer(attempt.pk)
             return False
         return attempts.keep(attempt, graded, assignment.rubric, ready.environment)
+
+    def try_draft(self, identifier: int) -> None:
+        """Grade one attempt by a draft, if it is open; what goes wrong is noted there, nothing is raised."""
+        close_old_connections()
+        row = trying.claim(identifier)
+        if row is None:
+            return
+        try:
+            with _alive(lambda: trying.prolong(row)), self._of(row.draft.version) as ready:
+                self._tried(row, ready)
+        except Exception as error:  # noqa: BLE001 - as above
+            LOG.warning("attempt %s could not be tried: %s", row.attempt_id, describe_error(error))
+            trying.give_back(row, describe_error(error))
+
+    def _tried(self, row: DraftResult, ready: _Ready) -> None:
+        rubric, attempt = ready.grader.assignment.rubric, row.attempt
+        handed = attempts.to_grade(attempt, rubric, attempts.contents(attempt))
+        key = Key.of(attempt.student, handed.digest(), rubric, ready.environment)
+        graded = trying.found(row, key)
+        if graded is None:
+            known = trying.known(row, key)
+            connections.close_all()  # see above
+            graded = ready.grader.grade(handed, known)
+        if row.tries < trying.MOST_TRIES and _fault(graded):
+            trying.give_back(row, _fault(graded))
+        else:
+            trying.keep(row, graded, rubric, key)
 
     @contextlib.contextmanager
     def _of(self, version: Version) -> Iterator[_Ready]:
@@ -152,14 +183,14 @@ def _fault(graded: Graded) -> str:
 
 
 @contextlib.contextmanager
-def _alive(attempt: Attempt) -> Iterator[None]:
-    """Prolong the lease for as long as this process lives and the attempt is worked on."""
+def _alive(prolong_lease: Callable[[], object]) -> Iterator[None]:
+    """Prolong a lease for as long as this process lives and the attempt is worked on."""
     done = threading.Event()
 
     def prolong() -> None:
         while not done.wait(attempts.LEASE.total_seconds() / 3):
             with contextlib.suppress(Exception):  # the database may be away for a moment; the lease is not
-                attempts.prolong(attempt)
+                prolong_lease()
         connections.close_all()
 
     thread = threading.Thread(target=prolong, daemon=True)
@@ -187,7 +218,11 @@ def run(worker: Worker, *, concurrency: int, stop: threading.Event) -> None:
     ]
     for one in beside:
         one.start()
-    tasks.empty_queue(tasks.GRADING, lambda attempt: worker.grade(uuid.UUID(attempt)), concurrency, stop)
+    work = {
+        tasks.GRADING: lambda attempt: worker.grade(uuid.UUID(attempt)),
+        tasks.DRAFTS: lambda result: worker.try_draft(int(result)),
+    }
+    tasks.empty_queues(work, concurrency, stop)
     for one in beside:
         one.join()
 
@@ -206,7 +241,7 @@ def _send_scores(stop: threading.Event) -> None:
         finally:
             connections.close_all()
 
-    tasks.empty_queue(tasks.SCORES, send, 1, stop)
+    tasks.empty_queues({tasks.SCORES: send}, 1, stop)
     loaded.close()
 
 
@@ -219,6 +254,7 @@ def _sweep(stop: threading.Event) -> None:
             close_old_connections()
             if found := attempts.sweep():
                 LOG.info("%d attempts were given to the queue again", found)
+            trying.sweep()
             if number % _SWEEPS == 0:
                 platforms.sweep()
         except Exception as error:  # noqa: BLE001 - the next round tries again

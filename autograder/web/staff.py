@@ -257,8 +257,9 @@ def grade_again(request: HttpRequest, visit: Visit, assignment: str) -> HttpResp
     """Grade every attempt by what is offered now."""
     offer = visit.offer(assignment)
     with transaction.atomic():
-        number = attempts.grade_again(Attempt.objects.filter(offer=offer))
-        _note(request, visit, "grade again", assignment, after=number)
+        graded = Attempt.objects.filter(offer=offer, state=State.GRADED)
+        _note(request, visit, "grade again", assignment, after=graded.count())  # the log is locked first
+        number = attempts.grade_again(graded)
     notices.info(request, words(request)["counted"]("regraded", number))
     return _back(visit, offer)
 

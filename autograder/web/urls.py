@@ -7,7 +7,7 @@ from allauth.socialaccount.urls import urlpatterns as identity_pages
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.i18n import set_language
 
-from autograder.web import account, door, lti, operation, sheets, staff, student
+from autograder.web import account, door, drafts, lti, operation, sheets, staff, student
 from autograder.web.marking import consistency, groups
 from autograder.web.marking import pages as marking
 from autograder.web.site import BASE
@@ -42,6 +42,13 @@ _COURSE: list[URLPattern | URLResolver] = [
     path("staff/a/<str:assignment>/send", lti.send_marks, name="send-marks"),
     path("staff/a/<str:assignment>/again", staff.grade_again, name="grade-again"),
     path("staff/a/<str:assignment>/of/<str:who>/", staff.feedback, name="staff-feedback"),
+    path("staff/a/<str:assignment>/drafts/", drafts.overview, name="drafts"),
+    path("staff/drafts/<int:draft>/", drafts.show, name="draft"),
+    path("staff/drafts/<int:draft>/progress", drafts.progress, name="draft-progress"),
+    path("staff/drafts/<int:draft>/rubric.toml", drafts.rubric_file, name="draft-file"),
+    path("staff/drafts/<int:draft>/apply", drafts.apply, name="draft-apply"),
+    path("staff/drafts/<int:draft>/drop", drafts.drop, name="draft-drop"),
+    path("staff/drafts/<int:draft>/again", drafts.again, name="draft-again"),
     path("staff/attempts/<uuid:identifier>/retry", staff.retry, name="retry"),
     path("staff/a/<str:assignment>/mark/", marking.overview, name="marking"),
     path("staff/a/<str:assignment>/mark/<int:place>/", marking.first, name="mark-first"),

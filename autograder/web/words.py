@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from autograder.web import drafts_words
 from autograder.web.marking.words import MARKING
 from autograder.web.sheets_words import SHEETS
 
@@ -200,10 +201,13 @@ _PLATFORM: Mapping[str, str | tuple[str, str]] = {
 
 _LOG: Mapping[str, str] = {
     "web.log-add-staff": "added to the staff",
+    "web.log-apply-draft": "draft applied",
     "web.log-class-list": "class list taken over",
     "web.log-connect": "platform connected",
     "web.log-course": "course taken over",
     "web.log-disconnect": "platform disconnected",
+    "web.log-draft": "draft made",
+    "web.log-drop-draft": "draft dropped",
     "web.log-grade-again": "graded again",
     "web.log-invite": "invited",
     "web.log-join": "account made",
@@ -225,6 +229,7 @@ SENTENCES: Mapping[str, str | tuple[str, str]] = {
     **_PLATFORM,
     **MARKING,
     **SHEETS,
+    **drafts_words.SENTENCES,
 }
 ACTIONS = frozenset(
     code.removeprefix("web.log-").replace("-", " ") for code in SENTENCES if code.startswith("web.log-")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from django.urls import URLPattern, URLResolver
@@ -50,6 +51,13 @@ ALLOWED = {
     "set-times": (LEADING, "POST"),
     "set-extension": (LEADING, "POST"),
     "update": (LEADING, "POST"),
+    "drafts": (STAFF[1:], "GET HEAD POST"),
+    "draft": (STAFF[1:], "GET HEAD"),
+    "draft-progress": (STAFF[1:], "GET HEAD"),
+    "draft-file": (STAFF[1:], "GET HEAD"),
+    "draft-apply": (LEADING, "POST"),
+    "draft-drop": (STAFF[1:], "POST"),
+    "draft-again": (STAFF[1:], "POST"),
 }
 """Who may ask for a route, and how. Whoever may not is sent to sign in, or told 403 or 404."""
 FOR_NOTHING = {
@@ -80,6 +88,16 @@ OPEN = {
     "join",
 }
 """Routes for everybody; each has tests of its own."""
+
+
+def drafted(at: Small) -> Any:
+    """A draft that changes nothing."""
+    from autograder.service.models import DraftVersion
+
+    version = at.offer.version
+    return DraftVersion.objects.create(
+        offer=at.offer, version=version, base=version, subject="x", by=at.account("instructor")
+    )
 
 
 def routes() -> Iterator[tuple[str, URLPattern]]:
@@ -120,6 +138,7 @@ def test_the_table_holds_for_every_role_and_method(at: Small) -> None:
         "member": 999_999,
         "key": 999_999,
         "connection": 999_999,
+        "draft": drafted(at).pk,
     }
     unexpected = []
     for role in ROLES:

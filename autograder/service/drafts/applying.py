@@ -1,0 +1,203 @@
+"""A draft is applied to the whole class at once, or dropped.
+
+Locks are taken in one order, which other parts keep to: the course, the log, the draft, attempts, marks, and
+the offer at last. So students hand in until the last moment; whoever does makes it be refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+from django.db import transaction
+from django.utils import timezone
+
+from autograder.course import Handin
+from autograder.errors import ServiceError
+from autograder.grading.batch import with_timing
+from autograder.records import Graded
+from autograder.rubric import Rubric
+from autograder.service import attempts, audit, tasks, versions
+from autograder.service.drafts.marks import MarkFollower
+from autograder.service.models import (
+    Account,
+    Attempt,
+    CellMark,
+    CourseRecord,
+    CurrentResult,
+    DraftResult,
+    DraftVersion,
+    Offer,
+    PlatformCourse,
+    State,
+    StoredResult,
+)
+from autograder.service.store import DatabaseStore
+from autograder.store import GradedEntry, Key, decode
+
+_TOGETHER = 32
+"""Results that are in memory at a time."""
+_MOST_SUBJECT = 300
+
+
+def apply(draft: DraftVersion, by: Account) -> None:
+    """Offer a draft's version, and let its results count; all of it, or nothing.
+
+    Raises:
+        ServiceError: it is settled, something else is offered since, somebody has no result by it yet, or
+            handed in just now.
+        GradebookError: the store refused.
+    """
+    with transaction.atomic():
+        course = CourseRecord.objects.select_for_update(no_key=True).get(pk=draft.offer.course_id)
+        row = _noted(draft, by, course, "apply draft")
+        if Offer.objects.get(pk=row.offer_id).version_id != row.base_id:
+            raise ServiceError(
+                "something else is offered since this draft was made; drop it and make it anew"
+            )
+        rubric = versions.rubric_of(row.version)
+        handins = attempts.all_counting(row.offer, rubric)
+        results = _results(row, handins)
+        _locked_marks(row)
+        rows = [results[handin.folder.name] for _, handin in sorted(handins.items())]
+        for start in range(0, len(rows), _TOGETHER):
+            _recorded(row, rows[start : start + _TOGETHER], rubric, handins)
+        _offered(row, rubric, handins)
+        _settle(row, "applied")
+
+
+def drop(draft: DraftVersion, by: Account) -> None:
+    """Give a draft up; what was offered stays as it is.
+
+    Raises:
+        ServiceError: it is settled.
+    """
+    with transaction.atomic():
+        _settle(_noted(draft, by, draft.offer.course, "drop draft"), "dropped")
+
+
+def _noted(draft: DraftVersion, by: Account, course: CourseRecord, action: str) -> DraftVersion:
+    """The draft, locked, with what is about to happen in the log.
+
+    Raises:
+        ServiceError: it is settled.
+    """
+    subject = f"{draft.offer.assignment}: {draft.subject}"[:_MOST_SUBJECT]
+    before, after = draft.base.number, draft.version.number
+    audit.note(by.username, action, subject, course=course, before=before, after=after)
+    locked = DraftVersion.objects.select_for_update(of=("self",)).select_related(
+        "offer__course", "version", "base"
+    )
+    row = locked.get(pk=draft.pk)
+    if row.settled:
+        raise ServiceError(f"this draft was {row.settled} already")
+    return row
+
+
+def _settle(draft: DraftVersion, how: str) -> None:
+    DraftVersion.objects.filter(pk=draft.pk).update(settled=how, settled_at=timezone.now())
+
+
+def _results(draft: DraftVersion, handins: Mapping[str, Handin]) -> dict[str, DraftResult]:
+    """The draft's results by attempt, locked as the attempts are.
+
+    Raises:
+        ServiceError: somebody has none, or one that is not up to date.
+    """
+    counting = [handin.folder.name for handin in handins.values()]
+    locked = Attempt.objects.select_for_update().filter(pk__in=counting).order_by("pk")
+    since = {str(one.pk): one.queued_at for one in locked if one.state == State.GRADED}
+    rows = DraftResult.objects.select_for_update(of=("self",)).filter(draft=draft).order_by("pk")
+    found = {
+        str(row.attempt_id): row
+        for row in rows.select_related("result", "attempt").defer("result__graded")
+        if row.result is not None
+        and row.result.whole
+        and row.graded_at is not None
+        and row.graded_at >= since.get(str(row.attempt_id), timezone.now())
+    }
+    missing = sorted(who for who, handin in handins.items() if handin.folder.name not in found)
+    if missing:
+        raise ServiceError(f"not graded by this draft yet: {', '.join(missing[:5])}; wait, or try again")
+    return found
+
+
+def _locked_marks(draft: DraftVersion) -> None:
+    """Whoever marks now is waited for, and waits: rows are locked in the order that marking has."""
+    rows = CellMark.objects.select_for_update(of=("self",)).filter(
+        place__course=draft.offer.course_id, place__assignment=draft.offer.assignment
+    )
+    for _ in rows.order_by("pk").values_list("pk").iterator():
+        pass
+
+
+def _recorded(
+    draft: DraftVersion, rows: list[DraftResult], rubric: Rubric, handins: Mapping[str, Handin]
+) -> None:
+    """Let some results count, with the marks that people gave their students."""
+    store, now = DatabaseStore(draft.offer.course), timezone.now()
+    entries = [_entry(row, rubric, handins[row.attempt.student]) for row in rows]
+    followed = list(_followed(draft, entries, rubric))
+    store.record(entries)
+    CellMark.objects.bulk_update(followed, ["points", "items", "again", "revision", "decided"])
+    for row in rows:
+        row.attempt.version_id, row.attempt.result_id = draft.version_id, row.result_id
+        row.attempt.graded_at = now
+    Attempt.objects.bulk_update([row.attempt for row in rows], ["version", "result", "graded_at"])
+
+
+def _entry(row: DraftResult, rubric: Rubric, handin: Handin) -> GradedEntry:
+    stored = StoredResult.objects.get(pk=row.result_id)
+    key = Key(*(getattr(stored, field) for field in Key.__struct_fields__))
+    graded = with_timing(_graded(bytes(stored.graded)), handin.timing)
+    return GradedEntry(key, graded, rubric, row.attempt.submitted_at)
+
+
+def _graded(stored: bytes) -> Graded:
+    graded = decode(stored)
+    if graded is None:
+        raise ServiceError("a result of this draft was written by another version of the program; try again")
+    return graded
+
+
+def _followed(draft: DraftVersion, entries: Iterable[GradedEntry], rubric: Rubric) -> Iterable[CellMark]:
+    """The rows of people's marks as they will stand, not saved yet."""
+    entered = {entry.key.student: entry for entry in entries}
+    of_assignment = {"course": draft.offer.course, "assignment": draft.offer.assignment}
+    current = {
+        row.student: row.result
+        for row in CurrentResult.objects.filter(**of_assignment, student__in=entered).select_related("result")
+    }
+    marks = CellMark.objects.filter(
+        place__course=draft.offer.course, place__assignment=draft.offer.assignment, touched=True
+    )
+    for row in marks.filter(student__in=entered).select_related("place"):
+        entry, before = entered[row.student], current.get(row.student)
+        was = decode(bytes(before.graded)) if before else None
+        resubmitted = before is not None and before.submission != entry.key.submission
+        follower = MarkFollower(rubric, was.score if was else None, entry.graded.score, resubmitted)
+        found = follower.follow(row)
+        points = None if found.mark.points is None else str(found.mark.points)
+        if (points, found.items, found.mark.again) == (row.points, row.items, row.again):
+            continue
+        row.decided = points if row.decided == row.points else row.decided
+        row.points, row.items, row.again = points, msgspec.to_builtins(found.items), found.mark.again
+        row.revision += 1
+        yield row
+
+
+def _offered(draft: DraftVersion, rubric: Rubric, handins: Mapping[str, Handin]) -> None:
+    """Offer the draft's version, unless something came in between.
+
+    Raises:
+        ServiceError: something did.
+    """
+    offer = Offer.objects.select_for_update(of=("self",)).select_related("course").get(pk=draft.offer_id)
+    now = attempts.all_counting(offer, rubric)
+    if {one.folder for one in now.values()} != {one.folder for one in handins.values()}:
+        raise ServiceError("somebody handed in just now; try again when that is graded")
+    Offer.objects.filter(pk=offer.pk).update(version=draft.version_id)
+    others = Attempt.objects.filter(offer=offer, state__in=(State.WAITING, State.FAILED))
+    others.update(version=draft.version_id)
+    if offer.published_at and PlatformCourse.objects.filter(course=offer.course).exists():
+        tasks.send_scores(offer.pk)

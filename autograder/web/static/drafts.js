@@ -1,0 +1,6 @@
+// One key applies a draft or drops it: the button that names the key is pressed.
+document.addEventListener("keydown", (event) => {
+  const writing = event.target.closest("input, textarea, select, [contenteditable]");
+  if (writing || event.repeat || event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return;
+  if (event.key === "a" || event.key === "d") document.querySelector(`button[data-key="${event.key}"]`)?.click();
+});
