@@ -443,9 +443,7 @@ class ReusableComment(models.Model):
         """A text is offered once in a place."""
 
         constraints = (
-            models.UniqueConstraint(
-                fields=["course", "assignment", "cell", "text"], name="reusable_comment"
-            ),
+            models.UniqueConstraint(fields=["course", "assignment", "cell", "text"], name="reusable_comment"),
         )
 
 

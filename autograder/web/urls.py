@@ -7,7 +7,7 @@ from allauth.socialaccount.urls import urlpatterns as identity_pages
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.i18n import set_language
 
-from autograder.web import account, door, lti, operation, staff, student
+from autograder.web import account, door, lti, operation, requests, review, staff, student
 from autograder.web.site import BASE
 
 _COURSE: list[URLPattern | URLResolver] = [
@@ -15,7 +15,9 @@ _COURSE: list[URLPattern | URLResolver] = [
     path("a/<str:assignment>/", student.assignment, name="assignment"),
     path("a/<str:assignment>/files.zip", student.archive, name="archive"),
     path("a/<str:assignment>/files/<str:name>", student.released_file, name="released-file"),
-    path("a/<str:assignment>/feedback/", student.feedback, name="feedback"),
+    path("a/<str:assignment>/feedback/", requests.feedback, name="feedback"),
+    path("a/<str:assignment>/requests/", requests.ask, name="ask"),
+    path("a/<str:assignment>/requests/<int:number>/withdraw", requests.withdraw, name="withdraw-request"),
     path("a/<str:assignment>/<int:number>/", student.attempt, name="attempt"),
     path("a/<str:assignment>/<int:number>/state", student.state, name="attempt-state"),
     path("a/<str:assignment>/<int:number>/receipt", student.receipt, name="receipt"),
@@ -39,6 +41,12 @@ _COURSE: list[URLPattern | URLResolver] = [
     path("staff/a/<str:assignment>/send", lti.send_marks, name="send-marks"),
     path("staff/a/<str:assignment>/again", staff.grade_again, name="grade-again"),
     path("staff/a/<str:assignment>/of/<str:who>/", staff.feedback, name="staff-feedback"),
+    path("staff/a/<str:assignment>/requests/", requests.listed, name="requests"),
+    path("staff/a/<str:assignment>/requests/until", requests.set_until, name="set-requests-until"),
+    path("staff/requests/<int:number>/", requests.answer, name="request"),
+    path("staff/a/<str:assignment>/review/", review.everything, name="review"),
+    path("staff/a/<str:assignment>/review/of/<str:who>/", review.of_student, name="review-student"),
+    path("staff/a/<str:assignment>/review/wording", review.set_wording, name="set-wording"),
     path("staff/attempts/<uuid:identifier>/retry", staff.retry, name="retry"),
 ]
 _NAMES = {"login", "logout", "inactive", "signup", "reauthenticate", "change_password"}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from autograder.web import requests_words
+
 _COMMON: Mapping[str, str | tuple[str, str]] = {
     "web.title": "Assignments",
     "web.skip": "Skip to the content",
@@ -212,7 +214,9 @@ _LOG: Mapping[str, str] = {
     "web.log-version": "version",
     "web.log-visible": "seen by students",
 }
-ACTIONS = frozenset(code.removeprefix("web.log-").replace("-", " ") for code in _LOG)
+ACTIONS = frozenset(
+    code.removeprefix("web.log-").replace("-", " ") for code in {**_LOG, **requests_words.LOG}
+)
 """What the log can say in the reader's language."""
 
 SENTENCES: Mapping[str, str | tuple[str, str]] = {
@@ -222,4 +226,5 @@ SENTENCES: Mapping[str, str | tuple[str, str]] = {
     **_LOG,
     **_ACCOUNT,
     **_PLATFORM,
+    **requests_words.SENTENCES,
 }
