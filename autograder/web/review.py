@@ -10,14 +10,13 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from msgspec import Struct
 
-from autograder.course import name_fault
 from autograder.feedback.labels import Labels
 from autograder.feedback.wordings import SentenceKey
 from autograder.rubric import Rubric
 from autograder.service.marking import wordings
 from autograder.service.marking.refusals import NotTaken
 from autograder.service.marking.wordings import ToldMessage
-from autograder.service.models import Offer, Role
+from autograder.service.models import Member, Offer, Role
 from autograder.web import shown
 from autograder.web.guard import Visit, course_page
 from autograder.web.site import language_of, words
@@ -48,8 +47,6 @@ def everything(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
 @course_page(Role.TA)
 def of_student(request: HttpRequest, visit: Visit, assignment: str, who: str) -> HttpResponse:
     """What one student is told, with words for them alone."""
-    if name_fault(who):
-        raise Http404
     return _page(request, visit, visit.offer(assignment), who)
 
 
@@ -96,7 +93,7 @@ def set_wording(request: HttpRequest, visit: Visit, assignment: str) -> HttpResp
     loaded = shown.loaded(offer)
     student = sent.get("student", "")
     key = (sent.get("question", ""), sent.get("item", ""), sent.get("code", ""))
-    if student and name_fault(student):
+    if student and not Member.objects.filter(course=visit.course, student=student).exists():
         raise Http404
     fields = {name: f"text-{name}" for name in wordings.languages(loaded)}
     texts = {name: sent[field] for name, field in fields.items() if field in sent}
