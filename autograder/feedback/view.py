@@ -290,11 +290,6 @@ def page_view(
         for question, points in zip(rubric.questions, standing.questions, strict=True)
     )
     points = {one.id: (one.points, one.most - one.least) for one in standing.questions}
-    stamp = (
-        ""
-        if score.isolation == "namespaces"
-        else labels("isolation", isolation=printable_text(score.isolation, 40))
-    )
     return PageView(
         title=labels.pick(assignment.title, assignment.name),
         student=printable_text(score.student, 200),
@@ -308,12 +303,18 @@ def page_view(
         grade=grade_view(standing, labels),
         sum_lines=_sum_lines(standing, labels),
         sum_sentences=_sum_sentences(standing, labels),
-        isolation=stamp,
+        isolation=_stamp(score.isolation, labels),
         refusal=_refusal(graded, labels, own),
         tasks=_task_views(assignment.tasks, rubric.questions, points, labels),
         questions=questions,
         notebooks=notebooks,
     )
+
+
+def _stamp(isolation: str, labels: Labels) -> str:
+    if isolation == "namespaces":
+        return ""
+    return labels("isolation", isolation=printable_text(isolation, 40))
 
 
 def _refusal(graded: Graded, labels: Labels, own: Mapping[SentenceKey, str]) -> str:

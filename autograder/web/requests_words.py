@@ -28,7 +28,6 @@ _REQUESTS: Mapping[str, str | tuple[str, str]] = {
     "web.request-send": "Send",
     "web.request-yours": "Your requests",
     "web.request-item": "Item",
-    "web.request-state": "State",
     "web.request-state-open": "not answered yet",
     "web.request-state-answered": "answered",
     "web.request-state-withdrawn": "withdrawn",
@@ -39,7 +38,7 @@ _REQUESTS: Mapping[str, str | tuple[str, str]] = {
     "web.request-changed": "Points: {before} → {after}",
     "web.request-changed-to": "Points: {after}",
     "web.request-stays": "The mark stays.",
-    "web.request-points-then": "It had {points} points then.",
+    "web.request-points-then": "Points then: {points}",
     "web.request-by-ta": "a TA",
     "web.request-by-head-ta": "a head TA",
     "web.request-by-instructor": "an instructor",
@@ -51,7 +50,7 @@ _REQUESTS: Mapping[str, str | tuple[str, str]] = {
     "web.request-staff": "For staff",
     "web.request-reading": "Read as",
     "web.request-comment": "Comment on the mark",
-    "web.request-points-now": "It has {points} points now.",
+    "web.request-points-now": "Points now: {points}",
     "web.request-answer": "Answer for the student",
     "web.request-points": "Points, if they change",
     "web.request-points-told": "From {least} to {most}. Leave it empty, and the mark stays.",
@@ -80,7 +79,7 @@ _REVIEW: Mapping[str, str | tuple[str, str]] = {
     "web.review-nothing": "Nobody is told anything yet.",
     "web.review-look": "Only a head TA, or somebody above, can change words.",
     "web.review-students": ("told to 1 student", "told to {number} students"),
-    "web.review-cost": "{points} points lost",
+    "web.review-cost": "Points lost: {points}",
     "web.review-sentences": "Generated sentences",
     "web.review-more": ("1 more", "{number} more"),
     "web.review-own": "Words of the course",
@@ -110,4 +109,4 @@ LOG: Mapping[str, str] = {
     "web.log-wording": "words of feedback",
 }
 
-SENTENCES: Mapping[str, str | tuple[str, str]] = {**_REQUESTS, **_REVIEW, **LOG}
+WORDS: Mapping[str, str | tuple[str, str]] = {**_REQUESTS, **_REVIEW, **LOG}

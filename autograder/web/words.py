@@ -226,5 +226,5 @@ SENTENCES: Mapping[str, str | tuple[str, str]] = {
     **_LOG,
     **_ACCOUNT,
     **_PLATFORM,
-    **requests_words.SENTENCES,
+    **requests_words.WORDS,
 }

@@ -55,7 +55,7 @@ def test_everything_that_a_class_is_told_stands_on_a_page(graded: Small) -> None
     assert "The activation" in told_there
     assert "choice.unknown" in told_there
     assert "told to 3 students" in told_there
-    assert "3 points lost" in told_there
+    assert "Points lost: 3" in told_there
     assert 1 == told_there.count("“softplus” is not one of the options.")
     assert "&lt;script&gt;alert(1)&lt;/script&gt;⟨U+202E⟩" in told_there
     assert "<script>alert" not in told_there
