@@ -97,6 +97,12 @@ def marked_cells(rubric: Rubric, secret: bytes = b"") -> Iterator[MarkedCell]:
                 yield MarkedCell(question, cell, manual, whole, secret)
 
 
+def answer_text(graded: Graded, question: Question, item: Item) -> str:
+    """What a student wrote that an item judges; empty where there is nothing."""
+    own = item.cell if item.manual else ""
+    return _source(graded, question, (own,) if own else (question.answer_cell, question.id))
+
+
 def _source(graded: Graded, question: Question, names: Sequence[str]) -> str:
     """What a student wrote into the first of these cells; empty where there is none."""
     cells = {

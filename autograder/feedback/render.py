@@ -14,6 +14,7 @@ from autograder.feedback.cells import notebook_view
 from autograder.feedback.labels import Labels
 from autograder.feedback.sanitise import POLICY, sentence
 from autograder.feedback.view import SubmittedView, page_view
+from autograder.feedback.wordings import Wordings
 from autograder.grades import Standing, standing
 from autograder.records import Graded
 from autograder.rubric import Rubric
@@ -30,6 +31,7 @@ def render(
     submitted_at: datetime.datetime | None = None,
     stands: Standing | None = None,
     timing: Timing | None = None,
+    wordings: Wordings | None = None,
 ) -> str:
     """The feedback page as HTML.
 
@@ -43,10 +45,12 @@ def render(
         submitted_at: when it was handed in; a time without zone is taken as UTC.
         timing: how that stands to the time allowed, where there is one.
         stands: the student's marks with what people gave; default: the automatic ones alone.
+        wordings: the course's own, for this student, in the place of generated sentences.
     """
     labels = Labels(language)
     handed_in = _submitted(submitted_at, timing, labels)
-    page = page_view(graded, rubric, labels, handed_in, stands or standing(graded.score, rubric))
+    stands = stands or standing(graded.score, rubric)
+    page = page_view(graded, rubric, labels, handed_in, stands, wordings=wordings or {})
     text = environment().get_template("student.html").render(page=page, label=labels, policy=POLICY)
     return text.encode("utf-8", "replace").decode()
 

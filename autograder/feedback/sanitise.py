@@ -127,9 +127,20 @@ def sentence(message: Message, language: str, most: int = 2_000) -> str:
     return printable_text(text, most)
 
 
+def kept_text(text: str) -> str:
+    """What a person typed, as it is kept: printable, lines ended by one sign each, no space around it."""
+    plain = text.replace("\r\n", "\n").replace("\r", "\n").strip()
+    return printable_text(plain, 12 * len(plain))  # a hidden character is spelled out with up to ten
+
+
+def is_quoting(message: Message) -> bool:
+    """Whether a message's placeholders hold formulas of the student's."""
+    return message.code.startswith(_QUOTING) and not message.text
+
+
 def quoting_sentence(message: Message, language: str) -> Markup:
     """The same as markup: what is quoted from a formula of the student's is set as code."""
-    if not message.code.startswith(_QUOTING) or message.text:
+    if not is_quoting(message):
         return escape(sentence(message, language))
     marks = {name: f"{_MARK}{place}{_MARK}" for place, name in enumerate(message.params)}
     marked = escape(sentence(Message(message.code, marks), language))

@@ -15,11 +15,12 @@ from msgspec.structs import replace
 from autograder.feedback.cells import CellView, NotebookView, notebook_view
 from autograder.feedback.grade import GradeView, grade_view
 from autograder.feedback.labels import Labels
-from autograder.feedback.sanitise import printable_text, quoting_sentence, sentence
+from autograder.feedback.sanitise import printable_text, sentence
 from autograder.feedback.typeset import Typesetter, caret
+from autograder.feedback.wordings import SentenceKey, Wordings, spoken, told
 from autograder.grades import NOTHING, CellPoints, QuestionPoints, Standing
 from autograder.kinds import kind
-from autograder.records import Graded, ItemResult, Message, Status
+from autograder.records import Graded, ItemResult, Message, Score, Status
 from autograder.rubric import Question, Rubric
 from autograder.rubric.exam import Task
 
@@ -46,6 +47,24 @@ class RubricLine(Struct, frozen=True):
         if self.shared or self.result.status is Status.NEEDS_REVIEW:
             return NOTHING
         return max(NOTHING, max(self.result.possible, NOTHING) - self.result.points)
+
+    @property
+    def silent(self) -> bool:
+        """There is no sentence: the status says all."""
+        return self.result.student.code == _SILENT
+
+
+def rubric_lines(score: Score, rubric: Rubric, standing: Standing) -> dict[str, tuple[RubricLine, ...]]:
+    """The lines of each question, by its id, as the student's page has them."""
+    results = {(result.question, result.item): result for result in score.items}
+    return {
+        question.id: _lines(
+            question,
+            [results[question.id, item.id] for item in question.items if (question.id, item.id) in results],
+            points,
+        )
+        for question, points in zip(rubric.questions, standing.questions, strict=True)
+    }
 
 
 def _lines(
@@ -289,21 +308,38 @@ class PageView(Struct, frozen=True):
 
 
 def page_view(
-    graded: Graded, rubric: Rubric, labels: Labels, submitted: SubmittedView, standing: Standing
+    graded: Graded,
+    rubric: Rubric,
+    labels: Labels,
+    submitted: SubmittedView,
+    standing: Standing,
+    *,
+    wordings: Wordings,
 ) -> PageView:
-    """Everything the page shows; only students' texts, never staff's."""
+    """Everything the page shows; only students' texts, never staff's.
+
+    Args:
+        graded: the result.
+        rubric: the one the student was asked by.
+        labels: the page's words.
+        submitted: when it was handed in.
+        standing: the marks, with what people gave.
+        wordings: the course's own, for this student, in the place of generated sentences.
+    """
     score, assignment = graded.score, rubric.assignment
+    own = spoken(wordings, labels.language, assignment.languages)
     notebooks = tuple(
         notebook_view(notebook, position, labels, assignment.limits)
         for position, notebook in enumerate(graded.notebooks, start=1)
     )
-    results = {(result.question, result.item): result for result in score.items}
+    lines = rubric_lines(score, rubric, standing)
     common = Typesetter(assignment.symbols)
     questions = tuple(
         _question_view(
             question,
             points,
-            [results[question.id, item.id] for item in question.items if (question.id, item.id) in results],
+            lines[question.id],
+            own,
             labels=labels,
             typesetter=Typesetter(rubric.symbols(question)) if question.symbols else common,
             notebooks=notebooks,
@@ -312,11 +348,6 @@ def page_view(
         for question, points in zip(rubric.questions, standing.questions, strict=True)
     )
     points = {one.id: (one.points, one.most - one.least) for one in standing.questions}
-    stamp = (
-        ""
-        if score.isolation == "namespaces"
-        else labels("isolation", isolation=printable_text(score.isolation, 40))
-    )
     return PageView(
         title=labels.pick(assignment.title, assignment.name),
         student=printable_text(score.student, 200),
@@ -330,24 +361,35 @@ def page_view(
         grade=grade_view(standing, labels),
         sum_lines=_sum_lines(standing, labels),
         sum_sentences=_sum_sentences(standing, labels),
-        isolation=stamp,
-        refusal=_refusal(graded, labels),
+        isolation=_stamp(score.isolation, labels),
+        refusal=_refusal(graded, labels, own),
         tasks=_task_views(assignment.tasks, rubric.questions, points, labels),
         questions=questions,
         notebooks=notebooks,
     )
 
 
-def _refusal(graded: Graded, labels: Labels) -> str:
+def _stamp(isolation: str, labels: Labels) -> str:
+    if isolation == "namespaces":
+        return ""
+    return labels("isolation", isolation=printable_text(isolation, 40))
+
+
+def _refusal(graded: Graded, labels: Labels, own: Mapping[SentenceKey, str]) -> str:
     """What was wrong with a submission that could not be read: all its items say the same."""
-    messages = {(item.student.code, sentence(item.student, labels.language)) for item in graded.score.items}
-    return messages.pop()[1] if not graded.notebooks and len(messages) == 1 else ""
+    items = graded.score.items
+    generated = {(item.student.code, sentence(item.student, labels.language)) for item in items}
+    if graded.notebooks or len(generated) != 1:
+        return ""
+    said = {told(item, labels.language, own)[0] for item in items}
+    return said.pop() if len(said) == 1 else generated.pop()[1]
 
 
 def _question_view(
     question: Question,
     points: QuestionPoints,
-    results: Sequence[ItemResult],
+    decided: Sequence[RubricLine],
+    own: Mapping[SentenceKey, str],
     *,
     labels: Labels,
     typesetter: Typesetter,
@@ -359,7 +401,6 @@ def _question_view(
     found = (
         notebook.find(name) for name in names for notebook in notebooks if notebook.name == question.notebook
     )
-    decided = _lines(question, results, points)
     missing = _lost(question, decided, points)
     return QuestionView(
         anchor=f"question-{question.id}",
@@ -373,7 +414,7 @@ def _question_view(
         earned_percent=_percent(points.points, question.points),
         pending_percent=_percent(pending, question.points),
         table=kind(question.kind).form == "listing",
-        items=tuple(_item_view(question, line, labels, typesetter, final=final) for line in decided),
+        items=tuple(_item_view(question, line, own, labels, typesetter, final=final) for line in decided),
         cell=next((cell for cell in found if cell is not None), None),
         bonus=question.bonus,
         marked=tuple(
@@ -385,12 +426,18 @@ def _question_view(
 
 
 def _item_view(
-    question: Question, line: RubricLine, labels: Labels, typesetter: Typesetter, *, final: bool
+    question: Question,
+    line: RubricLine,
+    own: Mapping[SentenceKey, str],
+    labels: Labels,
+    typesetter: Typesetter,
+    *,
+    final: bool,
 ) -> ItemView:
     result = line.result
     item = question.item(result.item)
     partly = result.status is Status.FAILED and result.points > 0
-    silent = result.student.code == _SILENT
+    message, said = ("", Markup()) if line.silent else told(result, labels.language, own)
     reading = typesetter.markup(result.reading)
     settled = line.marked and result.status is not Status.NEEDS_REVIEW
     hidden = bool(item.shown) and not final
@@ -401,8 +448,8 @@ def _item_view(
         status="marked" if settled else "partly" if partly else result.status.value,
         worth="" if line.shared else _worth(result, labels),
         lost=labels.number(-line.lost) if line.lost else "",
-        message="" if silent else sentence(result.student, labels.language),
-        said=Markup() if silent else quoting_sentence(result.student, labels.language),
+        message=message,
+        said=said,
         caret=caret(result.student.params),
         reading=reading,
         plain=printable_text(result.reading) if reading is not None and "<math" in reading else "",

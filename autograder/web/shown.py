@@ -17,6 +17,7 @@ from autograder.grades import standing
 from autograder.notebook.document import parse
 from autograder.notebook.student_check import FILE_NAME, read_specification
 from autograder.service import attempts, versions
+from autograder.service.marking import wordings
 from autograder.service.models import Attempt, Offer
 from autograder.service.store import DatabaseStore, given_to
 from autograder.student import saved_notebook
@@ -159,4 +160,5 @@ def feedback(offer: Offer, student: str, language: str) -> str | None:
         submitted_at=handin.submitted_at if handin else None,
         stands=standing(graded.score, rubric, marks, given_to(offer, student)),
         timing=handin.timing if handin else None,
+        wordings=wordings.of_student(offer, student),
     )

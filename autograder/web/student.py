@@ -238,19 +238,19 @@ def packed(offer: Offer, student: str) -> bytes:
     return written.getvalue()
 
 
-@course_page(Role.STUDENT)
-def feedback(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
-    """The feedback of the attempt that counts, once marks are published."""
-    offer = visit.offer(assignment)
-    if offer.published_at is None:
-        raise Http404
-    return framed(request, visit, offer, visit.student)
+def framed(request: HttpRequest, visit: Visit, offer: Offer, student: str, **further: object) -> HttpResponse:
+    """A page with a student's feedback in a frame, which has no cookies and runs nothing.
 
-
-def framed(request: HttpRequest, visit: Visit, offer: Offer, student: str) -> HttpResponse:
-    """A page with a student's feedback in a frame, which has no cookies and runs nothing."""
+    Args:
+        request: of the reader.
+        visit: who that is.
+        offer: the assignment.
+        student: whose feedback it is.
+        further: what the template shows below the frame.
+    """
     token = signing.dumps([offer.pk, student, language_of(request)], salt=_FRAMES)
-    context = {"visit": visit, "offer": offer, "student": student, "frame": reverse("frame", args=[token])}
+    shown_there = {"visit": visit, "offer": offer, "student": student}
+    context = {**shown_there, "frame": reverse("frame", args=[token]), **further}
     return page(request, "feedback.html", context)
 
 

@@ -7,7 +7,7 @@ from allauth.socialaccount.urls import urlpatterns as identity_pages
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.i18n import set_language
 
-from autograder.web import account, door, drafts, lti, operation, sheets, staff, student
+from autograder.web import account, door, drafts, lti, operation, requests, review, sheets, staff, student
 from autograder.web.marking import consistency, groups
 from autograder.web.marking import pages as marking
 from autograder.web.site import BASE
@@ -17,7 +17,9 @@ _COURSE: list[URLPattern | URLResolver] = [
     path("a/<str:assignment>/", student.assignment, name="assignment"),
     path("a/<str:assignment>/files.zip", student.archive, name="archive"),
     path("a/<str:assignment>/files/<str:name>", student.released_file, name="released-file"),
-    path("a/<str:assignment>/feedback/", student.feedback, name="feedback"),
+    path("a/<str:assignment>/feedback/", requests.feedback, name="feedback"),
+    path("a/<str:assignment>/requests/", requests.ask, name="ask"),
+    path("a/<str:assignment>/requests/<int:number>/withdraw", requests.withdraw, name="withdraw-request"),
     path("a/<str:assignment>/<int:number>/", student.attempt, name="attempt"),
     path("a/<str:assignment>/<int:number>/state", student.state, name="attempt-state"),
     path("a/<str:assignment>/<int:number>/receipt", student.receipt, name="receipt"),
@@ -49,6 +51,12 @@ _COURSE: list[URLPattern | URLResolver] = [
     path("staff/drafts/<int:draft>/apply", drafts.apply, name="draft-apply"),
     path("staff/drafts/<int:draft>/drop", drafts.drop, name="draft-drop"),
     path("staff/drafts/<int:draft>/again", drafts.again, name="draft-again"),
+    path("staff/a/<str:assignment>/requests/", requests.listed, name="requests"),
+    path("staff/a/<str:assignment>/requests/until", requests.set_until, name="set-requests-until"),
+    path("staff/requests/<int:number>/", requests.answer, name="request"),
+    path("staff/a/<str:assignment>/review/", review.everything, name="review"),
+    path("staff/a/<str:assignment>/review/of/<str:who>/", review.of_student, name="review-student"),
+    path("staff/a/<str:assignment>/review/wording", review.set_wording, name="set-wording"),
     path("staff/attempts/<uuid:identifier>/retry", staff.retry, name="retry"),
     path("staff/a/<str:assignment>/mark/", marking.overview, name="marking"),
     path("staff/a/<str:assignment>/mark/<int:place>/", marking.first, name="mark-first"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from autograder.web import drafts_words
+from autograder.web import drafts_words, requests_words
 from autograder.web.marking.words import MARKING
 from autograder.web.sheets_words import SHEETS
 
@@ -230,6 +230,7 @@ SENTENCES: Mapping[str, str | tuple[str, str]] = {
     **MARKING,
     **SHEETS,
     **drafts_words.SENTENCES,
+    **requests_words.WORDS,
 }
 ACTIONS = frozenset(
     code.removeprefix("web.log-").replace("-", " ") for code in SENTENCES if code.startswith("web.log-")

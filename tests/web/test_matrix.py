@@ -25,6 +25,8 @@ ALLOWED = {
     "archive": (("student",), "GET HEAD"),
     "released-file": (("student",), "GET HEAD"),
     "feedback": (("student",), "GET HEAD"),
+    "ask": (("student",), "POST"),
+    "withdraw-request": (("student",), "POST"),
     "attempt": (("student",), "GET HEAD"),
     "attempt-state": (("student",), "GET HEAD"),
     "receipt": (("student",), "GET HEAD"),
@@ -34,6 +36,12 @@ ALLOWED = {
     "staff-assignment": (STAFF, "GET HEAD"),
     "staff-feedback": (STAFF, "GET HEAD"),
     "mark-sheet": (STAFF, "GET HEAD POST"),
+    "requests": (STAFF, "GET HEAD"),
+    "request": (STAFF, "GET HEAD POST"),
+    "set-requests-until": (LEADING, "POST"),
+    "review": (STAFF, "GET HEAD"),
+    "review-student": (STAFF, "GET HEAD"),
+    "set-wording": (STAFF[1:], "POST"),
     "retry": (STAFF[1:], "POST"),
     "grade-again": (STAFF[1:], "POST"),
     "members": (LEADING, "GET HEAD"),
@@ -69,8 +77,11 @@ FOR_NOTHING = {
     "platform-list",
     "disconnect",
     "lti-connect",
+    "ask",
+    "withdraw-request",
+    "request",
 }
-"""What is changed by these is not there in the test: no such key, role, member, folder or platform."""
+"""What is changed by these is not there in the test: no such key, member, folder, platform or request."""
 OPEN = {
     "front",
     "healthz",

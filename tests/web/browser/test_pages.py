@@ -10,7 +10,7 @@ from django.utils import timezone
 from playwright.sync_api import Browser, Route
 
 from autograder.messages import languages
-from tests.service import course
+from tests.service import course, told
 from tests.web.browser.reader import Reader
 from tests.web.people import PASSWORD, Small
 from tests.web.test_staff import canned
@@ -131,6 +131,43 @@ def test_pages_of_staff(full: Small, reader: Callable[..., Reader], language: st
     one.goto(f"{base}members/")
     one.click(one.page.locator("table button").first)
     one.looks("invitation")
+
+
+def test_pages_of_requests_and_of_words(at: Small, reader: Callable[..., Reader], language: str) -> None:
+    """What a student asked and was answered, the form of whoever answers, and what a class is told."""
+    from autograder.service.marking import requests, wordings
+    from autograder.web import shown
+
+    question = told.RUBRIC.question("mlp")
+    for who in ("ada", "bob"):
+        told.graded(at.offer, at.folder, who, told.told("activation", "name", told.UNKNOWN))
+    told.published(at.offer)
+    reason = "The norms belong to it, and averyveryveryveryveryveryveryveryveryverylongword as well."
+    first = requests.make(at.offer, "ada", question, question.items[0], reason)
+    requests.answer(first, at.account("ta"), "No, they do not.", question)
+    again = requests.make(at.offer, "ada", question, question.items[0], reason)
+    key = ("activation", "name", "choice.unknown")
+    wordings.save(at.offer, shown.loaded(at.offer), key, {"en": "It is {name}."}, by=at.account("head-ta"))
+    one = reader()
+    one.is_known(at)
+    one.goto(at.base)
+    one.switches(language)
+    one.goto(f"{at.base}a/small/feedback/")
+    one.page.locator("summary").first.click()
+    one.looks("feedback-requests")
+    staff, base = reader(), f"{at.base}staff/"
+    staff.is_known(at, "instructor")
+    staff.goto(base)
+    staff.switches(language)
+    pages = {
+        "requests": f"{base}a/small/requests/",
+        "requests-names": f"{base}a/small/requests/?names=yes",
+        "request": f"{base}requests/{again.pk}/",
+        "request-answered": f"{base}requests/{first.pk}/?names=yes",
+        "review": f"{base}a/small/review/",
+        "review-student": f"{base}a/small/review/of/ada/",
+    }
+    tour(staff, language, pages)
 
 
 def test_pages_of_an_account(at: Small, reader: Callable[..., Reader], language: str) -> None:

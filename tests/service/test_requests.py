@@ -1,0 +1,296 @@
+"""Who may ask for another look, who may answer, and what an answer does to the mark."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.service import course, told
+
+if TYPE_CHECKING:
+    from autograder.service.models import CourseRecord, Offer
+
+HALF = told.told("mlp", "formula", told.UNKNOWN, "1")
+KEY = told.told("places", "scored", told.UNKNOWN)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small course in a folder, released."""
+    return course.small(tmp_path_factory.mktemp("course"))
+
+
+@pytest.fixture
+def offer(service_course: CourseRecord, folder: Path) -> Offer:
+    """Its assignment with the marks of ada published; she lost points in two questions."""
+    from autograder.course import Course
+
+    service_course.secret = Course.at(folder).secret()
+    service_course.save()
+    made = course.offered(service_course, folder)
+    told.graded(made, folder, "ada", HALF, KEY)
+    told.published(made)
+    return made
+
+
+def asked(offer: Offer, question: str = "mlp", item: str = "formula", reason: str = "It is right.") -> Any:
+    """A request of ada's."""
+    from autograder.service.marking import requests
+
+    found = told.RUBRIC.question(question)
+    return requests.make(offer, "ada", found, found.item(item), reason)
+
+
+def answered(request: Any, by: Any, points: str | None = None, text: str = "We looked again.") -> Any:
+    """The request after an answer."""
+    from autograder.service.marking import requests
+
+    given = None if points is None else Decimal(points)
+    requests.answer(request, by, text, told.RUBRIC.question(request.question), given)
+    request.refresh_from_db()
+    return request
+
+
+def refused(code: str, what: Any, *arguments: Any, **named: Any) -> None:
+    """It is not done, for this reason."""
+    from autograder.service.marking.refusals import NotTaken
+
+    with pytest.raises(NotTaken) as caught:
+        what(*arguments, **named)
+    assert code == caught.value.code
+
+
+def test_a_request_keeps_what_the_item_had(offer: Offer) -> None:
+    """Of an item that grading judged, of one that a person marked alone, and of a cell marked as a whole."""
+    assert "1" == asked(offer).points
+    told.mark(offer, "ada", "mlp-why", points="0.5", touched=True)
+    assert "0.5" == asked(offer, "mlp", "why").points
+    told.mark(offer, "ada", "places", points="1.5", touched=True)
+    assert asked(offer, "places", "scored").points is None
+
+
+def test_what_waits_for_a_person_cannot_be_asked_about(offer: Offer) -> None:
+    """There is no mark yet; nor is there one of somebody without a result, or who is not in the class."""
+    from autograder.service.marking import requests
+    from autograder.service.models import Member
+
+    refused("request-no-mark", asked, offer, "mlp", "why")
+    told.mark(offer, "ada", "mlp", points="1", again=True, touched=True)
+    refused("request-no-mark", asked, offer)
+    Member.objects.create(course=offer.course, role="student", student="bob")
+    question = told.RUBRIC.question("mlp")
+    for student in ("bob", "eve"):
+        refused("request-no-mark", requests.make, offer, student, question, question.items[0], "Why?")
+
+
+def test_requests_are_taken_between_publishing_and_deadline(offer: Offer) -> None:
+    """Not without a deadline, not after it, not while marks are not published, whatever the caller holds."""
+    type(offer).objects.filter(pk=offer.pk).update(requests_until=None)
+    refused("request-closed", asked, offer)  # the object in memory still says otherwise
+    told.published(offer, hours=-0.001)
+    refused("request-closed", asked, offer)
+    told.published(offer)
+    offer.published_at = None
+    offer.save()
+    refused("request-closed", asked, offer)
+
+
+def test_one_request_of_an_item_is_open(offer: Offer) -> None:
+    """A second one waits until the first is withdrawn or answered."""
+    from autograder.service.marking import requests
+
+    first = asked(offer)
+    refused("request-twice", asked, offer)
+    requests.withdraw(first)
+    refused("request-settled", requests.withdraw, first)
+    second = asked(offer)
+    answered(second, told.account(offer, "ta"))
+    assert asked(offer).pk > second.pk
+    assert 3 == offer.requests.count()
+
+
+def test_so_many_are_open_and_no_more(offer: Offer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a student sends two at the same moment."""
+    from django.db import connection
+
+    from autograder.service.marking import requests
+    from autograder.service.marking.refusals import NotTaken
+
+    monkeypatch.setattr(requests, "MOST_OPEN", 2)
+    asked(offer)
+    together = threading.Barrier(2)
+
+    def one(question: str) -> str:
+        together.wait()
+        try:
+            asked(offer, question, told.RUBRIC.question(question).items[0].id)
+        except NotTaken as error:
+            return error.code
+        finally:
+            connection.close()
+        return "made"
+
+    with ThreadPoolExecutor(2) as both:
+        assert ["made", "request-too-many"] == sorted(both.map(one, ("layers", "model")))
+
+
+@pytest.mark.parametrize(
+    ("reason", "code"),
+    [("", "text-empty"), (" \r\n\t ", "text-empty"), ("\x1b[31m", "text-empty"), ("x" * 2001, "text-long")],
+)
+def test_a_reason_has_a_bounded_length(offer: Offer, reason: str, code: str) -> None:
+    """Nothing, and more than two thousand characters, are refused; 1 MB as well."""
+    refused(code, asked, offer, reason=reason)
+    refused("text-long", asked, offer, reason="x" * 1_000_000)
+    assert 2000 == len(asked(offer, reason="é" * 2000).reason)
+
+
+def test_hostile_reasons_are_kept_readable(offer: Offer) -> None:
+    """Lone surrogates, zeros, and what reorders or hides text, in lines that end in any way."""
+    made = asked(offer, reason="a\ud800b\x00c\u202ed\r\n<script>e\rf")
+    made.refresh_from_db()
+    assert "a\ufffdb␀c⟨U+202E⟩d\n<script>e\nf" == made.reason
+    hidden = asked(offer, "layers", "number", reason="\u202e" * 2000)
+    assert 2000 == hidden.reason.count("⟨U+202E⟩")
+
+
+def test_an_answer_can_change_the_mark(offer: Offer) -> None:
+    """The item and the sum of its cell, by whom and when; and the mark that counts."""
+    from autograder.service.store import DatabaseStore
+
+    ta = told.account(offer, "ta")
+    done = answered(asked(offer, "places", "scored"), ta, "0.5")
+    assert ("0", "0.5", ta) == (done.points, done.points_after, done.answered_by)
+    row = told.row(offer, "ada", "places")
+    assert {"scored": {"points": "0.5", "of": "1"}} == row.items
+    assert ("1.5", True, ta, 1) == (row.points, row.touched, row.marked_by, row.revision)
+    marks = DatabaseStore(offer.course).marks(offer.assignment)["ada"]
+    assert Decimal("1.5") == marks["formulas", "places"].points
+    again = answered(asked(offer, "places", "summed"), told.account(offer, "ta", "another"), "0")
+    assert ("1", "0") == (again.points, again.points_after)
+    assert "0.5" == told.row(offer, "ada", "places").points
+
+
+def test_an_answer_can_leave_the_mark(offer: Offer) -> None:
+    """Without points, or with those that it has: nothing of it changes."""
+    ta = told.account(offer, "ta")
+    for points in (None, "1", "1.0"):
+        done = answered(asked(offer), ta, points)
+        assert Decimal(1) == Decimal(done.points_after)
+        assert not told.row(offer, "ada", "mlp").touched
+
+
+@pytest.mark.parametrize("points", ["-0.5", "2.5", "NaN", "sNaN", "Infinity"])
+def test_points_stay_within_the_item(offer: Offer, points: str) -> None:
+    """Nothing else is entered, and the request stays open."""
+    request = asked(offer)
+    refused("request-points-out", answered, request, told.account(offer, "ta"), points)
+    request.refresh_from_db()
+    assert request.answered_at is None
+    assert not told.row(offer, "ada", "mlp").touched
+
+
+def test_a_deduction_is_within_itself_and_the_cell_within_its_points(offer: Offer) -> None:
+    """A deduction takes up to all of it, never gives; the cell is at least nothing."""
+    request, ta = asked(offer, "softmax", "overflow"), told.account(offer, "ta")
+    refused("request-points-out", answered, request, ta, "0.5")
+    answered(request, ta, "-0.5")
+    assert "2.5" == told.row(offer, "ada", "softmax").points
+
+
+def test_a_cell_that_was_marked_as_a_whole_has_no_items(offer: Offer) -> None:
+    """Points for one item would take the rest of that mark away: it is refused, without points answered."""
+    told.mark(offer, "ada", "places", points="1.5", touched=True)
+    request, ta = asked(offer, "places", "scored"), told.account(offer, "ta")
+    refused("request-whole", answered, request, ta, "1")
+    done = answered(request, ta)
+    assert (None, None) == (done.points, done.points_after)
+    stale = {"scored": {"points": "1", "of": "1"}}  # of before somebody marked the cell as a whole
+    told.mark(offer, "ada", "places", items=stale, points="0.5")
+    refused("request-whole", answered, asked(offer, "places", "scored"), ta, "1")
+
+
+def test_who_gave_the_mark_does_not_answer(offer: Offer) -> None:
+    """As long as there is somebody else: a student is not, nor is a member without an account."""
+    from autograder.service.models import Member
+
+    ta = told.account(offer, "ta")
+    told.mark(offer, "ada", "mlp", points="1", touched=True, marked_by=ta)
+    Member.objects.create(course=offer.course, role="ta", last_name="invited")
+    answered(asked(offer), ta, "0.5")  # there is nobody else
+    other = told.account(offer, "instructor")
+    request = asked(offer)
+    refused("request-own-mark", answered, request, ta, "2")
+    other.is_active = False
+    other.save()
+    answered(request, ta, "2")
+    other.is_active = True
+    other.save()
+    answered(asked(offer), other, "1")
+    assert other == told.row(offer, "ada", "mlp").marked_by
+
+
+def test_a_request_is_answered_once(offer: Offer) -> None:
+    """Of two who answer at the same moment one does; a withdrawn one is not answered."""
+    from django.db import connection
+
+    from autograder.service.marking import requests
+    from autograder.service.marking.refusals import NotTaken
+
+    request, tas = asked(offer), [told.account(offer, "ta", name) for name in ("x", "y")]
+    together = threading.Barrier(2)
+
+    def one(number: int) -> str:
+        together.wait()
+        try:
+            answered(requests.RegradeRequest.objects.get(pk=request.pk), tas[number], ("0", "2")[number])
+        except NotTaken as error:
+            return error.code
+        finally:
+            connection.close()
+        return "answered"
+
+    with ThreadPoolExecutor(2) as both:
+        assert ["answered", "request-settled"] == sorted(both.map(one, range(2)))
+    request.refresh_from_db()
+    assert request.points_after == told.row(offer, "ada", "mlp").points
+    taken = asked(offer)
+    requests.withdraw(taken)
+    refused("request-settled", answered, taken, tas[0])
+
+
+def test_an_item_that_the_rubric_has_no_more_is_answered_in_words(offer: Offer) -> None:
+    """Points for it would go nowhere."""
+    from autograder.service.marking import requests
+
+    request, ta = asked(offer), told.account(offer, "ta")
+    refused("request-whole", requests.answer, request, ta, "It is gone.", None, Decimal(1))
+    requests.answer(request, ta, "It is gone.", None)
+    request.refresh_from_db()
+    assert ("It is gone.", "1") == (request.answer, request.points_after)
+
+
+def test_everything_stands_in_the_log(offer: Offer) -> None:
+    """Who asked and answered, what, and the points before and after; refused things do not."""
+    from autograder.service.marking import requests
+    from autograder.service.models import AuditEntry
+
+    ta = told.account(offer, "ta")
+    refused("text-empty", asked, offer, reason="")
+    requests.withdraw(asked(offer))
+    answered(asked(offer), ta, "2")
+    about = {"question": "mlp", "item": "formula"}
+    made = {**about, "reason": "It is right.", "points": "1"}
+    after = {**about, "answer": "We looked again.", "points": "2"}
+    rows = AuditEntry.objects.filter(course=offer.course).order_by("pk")
+    assert [
+        ("ada", "request made", "small: ada", None, made),
+        ("ada", "request withdrawn", "small: ada", None, about),
+        ("ada", "request made", "small: ada", None, made),
+        (ta.username, "request answered", "small: ada", {**about, "points": "1"}, after),
+    ] == list(rows.values_list("who", "action", "subject", "before", "after"))

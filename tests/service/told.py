@@ -1,0 +1,87 @@
+"""Students of the small course in the service, with results that tests choose."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from autograder import rubric as rubrics
+from autograder.records import ExecutedNotebook, Graded, ItemResult, Markdown, Message, Score, Status
+from tests.service import course
+from tests.support import small_course
+
+if TYPE_CHECKING:
+    from autograder.service.models import Attempt, Offer
+
+RUBRIC = rubrics.parse(small_course.RUBRIC.encode(), "small")
+RIGHT = Message("passed")
+UNKNOWN = Message("choice.unknown", {"name": "softplus"})
+
+
+def told(question: str, item: str, message: Message, points: str = "0") -> ItemResult:
+    """A result that is not full points."""
+    possible = RUBRIC.question(question).item(item).points
+    return ItemResult(question, item, Status.FAILED, Decimal(points), possible, message, "for <b>staff</b>")
+
+
+def score(student: str, *differing: ItemResult) -> Score:
+    """Full points everywhere but for the results that are given, and for what people mark."""
+    own = {(one.question, one.item): one for one in differing}
+    items = []
+    for question in RUBRIC.questions:
+        for item in question.items:
+            status = Status.NEEDS_REVIEW if item.manual else Status.PASSED
+            points = max(item.points, Decimal(0)) if status is Status.PASSED else Decimal(0)
+            message = Message("review.manual") if item.manual else RIGHT
+            plain = ItemResult(question.id, item.id, status, points, item.points, message, "")
+            items.append(own.get((question.id, item.id), plain))
+    return Score(student, small_course.NAME, 1, tuple(items))
+
+
+def graded(offer: Offer, folder: Path, student: str, *differing: ItemResult) -> Attempt:
+    """An attempt that counts, with a result, of a student on the class list."""
+    from autograder.service import attempts
+    from autograder.service.models import Member
+
+    Member.objects.get_or_create(course=offer.course, student=student, defaults={"role": "student"})
+    made = course.handed_in(offer, student, course.released(folder))
+    claimed = attempts.claim(made.pk)
+    assert claimed is not None
+    cells = (Markdown("Because <b>it</b> is so.", "mlp-why"),)
+    notebooks = (ExecutedNotebook("formulas", cells, (None,)),)
+    found = Graded(score(student, *differing), notebooks, digest=made.digest)
+    assert attempts.keep(claimed, found, RUBRIC, "e" * 64)
+    return made
+
+
+def published(offer: Offer, hours: float = 1) -> None:
+    """Marks are published, and requests are taken for some hours."""
+    now = datetime.datetime.now(datetime.UTC)
+    offer.published_at, offer.requests_until = now, now + datetime.timedelta(hours=hours)
+    offer.save()
+
+
+def mark(offer: Offer, student: str, cell: str, **fields: Any) -> None:
+    """Change the row of a cell's mark."""
+    from autograder.service.models import CellMark
+
+    rows = CellMark.objects.filter(place__course=offer.course, place__cell=cell, student=student)
+    assert 1 == rows.update(**fields)
+
+
+def row(offer: Offer, student: str, cell: str) -> Any:
+    """The row of a cell's mark."""
+    from autograder.service.models import CellMark
+
+    return CellMark.objects.get(place__course=offer.course, place__cell=cell, student=student)
+
+
+def account(offer: Offer, role: str, name: str = "") -> Any:
+    """Somebody on the staff."""
+    from autograder.service.models import Account, Member
+
+    made = Account.objects.create(username=f"{offer.course.slug}-{name or role}")
+    Member.objects.create(course=offer.course, account=made, role=role)
+    return made

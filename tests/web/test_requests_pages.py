@@ -1,0 +1,262 @@
+"""Regrade requests on the pages: a student's side below their feedback, and the staff's."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from tests.service import told
+from tests.web.people import Small
+from tests.web.test_staff import entries
+from tests.web.test_student import text
+
+REASON = "The norms <b>belong</b> to it.\u202e"
+
+
+@pytest.fixture
+def marked(at: Small) -> Small:
+    """Marks of ada and bob are published, and requests are taken."""
+    for student in ("ada", "bob"):
+        lost = told.told("mlp", "formula", told.UNKNOWN, "1"), told.told("places", "scored", told.UNKNOWN)
+        told.graded(at.offer, at.folder, student, *lost)
+    told.published(at.offer)
+    return at
+
+
+def page(at: Small) -> str:
+    """The address of the assignment, for students."""
+    return f"{at.base}a/{at.offer.assignment}/"
+
+
+def staff(at: Small) -> str:
+    """The address of its requests, for staff."""
+    return f"{at.base}staff/a/{at.offer.assignment}/requests/"
+
+
+def ask(at: Small, client: Client, question: str = "mlp", number: str = "1", reason: str = REASON) -> str:
+    """What a student is told who asks."""
+    sent = {"question": question, "number": number, "reason": reason}
+    return text(client.post(f"{page(at)}requests/", sent, follow=True))
+
+
+def latest(at: Small) -> Any:
+    """The request that was made last."""
+    return at.offer.requests.latest("pk")
+
+
+def test_from_the_request_to_the_answer(marked: Small) -> None:
+    """A student asks below their feedback, a TA answers without seeing a name, both read what came of it."""
+    at, ada, ta = marked, marked.client(), marked.client("ta")
+    before = text(ada.get(f"{page(at)}feedback/"))
+    assert "Ask for another look" in before
+    assert "You can ask for another look until" in before
+    assert "Parameters of the MLP" in before
+    assert "How you arrived at it" not in before  # it waits for its mark
+    after = ask(at, ada)
+    assert "Your request was received" in after
+    assert "The norms &lt;b&gt;belong&lt;/b&gt; to it.⟨U+202E⟩" in after
+    assert "not answered yet" in after
+    listed = text(ta.get(staff(at)))
+    assert f"Request {latest(at).pk}" in listed
+    assert "ada" not in listed.partition("<main")[2]
+    assert "ada" in text(ta.get(f"{staff(at)}?names=yes")).partition("<main")[2]
+    place = f"{at.base}staff/requests/{latest(at).pk}/"
+    one = text(ta.get(place))
+    for part in (
+        "⟨U+202E⟩",
+        "is not one of the options",
+        "for &lt;b&gt;staff&lt;/b&gt;",
+        "Points now: 1",
+    ):
+        assert part in one, part
+    assert "ada" not in one.partition("<main")[2]
+    done = ta.post(place, {"text": "You are <right>.", "points": "1,5"}, follow=True)
+    assert [(staff(at), 302)] == done.redirect_chain
+    assert at.account("ta").username in text(done)
+    read = text(ada.get(f"{page(at)}feedback/"))
+    for part in ("You are &lt;right&gt;.", "Answered by a TA", "Points: 1 → 1.5", "Points then: 1"):
+        assert part in read, part
+    assert at.account("ta").username not in read
+    frame = read.partition('src="/frame/')[2].partition('"')[0]
+    assert "1.5" in text(at.client("nobody").get(f"/frame/{frame}"))
+    assert ["request made", "request answered"] == [action for action, _, _ in entries(at)]
+
+
+def test_what_an_answer_in_words_is_about_is_there(marked: Small) -> None:
+    """A TA reads what the student wrote, as text."""
+    told.mark(marked.offer, "ada", "mlp-why", points="0", touched=True, comment="No <i>reason</i>.")
+    ask(marked, marked.client(), number="2")
+    one = text(marked.client("ta").get(f"{marked.base}staff/requests/{latest(marked).pk}/"))
+    assert "Because &lt;b&gt;it&lt;/b&gt; is so." in one
+    assert "No &lt;i&gt;reason&lt;/i&gt;." in one
+
+
+def test_what_is_refused_is_told(marked: Small) -> None:
+    """Twice, without a reason, about what has no mark; a stranger's item is not there."""
+    ada = marked.client()
+    ask(marked, ada)
+    assert "you have asked about this item already" in ask(marked, ada)
+    assert "write something first" in ask(marked, ada, "layers", reason=" ")
+    assert "has 2001 characters" in ask(marked, ada, "layers", reason="x" * 2001)
+    assert "there is no mark for this item" in ask(marked, ada, "mlp", "2")
+    for question, number in (
+        ("mlp", "3"),
+        ("mlp", "0"),
+        ("mlp", "-1"),
+        ("mlp", "١"),
+        ("x", "1"),
+        ("", ""),
+    ):
+        sent = {"question": question, "number": number, "reason": "x"}
+        assert 404 == ada.post(f"{page(marked)}requests/", sent).status_code
+    assert 400 == ada.post(f"{page(marked)}requests/", {"reason": "x" * 3_000_000}).status_code
+    assert 1 == marked.offer.requests.count()
+
+
+def test_broken_text_is_taken_as_it_can_be_read(marked: Small) -> None:
+    """Bytes that are no UTF-8 are marked; zeros are no text of a form."""
+    place, kind = f"{page(marked)}requests/", "application/x-www-form-urlencoded"
+    ada, sent = marked.client(), b"question=mlp&number=1&reason=a%ED%A0%80b"
+    assert 400 == ada.generic("POST", place, sent + b"%00", kind).status_code
+    assert 302 == ada.generic("POST", place, sent, kind).status_code
+    assert re.fullmatch("a\ufffd+b", latest(marked).reason)
+
+
+def test_a_deadline_is_set_seen_and_kept(marked: Small) -> None:
+    """By the clock of the assignment; nonsense is told; afterwards nobody asks, and what was asked stays."""
+    at, lead, ada = marked, marked.client("instructor"), marked.client()
+    type(at.offer).objects.filter(pk=at.offer.pk).update(
+        times={"end": "2031-01-01T00:00:00", "zone": "Europe/Berlin"}
+    )
+    lead.post(f"{staff(at)}until", {"until": "2031-07-01T12:00"})
+    assert 'value="2031-07-01T12:00"' in text(lead.get(staff(at)))
+    assert "2031-07-01 12:00 (Europe/Berlin)" in text(ada.get(f"{page(at)}feedback/"))
+    for nonsense in ("soon", "2031-03-30T02:30", "0001-01-01T00:00", "9999-12-31T23:59-23:00"):
+        answer = lead.post(f"{staff(at)}until", {"until": nonsense}, follow=True)
+        assert "The deadline was not saved" in text(answer), nonsense
+    at.offer.refresh_from_db()
+    assert "2031-07-01T10:00:00+00:00" == at.offer.requests_until.isoformat()
+    assert "received" in ask(at, ada)
+    lead.post(f"{staff(at)}until", {"until": "2021-07-01T12:00"})
+    late = ask(at, ada, "layers")
+    assert "the time to ask for another look is over" in late
+    assert "was over 2021-07-01 12:00" in late
+    assert "Ask for another look</" not in late
+    assert "The norms" in late
+    lead.post(f"{staff(at)}until", {"until": ""})
+    assert "the time to ask" in ask(at, ada, "layers")
+    noted = [(before, after) for action, before, after in entries(at) if action == "requests until"]
+    assert 3 == len(noted)
+    assert ("2021-07-01T10:00:00+00:00", None) == noted[-1]
+    assert not marked.client("ta").get(staff(at)).content.count(b'name="until"')
+
+
+def test_withdrawn_marks_hide_everything(marked: Small) -> None:
+    """The requests as well; they are back when the marks are."""
+    at, ada = marked, marked.client()
+    ask(at, ada)
+    made = latest(at)
+    at.offer.published_at = None
+    at.offer.save()
+    sent = {"question": "layers", "number": "1", "reason": "x"}
+    assert 404 == ada.get(f"{page(at)}feedback/").status_code
+    assert 404 == ada.post(f"{page(at)}requests/", sent).status_code
+    assert 404 == ada.post(f"{page(at)}requests/{made.pk}/withdraw").status_code
+    assert "The norms" not in text(ada.get(page(at)))
+    told.published(at.offer)
+    assert "The norms" in text(ada.get(f"{page(at)}feedback/"))
+
+
+def test_a_request_is_its_students(marked: Small) -> None:
+    """Nobody else sees it or takes it back, neither in the course nor through another one."""
+    at, bob = marked, marked.client("student", "bob")
+    ask(at, at.client())
+    made = latest(at)
+    assert "The norms" not in text(bob.get(f"{page(at)}feedback/"))
+    assert 404 == bob.post(f"{page(at)}requests/{made.pk}/withdraw").status_code
+    from autograder.service.models import CourseRecord, Member
+
+    other = CourseRecord.objects.create(slug=f"{at.record.slug}-b", title="B", secret=bytes(32))
+    ta = at.client("ta")
+    Member.objects.create(course=other, account=at.account("ta"), role="ta")
+    for method in (ta.get, ta.post):
+        assert 404 == method(f"/app/c/{other.slug}/staff/requests/{made.pk}/").status_code
+    made.refresh_from_db()
+    assert made.withdrawn_at is None
+    told_here = text(at.client().post(f"{page(at)}requests/{made.pk}/withdraw", follow=True))
+    assert "Withdrawn" in told_here
+    assert "Ask for another look" in told_here
+
+
+def test_who_marked_it_is_told_that_somebody_else_answers(marked: Small) -> None:
+    """There is no form, and what is sent nevertheless is refused; another TA has the form."""
+    at = marked
+    told.mark(at.offer, "ada", "mlp", points="1", touched=True, marked_by=at.account("ta"))
+    at.account("head-ta")
+    ask(at, at.client())
+    place = f"{at.base}staff/requests/{latest(at).pk}/"
+    ta, head = at.client("ta"), at.client("head-ta")
+    assert "You gave the mark that stands" in text(ta.get(place))
+    assert "<textarea" not in text(ta.get(place))
+    assert "You gave the mark that stands" in text(ta.post(place, {"text": "No.", "points": "2"}))
+    assert latest(at).answered_at is None
+    assert "<textarea" in text(head.get(place))
+    assert "answered" in text(head.post(place, {"text": "Yes.", "points": "2"}, follow=True))
+    assert "Answered by a head TA" in text(at.client().get(f"{page(at)}feedback/"))
+    assert "in the meantime" in text(head.post(place, {"text": "Again.", "points": "0"}))
+    assert "2" == told.row(at.offer, "ada", "mlp").points
+
+
+def test_what_was_typed_is_not_lost(marked: Small) -> None:
+    """A refused answer stands in the form, to be corrected."""
+    ask(marked, marked.client())
+    place, ta = f"{marked.base}staff/requests/{latest(marked).pk}/", marked.client("ta")
+    for points in ("x", "1e3", "-1", "3", "NaN", "1" * 400, "٣", "1,2,3"):
+        told_back = text(ta.post(place, {"text": "A <long> answer.", "points": points}))
+        assert "This was not taken" in told_back, points
+        assert re.search(r"<textarea[^>]*>A &lt;long&gt; answer\.</textarea>", told_back)
+    assert latest(marked).answered_at is None
+
+
+def test_a_hidden_title_stays_hidden_while_marks_are_not_final(
+    marked: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither text nor id of an item that gives the answer away stands on the student's page."""
+    from msgspec.structs import replace
+
+    from autograder.web import shown
+
+    loaded = shown.loaded(marked.offer)
+    questions = list(loaded.rubric.questions)
+    place = [one.id for one in questions].index("places")
+    items = [replace(one, shown={"en": f"Hidden {one.id[0]}"}) for one in questions[place].items]
+    questions[place] = replace(questions[place], items=tuple(items))
+    rubric = replace(loaded.rubric, questions=tuple(questions))
+
+    class Hiding:
+        """The assignment with hidden titles."""
+
+        def __init__(self) -> None:
+            self.rubric = rubric
+
+        def rubric_of(self, _: str) -> Any:
+            return rubric
+
+    monkeypatch.setattr(shown, "loaded", lambda _: Hiding())
+    ada = marked.client()
+    for answer in (text(ada.get(f"{page(marked)}feedback/")), ask(marked, ada, "places", "1")):
+        assert "Hidden s" in answer
+        assert "What is compared with the query" not in answer
+        assert "scored" not in answer
+
+
+def test_the_pages_speak_german(marked: Small) -> None:
+    """Every sentence has its place in the catalogue; numbers and dates follow the language."""
+    ada = marked.client(headers={"accept-language": "de"})
+    ask(marked, marked.client())
+    assert '<html lang="de">' in text(ada.get(f"{page(marked)}feedback/"))
+    ta = marked.client("ta", headers={"accept-language": "de"})
+    assert '<html lang="de">' in text(ta.get(staff(marked)))
