@@ -7,7 +7,7 @@ from allauth.socialaccount.urls import urlpatterns as identity_pages
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.i18n import set_language
 
-from autograder.web import account, door, lti, operation, staff, student
+from autograder.web import account, bench, door, lti, operation, staff, student
 from autograder.web.site import BASE
 
 _COURSE: list[URLPattern | URLResolver] = [
@@ -39,6 +39,8 @@ _COURSE: list[URLPattern | URLResolver] = [
     path("staff/a/<str:assignment>/send", lti.send_marks, name="send-marks"),
     path("staff/a/<str:assignment>/again", staff.grade_again, name="grade-again"),
     path("staff/a/<str:assignment>/of/<str:who>/", staff.feedback, name="staff-feedback"),
+    path("staff/a/<str:assignment>/bench/<uuid:identifier>", bench.bench, name="bench"),
+    path("staff/a/<str:assignment>/bench/<uuid:identifier>/tries", bench.tries, name="bench-tries"),
     path("staff/attempts/<uuid:identifier>/retry", staff.retry, name="retry"),
 ]
 _NAMES = {"login", "logout", "inactive", "signup", "reauthenticate", "change_password"}

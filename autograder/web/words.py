@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from autograder.web.bench_words import BENCH
+
 _COMMON: Mapping[str, str | tuple[str, str]] = {
     "web.title": "Assignments",
     "web.skip": "Skip to the content",
@@ -222,4 +224,5 @@ SENTENCES: Mapping[str, str | tuple[str, str]] = {
     **_LOG,
     **_ACCOUNT,
     **_PLATFORM,
+    **BENCH,
 }

@@ -32,6 +32,8 @@ ALLOWED = {
     "progress": (STAFF, "GET HEAD"),
     "staff-assignment": (STAFF, "GET HEAD"),
     "staff-feedback": (STAFF, "GET HEAD"),
+    "bench": (STAFF, "GET HEAD POST"),
+    "bench-tries": (STAFF, "GET HEAD"),
     "retry": (STAFF[1:], "POST"),
     "grade-again": (STAFF[1:], "POST"),
     "members": (LEADING, "GET HEAD"),

@@ -1,0 +1,130 @@
+"""Pages of the marker's bench. No student is named, and whatever the box says is text."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+
+from autograder.marking.cases import MOST_SOURCE
+from autograder.records import Ending
+from autograder.service.bench import Bench, Opened, Standing, Tried
+from autograder.service.models import Attempt, Role
+from autograder.web.guard import Visit, course_page
+from autograder.web.site import words
+from autograder.web.student import page
+
+_ENDINGS: Mapping[Ending, str] = {
+    Ending.CELL_TIME: "time",
+    Ending.CALL_TIME: "time",
+    Ending.SUBMISSION_TIME: "time",
+    Ending.PROCESSOR_TIME: "time",
+    Ending.MEMORY: "memory",
+    Ending.OUTPUT: "output",
+    Ending.REPLY_SIZE: "output",
+    Ending.EXITED: "exited",
+}
+"""Ending → the sentence about it; "other" for the others."""
+
+
+@course_page(Role.TA, "GET", "HEAD", "POST")
+def bench(request: HttpRequest, visit: Visit, assignment: str, identifier: uuid.UUID) -> HttpResponse:
+    """The bench of one attempt: a form, and what came of the last inputs. To HTMX it gives the part alone.
+
+    A POST tries an input.
+    """
+    attempt, names, notebook = _asked(request, visit, assignment, identifier)
+    tried, refused = None, ""
+    if request.method == "POST":
+        tried, refused = _tried(request, attempt, notebook)
+    shown = _shown(request, attempt, notebook, tried, refused)
+    if "HX-Request" in request.headers:
+        template = "_bench_tries.html" if request.method == "POST" else "_bench.html"
+    else:
+        template = "bench.html"
+    facts = {"visit": visit, "offer": attempt.offer, "attempt": attempt, "names": names}
+    return page(request, template, {**facts, **shown, "notebook": notebook, "most": MOST_SOURCE})
+
+
+@course_page(Role.TA)
+def tries(request: HttpRequest, visit: Visit, assignment: str, identifier: uuid.UUID) -> HttpResponse:
+    """The part of the bench that changes while a notebook is made ready."""
+    attempt, _, notebook = _asked(request, visit, assignment, identifier)
+    shown = _shown(request, attempt, notebook, None, "")
+    facts = {"visit": visit, "offer": attempt.offer, "attempt": attempt, "notebook": notebook}
+    return page(request, "_bench_tries.html", {**facts, **shown})
+
+
+def _asked(
+    request: HttpRequest, visit: Visit, assignment: str, identifier: uuid.UUID
+) -> tuple[Attempt, Sequence[str], str]:
+    """The attempt, its notebooks, and which of them is meant.
+
+    Raises:
+        Http404: there is no such attempt at this assignment, or it has no such notebook.
+    """
+    offer = visit.offer(assignment)
+    found = Attempt.objects.select_related("version", "version__course", "offer", "offer__course")
+    attempt = get_object_or_404(found.defer("receipt"), pk=identifier, offer=offer)
+    rubric = settings.RUNNING.loaded.of(attempt.version).rubric
+    names = [one.name for one in rubric.assignment.notebooks]
+    notebook = request.POST.get("notebook") or request.GET.get("notebook") or names[0]
+    if notebook not in names:
+        raise Http404
+    return attempt, names, notebook
+
+
+def _tried(request: HttpRequest, attempt: Attempt, notebook: str) -> tuple[Tried | None, str]:
+    """What came of the input that was sent; else why it was not tried."""
+    say = words(request)["t"]
+    source = request.POST.get("source", "").replace("\r\n", "\n").strip()
+    if not source:
+        return None, say("bench-empty")
+    if len(source) > MOST_SOURCE:
+        return None, say("bench-long", number=len(source), most=MOST_SOURCE)
+    found: Bench | None = settings.RUNNING.bench
+    if found is None:
+        return Tried(source, Standing.UNAVAILABLE), ""
+    return found.try_(attempt, source, who=str(request.user.pk), notebook=notebook), ""
+
+
+def _shown(
+    request: HttpRequest, attempt: Attempt, notebook: str, tried: Tried | None, refused: str
+) -> dict[str, Any]:
+    """How the bench stands, and what was tried; an input that was not answered stays in the form."""
+    found: Bench | None = settings.RUNNING.bench
+    opened = Opened(Standing.UNAVAILABLE)
+    kept: tuple[Tried, ...] = ()
+    if found is not None:
+        opened = found.open(attempt, notebook)
+        kept = found.last_tries(attempt, who=str(request.user.pk), notebook=notebook)
+    if tried is not None and tried.standing is Standing.READY:
+        if tried not in kept:  # the notebook was taken off meanwhile
+            kept = (tried, *kept)
+    elif tried is not None:
+        opened = Opened(tried.standing, tried.ending, tried.error)
+    return {
+        "standing": opened.standing.value,
+        "told": refused or _told(request, opened),
+        "tries": [(one, _ended(request, one.ending)) for one in kept],
+        "source": request.POST.get("source", "")[:MOST_SOURCE],
+    }
+
+
+def _told(request: HttpRequest, opened: Opened) -> str:
+    """How a notebook stands, in words."""
+    say = words(request)["t"]
+    if opened.reason:
+        return str(say("bench-unreadable", reason=opened.reason))
+    return f"{say(f'bench-{opened.standing.value}')} {_ended(request, opened.ending)}".strip()
+
+
+def _ended(request: HttpRequest, ending: Ending | None) -> str:
+    """Why a box ended; empty where it did not."""
+    if ending is None:
+        return ""
+    return str(words(request)["t"](f"bench-ended-{_ENDINGS.get(ending, 'other')}"))
