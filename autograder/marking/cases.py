@@ -34,12 +34,16 @@ _WITHOUT_LOSS: Mapping[str, tuple[str, ...]] = {
 }
 """The dtype that entries have by themselves → those in which none of them becomes another."""
 _DTYPES: Mapping[str, str] = {
-    **{
-        f"{module}{name}": name for module in ("torch.", "np.", "numpy.") for name in (*_FLOATS, *_INTEGERS)
-    },
-    **{"torch.bool": "bool", "np.bool_": "bool", "numpy.bool_": "bool", "bool": "bool"},
-    **{"torch.float": "float32", "torch.double": "float64", "torch.half": "float16", "torch.long": "int64"},
-    **{"torch.int": "int32"},
+    **{f"{module}.{name}": name for module in ("torch", "np", "numpy") for name in (*_FLOATS, *_INTEGERS)},
+    "bool": "bool",
+    "np.bool_": "bool",
+    "numpy.bool_": "bool",
+    "torch.bool": "bool",
+    "torch.double": "float64",
+    "torch.float": "float32",
+    "torch.half": "float16",
+    "torch.int": "int32",
+    "torch.long": "int64",
 }
 
 
@@ -123,7 +127,12 @@ class _Reader:
         """What ``torch.tensor`` or ``np.array`` of numbers makes."""
         library = _MAKERS.get(_dotted(node.func))
         named = {keyword.arg: keyword.value for keyword in node.keywords}
-        if library is None or len(node.args) != 1 or len(named) < len(node.keywords) or named.keys() - {"dtype"}:
+        if (
+            library is None
+            or len(node.args) != 1
+            or len(named) < len(node.keywords)
+            or named.keys() - {"dtype"}
+        ):
             raise _NotStated
         dtype = _dtype(named["dtype"]) if "dtype" in named else ""
         numbers = _entries(node.args[0], 0)
@@ -150,7 +159,9 @@ def _dotted(node: ast.expr) -> str:
 def _scalar(node: ast.expr | None) -> Any:
     """None, a truth value, a number or a text."""
     match node:
-        case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=ast.Constant(value=int() | float() as number)):
+        case ast.UnaryOp(
+            op=ast.USub() | ast.UAdd() as sign, operand=ast.Constant(value=int() | float() as number)
+        ):
             if not isinstance(number, bool):
                 _scalar(node.operand)
                 return -number if isinstance(sign, ast.USub) else number

@@ -64,12 +64,14 @@ _AGAIN_SECONDS = 10.0
 """After so long what failed is tried again, when somebody asks."""
 _UNAVAILABLE_SECONDS = 60.0
 _LOOK_SECONDS = 5.0
+_BREATH_SECONDS = 0.1
+"""Between an answer and what is done behind it: whoever waits has the processors."""
 _IDLE_PROCESSOR_SECONDS = 1.0
 """What a box may compute while nobody asks it anything."""
 _Key = tuple[uuid.UUID, str]
 
 
-class Standing(enum.StrEnum):
+class BenchStanding(enum.StrEnum):
     """What came of asking."""
 
     READY = "ready"
@@ -88,7 +90,7 @@ class Standing(enum.StrEnum):
 class Opened(Struct, frozen=True):
     """How a notebook stands on the bench."""
 
-    standing: Standing
+    standing: BenchStanding
     ending: Ending | None = None
     """Why there is no state: the cells, or what they left running, ended every box."""
     reason: str = ""
@@ -99,7 +101,7 @@ class Tried(Struct, frozen=True):
     """What came of one input. All texts are the box's word, without control characters, and cut."""
 
     source: str
-    standing: Standing = Standing.READY
+    standing: BenchStanding = BenchStanding.READY
     value: str = ""
     """As a notebook shows it; empty for None, and where nothing came of it."""
     output: str = ""
@@ -132,6 +134,8 @@ class _ReadyBox(Struct, eq=False):
     """Processor seconds when it became ready."""
     memory: int
     """Bytes that it took when it was looked at last."""
+    seconds: float
+    """Of processor time, for the input."""
 
 
 class _OpenNotebook(Struct, eq=False):
@@ -151,8 +155,8 @@ class _OpenNotebook(Struct, eq=False):
     @property
     def opened(self) -> Opened:
         if self.ready:
-            return Opened(Standing.READY)
-        return self.failed or Opened(Standing.PREPARING)
+            return Opened(BenchStanding.READY)
+        return self.failed or Opened(BenchStanding.PREPARING)
 
 
 class Bench:
@@ -187,8 +191,10 @@ class Bench:
         self._over = threading.Event()
         self._looking: threading.Thread | None = None
         self._preparing = ThreadPoolExecutor(2, thread_name_prefix="bench")
+        self._clearing = ThreadPoolExecutor(1, thread_name_prefix="bench-clearing")
         self._loaded = Loaded()
         self._pool = Pool()
+        self._proven = False
         self._private = Path(tempfile.mkdtemp(prefix="autograder-bench-"))
 
     def __enter__(self) -> Self:
@@ -198,13 +204,16 @@ class Bench:
         self.close()
 
     def close(self) -> None:
-        """End everything that runs. Idempotent."""
+        """End everything that runs; to be called once."""
         self._over.set()
         with self._lock:
             gone, self._notebooks = list(self._notebooks.values()), OrderedDict()
             self._lock.notify_all()
         self._let_go(gone)
         self._pool.close()  # what still runs cells there ends with it
+        for _ in range(MOST_AT_A_TIME):  # inputs that are being answered; there are no more
+            self._at_a_time.acquire()
+        self._clearing.shutdown()
         self._preparing.shutdown(cancel_futures=True)
         if self._looking is not None:
             self._looking.join()
@@ -225,7 +234,7 @@ class Bench:
         """The notebook, opened if need be, and how it stands; the lock is held."""
         now = time.monotonic()
         if self._over.is_set() or now < self._unavailable_until:
-            return None, Opened(Standing.UNAVAILABLE)
+            return None, Opened(BenchStanding.UNAVAILABLE)
         key = (attempt.pk, notebook)
         found = self._notebooks.get(key)
         if found is None:
@@ -256,20 +265,19 @@ class Bench:
             raise ServiceError(f"the input has {len(source)} characters; at most {MOST_SOURCE} are taken")
         with self._lock:
             if self._too_often(who):
-                return Tried(source, Standing.OFTEN)
+                return Tried(source, BenchStanding.OFTEN)
             found, opened = self._at(attempt, notebook)
-        if found is None or opened.standing is Standing.FAILED:
+        if found is None or opened.standing is BenchStanding.FAILED:
             return Tried(source, opened.standing, error=opened.reason, ending=opened.ending)
         if not self._at_a_time.acquire(timeout=WAIT_SECONDS):
-            return Tried(source, Standing.BUSY)
+            return Tried(source, BenchStanding.BUSY)
         try:
             tried = self._tried(found, source)
         finally:
             self._at_a_time.release()
-        with self._lock:
-            if tried.standing is Standing.READY:
+        if tried.standing is BenchStanding.READY:
+            with self._lock:
                 found.tried.appendleft((who, tried))
-            self._prepare_more(found)
         return tried
 
     def last_tries(self, attempt: Attempt, *, who: str, notebook: str) -> tuple[Tried, ...]:
@@ -293,25 +301,30 @@ class Bench:
         return False
 
     def _tried(self, found: _OpenNotebook, source: str) -> Tried:
-        """Ask a box that is ready, and close it."""
+        """Ask a box that is ready, which is closed then."""
         ready = self._taken(found)
         if ready is None:
             with self._lock:
-                opened = found.failed or Opened(Standing.PREPARING)
+                opened = found.failed or Opened(BenchStanding.PREPARING)
             return Tried(source, opened.standing, error=opened.reason, ending=opened.ending)
-        assert found.program is not None
         started = time.perf_counter()
         try:
-            seconds = min(TRY_SECONDS, found.program.limits.call_seconds)
-            run = ready.box.run_cell(source, seconds=seconds)
+            run = ready.box.run_cell(source, seconds=ready.seconds)
             return _shown(source, run, time.perf_counter() - started)
         except BoxEnded as ended:
             return Tried(source, ending=ended.ending, seconds=time.perf_counter() - started)
         except SandboxFault as fault:
             LOG.warning("an input was not answered: %s", describe_error(fault))
-            return Tried(source, Standing.BUSY)
+            return Tried(source, BenchStanding.BUSY)
         finally:
-            ready.box.close()
+            self._clearing.submit(self._clear, found, ready)
+
+    def _clear(self, found: _OpenNotebook, ready: _ReadyBox) -> None:
+        """Close a box that has answered, and have the next one made ready, when the answer is on its way."""
+        self._over.wait(_BREATH_SECONDS)
+        ready.box.close()
+        with self._lock:
+            self._prepare_more(found)
 
     def _taken(self, found: _OpenNotebook) -> _ReadyBox | None:
         """A box that is nobody else's from here on; None where there is none in time."""
@@ -345,12 +358,12 @@ class Bench:
             if not found.closed:
                 ready = self._ready_box(found)
         except BoxEnded as ended:
-            failed = Opened(Standing.FAILED, ended.ending)
+            failed = Opened(BenchStanding.FAILED, ended.ending)
         except NotebookError as error:
-            failed = Opened(Standing.FAILED, reason=printable_text(str(error), MOST_ERROR))
+            failed = Opened(BenchStanding.FAILED, reason=printable_text(str(error), MOST_ERROR))
         except Exception as error:  # noqa: BLE001 - whatever it is, the page has to say that there is nothing
             LOG.warning("attempt %s is not on the bench: %s", found.attempt.pk, describe_error(error))
-            failed = Opened(Standing.FAILED)
+            failed = Opened(BenchStanding.FAILED)
             unavailable = isinstance(error, SandboxUnavailable) and not isinstance(error, PreloadMissing)
         finally:
             connections.close_all()
@@ -384,7 +397,9 @@ class Bench:
             found.program = self._program(found.attempt, found.notebook)
         program = found.program
         sandbox = self._pool.persistent(program.environment)
-        selftest.ensure(self._pool.start_apart, self._private, isolation=self._pool.isolation.value)
+        if not self._proven:
+            selftest.ensure(self._pool.start_apart, self._private, isolation=self._pool.isolation.value)
+            self._proven = True
         with Session(
             sandbox, program.cells, program.limits, seed=program.seed, files=program.files
         ) as session:
@@ -394,10 +409,9 @@ class Bench:
             pairs = zip(program.cells, session.runs, strict=True)
             # What ends a box need not end the next one as well.
             cells = tuple(cell for cell, run in pairs if run is None or run.ending is None)
-            found.program = _Program(
-                program.environment, cells, program.limits, program.seed, program.files
-            )
-            return _ReadyBox(box, box.computed(), _memory(box))
+            found.program = _Program(program.environment, cells, program.limits, program.seed, program.files)
+            seconds = min(TRY_SECONDS, program.limits.call_seconds)
+            return _ReadyBox(box, box.computed(), _memory(box), seconds)
         except BaseException:
             box.close()
             raise
@@ -473,7 +487,7 @@ class Bench:
             if kept:
                 notebook.ready.append(ready)
             elif computes:
-                notebook.failed = Opened(Standing.FAILED, Ending.PROCESSOR_TIME)
+                notebook.failed = Opened(BenchStanding.FAILED, Ending.PROCESSOR_TIME)
                 notebook.failed_at = time.monotonic()
             self._lock.notify_all()
         if not kept:

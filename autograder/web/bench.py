@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404
 
 from autograder.marking.cases import MOST_SOURCE
 from autograder.records import Ending
-from autograder.service.bench import Bench, Opened, Standing, Tried
+from autograder.service.bench import Bench, BenchStanding, Opened, Tried
 from autograder.service.models import Attempt, Role
 from autograder.web.guard import Visit, course_page
 from autograder.web.site import words
@@ -67,9 +67,10 @@ def _asked(
     Raises:
         Http404: there is no such attempt at this assignment, or it has no such notebook.
     """
-    offer = visit.offer(assignment)
-    found = Attempt.objects.select_related("version", "version__course", "offer", "offer__course")
-    attempt = get_object_or_404(found.defer("receipt"), pk=identifier, offer=offer)
+    found = Attempt.objects.select_related("version", "offer").defer("receipt")
+    attempt = get_object_or_404(
+        found, pk=identifier, offer__course=visit.course, offer__assignment=assignment
+    )
     rubric = settings.RUNNING.loaded.of(attempt.version).rubric
     names = [one.name for one in rubric.assignment.notebooks]
     notebook = request.POST.get("notebook") or request.GET.get("notebook") or names[0]
@@ -88,7 +89,7 @@ def _tried(request: HttpRequest, attempt: Attempt, notebook: str) -> tuple[Tried
         return None, say("bench-long", number=len(source), most=MOST_SOURCE)
     found: Bench | None = settings.RUNNING.bench
     if found is None:
-        return Tried(source, Standing.UNAVAILABLE), ""
+        return Tried(source, BenchStanding.UNAVAILABLE), ""
     return found.try_(attempt, source, who=str(request.user.pk), notebook=notebook), ""
 
 
@@ -97,12 +98,12 @@ def _shown(
 ) -> dict[str, Any]:
     """How the bench stands, and what was tried; an input that was not answered stays in the form."""
     found: Bench | None = settings.RUNNING.bench
-    opened = Opened(Standing.UNAVAILABLE)
+    opened = Opened(BenchStanding.UNAVAILABLE)
     kept: tuple[Tried, ...] = ()
     if found is not None:
         opened = found.open(attempt, notebook)
         kept = found.last_tries(attempt, who=str(request.user.pk), notebook=notebook)
-    if tried is not None and tried.standing is Standing.READY:
+    if tried is not None and tried.standing is BenchStanding.READY:
         if tried not in kept:  # the notebook was taken off meanwhile
             kept = (tried, *kept)
     elif tried is not None:

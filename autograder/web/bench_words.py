@@ -26,7 +26,7 @@ BENCH: Mapping[str, str | tuple[str, str]] = {
     "web.bench-unreadable": "There is nothing to try: {reason}",
     "web.bench-unavailable": "The bench is not available here: this machine cannot confine students' code.",
     "web.bench-busy": "The machine is busy. Send the input again in a moment.",
-    "web.bench-often": "That were many inputs within a minute. Wait a little.",
+    "web.bench-often": "You have sent many inputs within a minute. Wait a little.",
     "web.bench-empty": "Write an input first.",
     "web.bench-long": "The input is too long: {number} characters, at most {most}.",
     "web.bench-ended-time": "Ended: it took too long.",

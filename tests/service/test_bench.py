@@ -17,8 +17,7 @@ from autograder.errors import SandboxUnavailable, ServiceError
 from autograder.generate import generate
 from autograder.marking.cases import MOST_SOURCE
 from autograder.records import Ending
-from autograder.sandbox.outside.watchdog import Watchdog
-from autograder.service.bench import MOST_SHOWN, Bench, Opened, Standing, Tried
+from autograder.service.bench import MOST_SHOWN, Bench, BenchStanding, Opened, Tried
 from autograder.service.postgres import EmbeddedPostgres
 from tests.service import course
 from tests.support import small_course
@@ -31,6 +30,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.sandbox
 LIMITS = """\
 [assignment.limits]
+cell_seconds = 2
+call_seconds = 0.5
 memory_mb = 128
 processes = 16
 output_kb = 64
@@ -50,6 +51,12 @@ def told(value):
 def softmax(scores):
     return scores
 """
+
+
+@pytest.fixture
+def proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sandbox was tested a moment ago, by the bench of this module."""
+    monkeypatch.setattr("autograder.service.bench.selftest.ensure", lambda *_, **__: None)
 
 
 class Attempts:
@@ -79,7 +86,7 @@ def handed(service_database: EmbeddedPostgres, tmp_path_factory: pytest.TempPath
     folder = tmp_path_factory.mktemp("bench")
     made = small_course.small_course(folder)
     rubric = folder / "rubrics" / f"{small_course.NAME}.toml"
-    small_course.changed(rubric, "[assignment.limits]\n", LIMITS)
+    small_course.changed(rubric, "[assignment.limits]\ncell_seconds = 2\ncall_seconds = 2\n", LIMITS)
     generate(made, small_course.NAME)
     return Attempts(folder)
 
@@ -96,7 +103,7 @@ def bench() -> Iterator[Bench]:
 def settled(bench: Bench, attempt: Attempt, notebook: str = "code") -> Opened:
     """How it stands when it is not being prepared any more."""
     until = time.monotonic() + 40
-    while (opened := bench.open(attempt, notebook)).standing is Standing.PREPARING:
+    while (opened := bench.open(attempt, notebook)).standing is BenchStanding.PREPARING:
         assert time.monotonic() < until
         time.sleep(0.02)
     return opened
@@ -105,7 +112,9 @@ def settled(bench: Bench, attempt: Attempt, notebook: str = "code") -> Opened:
 def asked(bench: Bench, attempt: Attempt, source: str, *, who: str = "ta", notebook: str = "code") -> Tried:
     """What came of an input, once the notebook answers at all."""
     settled(bench, attempt, notebook)
-    while (tried := bench.try_(attempt, source, who=who, notebook=notebook)).standing is Standing.PREPARING:
+    while (
+        tried := bench.try_(attempt, source, who=who, notebook=notebook)
+    ).standing is BenchStanding.PREPARING:
         time.sleep(0.02)
     return tried
 
@@ -160,8 +169,10 @@ def test_several_people_at_once(bench: Bench, handed: Attempts) -> None:
         settled(bench, attempt)
 
     def one(number: int) -> str:
-        while (tried := _tried(bench, attempts[number % 3], f"double({number})")).standing is not Standing.READY:
-            assert tried.standing in {Standing.BUSY, Standing.PREPARING}
+        while (
+            tried := _tried(bench, attempts[number % 3], f"double({number})")
+        ).standing is not BenchStanding.READY:
+            assert tried.standing in {BenchStanding.BUSY, BenchStanding.PREPARING}
         return tried.value
 
     with ThreadPoolExecutor(6) as threads:
@@ -268,6 +279,18 @@ def test_processes_end_with_their_box(bench: Bench, handed: Attempts) -> None:
     assert len(descendants(os.getpid())) <= before + 8
 
 
+def test_nobody_kills_what_they_came_from(bench: Bench, handed: Attempts, honest: Attempt) -> None:
+    """Neither a box's first process nor what has made it: other notebooks answer, with the same sandbox."""
+    attempt = handed.of(HOSTILE_REPR)
+    settled(bench, honest)
+    zygotes = [one.pid for one in bench._pool._running.values()]  # type: ignore[attr-defined]
+    for target in ("os.getppid()", "1", "-1", "os.getpid()"):
+        asked(bench, attempt, f"os.kill({target}, signal.SIGKILL)")
+        assert "6" == asked(bench, attempt, "2 * 3").value
+    assert "8" == asked(bench, honest, "double(4)").value
+    assert zygotes == [one.pid for one in bench._pool._running.values()]  # type: ignore[attr-defined]
+
+
 def test_a_notebook_that_takes_everything_over_speaks_for_itself_alone(
     bench: Bench, handed: Attempts, honest: Attempt
 ) -> None:
@@ -309,23 +332,25 @@ def test_replies_that_nobody_asked_for_end_the_box(bench: Bench, handed: Attempt
 def test_cells_that_end_their_box_are_left_out(bench: Bench, handed: Attempts) -> None:
     """As in grading: the others run without them, and the state is what came of these."""
     attempt = handed.of("import os\nos._exit(3)")
-    assert Standing.READY is settled(bench, attempt).standing
+    assert BenchStanding.READY is settled(bench, attempt).standing
     assert "NameError: name 'softmax' is not defined" == asked(bench, attempt, "softmax").error
 
 
-def test_what_computes_on_is_taken_off(
-    handed: Attempts, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("proven")
+def test_what_computes_on_is_taken_off(handed: Attempts, monkeypatch: pytest.MonkeyPatch) -> None:
     """A notebook that burns the machine's time behind its cells answers nothing."""
     monkeypatch.setattr("autograder.service.bench._LOOK_SECONDS", 0.1)
     monkeypatch.setattr("autograder.service.bench._IDLE_PROCESSOR_SECONDS", 0.2)
     attempt = handed.of(
-        "import threading\ndef on():\n    while True: pass\nthreading.Thread(target=on, daemon=True).start()\n"
+        "import threading\n"
+        "def on():\n"
+        "    while True: pass\n"
+        "threading.Thread(target=on, daemon=True).start()\n"
     )
     with Bench(boxes=1) as own:
         settled(own, attempt)
         until = time.monotonic() + 20
-        while (opened := own.open(attempt, "code")).standing is not Standing.FAILED:
+        while (opened := own.open(attempt, "code")).standing is not BenchStanding.FAILED:
             assert time.monotonic() < until
             time.sleep(0.05)
         assert Ending.PROCESSOR_TIME is opened.ending
@@ -335,10 +360,10 @@ def test_what_is_no_notebook_says_so(bench: Bench, handed: Attempts) -> None:
     """The reason is told, and nothing is run."""
     broken = course.handed_in(handed.offer, "broken", {"code.ipynb": b"<html>"})
     opened = settled(bench, broken)
-    assert Standing.FAILED is opened.standing
+    assert BenchStanding.FAILED is opened.standing
     assert opened.reason
-    assert Standing.FAILED is settled(bench, broken, "formulas").standing
-    assert Standing.FAILED is asked(bench, broken, "1").standing
+    assert BenchStanding.FAILED is settled(bench, broken, "formulas").standing
+    assert BenchStanding.FAILED is asked(bench, broken, "1").standing
 
 
 def test_a_long_input_is_refused(bench: Bench, honest: Attempt) -> None:
@@ -347,15 +372,17 @@ def test_a_long_input_is_refused(bench: Bench, honest: Attempt) -> None:
         bench.try_(honest, "1" * (MOST_SOURCE + 1), who="ta", notebook="code")
 
 
+@pytest.mark.usefixtures("proven")
 def test_inputs_are_counted_for_each_person(handed: Attempts, honest: Attempt) -> None:
     """One who asks too often waits; others do not."""
     with Bench(per_minute=2) as own:
         settled(own, honest)
         standings = [own.try_(honest, "1", who=who, notebook="code").standing for who in "aaab"]
-    assert Standing.OFTEN is standings[2]
-    assert Standing.OFTEN not in (*standings[:2], standings[3])
+    assert BenchStanding.OFTEN is standings[2]
+    assert BenchStanding.OFTEN not in (*standings[:2], standings[3])
 
 
+@pytest.mark.usefixtures("proven")
 def test_few_notebooks_are_kept(handed: Attempts) -> None:
     """Those that were used longest ago are let go, and opened again when they are asked for."""
     attempts = [handed.of(HONEST) for _ in range(3)]
@@ -367,6 +394,7 @@ def test_few_notebooks_are_kept(handed: Attempts) -> None:
         assert "2" == asked(own, attempts[0], "double(1)").value
 
 
+@pytest.mark.usefixtures("proven")
 def test_memory_bounds_what_is_kept(handed: Attempts) -> None:
     """Where one notebook takes all of it, it is alone, with a single box."""
     attempts = [handed.of(HONEST) for _ in range(2)]
@@ -378,6 +406,7 @@ def test_memory_bounds_what_is_kept(handed: Attempts) -> None:
         assert "2" == asked(own, attempts[1], "double(1)").value
 
 
+@pytest.mark.usefixtures("proven")
 def test_what_nobody_uses_is_let_go(handed: Attempts, monkeypatch: pytest.MonkeyPatch) -> None:
     """With its sandbox, after a while."""
     monkeypatch.setattr("autograder.service.bench._LOOK_SECONDS", 0.05)
@@ -388,6 +417,24 @@ def test_what_nobody_uses_is_let_go(handed: Attempts, monkeypatch: pytest.Monkey
         while own._notebooks or own._pool._running:
             assert time.monotonic() < until
             time.sleep(0.05)
+
+
+def test_nothing_runs_before_the_sandbox_is_proven(
+    handed: Attempts, honest: Attempt, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in grading: where the self-test finds a hole, no box is opened."""
+
+    def hole(*_: object, **__: object) -> None:
+        raise SandboxUnavailable("a hole")
+
+    monkeypatch.setattr("autograder.service.bench.selftest.ensure", hole)
+    monkeypatch.setattr("autograder.sandbox.pool.PersistentSandbox.open", None)
+    with Bench() as own:
+        until = time.monotonic() + 20
+        while (opened := own.open(honest, "code")).standing is BenchStanding.PREPARING:
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        assert BenchStanding.UNAVAILABLE is opened.standing
 
 
 def test_a_machine_that_cannot_confine_runs_nothing(
@@ -402,10 +449,10 @@ def test_a_machine_that_cannot_confine_runs_nothing(
     with Bench() as own:
         own.open(honest, "code")
         until = time.monotonic() + 20
-        while own.open(honest, "code").standing is not Standing.UNAVAILABLE:
+        while own.open(honest, "code").standing is not BenchStanding.UNAVAILABLE:
             assert time.monotonic() < until
             time.sleep(0.02)
-        assert Standing.UNAVAILABLE is own.try_(honest, "1", who="ta", notebook="code").standing
+        assert BenchStanding.UNAVAILABLE is own.try_(honest, "1", who="ta", notebook="code").standing
 
 
 def test_nothing_of_the_service_is_to_be_seen(bench: Bench, honest: Attempt) -> None:
@@ -413,22 +460,27 @@ def test_nothing_of_the_service_is_to_be_seen(bench: Bench, honest: Attempt) -> 
     names = asked(bench, honest, "sorted(__import__('os').environ)").value
     assert "DATABASE" not in names
     assert "AUTOGRADER" not in names
-    listed = asked(bench, honest, "__import__('os').listdir('/')").value
-    assert "home" not in listed
-    assert "root" not in listed
+    folders = [folder for folder, _ in bench._loaded._kept.values()]
+    secrets = [path for folder in folders for path in folder.rglob("secret")]
+    assert secrets
+    for path in (*secrets, *folders, "/etc/hostname", "/proc/1/environ"):
+        assert asked(bench, honest, f"open({str(path)!r})").error.startswith(
+            ("FileNotFoundError", "PermissionError")
+        )
     connected = "__import__('socket').create_connection(('127.0.0.1', 5432))"
     assert "Error" in asked(bench, honest, connected).error
 
 
+@pytest.mark.usefixtures("proven")
 def test_it_ends_while_cells_run(handed: Attempts) -> None:
     """Soon, and with everything that runs."""
     attempt = handed.of("import time\ntime.sleep(60)")
+    before = threading.enumerate()
     own = Bench()
     own.open(attempt, "code")
     time.sleep(1.5)
     started = time.monotonic()
     own.close()
     assert time.monotonic() - started < 8
-    assert Standing.UNAVAILABLE is own.open(attempt, "code").standing
-    assert threading.active_count() < 40
-    assert Watchdog(os.getpid()).look().tasks
+    assert BenchStanding.UNAVAILABLE is own.open(attempt, "code").standing
+    assert not [one for one in threading.enumerate() if one.name.startswith("bench") and one not in before]
