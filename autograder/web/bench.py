@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -18,6 +18,8 @@ from autograder.web.guard import Visit, course_page
 from autograder.web.site import words
 from autograder.web.student import page
 
+_Say = Callable[..., str]
+"""A sentence in the reader's language, by its code."""
 _ENDINGS: Mapping[Ending, str] = {
     Ending.CELL_TIME: "time",
     Ending.CALL_TIME: "time",
@@ -38,10 +40,9 @@ def bench(request: HttpRequest, visit: Visit, assignment: str, identifier: uuid.
     A POST tries an input.
     """
     attempt, names, notebook = _asked(request, visit, assignment, identifier)
-    tried, refused = None, ""
-    if request.method == "POST":
-        tried, refused = _tried(request, attempt, notebook)
-    shown = _shown(request, attempt, notebook, tried, refused)
+    say: _Say = words(request)["t"]
+    tried = _tried(request, attempt, notebook, say) if request.method == "POST" else ""
+    shown = _shown(request, attempt, notebook, say, tried)
     if "HX-Request" in request.headers:
         template = "_bench_tries.html" if request.method == "POST" else "_bench.html"
     else:
@@ -54,7 +55,7 @@ def bench(request: HttpRequest, visit: Visit, assignment: str, identifier: uuid.
 def tries(request: HttpRequest, visit: Visit, assignment: str, identifier: uuid.UUID) -> HttpResponse:
     """The part of the bench that changes while a notebook is made ready."""
     attempt, _, notebook = _asked(request, visit, assignment, identifier)
-    shown = _shown(request, attempt, notebook, None, "")
+    shown = _shown(request, attempt, notebook, words(request)["t"])
     facts = {"visit": visit, "offer": attempt.offer, "attempt": attempt, "notebook": notebook}
     return page(request, "_bench_tries.html", {**facts, **shown})
 
@@ -79,22 +80,21 @@ def _asked(
     return attempt, names, notebook
 
 
-def _tried(request: HttpRequest, attempt: Attempt, notebook: str) -> tuple[Tried | None, str]:
+def _tried(request: HttpRequest, attempt: Attempt, notebook: str, say: _Say) -> Tried | str:
     """What came of the input that was sent; else why it was not tried."""
-    say = words(request)["t"]
     source = request.POST.get("source", "").replace("\r\n", "\n").strip()
     if not source:
-        return None, say("bench-empty")
+        return say("bench-empty")
     if len(source) > MOST_SOURCE:
-        return None, say("bench-long", number=len(source), most=MOST_SOURCE)
+        return say("bench-long", number=len(source), most=MOST_SOURCE)
     found: Bench | None = settings.RUNNING.bench
     if found is None:
-        return Tried(source, BenchStanding.UNAVAILABLE), ""
-    return found.try_(attempt, source, who=str(request.user.pk), notebook=notebook), ""
+        return Tried(source, BenchStanding.UNAVAILABLE)
+    return found.try_(attempt, source, who=str(request.user.pk), notebook=notebook)
 
 
 def _shown(
-    request: HttpRequest, attempt: Attempt, notebook: str, tried: Tried | None, refused: str
+    request: HttpRequest, attempt: Attempt, notebook: str, say: _Say, tried: Tried | str = ""
 ) -> dict[str, Any]:
     """How the bench stands, and what was tried; an input that was not answered stays in the form."""
     found: Bench | None = settings.RUNNING.bench
@@ -103,29 +103,26 @@ def _shown(
     if found is not None:
         opened = found.open(attempt, notebook)
         kept = found.last_tries(attempt, who=str(request.user.pk), notebook=notebook)
-    if tried is not None and tried.standing is BenchStanding.READY:
-        if tried not in kept:  # the notebook was taken off meanwhile
-            kept = (tried, *kept)
-    elif tried is not None:
+    refused = tried if isinstance(tried, str) else ""
+    if isinstance(tried, Tried) and tried.standing is not BenchStanding.READY:
         opened = Opened(tried.standing, tried.ending, tried.error)
+    elif isinstance(tried, Tried) and tried not in kept:  # the notebook was taken off meanwhile
+        kept = (tried, *kept)
     return {
         "standing": opened.standing.value,
-        "told": refused or _told(request, opened),
-        "tries": [(one, _ended(request, one.ending)) for one in kept],
+        "told": refused or _told(opened, say),
+        "tries": [(one, _ended(one.ending, say)) for one in kept],
         "source": request.POST.get("source", "")[:MOST_SOURCE],
     }
 
 
-def _told(request: HttpRequest, opened: Opened) -> str:
+def _told(opened: Opened, say: _Say) -> str:
     """How a notebook stands, in words."""
-    say = words(request)["t"]
     if opened.reason:
-        return str(say("bench-unreadable", reason=opened.reason))
-    return f"{say(f'bench-{opened.standing.value}')} {_ended(request, opened.ending)}".strip()
+        return say("bench-unreadable", reason=opened.reason)
+    return f"{say(f'bench-{opened.standing.value}')} {_ended(opened.ending, say)}".strip()
 
 
-def _ended(request: HttpRequest, ending: Ending | None) -> str:
+def _ended(ending: Ending | None, say: _Say) -> str:
     """Why a box ended; empty where it did not."""
-    if ending is None:
-        return ""
-    return str(words(request)["t"](f"bench-ended-{_ENDINGS.get(ending, 'other')}"))
+    return say(f"bench-ended-{_ENDINGS.get(ending, 'other')}") if ending else ""

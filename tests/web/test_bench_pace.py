@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import statistics
 import time
-
 from typing import TYPE_CHECKING
 
 import pytest
@@ -45,15 +44,16 @@ for _ in range(5):
 """
 
 
-@pytest.mark.parametrize(
-    ("preload", "code", "source", "value"),
-    [
-        ("numpy", PLAIN, "double(3)", "6"),
-        ("torch", TORCH, "model(torch.ones(1, 3, 64)).shape", "torch.Size([1, 3, 64])"),
-    ],
-)
+NOTEBOOKS = {
+    "numpy": (PLAIN, "double(3)", "6"),
+    "torch": (TORCH, "model(torch.ones(1, 3, 64)).shape", "torch.Size([1, 3, 64])"),
+}
+"""What is preloaded → the code, an input, its value."""
+
+
+@pytest.mark.parametrize("preload", NOTEBOOKS)
 def test_a_warm_bench_answers_at_once(
-    at: Small, tmp_path_factory: pytest.TempPathFactory, preload: str, code: str, source: str, value: str
+    at: Small, tmp_path_factory: pytest.TempPathFactory, preload: str
 ) -> None:
     """In 19 of 20 cases within 50 ms, sessions, rights and the page included."""
     from django.conf import settings
@@ -61,6 +61,7 @@ def test_a_warm_bench_answers_at_once(
 
     from autograder.service.models import CourseRecord
 
+    code, source, value = NOTEBOOKS[preload]
     folder = tmp_path_factory.mktemp("pace")
     made = small_course.small_course(folder)
     small_course.changed(
