@@ -270,13 +270,16 @@ def test_what_ends_its_box_ends_nothing_else(
 
 
 def test_processes_end_with_their_box(bench: Bench, handed: Attempts) -> None:
-    """Those that an input leaves behind are gone when it is answered, and there were not many."""
+    """Those that an input leaves behind are gone soon after it is answered, and there were not many."""
     attempt = handed.of(HOSTILE_REPR)
     settled(bench, attempt)
     before = len(descendants(os.getpid()))
     made = asked(bench, attempt, "many()")
     assert int(made.value or 0) <= 16
-    assert len(descendants(os.getpid())) <= before + 8
+    until = time.monotonic() + 10
+    while len(descendants(os.getpid())) > before + 4:
+        assert time.monotonic() < until
+        time.sleep(0.05)
 
 
 def test_nobody_kills_what_they_came_from(bench: Bench, handed: Attempts, honest: Attempt) -> None:
