@@ -117,6 +117,19 @@ class Session:
             limit_notes.add(self.notes, notes)
         return results
 
+    def hand_over(self) -> Box:
+        """The box in which the cells ran. It is the caller's from here on, who closes it.
+
+        Raises:
+            BoxEnded: there is none, and there will be none any more.
+            SandboxFault: see `run`.
+        """
+        if not self._ensure_box():
+            raise BoxEnded(self._given_up or Ending.RESTARTS)
+        assert self._box is not None
+        box, self._box = self._box, None
+        return box
+
     def _ask(self, scenarios: Sequence[Scenario]) -> list[tuple[Observation, ...]]:
         results: dict[int, tuple[Observation, ...]] = {}
         waiting = list(range(len(scenarios)))

@@ -17,6 +17,7 @@ from django.urls import reverse
 from autograder.authoring.edits import Edit, PointsEdit, TextEdit
 from autograder.errors import AutograderError
 from autograder.feedback.sanitise import sentence
+from autograder.marking.cases import CallMade, as_call, stated
 from autograder.rubric import Item, Question
 from autograder.service import drafts, versions
 from autograder.service.drafts.beginning import begin_edits
@@ -70,6 +71,35 @@ def _begun(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:
         notices.error(request, say("drafts-refused", reason=str(error)))
         return HttpResponseRedirect(back)
     return _to(visit, draft)
+
+
+@course_page(Role.HEAD_TA, "POST")
+def keep_case(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+    """A call that somebody tried becomes a new case, in a draft; or back, with the reason why not."""
+    offer, say = visit.offer(assignment), words(request)["t"]
+    back = reverse("drafts", kwargs={"slug": visit.course.slug, "assignment": offer.assignment})
+    made = as_call(request.POST.get("source", ""))
+    rubric = versions.rubric_of(offer.version)
+    question = next((one for one in rubric.questions if made and _calls(one, made)), None)
+    if made is None or question is None:
+        notices.error(request, say("drafts-no-case"))
+        return HttpResponseRedirect(back)
+    call = {"target": made.target, "args": stated([*made.args]), "kwargs": stated({**made.kwargs})}
+    try:
+        return _to(visit, drafts.keep_case(offer, question.id, call, request.user))
+    except AutograderError as error:
+        notices.error(request, say("drafts-refused", reason=str(error)))
+        return HttpResponseRedirect(back)
+
+
+def _calls(question: Question, call: CallMade) -> bool:
+    """Whether a question is about what is called."""
+    library = question.options.get("library", "torch")
+    return (
+        question.kind == "behaviour"
+        and question.answer == call.target.partition(".")[0]
+        and call.library in {"", library}
+    )
 
 
 def _edits(request: HttpRequest, question: Question, languages: tuple[str, ...]) -> Iterator[Edit]:

@@ -40,6 +40,8 @@ SENTENCES: Mapping[str, str | tuple[str, str]] = {
     "web.drafts-open": "open",
     "web.drafts-by-person": "given by a person",
     "web.drafts-apply": "Apply (key a)",
+    "web.drafts-no-case": "This is no call that a question of this assignment could have as a case: expected "
+    "its answer's name with plain values, or arrays of its library.",
     "web.drafts-drop": "Drop (key d)",
     "web.drafts-file": "The changed rubric as a file",
     "web.drafts-file-told": "Put it into the course's folder as {path}: otherwise the change is lost when "

@@ -19,6 +19,7 @@ from autograder.course import Course
 from autograder.errors import describe_error
 from autograder.sandbox.levels import Isolation
 from autograder.service import setup
+from autograder.service.bench import Bench
 from autograder.service.loaded import Loaded
 from autograder.service.postgres import EmbeddedPostgres
 from autograder.service.receipts import Signer
@@ -94,6 +95,8 @@ class Service:
                 self._url = self._database.url
             loaded = Loaded()
             opened.callback(loaded.close)
+            bench = Bench()
+            opened.callback(bench.close)
             running = site.Running(
                 self.signer,
                 loaded,
@@ -101,6 +104,7 @@ class Service:
                 identity.read(self._folder),
                 identity.read_platforms(self._folder),
                 os.environ.get(METRICS_KEY, ""),
+                bench,
             )
             setup.configure(
                 site.wanted(

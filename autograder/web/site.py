@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from autograder import messages
 from autograder.feedback.labels import Labels
+from autograder.service.bench import Bench
 from autograder.service.loaded import Loaded
 from autograder.service.receipts import Signer
 from autograder.service.setup import Wanted
@@ -55,6 +56,8 @@ class Running(Struct, frozen=True, eq=False):
     """Learning platforms that may launch."""
     metrics_key: str = ""
     """Whoever asks for the figures sends it; empty: only this machine may ask."""
+    bench: Bench | None = None
+    """Where markers try a student's finished notebook; None: not here."""
 
 
 def wanted(

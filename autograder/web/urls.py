@@ -7,7 +7,19 @@ from allauth.socialaccount.urls import urlpatterns as identity_pages
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.i18n import set_language
 
-from autograder.web import account, door, drafts, lti, operation, requests, review, sheets, staff, student
+from autograder.web import (
+    account,
+    bench,
+    door,
+    drafts,
+    lti,
+    operation,
+    requests,
+    review,
+    sheets,
+    staff,
+    student,
+)
 from autograder.web.marking import consistency, groups
 from autograder.web.marking import pages as marking
 from autograder.web.site import BASE
@@ -45,6 +57,7 @@ _COURSE: list[URLPattern | URLResolver] = [
     path("staff/a/<str:assignment>/again", staff.grade_again, name="grade-again"),
     path("staff/a/<str:assignment>/of/<str:who>/", staff.feedback, name="staff-feedback"),
     path("staff/a/<str:assignment>/drafts/", drafts.overview, name="drafts"),
+    path("staff/a/<str:assignment>/drafts/case", drafts.keep_case, name="keep-case"),
     path("staff/drafts/<int:draft>/", drafts.show, name="draft"),
     path("staff/drafts/<int:draft>/progress", drafts.progress, name="draft-progress"),
     path("staff/drafts/<int:draft>/rubric.toml", drafts.rubric_file, name="draft-file"),
@@ -57,6 +70,8 @@ _COURSE: list[URLPattern | URLResolver] = [
     path("staff/a/<str:assignment>/review/", review.everything, name="review"),
     path("staff/a/<str:assignment>/review/of/<str:who>/", review.of_student, name="review-student"),
     path("staff/a/<str:assignment>/review/wording", review.set_wording, name="set-wording"),
+    path("staff/a/<str:assignment>/bench/<uuid:identifier>", bench.bench, name="bench"),
+    path("staff/a/<str:assignment>/bench/<uuid:identifier>/tries", bench.tries, name="bench-tries"),
     path("staff/attempts/<uuid:identifier>/retry", staff.retry, name="retry"),
     path("staff/a/<str:assignment>/mark/", marking.overview, name="marking"),
     path("staff/a/<str:assignment>/mark/<int:place>/", marking.first, name="mark-first"),

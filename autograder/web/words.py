@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from autograder.web import drafts_words, requests_words
+from autograder.web.bench_words import BENCH
 from autograder.web.marking.words import MARKING
 from autograder.web.sheets_words import SHEETS
 
@@ -231,6 +232,7 @@ SENTENCES: Mapping[str, str | tuple[str, str]] = {
     **SHEETS,
     **drafts_words.SENTENCES,
     **requests_words.WORDS,
+    **BENCH,
 }
 ACTIONS = frozenset(
     code.removeprefix("web.log-").replace("-", " ") for code in SENTENCES if code.startswith("web.log-")

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from autograder.errors import BoxLost, EndedItself, SandboxFault
+from autograder.errors import BoxEnded, BoxLost, EndedItself, SandboxFault
 from autograder.limits import CLOCK_FACTOR, MemoryBudget
 from autograder.records import Call, Cell, CellRun, Ending, Limits, Markdown, Observation, Scenario
 from autograder.sandbox.base import Box
@@ -67,6 +67,19 @@ def test_running_twice_runs_once() -> None:
         running.run()
         assert [OK] == running.ask([scenario("q")])
     assert [["one", "two", "three", "q"]] == logs(fake)
+
+
+def test_a_box_can_be_handed_over_in_which_the_cells_ran() -> None:
+    """It is the caller's, who closes it; where there is none any more, that is said."""
+    fake = FakeSandbox({"two": Ending.MEMORY})
+    with session(fake) as running:
+        running.run()
+        box = running.hand_over()
+    assert box is fake.boxes[-1]
+    assert [["one", "two"], ["one", "three"]] == logs(fake)
+    assert [True, False] == [one.closed for one in fake.boxes]
+    with session(fake, restarts=0) as running, pytest.raises(BoxEnded, match="restarts"):
+        running.hand_over()
 
 
 def test_a_scenario_that_ends_the_box_loses_only_itself() -> None:

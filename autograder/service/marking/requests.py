@@ -15,9 +15,12 @@ from msgspec import Struct
 
 from autograder.feedback.sanitise import kept_text
 from autograder.grades import NOTHING
+from autograder.marking.points import items_of
 from autograder.records import Score, Status
 from autograder.rubric import Item, Question, Rubric
 from autograder.service import audit
+from autograder.service.marking import saving
+from autograder.service.marking.answers import MarkableCell
 from autograder.service.marking.refusals import NotTaken
 from autograder.service.models import Account, CellMark, CourseRecord, Member, Offer, RegradeRequest, Role
 from autograder.service.store import DatabaseStore
@@ -246,21 +249,9 @@ def _entered(
     if points != has.now:
         verdicts = _verdicts(question, item, score)
         mark.verdicts = {name: _written(verdict) for name, verdict in verdicts.items()}
-        give_item(mark, question, item, points, by)
+        cell = MarkableCell(question, mark.place.cell, items_of(question, mark.place.cell))
+        saving.give_item(mark, cell, item, points, by)
     return points
-
-
-# To be replaced by `autograder.service.marking.saving`, through which all marks of people go.
-def give_item(row: CellMark, question: Question, item: Item, points: Decimal, by: Account) -> None:
-    """Enter what a person gives one item; where all of the cell's items are known, the cell has their sum."""
-    row.items = {**row.items, item.id: {"points": str(points), "of": str(item.points)}}
-    verdicts = {name: None if one is None else Decimal(one) for name, one in row.verdicts.items()}
-    total = _sum(question, {**verdicts, **_given(row, verdicts)})
-    if total is not None:
-        row.points, row.again = str(total), False
-    row.touched, row.marked_by, row.marked_at = True, by, timezone.now()
-    row.revision += 1
-    row.save()
 
 
 def _marks(offer: Offer, student: str, question: Question, item: Item) -> QuerySet[CellMark]:
@@ -271,7 +262,7 @@ def _marks(offer: Offer, student: str, question: Question, item: Item) -> QueryS
         "place__notebook": question.notebook,
         "place__cell": item.cell or question.id,
     }
-    return CellMark.objects.filter(**place, student=student)
+    return CellMark.objects.filter(**place, student=student).select_related("place")
 
 
 def _open(request: RegradeRequest) -> RegradeRequest:

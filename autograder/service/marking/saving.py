@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from autograder.errors import ServiceError
 from autograder.marking.points import bounded_by, cell_points, lies_within
+from autograder.rubric import Item
 from autograder.service.marking.answers import MarkableCell, verdicts
 from autograder.service.models import (
     Account,
@@ -145,6 +146,21 @@ def changed(row: CellMark, **values: Any) -> dict[str, Any]:
     row.marked_at = timezone.now()
     row.save()
     return {"answer": row.pk, "before": before, "after": state(row)}
+
+
+def give_item(row: CellMark, cell: MarkableCell, item: Item, points: Decimal, by: Account) -> None:
+    """Give one item of a locked answer other points; where all items have some, the cell has their sum.
+
+    The comment and the flag stay.
+    """
+    given = {name: Decimal(one["points"]) for name, one in row.items.items()} | {item.id: points}
+    items = {**row.items, item.id: {"points": str(points), "of": str(item.points)}}
+    total = cell_points(cell.question, cell.name, verdicts(row), given)
+    stands = row.points if total is None else str(total)
+    change = changed(
+        row, items=items, points=stands, again=row.again and total is None, stage="", marked_by_id=by.pk
+    )
+    log(row, "request", [change], by)
 
 
 def _changed(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages as notices
 from django.core import signing
 from django.db import transaction
@@ -269,6 +270,7 @@ def _common(request: HttpRequest, visit: Visit, found: Seen) -> dict[str, Any]:
         "names": request.session.get(_NAMES, False),
         "frame": _frame(found, language) if _has_outputs(found, graded) else "",
         "attempt": answers.attempt_of(found.offer, found.row.student),
+        "bench": settings.RUNNING.bench is not None,
     }
 
 

@@ -1,0 +1,130 @@
+"""Pages of the marker's bench. No student is named, and whatever the box says is text."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+
+from autograder.marking.cases import MOST_SOURCE, as_call
+from autograder.records import Ending
+from autograder.service.bench import Bench, BenchStanding, Opened, Tried
+from autograder.service.models import Attempt, Role
+from autograder.web.guard import Visit, course_page
+from autograder.web.site import words
+from autograder.web.student import page
+
+_Say = Callable[..., str]
+"""A sentence in the reader's language, by its code."""
+_ENDINGS: Mapping[Ending, str] = {
+    Ending.CELL_TIME: "time",
+    Ending.CALL_TIME: "time",
+    Ending.SUBMISSION_TIME: "time",
+    Ending.PROCESSOR_TIME: "time",
+    Ending.MEMORY: "memory",
+    Ending.OUTPUT: "output",
+    Ending.REPLY_SIZE: "output",
+    Ending.EXITED: "exited",
+}
+"""Ending → the sentence about it; "other" for the others."""
+
+
+@course_page(Role.TA, "GET", "HEAD", "POST")
+def bench(request: HttpRequest, visit: Visit, assignment: str, identifier: uuid.UUID) -> HttpResponse:
+    """The bench of one attempt: a form, and what came of the last inputs. To HTMX it gives the part alone.
+
+    A POST tries an input.
+    """
+    attempt, names, notebook = _asked(request, visit, assignment, identifier)
+    say: _Say = words(request)["t"]
+    tried = _tried(request, attempt, notebook, say) if request.method == "POST" else ""
+    shown = _shown(request, attempt, notebook, say, tried)
+    if "HX-Request" in request.headers:
+        template = "_bench_tries.html" if request.method == "POST" else "_bench.html"
+    else:
+        template = "bench.html"
+    facts = {"visit": visit, "offer": attempt.offer, "attempt": attempt, "names": names}
+    facts["head"] = visit.at_least(Role.HEAD_TA)
+    return page(request, template, {**facts, **shown, "notebook": notebook, "most": MOST_SOURCE})
+
+
+@course_page(Role.TA)
+def tries(request: HttpRequest, visit: Visit, assignment: str, identifier: uuid.UUID) -> HttpResponse:
+    """The part of the bench that changes while a notebook is made ready."""
+    attempt, _, notebook = _asked(request, visit, assignment, identifier)
+    shown = _shown(request, attempt, notebook, words(request)["t"])
+    facts = {"visit": visit, "offer": attempt.offer, "attempt": attempt, "notebook": notebook}
+    facts["head"] = visit.at_least(Role.HEAD_TA)
+    return page(request, "_bench_tries.html", {**facts, **shown})
+
+
+def _asked(
+    request: HttpRequest, visit: Visit, assignment: str, identifier: uuid.UUID
+) -> tuple[Attempt, Sequence[str], str]:
+    """The attempt, its notebooks, and which of them is meant.
+
+    Raises:
+        Http404: there is no such attempt at this assignment, or it has no such notebook.
+    """
+    found = Attempt.objects.select_related("version", "offer").defer("receipt")
+    attempt = get_object_or_404(
+        found, pk=identifier, offer__course=visit.course, offer__assignment=assignment
+    )
+    rubric = settings.RUNNING.loaded.of(attempt.version).rubric
+    names = [one.name for one in rubric.assignment.notebooks]
+    notebook = request.POST.get("notebook") or request.GET.get("notebook") or names[0]
+    if notebook not in names:
+        raise Http404
+    return attempt, names, notebook
+
+
+def _tried(request: HttpRequest, attempt: Attempt, notebook: str, say: _Say) -> Tried | str:
+    """What came of the input that was sent; else why it was not tried."""
+    source = request.POST.get("source", "").replace("\r\n", "\n").strip()
+    if not source:
+        return say("bench-empty")
+    if len(source) > MOST_SOURCE:
+        return say("bench-long", number=len(source), most=MOST_SOURCE)
+    found: Bench | None = settings.RUNNING.bench
+    if found is None:
+        return Tried(source, BenchStanding.UNAVAILABLE)
+    return found.try_(attempt, source, who=str(request.user.pk), notebook=notebook)
+
+
+def _shown(
+    request: HttpRequest, attempt: Attempt, notebook: str, say: _Say, tried: Tried | str = ""
+) -> dict[str, Any]:
+    """How the bench stands, and what was tried; an input that was not answered stays in the form."""
+    found: Bench | None = settings.RUNNING.bench
+    opened = Opened(BenchStanding.UNAVAILABLE)
+    kept: tuple[Tried, ...] = ()
+    if found is not None:
+        opened = found.open(attempt, notebook)
+        kept = found.last_tries(attempt, who=str(request.user.pk), notebook=notebook)
+    refused = tried if isinstance(tried, str) else ""
+    if isinstance(tried, Tried) and tried.standing is not BenchStanding.READY:
+        opened = Opened(tried.standing, tried.ending, tried.error)
+    elif isinstance(tried, Tried) and tried not in kept:  # the notebook was taken off meanwhile
+        kept = (tried, *kept)
+    return {
+        "standing": opened.standing.value,
+        "told": refused or _told(opened, say),
+        "tries": [(one, _ended(one.ending, say), as_call(one.source) is not None) for one in kept],
+        "source": request.POST.get("source", "")[:MOST_SOURCE],
+    }
+
+
+def _told(opened: Opened, say: _Say) -> str:
+    """How a notebook stands, in words."""
+    if opened.reason:
+        return say("bench-unreadable", reason=opened.reason)
+    return f"{say(f'bench-{opened.standing.value}')} {_ended(opened.ending, say)}".strip()
+
+
+def _ended(ending: Ending | None, say: _Say) -> str:
+    """Why a box ended; empty where it did not."""
+    return say(f"bench-ended-{_ENDINGS.get(ending, 'other')}") if ending else ""

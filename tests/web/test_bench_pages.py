@@ -1,0 +1,189 @@
+"""The pages of the marker's bench: who sees what, and that nothing of a box is more than text."""
+
+from __future__ import annotations
+
+import html
+import re
+import time
+import uuid
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+from msgspec.structs import replace
+
+from autograder.marking.cases import MOST_SOURCE
+from autograder.service.bench import Bench, BenchStanding
+from autograder.service.postgres import EmbeddedPostgres
+from tests.service import course
+from tests.web.people import Small
+
+if TYPE_CHECKING:
+    from django.test import Client
+
+    from autograder.service.models import Attempt
+
+pytestmark = pytest.mark.sandbox
+CODE = """\
+def double(value):
+    return 2 * value
+
+class Marked:
+    def __repr__(self): return "<script>alert(1)</script><img src=x onerror=alert(2)>\\x1b[31m\\x00\\u202e"
+
+def loud():
+    print("<b>loud</b>\\x07")
+    raise ValueError("<i>text</i>\\x1b]0;title\\x07")
+"""
+
+
+@pytest.fixture(scope="module")
+def bench(service_database: EmbeddedPostgres) -> Iterator[Bench]:
+    """On which the pages put what is asked for."""
+    from django.conf import settings
+    from django.test import override_settings
+
+    with Bench(per_minute=1000) as made, override_settings(RUNNING=replace(settings.RUNNING, bench=made)):
+        yield made
+
+
+@pytest.fixture
+def attempt(at: Small) -> Attempt:
+    """Of a student whose id stands on no page by chance."""
+    return course.handed_in(at.offer, "zq-lovelace", course.answered(at.folder, softmax_answer=CODE))
+
+
+def place(at: Small, attempt: Attempt) -> str:
+    """Where its bench is."""
+    return f"{at.base}staff/a/{at.offer.assignment}/bench/{attempt.pk}"
+
+
+def ready(bench: Bench, attempt: Attempt, notebook: str = "code") -> None:
+    """Wait until it answers."""
+    until = time.monotonic() + 30
+    while bench.open(attempt, notebook).standing is not BenchStanding.READY:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def sent(client: Client, at: Small, attempt: Attempt, source: str, **headers: str) -> str:
+    """The answer to an input."""
+    fields = {"source": source, "notebook": "code"}
+    answer = client.post(place(at, attempt), fields, headers=headers)
+    assert 200 == answer.status_code
+    return answer.content.decode()
+
+
+def shown(page: str) -> list[str]:
+    """The texts between the tags of what is set as code, as a browser reads them."""
+    return [
+        html.unescape(re.sub("<[^>]*>", "", one)) for one in re.findall(r"<pre.*?</pre>", page, re.DOTALL)
+    ]
+
+
+def test_an_input_is_answered_without_scripts(bench: Bench, at: Small, attempt: Attempt) -> None:
+    """A page with the form, the input in it, what came of it, and what came of those before."""
+    client = at.client("ta")
+    first = client.get(place(at, attempt) + "?notebook=code").content.decode()
+    assert 'name="source"' in first
+    assert "<h1>" in first
+    ready(bench, attempt)
+    sent(client, at, attempt, "double(3)")
+    page = sent(client, at, attempt, "double(4)")
+    assert ["double(4)", "8", "double(3)", "6"] == shown(page)
+    assert "\ndouble(4)</textarea>" in page
+    assert "zq-lovelace" not in first + page
+
+
+def test_htmx_gets_parts(bench: Bench, at: Small, attempt: Attempt) -> None:
+    """The whole bench for a page around it, and what was tried for the bench."""
+    client = at.client("ta")
+    part = client.get(place(at, attempt) + "?notebook=code", headers={"HX-Request": "true"}).content.decode()
+    assert part.lstrip().startswith('<section id="bench"')
+    assert "<html" not in part
+    ready(bench, attempt)
+    tries = sent(client, at, attempt, "double(3)", **{"HX-Request": "true"})
+    assert ["double(3)", "6"] == shown(tries)
+    assert "<form" not in tries
+    again = client.get(place(at, attempt) + "/tries?notebook=code").content.decode()
+    assert ["double(3)", "6"] == shown(again)
+
+
+def test_while_it_is_made_ready_the_page_asks_again(bench: Bench, at: Small, attempt: Attempt) -> None:
+    """And stops asking when it is."""
+    client = at.client("ta")
+    asking = 'hx-trigger="load delay:700ms"'
+    assert asking in client.get(place(at, attempt) + "?notebook=code").content.decode()
+    ready(bench, attempt)
+    assert asking not in client.get(place(at, attempt) + "/tries?notebook=code").content.decode()
+
+
+def test_what_a_box_says_is_text(bench: Bench, at: Small, attempt: Attempt) -> None:
+    """No tag of its own, no control character, in values, output, exceptions and inputs alike."""
+    client = at.client("ta")
+    client.get(place(at, attempt) + "?notebook=code")
+    ready(bench, attempt)
+    page = sent(client, at, attempt, "Marked()") + sent(client, at, attempt, "loud() or '</pre><u>'")
+    for tag in ("<script>alert", "<img", "<b>loud", "<i>text", "<u>", "</pre><u"):
+        assert tag not in page
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f\x80-\x9f\u202e]", page)
+    texts = shown(page)
+    assert any("<script>alert(1)</script>" in one for one in texts)
+    assert any("<b>loud</b>" in one for one in texts)
+    assert any(one.startswith("ValueError: <i>text</i>") for one in texts)
+
+
+def test_inputs_that_are_none_are_refused(bench: Bench, at: Small, attempt: Attempt) -> None:
+    """An empty one and a long one are told, and not run."""
+    client = at.client("ta")
+    assert "Write an input first." in sent(client, at, attempt, "  ")
+    assert "The input is too long: 2001 characters" in sent(client, at, attempt, "1" * (MOST_SOURCE + 1))
+    assert () == bench.last_tries(attempt, who=str(at.account("ta").pk), notebook="code")  # type: ignore[union-attr]
+
+
+def test_only_attempts_at_this_assignment_are_found(bench: Bench, at: Small, attempt: Attempt) -> None:
+    """Another course's, none at all, and notebooks that it does not have are not there."""
+    from autograder.service.models import CourseRecord, Member
+
+    client = at.client("ta")
+    assert 404 == client.get(f"{at.base}staff/a/{at.offer.assignment}/bench/{uuid.uuid4()}").status_code
+    assert 404 == client.get(f"{at.base}staff/a/other/bench/{attempt.pk}").status_code
+    assert 404 == client.get(place(at, attempt) + "?notebook=../x").status_code
+    slug = f"other-{uuid.uuid4().hex[:8]}"
+    other = CourseRecord.objects.create(slug=slug, title="Other", secret=at.record.secret)
+    Member.objects.create(course=other, account=at.account("ta"), role="ta")
+    theirs = course.offered(other, at.folder)
+    wrong = f"/app/c/{other.slug}/staff/a/{theirs.assignment}/bench/{attempt.pk}"
+    assert (404, 404) == (client.get(wrong).status_code, client.post(wrong, {"source": "1"}).status_code)
+    assert 403 == at.client("student").post(place(at, attempt), {"source": "1"}).status_code
+
+
+def test_a_notebook_that_cannot_be_run_says_so(bench: Bench, at: Small) -> None:
+    """With the reason, and without the student's id."""
+    attempt = course.handed_in(at.offer, "zq-broken", {"code.ipynb": b"<html>"})
+    client = at.client("ta")
+    client.get(place(at, attempt) + "?notebook=code")
+    until = time.monotonic() + 20
+    while bench.open(attempt, "code").standing is not BenchStanding.FAILED:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    page = sent(client, at, attempt, "1")
+    assert "There is nothing to try: " in page
+    assert "zq-broken" not in page
+
+
+def test_a_forged_form_is_refused(bench: Bench, at: Small, attempt: Attempt) -> None:
+    """As everywhere."""
+    client = at.client("ta", enforce_csrf_checks=True)
+    assert 403 == client.post(place(at, attempt), {"source": "1"}).status_code
+
+
+def test_without_a_bench_the_page_says_so(at: Small, attempt: Attempt) -> None:
+    """Nothing is tried."""
+    from django.conf import settings
+    from django.test import override_settings
+
+    with override_settings(RUNNING=replace(settings.RUNNING, bench=None)):
+        client = at.client("ta")
+        assert "not available here" in client.get(place(at, attempt)).content.decode()
+        assert "not available here" in sent(client, at, attempt, "1")
