@@ -66,7 +66,7 @@ class SheetChoice(Struct, frozen=True):
     """One row for all equal answers."""
 
 
-class Sheet(Struct, frozen=True):
+class MarkingSheet(Struct, frozen=True):
     """A sheet as it is written."""
 
     rows: tuple[Mapping[str, str], ...]
@@ -114,7 +114,7 @@ class SheetEntry(Struct, frozen=True):
 _EVERYTHING = SheetChoice()
 
 
-def make_sheet(subject: SheetSubject, choice: SheetChoice = _EVERYTHING) -> Sheet:
+def make_sheet(subject: SheetSubject, choice: SheetChoice = _EVERYTHING) -> MarkingSheet:
     """What people decide on, a row for each answer and item.
 
     Raises:
@@ -137,7 +137,7 @@ def make_sheet(subject: SheetSubject, choice: SheetChoice = _EVERYTHING) -> Shee
     )
     who = name_list(outdated) if choice.names else f"{len(outdated)} students"
     told = f"left out: {who}, whose results are by another version of the rubric; grade them again"
-    return Sheet(rows, (told,) if outdated else ())
+    return MarkingSheet(rows, (told,) if outdated else ())
 
 
 def _rows(
@@ -386,7 +386,7 @@ def export_sheet(
     *,
     watch: Listener = SILENT,
     store: OpenStore = open_store,
-) -> Sheet:
+) -> MarkingSheet:
     """Write the sheet of a folder's course.
 
     Args:

@@ -205,13 +205,16 @@ class DatabaseStore:
         for place in places:
             row, wrote = rows.get(place.pk) or CellMark(student=student), False
             row.place, cell = place, answers.cell_of(entry.rubric, place.notebook, place.cell)
+            given = (row.items, row.points, row.again)
             if cell is not None:
                 wrote = _write(row, cells[place.notebook, place.cell], resubmitted=resubmitted)
                 wrote = _weigh(row, cell.question, entry.graded.score, changed=wrote)
                 secret = bytes(self._course.secret)
-                if answers.describe(row, cell, entry.graded, entry.rubric, secret):
-                    row.revision += 1
-                    wrote = True
+                described = answers.describe(row, cell, entry.graded, entry.rubric, secret)
+                wrote |= described
+                row.revision += row.pk is not None and (
+                    described or given != (row.items, row.points, row.again)
+                )
             if row.pk is None:
                 added.append(row)
             elif wrote:
@@ -415,7 +418,6 @@ def _weigh(row: CellMark, question: Question, score: Score, *, changed: bool) ->
     """
     worth = {item.id: item.points for item in items_of(question, row.place.cell)}
     stated = {name: str(points) for name, points in worth.items()}
-    before = (row.items, row.points, row.again)
     changed |= row.worth != stated
     row.worth = stated
     if row.items and changed:
@@ -431,7 +433,6 @@ def _weigh(row: CellMark, question: Question, score: Score, *, changed: bool) ->
             row.again = True  # an item is new, and nobody has looked at it
         elif row.points is not None and points != _exact(row.points):
             row.points = str(points)
-    row.revision += changed and before != (row.items, row.points, row.again)
     return changed
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-SENTENCES: Mapping[str, str | tuple[str, str]] = {
+DRAFTS: Mapping[str, str | tuple[str, str]] = {
     "web.drafts": "Change and try",
     "web.drafts-told": "Change points or wording here. The change is tried on the whole class first: nothing "
     "counts until an instructor applies it.",

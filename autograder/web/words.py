@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from autograder.web import drafts_words, requests_words
+from autograder.web import requests_words
 from autograder.web.bench_words import BENCH
+from autograder.web.drafts_words import DRAFTS
 from autograder.web.marking.words import MARKING
 from autograder.web.sheets_words import SHEETS
 
@@ -230,7 +231,7 @@ SENTENCES: Mapping[str, str | tuple[str, str]] = {
     **_PLATFORM,
     **MARKING,
     **SHEETS,
-    **drafts_words.SENTENCES,
+    **DRAFTS,
     **requests_words.WORDS,
     **BENCH,
 }

@@ -69,7 +69,7 @@ class Room(Struct, frozen=True, eq=False):
         (saved,) = saving.save(
             {row.pk: revision},
             self.cell(cell),
-            saving.Given(items, **given),
+            saving.GivenMarks(items, **given),
             self.account(by),
             settles=settles,
         )

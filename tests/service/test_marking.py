@@ -76,7 +76,7 @@ def test_a_group_is_saved_as_a_whole_or_not_at_all(room: Room) -> None:
     from autograder.service.marking import saving
 
     rows = {room.row(one).pk: room.row(one).revision for one in ("ada", "ben")}
-    given = saving.Given({"claim": Decimal(1), "reason": Decimal(1)})
+    given = saving.GivenMarks({"claim": Decimal(1), "reason": Decimal(1)})
     room.save("ben", "other", comment="Wait.")
     before = room.states()
     with pytest.raises(saving.ChangedMeanwhileError):
@@ -206,7 +206,7 @@ def test_practice_changes_nothing(room: Room) -> None:
     assert consistency.to_practise(room.place(), room.account("head")) is None
     row = consistency.to_practise(room.place(), room.account("ta"))
     assert row is not None
-    given = saving.Given({"claim": Decimal(2), "reason": Decimal(0)})
+    given = saving.GivenMarks({"claim": Decimal(2), "reason": Decimal(0)})
     consistency.practise(row, room.cell(), given, room.account("ta"))
     assert consistency.to_practise(room.place(), room.account("ta")) is None
     assert room.states() == before

@@ -143,7 +143,7 @@ def to_practise(place: CellPlace, by: Account) -> CellMark | None:
     return next((row for row in chosen if row.pk not in done), None)
 
 
-def practise(row: CellMark, cell: MarkableCell, given: saving.Given, by: Account) -> IndependentMark:
+def practise(row: CellMark, cell: MarkableCell, given: saving.GivenMarks, by: Account) -> IndependentMark:
     """Keep what somebody would give, beside the mark that stands; it changes nothing.
 
     Raises:

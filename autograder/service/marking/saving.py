@@ -38,7 +38,7 @@ _STATE = (
 """The fields of an answer that actions change."""
 
 
-class Given(Struct, frozen=True):
+class GivenMarks(Struct, frozen=True):
     """What somebody gives an answer."""
 
     items: Mapping[str, Decimal]
@@ -56,7 +56,7 @@ class ChangedMeanwhileError(ServiceError):
 
 
 def save(
-    rows: Mapping[int, int], cell: MarkableCell, given: Given, by: Account, *, settles: bool = False
+    rows: Mapping[int, int], cell: MarkableCell, given: GivenMarks, by: Account, *, settles: bool = False
 ) -> list[CellMark]:
     """Give answers of one cell the same, all or none.
 
@@ -84,7 +84,7 @@ def save(
     return found
 
 
-def noted(cell: MarkableCell, given: Given) -> dict[str, dict[str, str]]:
+def noted(cell: MarkableCell, given: GivenMarks) -> dict[str, dict[str, str]]:
     """What is given as it is kept: points by item, and of how many.
 
     Raises:
@@ -164,7 +164,7 @@ def give_item(row: CellMark, cell: MarkableCell, item: Item, points: Decimal, by
 
 
 def _changed(
-    row: CellMark, cell: MarkableCell, given: Given, items: Mapping[str, Any], by: Account
+    row: CellMark, cell: MarkableCell, given: GivenMarks, items: Mapping[str, Any], by: Account
 ) -> dict[str, Any]:
     """Give one answer its marks, or note them beside those of another person."""
     fresh = row.points is None or row.again
@@ -178,14 +178,16 @@ def _changed(
         values: dict[str, Any] = {"stage": SECOND, "flagged": given.flagged or row.flagged}
     elif all(same(one.items, items) for one in other):
         comment = given.comment or next((one.comment for one in other if one.comment), "")
-        agreed = Given(given.items, comment, given.flagged or row.flagged)
+        agreed = GivenMarks(given.items, comment, given.flagged or row.flagged)
         values = _settled(row, cell, items, agreed) | {"marked_by_id": by.pk}
     else:
         values = {"stage": CONFLICT, "flagged": given.flagged or row.flagged}
     return {**changed(row, **values), "reading": before and _kept(before)}
 
 
-def _settled(row: CellMark, cell: MarkableCell, items: Mapping[str, Any], given: Given) -> dict[str, Any]:
+def _settled(
+    row: CellMark, cell: MarkableCell, items: Mapping[str, Any], given: GivenMarks
+) -> dict[str, Any]:
     points = cell_points(cell.question, cell.name, verdicts(row), given.items) if items else None
     return {
         "items": dict(items),

@@ -187,7 +187,7 @@ def _saved(request: HttpRequest, row: CellMark, cell: MarkableCell) -> str:
     return str(say["t"]("mark-saved", points=points, possible=possible))
 
 
-def given(request: HttpRequest, cell: MarkableCell) -> saving.Given:
+def given(request: HttpRequest, cell: MarkableCell) -> saving.GivenMarks:
     """What was sent: points by item, the comment, the flag.
 
     Raises:
@@ -199,7 +199,7 @@ def given(request: HttpRequest, cell: MarkableCell) -> saving.Given:
         if text:
             items[item.id] = _number(text, item.id)
     comment = request.POST.get("comment", "").replace("\r\n", "\n").strip()
-    return saving.Given(items, comment, request.POST.get("flagged") == "yes")
+    return saving.GivenMarks(items, comment, request.POST.get("flagged") == "yes")
 
 
 def _sent(request: HttpRequest, item: str) -> str:

@@ -56,7 +56,7 @@ class Choice(Struct, frozen=True):
     shown: str
 
 
-class ItemShown(Struct, frozen=True):
+class MarkedItem(Struct, frozen=True):
     """One item with what is known of it."""
 
     id: str
@@ -96,7 +96,7 @@ class AnswerView(Struct, frozen=True):
     lines: tuple[Line, ...]
     """Of code."""
     words: int
-    items: tuple[ItemShown, ...]
+    items: tuple[MarkedItem, ...]
     possible: str
 
 
@@ -202,7 +202,7 @@ class _Known(Struct, frozen=True, eq=False):
     typesetter: Typesetter
 
 
-def _item(question: Question, item: Item, known: _Known) -> ItemShown:
+def _item(question: Question, item: Item, known: _Known) -> MarkedItem:
     labels, row, result = known.labels, known.row, known.results.get(item.id)
     options = manual_options(question, item) if item.manual else None
     open_ = result is None or result.status is Status.NEEDS_REVIEW
@@ -210,7 +210,7 @@ def _item(question: Question, item: Item, known: _Known) -> ItemShown:
     least, most = bounded_by(item)
     shown = options.examples if options else None
     cues = known.cues.get(item.id, ())
-    return ItemShown(
+    return MarkedItem(
         id=item.id,
         text=labels.pick(item.text, item.id),
         worth=item.points,
