@@ -16,6 +16,7 @@ from autograder.feedback.cells import CellView, NotebookView, notebook_view
 from autograder.feedback.grade import GradeView, grade_view
 from autograder.feedback.labels import Labels
 from autograder.feedback.sanitise import printable_text, sentence
+from autograder.feedback.tex import with_formulas
 from autograder.feedback.typeset import Typesetter, caret
 from autograder.feedback.wordings import SentenceKey, Wordings, spoken, told
 from autograder.grades import NOTHING, CellPoints, QuestionPoints, Standing
@@ -249,8 +250,8 @@ class QuestionView(Struct, frozen=True):
     """What people gave several lines together, a sentence for each cell."""
     extra: str
     """What people added to it or took away for it besides; empty for nothing."""
-    comments: tuple[str, ...]
-    """What people wrote about the answer."""
+    comments: tuple[Markup, ...]
+    """What people wrote about the answer, with formulas."""
 
     @property
     def losses(self) -> tuple[ItemView, ...]:
@@ -421,7 +422,7 @@ def _question_view(
             _of(cell.points, cell.possible, labels) for cell in _together(question, decided, points)
         ),
         extra=_extra_sentence(points, labels),
-        comments=tuple(printable_text(comment, _MOST_COMMENT) for comment in points.comments),
+        comments=tuple(with_formulas(comment, _MOST_COMMENT) for comment in points.comments),
     )
 
 

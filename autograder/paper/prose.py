@@ -7,13 +7,10 @@ from html import escape
 from typing import Any
 
 import mistune
-from latex2mathml.converter import convert
 from markupsafe import Markup
 
 from autograder.feedback.sanitise import clean_prose, printable_text
-
-MOST_TEX = 4_000
-"""Characters of one formula that is typeset; a longer one is printed as it was written."""
+from autograder.feedback.tex import mathml
 
 Pictures = Mapping[str, str]
 """Data URIs by the address that a text uses for a picture."""
@@ -61,15 +58,6 @@ def _renderer(pictures: Pictures) -> Callable[[str], Any]:
 
 def _formula(tex: str, display: str) -> str:
     """MathML, or the TeX itself; the result is sanitised with the text around it."""
-    typeset = _typeset(tex.strip(), display)
+    typeset = mathml(tex.strip(), display)
     shown = typeset or f"<code>{escape(tex.strip())}</code>"
     return f"<div>{shown}</div>\n" if display == "block" else shown
-
-
-def _typeset(tex: str, display: str) -> str:
-    if len(tex) > MOST_TEX:
-        return ""
-    try:
-        return convert(tex, display=display)
-    except Exception:  # noqa: BLE001 - the library's errors have no common base, and the text is there in any case
-        return ""

@@ -1,0 +1,38 @@
+"""Formulas in what people write about answers."""
+
+from __future__ import annotations
+
+import re
+
+from autograder.feedback.tex import with_formulas
+from tests.support.cases import each
+
+
+@each(
+    ("text", "expected"),
+    [
+        ("Plain & simple.", "Plain &amp; simple."),
+        ("It costs $5.", "It costs $5."),
+        ("<b>no</b> $\\frac{$", "&lt;b&gt;no&lt;/b&gt; $\\frac{$"),
+    ],
+)
+def test_what_is_no_formula_stays_text(text: str, expected: str) -> None:
+    """Escaped, and a dollar is a dollar."""
+    assert with_formulas(text, 1000) == expected
+
+
+def test_formulas_are_typeset() -> None:
+    """Each between its dollars; the text around them stays."""
+    made = with_formulas("Here $d_k$ and $\\sqrt{x}$, so.", 1000)
+    assert made.count("<math") == 2
+    assert "<msqrt>" in made
+    assert made.startswith("Here <math")
+    assert made.endswith("</math>, so.")
+
+
+@each("text", ["$\\text{<script>alert(1)</script>}$", "$\\href{javascript:x}{y}$", "$" + "{" * 5000 + "$"])
+def test_nothing_hostile_gets_through(text: str) -> None:
+    """No tag but those of formulas, no attribute that acts."""
+    tags = re.findall(r"<(\w+)([^>]*)>", with_formulas(text, 10_000))
+    assert {name for name, _ in tags} <= {"math", "mrow", "mtext", "mi", "mo"}
+    assert {attributes.strip() for _, attributes in tags} <= {"", 'display="inline"'}
