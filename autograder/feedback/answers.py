@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from markupsafe import Markup, escape
 from msgspec import Struct
 
 from autograder.checks.values import prose
@@ -112,3 +113,13 @@ def _source(graded: Graded, question: Question, names: Sequence[str]) -> str:
         for cell in notebook.cells
     }
     return next((cells[name] for name in names if name in cells), "")
+
+
+def highlighted(text: str, found: Iterable[tuple[int, int]]) -> Markup:
+    """The text with what was found between marks; everything in it is escaped."""
+    parts: list[Markup] = []
+    end = 0
+    for start, stop in prose.apart(found):
+        parts += [escape(text[end:start]), Markup("<mark>{}</mark>").format(text[start:stop])]
+        end = stop
+    return Markup("").join([*parts, escape(text[end:])])

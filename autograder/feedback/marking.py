@@ -8,15 +8,15 @@ highlighted and suggest the item, and cues that an item asks for are told; they 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 from msgspec import Struct
 
 from autograder.checks.judging.manual import Examples, cue_matches, manual_options
 from autograder.checks.values import prose
-from autograder.feedback.answers import MarkedCell, marked_cells
+from autograder.feedback.answers import MarkedCell, highlighted, marked_cells
 from autograder.feedback.labels import Labels
 from autograder.feedback.render import environment
 from autograder.feedback.sanitise import POLICY, printable_text
@@ -174,7 +174,7 @@ def _group(
     return _Group(
         key=key,
         authors=authors,
-        text=_highlighted(text, [*prose.spans(text, itertools.chain(*listed.values())), *spans]),
+        text=highlighted(text, [*prose.spans(text, itertools.chain(*listed.values())), *spans]),
         words=len(prose.words(text)),
         language=_LANGUAGES[prose.language(text)],
         suggested=tuple(
@@ -191,16 +191,6 @@ def _group(
         differ=len({mark.points for mark in done}) > 1,
         done=len(done) == len(marks),
     )
-
-
-def _highlighted(text: str, found: Iterable[tuple[int, int]]) -> Markup:
-    """The text with what was found between marks; everything in it is escaped."""
-    parts: list[Markup] = []
-    end = 0
-    for start, stop in prose.apart(found):
-        parts += [escape(text[end:start]), Markup("<mark>{}</mark>").format(text[start:stop])]
-        end = stop
-    return Markup("").join([*parts, escape(text[end:])])
 
 
 def _line(question: Question, item: Item, labels: Labels, spoken: Labels) -> _Line:

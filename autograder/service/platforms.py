@@ -261,7 +261,7 @@ def student_of(course: CourseRecord, user: LtiUser, told: Mapping[str, Any], stu
 
 
 def published(offer: Offer, assignment: Assignment) -> dict[str, PublishedMark]:
-    """The marks of an assignment that platforms are to know: none before they are published."""
+    """The marks of an assignment that platforms are to know, once they are published."""
     if offer.published_at is None:
         return {}
     possible = assignment.rubric.assignment.points
@@ -288,7 +288,8 @@ def bring_up_to_date(offer: int, loaded: Loaded) -> int:
         cursor.execute("SELECT pg_advisory_lock(%s, %s)", [_SENDING, offer])
     try:
         found = Offer.objects.select_related("version", "course").get(pk=offer)
-        return send(found, published(found, loaded.of(found.version)))
+        marks = published(found, loaded.of(found.version)) if found.published_at else {}
+        return send(found, marks)
     finally:
         with database.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [_SENDING, offer])

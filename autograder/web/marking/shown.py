@@ -17,6 +17,7 @@ from autograder.checks.judging.cues import CueMatch
 from autograder.checks.judging.manual import Examples, cue_matches, manual_options
 from autograder.checks.values import prose
 from autograder.errors import CourseError
+from autograder.feedback.answers import highlighted
 from autograder.feedback.labels import ICONS, Labels
 from autograder.feedback.sanitise import printable_text, sentence
 from autograder.feedback.typeset import Typesetter
@@ -127,7 +128,7 @@ def answer_view(
     return AnswerView(
         title=labels.pick(cell.question.title, cell.question.id),
         asked=tuple(_asked(release, released)),
-        text=_highlighted(row.text, spans),
+        text=highlighted(row.text, spans),
         typeset=None if code else typeset(row.text),
         lines=tuple(_lines(row.text, released.source if released else "")) if code else (),
         words=len(prose.words(row.text)),
@@ -157,16 +158,6 @@ def _asked(release: Release, answer: ReleaseCell | None) -> list[Markup]:
         elif one.cell_type == "markdown":
             found.append(typeset(one.source))
     return found[::-1]
-
-
-def _highlighted(text: str, found: Iterable[tuple[int, int]]) -> Markup:
-    """The text with what was found between marks; everything in it is escaped."""
-    parts: list[Markup] = []
-    end = 0
-    for start, stop in prose.apart(found):
-        parts += [escape(text[end:start]), Markup("<mark>{}</mark>").format(text[start:stop])]
-        end = stop
-    return Markup("").join([*parts, escape(text[end:])])
 
 
 def _lines(text: str, starter: str) -> Iterable[Line]:
