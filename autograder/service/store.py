@@ -146,8 +146,11 @@ class DatabaseStore:
         """See `Store.record`. Comments are written when a page is made, in its reader's language."""
         del language
         with self._whole("the marks could not be recorded"):
+            names = {entry.key.assignment for entry in entries}
+            cells = CellPlace.objects.filter(course=self._course, assignment__in=names).order_by("pk")
+            places = {name: [one for one in cells if one.assignment == name] for name in names}
             for entry in sorted(entries, key=lambda one: one.key.student):  # so that nobody waits in a circle
-                self._mark(entry, self.keep(entry, run))
+                self._mark(entry, self.keep(entry, run), places[entry.key.assignment])
         return {}
 
     def keep(self, entry: GradedEntry, run: int | None = None) -> int:
@@ -178,24 +181,25 @@ class DatabaseStore:
         """Take the notebooks out of a student's older results."""
         of_student = {"course": self._course, "assignment": latest.assignment, "student": latest.student}
         current = CurrentResult.objects.filter(**of_student).values_list("result", flat=True).first()
-        rows = StoredResult.objects.filter(**of_student, whole=True).order_by("-recorded_at", "-pk")
-        for row in [one for one in rows if one.pk not in (current, latest.pk)][Budgets().attempts - 1 :]:
+        whole = StoredResult.objects.filter(**of_student, whole=True).order_by("-recorded_at", "-pk")
+        others = [one for one in whole.values_list("pk", flat=True) if one not in (current, latest.pk)]
+        for row in StoredResult.objects.filter(pk__in=others[Budgets().attempts - 1 :]):
             graded = decode(bytes(row.graded))
             row.graded = encode(replace(graded, notebooks=())) if graded is not None else b""
             row.whole = False
             row.save(update_fields=["graded", "whole"])
 
-    def _mark(self, entry: GradedEntry, result: int) -> None:
+    def _mark(self, entry: GradedEntry, result: int, places: Sequence[CellPlace]) -> None:
         """Let a result count, and write its automatic marks."""
         name, student = entry.key.assignment, entry.key.student
-        places = list(CellPlace.objects.filter(course=self._course, assignment=name))
         if not places:
             raise GradebookError(f"assignment {name!r} is not known; prepare it first")
         current, new = CurrentResult.objects.select_for_update().get_or_create(
             course=self._course, assignment=name, student=student, defaults={"result_id": result}
         )
         before = current.result_id
-        resubmitted = not new and current.result.submission != entry.key.submission
+        counted = StoredResult.objects.filter(pk=before).values_list("submission", flat=True)
+        resubmitted = not new and counted.get() != entry.key.submission
         if before != result:
             CurrentResult.objects.filter(pk=current.pk).update(result_id=result)
         found = CellMark.objects.select_for_update().filter(place__in=places, student=student)
