@@ -149,14 +149,13 @@ def _released(release: Release, cell: MarkableCell) -> ReleaseCell | None:
 
 
 def _asked(release: Release, answer: ReleaseCell | None) -> list[Markup]:
-    """The texts above the answer; where another answer of the question lies between, those above that one."""
+    """The next texts above the answer, up to the cell with code or another answer above them."""
     found: list[Markup] = []
     for one in reversed(release.cells[: answer.number - 1] if answer else ()):
-        if one.is_answer or one.grade:
-            if found:
-                break
-        elif one.cell_type == "markdown":
+        if one.cell_type == "markdown" and not (one.is_answer or one.grade):
             found.append(typeset(one.source))
+        elif found:
+            break
     return found[::-1]
 
 
