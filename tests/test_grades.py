@@ -98,6 +98,14 @@ def test_extra_credit_is_bonus_and_below_zero_taken_away() -> None:
     assert (Decimal("7.5"), Decimal("2.5"), Decimal(10)) == (one.points, one.bonus, one.total)
 
 
+def test_no_more_is_taken_away_than_there_is() -> None:
+    """Points do not fall below none, and bonus points are not taken."""
+    marks = {("exam", "mha"): PersonMark(None, Decimal(-100))}
+    one = standing(middling().score, EXAM, marks, given=Decimal(1))
+    assert (Decimal(0), Decimal(100)) == (one.points, one.taken)
+    assert one.total >= 0
+
+
 @pytest.mark.parametrize("code", ["late", "time-not-known"])
 def test_what_is_late_is_not_final_until_somebody_decides(code: str) -> None:
     """A pass stays open, since it may be refused; points stand, and a fail stays one."""

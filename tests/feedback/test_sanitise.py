@@ -204,6 +204,16 @@ def test_mathml_holds_no_other_markup(text: str) -> None:
     assert not DANGEROUS.search(cleaned.replace("<math>", ""))
 
 
+@each(
+    "text", ["[x](javascript:alert(1))", "![x](http://a)", "[x][y]", "[y]: http://a", "<b>$x$`y`|z&amp;\\("]
+)
+def test_in_comments_of_nbgrader_no_text_is_a_link_or_markup(text: str) -> None:
+    """Formgrader shows them as Markdown with formulas: no sign of those is left as it is."""
+    shown = sanitise.escape_markup(text)
+    assert not re.search(r"\]\(|\]\[|\]:", shown)
+    assert not set("<>$`|&\\") & set(shown)
+
+
 def test_a_message_without_words_is_its_code() -> None:
     """A code that the vocabulary lacks, or a text with a wrong placeholder, is shown as it stands."""
     assert ["no-such-code", "{wrong} {0}"] == [
