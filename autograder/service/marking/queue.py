@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 from msgspec import Struct
@@ -113,6 +114,21 @@ def following(
     return None
 
 
+def sent_to(
+    place: CellPlace, by: Account, which: str, after: CellMark | None = None, *, backwards: bool = False
+) -> CellMark | None:
+    """As `following`; from here on the person is taken to look at the answer.
+
+    Of two who ask at the same moment the second sees where the first one was sent.
+    """
+    with transaction.atomic():
+        CellPlace.objects.select_for_update(no_key=True).get(pk=place.pk)
+        found = following(place, by, which, after, backwards=backwards)
+        if found is not None:
+            Looking.objects.update_or_create(mark=found, account=by, defaults={"at": timezone.now()})
+    return found
+
+
 def look(row: CellMark, by: Account) -> list[str]:
     """Note that somebody looks at an answer; the names of others who do."""
     now = timezone.now()
@@ -124,3 +140,8 @@ def look(row: CellMark, by: Account) -> list[str]:
 def waiting(place: CellPlace, by: Account) -> int:
     """How many answers of a cell wait."""
     return answers(place, by).filter(_among("waiting")).count()
+
+
+def waiting_numbers(place: CellPlace, by: Account) -> set[int]:
+    """Which answers of a cell wait."""
+    return set(answers(place, by).filter(_among("waiting")).values_list("pk", flat=True))
