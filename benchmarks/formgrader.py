@@ -182,7 +182,7 @@ def in_formgrader(
         students = dict(book.execute(OF_STUDENT).fetchall())
     by = Counted(page)
     page.on("load", lambda _: by.loaded())
-    page.route("**/*MathJax.js*", lambda route: route.fulfill(body=MATHJAX, content_type="text/javascript"))
+    page.route("**/mathjax/**", lambda route: route.fulfill(body=MATHJAX, content_type="text/javascript"))
     page.goto(f"{address}/formgrader/gradebook/{name}/{name}")
     by.follow('a[href*="/formgrader/submissions/"]')
     while "/submissions/" in page.url:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
@@ -155,8 +156,14 @@ def _asked(release: Release, answer: ReleaseCell | None) -> list[Markup]:
             if found:
                 break
         elif one.cell_type == "markdown":
-            found.append(typeset(one.source))
+            found.append(_typeset(one.source))
     return found[::-1]
+
+
+@functools.lru_cache(maxsize=256)
+def _typeset(source: str) -> Markup:
+    """A text of the release, which is the same above each of its answers."""
+    return typeset(source)
 
 
 def _highlighted(text: str, found: Iterable[tuple[int, int]]) -> Markup:
