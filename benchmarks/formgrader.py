@@ -5,8 +5,9 @@ are presses of keys (two at once are one), clicks, and loaded pages.
 
 Formgrader is used in the way that needs least: a box that has the focus is typed into, all or no points are
 one click on its button, everything else is a click and the digits, and one press leads to the next student.
-``by boxes`` is what its documentation describes: a click into each box, and the digits. The service is marked by groups of
-equal answers. What it would take one answer after another, as in a class without equal answers, is computed.
+``by boxes`` is what its documentation describes: a click into each box, and the digits. The service is marked
+by groups of equal answers. What it would take one answer after another, as in a class without equal answers,
+is computed.
 Formgrader loads MathJax from the internet; a stand-in that says at once that it is done takes its place here.
 """
 
@@ -42,7 +43,9 @@ if TYPE_CHECKING:
 
 HALF = Decimal(2)
 ARGUMENTS = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync")
-MATHJAX = "var MathJax = {Hub: {Config() {}, Startup: {signal: {Interest(told) { setTimeout(() => told('End'), 0); }}}}};"
+MATHJAX = """
+var MathJax = {Hub: {Config() {}, Startup: {signal: {Interest(told) { setTimeout(() => told("End"), 0); }}}}};
+"""
 FOCUSED = "() => document.activeElement.id"
 OF_STUDENT = """
 SELECT submitted_notebook.id, submitted_assignment.student_id FROM submitted_notebook
@@ -112,7 +115,11 @@ def to_mark(offer: Offer) -> dict[int, tuple[str, str, Marked]]:
 
     found, rubric = {}, versions.rubric_of(offer.version)
     rows = CellMark.objects.filter(
-        place__course=offer.course, place__assignment=offer.assignment, points=None, pending=True, answered=True
+        place__course=offer.course,
+        place__assignment=offer.assignment,
+        points=None,
+        pending=True,
+        answered=True,
     ).select_related("place")
     for row in rows:
         cell = answers.cell_of(rubric, row.place.notebook, row.place.cell)
@@ -191,13 +198,16 @@ def in_formgrader(
         student = students[page.url.partition("/submissions/")[2].partition("/")[0]]
         _one_student(by, {cell: one for (who, cell), one in wanted.items() if who == student})
         page.wait_for_function("() => !$.active")
-        by.leads("Control+.")
-        page.wait_for_load_state()
+        before = by.loads
+        by.press("Control+.")
+        while by.loads == before:
+            page.wait_for_timeout(20)
     return by
 
 
 def _one_student(by: Counted, wanted: Mapping[str, Marked]) -> None:
     """All boxes of a page that wait; the other way round where the last of them has the focus."""
+    by.page.evaluate("() => { $.fx.off = true; }")  # a click waits until the page has scrolled to the box
     boxes: list[str] = by.page.evaluate("() => [...document.querySelectorAll('.score')].map((one) => one.id)")
     cells = [cell for cell in boxes if cell in wanted]
     assert len(cells) == len(wanted), set(wanted) - set(boxes)

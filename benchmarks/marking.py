@@ -8,16 +8,16 @@ The demo's class sits the exam and is graded; a service opens its folder, on thi
    answer and saving with three people at once.
 2. ``bench``: inputs tried on a warm bench, of a notebook that needs numpy and of one that needs torch.
 3. ``actions``: keys, clicks and loaded pages until the demo's class is marked, in formgrader and here, both
-   driven in Chromium; see `benchmarks.formgrader`.
+   driven in Chromium; see formgrader.py.
 
-Times are in milliseconds, of the clock, from a program on the same processors, and so an upper bound; the load
-of the machine (`os.getloadavg`, one minute) stands beside them. With --json the last line is one JSON object.
+Times are in milliseconds, of the clock, from a program on the same processors, and so an upper bound; the
+load of the machine (`os.getloadavg`, one minute) stands beside them. With --json the last line is one JSON
+object.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
 import re
@@ -26,7 +26,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,7 +38,9 @@ from msgspec.structs import replace
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from autograder import assignment as assignments  # noqa: E402 - lies in tests, as what follows
+import formgrader  # noqa: E402 - served.py lies in tests
+
+from autograder import assignment as assignments  # noqa: E402
 from autograder.app import demo_run, open_course  # noqa: E402
 from autograder.app.stores import open_store  # noqa: E402
 from autograder.assignment import Assignment  # noqa: E402
@@ -48,7 +50,6 @@ from autograder.marking.grouping import STEPS  # noqa: E402
 from autograder.records import Graded, Markdown, Status  # noqa: E402
 from autograder.service import setup  # noqa: E402
 from autograder.store import GradedEntry, Key, encode  # noqa: E402
-from benchmarks import formgrader  # noqa: E402
 from tests.marking import synthetic  # noqa: E402
 from tests.service import course as courses  # noqa: E402
 from tests.support import small_course  # noqa: E402
@@ -115,7 +116,8 @@ def large(assignment: Assignment, bases: Sequence[Graded], count: int) -> Iterat
 
 def complete(assignment: Assignment, results: Mapping[str, Graded]) -> list[Graded]:
     """Results in which a person has to read every written answer."""
-    manual = {(question.id, item.id) for question in assignment.rubric.questions for item in question.items if item.manual}
+    questions = assignment.rubric.questions
+    manual = {(question.id, item.id) for question in questions for item in question.items if item.manual}
     return [
         graded
         for graded in results.values()
@@ -209,7 +211,7 @@ class Marker(Struct, eq=False):
         answer = self.session.get(self._address(path), timeout=60)
         took = time.perf_counter() - started
         assert answer.status_code == 200, (answer.status_code, path, answer.text[:2000])
-        return answer.text, took
+        return str(answer.text), took
 
     def post(self, path: str, sent: Mapping[str, str], **headers: str) -> tuple[requests.Response, float]:
         """Send a form; what is answered, and the seconds to its last byte. No redirect is followed."""
@@ -268,8 +270,6 @@ def go_through(marker: Marker, place: int, number: int) -> tuple[list[float], li
 
 def class_of_many(service: Served, offer: Offer, number: int) -> dict[str, Any]:
     """Everything that is asked of the large class."""
-    from django.core.cache import cache
-
     from autograder.service.models import CellPlace
 
     slug = offer.course.slug
@@ -291,7 +291,7 @@ def class_of_many(service: Served, offer: Offer, number: int) -> dict[str, Any]:
     for step in STEPS:
         path, first, again = f"mark/{places[CELL]}/groups/?near={step}", [], []
         for _ in range(RUNS):
-            cache.clear()
+            service.rows("DELETE FROM service_cache RETURNING 1")
             first.append(people[0].get(path)[1])
             again.append(people[0].get(path)[1])
         found["groups"][str(step)] = {"first": spread(first), "again": spread(again)}

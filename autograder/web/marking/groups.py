@@ -183,7 +183,7 @@ def _mark(request: HttpRequest, visit: Visit, found: pages.Seen, near: float) ->
 
 
 def _onwards(request: HttpRequest, visit: Visit, found: pages.Seen, near: float) -> HttpResponse:
-    """To the next group in which an answer waits, round the end; where there is none, to the list of cells."""
+    """To the next group in which an answer waits, round the end; without one, to the list of cells."""
     place, assignment = found.row.place, found.offer.assignment
     waiting = queue.waiting_numbers(place, request.user)
     several = _groups(visit, assignment, place, near) if waiting else []
