@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +17,7 @@ from tests.service.room import CLASS, Room, room_of
 from tests.support import essays
 
 if TYPE_CHECKING:
-    from autograder.service.models import CourseRecord
+    from autograder.service.models import Account, CourseRecord
 
 
 @pytest.fixture
@@ -119,6 +121,28 @@ def test_nobody_is_sent_to_where_somebody_looks(room: Room) -> None:
     assert second is not None
     assert second.pk != first.pk
     assert queue.look(first, room.account("b")) == [room.account("a").username]
+
+
+def test_who_asks_at_the_same_moment_is_sent_elsewhere(room: Room) -> None:
+    """As many people as answers, all at once: everybody gets one of their own."""
+    from django.db import connections
+
+    from autograder.service.marking import queue
+
+    place, people = room.place(), [room.account(name) for name in "abcde"]
+    start = threading.Barrier(len(people))
+
+    def asks(by: Account) -> int:
+        try:
+            start.wait()
+            found = queue.sent_to(place, by, "waiting")
+            assert found is not None
+            return int(found.pk)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(people)) as threads:
+        assert len(CLASS) == len(set(threads.map(asks, people)))
 
 
 def test_equal_answers_are_known_by_a_name_that_needs_the_secret(room: Room) -> None:

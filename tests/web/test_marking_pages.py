@@ -207,6 +207,25 @@ def test_a_group_is_marked_at_once_and_taken_apart(marking: Marking) -> None:
     assert {marking.room.row(one).points for one in ("ada", "ben")} == {None}
 
 
+def test_from_group_to_group(marking: Marking) -> None:
+    """Whoever has marked a group sees the next one in which an answer waits; at last the list of cells."""
+    client, place = marking.people.client("ta"), marking.room.place().pk
+    page = client.get(marking.url("mark-groups", place=place)).content.decode()
+    ways = re.findall(r'class="button" href="([^"]+/group\?near=0.0)"', page)
+    marking.room.save("dia", "ta", items={"claim": "1", "reason": "0"})
+    dia = f"{marking.url('mark-group', answer=marking.room.row('dia').pk)}?near=0.0"
+    left = [one for one in ways if one != dia]
+    assert len(left) == len(ways) - 1
+    address, seen = left[1], []
+    for _ in left:
+        seen.append(address)
+        sent = {**marking.form(client, address), "choice-claim": "2", "choice-reason": "1", "then": "next"}
+        address = client.post(address, sent).headers["Location"]
+    assert seen == [*left[1:], left[0]]
+    assert address == marking.url("marking")
+    assert "Nothing waits here." in client.get(address).content.decode()
+
+
 def test_groups_are_put_together_by_people(marking: Marking) -> None:
     """The chosen ones; fewer than two are refused."""
     client, place = marking.people.client("ta"), marking.room.place().pk

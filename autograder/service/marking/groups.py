@@ -53,12 +53,12 @@ def grouped(
         rubric: the common one.
         nearness: of texts, from 0, only equal ones, to 1.
     """
-    rows = list(_rows(place).only("pk", "student", "text", "equal", "computed", "gathered"))
-    told = [nearness, *((row.pk, row.text, row.equal, row.computed, row.gathered) for row in rows)]
-    key = f"groups-{place.pk}-{hashlib.sha256(msgspec.json.encode(told)).hexdigest()}"
+    told = list(_rows(place).values_list("pk", "text", "equal", "computed", "gathered"))
+    key = f"groups-{place.pk}-{hashlib.sha256(msgspec.json.encode([nearness, told])).hexdigest()}"
     known = cache.get(key)
     if known is not None:
         return msgspec.json.decode(known, type=list[Grouped])
+    rows = list(_rows(place).only("pk", "student", "text", "equal", "computed", "gathered"))
     free = [row for row in rows if not row.gathered]
     found = [
         Grouped(
@@ -137,4 +137,5 @@ def _name(place: CellPlace, numbers: Collection[int], name: str, by: Account) ->
         if any(row.place_id != place.pk for row in rows):
             raise ServiceError("the answer is of another question")
         changes = [saving.changed(row, gathered=name) for row in rows]
+        saving.write(rows)
         saving.log(rows[0], "group", changes, by)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import timedelta
 
+from django.db import transaction
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 from msgspec import Struct
@@ -36,12 +38,18 @@ class CellCounts(Struct, frozen=True):
 _OPEN = Q(points=None, pending=True) | Q(again=True)
 
 
-def _among(which: str) -> Q:
-    """The condition for one of `CHOICES`."""
-    waiting = _OPEN & ~Q(stage=CONFLICT) & ~Q(stage=SECOND, mine=True)
+def _among(which: str, by: Account, places: Iterable[CellPlace]) -> Q:
+    """The condition for one of `CHOICES`.
+
+    Its subqueries ask nothing of the answer: the database runs each once, and not for every answer.
+    """
+    mine = IndependentMark.objects.filter(account=by, calibration=False).values("mark")
+    # An equal answer has marks. The name tells cells apart, but not assignments.
+    known = CellMark.objects.filter(place__in=places, points__isnull=False, again=False).exclude(equal="")
+    waiting = _OPEN & ~Q(stage=CONFLICT) & ~Q(stage=SECOND, pk__in=mine)
     return {
         "waiting": waiting,
-        "suggested": waiting & (Q(suggested=True) | Q(known=True)),
+        "suggested": waiting & (Q(suggested=True) | Q(equal__in=known.values("equal"))),
         "done": ~_OPEN & Q(stage=""),
         "flagged": Q(flagged=True),
         "conflict": Q(stage=CONFLICT),
@@ -49,42 +57,31 @@ def _among(which: str) -> Q:
     }[which]
 
 
-def answers(place: CellPlace | int, by: Account) -> QuerySet[CellMark]:
-    """The answers of a cell, in the order of marking.
-
-    Each with ``mine`` (the person marked it as one of two) and ``known`` (an equal answer has marks).
-    """
-    mine = IndependentMark.objects.filter(mark=OuterRef("pk"), account=by, calibration=False)
-    equal = CellMark.objects.filter(
-        place=OuterRef("place"), equal=OuterRef("equal"), points__isnull=False, again=False
-    )
-    return (
-        CellMark.objects.filter(place=place, answered=True)
-        .annotate(mine=Exists(mine), known=Exists(equal.exclude(equal="")))
-        .order_by("shuffled", "pk")
-    )
+def _chosen(place: CellPlace, by: Account, which: str) -> QuerySet[CellMark]:
+    """Answers of a cell, in the order of marking."""
+    answers = CellMark.objects.filter(_among(which, by, [place]), place=place, answered=True)
+    return answers.order_by("shuffled", "pk")
 
 
 def counts(offer: Offer, rubric: Rubric, by: Account) -> list[CellCounts]:
     """Every cell with something to read, in the rubric's order."""
-    places = CellPlace.objects.filter(course=offer.course, assignment=offer.assignment)
+    places = list(CellPlace.objects.filter(course=offer.course, assignment=offer.assignment))
     order = {
         (question.notebook, cell): number
         for number, (question, cell) in enumerate(
             (question, cell) for question in rubric.questions for cell in question.cells()
         )
     }
+    counted = {which: Count("pk", filter=_among(which, by, places)) for which in CHOICES if which != "all"}
+    answers = CellMark.objects.filter(place__in=places, answered=True).order_by()
+    numbers = {
+        one.pop("place"): one for one in answers.values("place").annotate(**counted, total=Count("pk"))
+    }
     found = []
     for place in sorted(places, key=lambda one: order.get((one.notebook, one.cell), len(order))):
         cell = cell_of(rubric, place.notebook, place.cell)
-        if cell is None:
-            continue
-        numbers = answers(place, by).aggregate(
-            **{which: Count("pk", filter=_among(which)) for which in CHOICES if which != "all"},
-            total=Count("pk"),
-        )
-        if numbers["total"]:
-            found.append(CellCounts(place, cell, **numbers))
+        if cell is not None and place.pk in numbers:
+            found.append(CellCounts(place, cell, **numbers[place.pk]))
     return found
 
 
@@ -95,7 +92,7 @@ def following(
 
     One that somebody else looks at just now is left to them as long as there is another one.
     """
-    chosen = answers(place, by).filter(_among(which))
+    chosen = _chosen(place, by, which)
     if after is not None:
         chosen = chosen.exclude(pk=after.pk)
     looked = Looking.objects.filter(mark=OuterRef("pk"), at__gt=timezone.now() - HERE).exclude(account=by)
@@ -113,14 +110,43 @@ def following(
     return None
 
 
+def sent_to(
+    place: CellPlace, by: Account, which: str, after: CellMark | None = None, *, backwards: bool = False
+) -> CellMark | None:
+    """As `following`; from here on the person is taken to look at the answer.
+
+    Of two who ask at the same moment the second sees where the first one was sent.
+    """
+    with transaction.atomic():
+        CellPlace.objects.select_for_update(no_key=True).get(pk=place.pk)
+        found = following(place, by, which, after, backwards=backwards)
+        if found is not None:
+            _note(found, by)
+    return found
+
+
+def _note(row: CellMark, by: Account) -> None:
+    """Somebody looks at an answer now."""
+    Looking.objects.bulk_create(
+        [Looking(mark=row, account=by, at=timezone.now())],
+        update_conflicts=True,
+        unique_fields=["mark", "account"],
+        update_fields=["at"],
+    )
+
+
 def look(row: CellMark, by: Account) -> list[str]:
     """Note that somebody looks at an answer; the names of others who do."""
-    now = timezone.now()
-    Looking.objects.update_or_create(mark=row, account=by, defaults={"at": now})
-    others = Looking.objects.filter(mark=row, at__gt=now - HERE).exclude(account=by)
+    _note(row, by)
+    others = Looking.objects.filter(mark=row, at__gt=timezone.now() - HERE).exclude(account=by)
     return sorted(others.values_list("account__username", flat=True))
 
 
 def waiting(place: CellPlace, by: Account) -> int:
     """How many answers of a cell wait."""
-    return answers(place, by).filter(_among("waiting")).count()
+    return _chosen(place, by, "waiting").count()
+
+
+def waiting_numbers(place: CellPlace, by: Account) -> set[int]:
+    """Which answers of a cell wait."""
+    return set(_chosen(place, by, "waiting").values_list("pk", flat=True))

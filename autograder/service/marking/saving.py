@@ -7,7 +7,7 @@ both versions are shown. Each action is kept with what stood before and after it
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -79,7 +79,10 @@ def save(
                 raise ChangedMeanwhileError(row)
             if row.stage == CONFLICT and not settles:
                 raise ServiceError("two people gave this answer different marks; a head TA decides")
-        changes = [_changed(row, cell, given, items, by) for row in found]
+        plan = MarkingPlan.objects.filter(place=found[0].place_id).first()
+        twice = 0 if plan is None else plan.twice_percent
+        changes = [_changed(row, cell, given, items, by, twice=twice) for row in found]
+        write(found)
         log(found[0], "group" if len(found) > 1 else "mark", changes, by)
     return found
 
@@ -136,15 +139,20 @@ def log(row: CellMark, action: str, changes: list[dict[str, Any]], by: Account) 
     return made
 
 
+def write(rows: Sequence[CellMark]) -> None:
+    """Save locked answers whose fields were set with `changed`, all with one statement."""
+    fields = [*_STATE, "revision", "marked_at"]
+    CellMark.objects.bulk_create(rows, update_conflicts=True, unique_fields=["id"], update_fields=fields)
+
+
 def changed(row: CellMark, **values: Any) -> dict[str, Any]:
-    """Set fields of a locked answer, save it, and return what an action keeps of that."""
+    """Set fields of a locked answer, for `write`, and return what an action keeps of that."""
     before = state(row)
     for name, value in values.items():
         setattr(row, name, value)
     row.touched = bool(row.points is not None or row.comment or row.items or Decimal(row.extra))
     row.revision += 1
     row.marked_at = timezone.now()
-    row.save()
     return {"answer": row.pk, "before": before, "after": state(row)}
 
 
@@ -160,15 +168,31 @@ def give_item(row: CellMark, cell: MarkableCell, item: Item, points: Decimal, by
     change = changed(
         row, items=items, points=stands, again=row.again and total is None, stage="", marked_by_id=by.pk
     )
+    write([row])
     log(row, "request", [change], by)
 
 
 def _changed(
-    row: CellMark, cell: MarkableCell, given: GivenMarks, items: Mapping[str, Any], by: Account
+    row: CellMark,
+    cell: MarkableCell,
+    given: GivenMarks,
+    items: Mapping[str, Any],
+    by: Account,
+    *,
+    twice: int,
 ) -> dict[str, Any]:
-    """Give one answer its marks, or note them beside those of another person."""
+    """Give one answer its marks, or note them beside those of another person.
+
+    Args:
+        row: to be saved after that.
+        cell: its.
+        given: what it gets.
+        items: the same as it is kept.
+        by: who gives it.
+        twice: the share of the cell's answers that two people mark, in per cent.
+    """
     fresh = row.points is None or row.again
-    if not (row.stage == SECOND or (not row.stage and fresh and _twice(row))):
+    if not (row.stage == SECOND or (not row.stage and fresh and in_share(row.shuffled, twice))):
         return changed(row, **_settled(row, cell, items, given), marked_by_id=by.pk)
     own = {"items": items, "comment": given.comment, "submission": digest(row)}
     before = IndependentMark.objects.filter(mark=row, account=by, calibration=False).first()
@@ -223,12 +247,6 @@ def digest(row: CellMark) -> str:
     return hashlib.sha256(row.text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _twice(row: CellMark) -> bool:
-    """Whether two people mark this answer: a share of them, chosen by the course's secret."""
-    plan = MarkingPlan.objects.filter(place=row.place_id).first()
-    return plan is not None and in_share(row.shuffled, plan.twice_percent)
-
-
 def in_share(shuffled: str, percent: int) -> bool:
     """Whether a place in the order of marking belongs to the share that two people mark.
 
@@ -265,6 +283,7 @@ def undo(course: int, assignment: str, by: Account) -> MarkingAction | None:
                 changed(row, **changes[number]["before"])
                 if "reading" in changes[number]:
                     _put_back(row, by, changes[number]["reading"])
+            write([*rows.values()])
     if not free:
         raise ServiceError("somebody has changed one of these answers since; nothing was undone")
     return action

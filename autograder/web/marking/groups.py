@@ -15,7 +15,7 @@ from autograder.errors import ServiceError
 from autograder.feedback.labels import Labels
 from autograder.feedback.sanitise import printable_text
 from autograder.marking.grouping import STEPS
-from autograder.service.marking import answers, groups, saving
+from autograder.service.marking import answers, groups, queue, saving
 from autograder.service.marking.groups import Grouped
 from autograder.service.models import CellMark, CellPlace, Role
 from autograder.web import shown
@@ -174,8 +174,22 @@ def _mark(request: HttpRequest, visit: Visit, found: pages.Seen, near: float) ->
             settles=visit.at_least(Role.HEAD_TA),
         )
         notices.success(request, say["counted"]("mark-marked-all", len(saved)))
+        return _onwards(request, visit, found, near)
     except saving.ChangedMeanwhileError:
         notices.error(request, say["t"]("mark-group-changed"))
     except (ServiceError, ValueError) as error:
         notices.error(request, say["t"]("refused", reason=str(error)))
     return _list(visit, assignment, place, near)
+
+
+def _onwards(request: HttpRequest, visit: Visit, found: pages.Seen, near: float) -> HttpResponse:
+    """To the next group in which an answer waits, round the end; without one, to the list of cells."""
+    place, assignment = found.row.place, found.offer.assignment
+    waiting = queue.waiting_numbers(place, request.user)
+    several = _groups(visit, assignment, place, near) if waiting else []
+    at = next((number for number, one in enumerate(several) if found.row.pk in one.members), 0)
+    for one in (*several[at + 1 :], *several[:at]):
+        if not waiting.isdisjoint(one.members):
+            parts = {"slug": visit.course.slug, "assignment": assignment, "answer": one.members[0]}
+            return HttpResponseRedirect(f"{reverse('mark-group', kwargs=parts)}?near={near}")
+    return pages.none_left(request, visit, assignment, "waiting")

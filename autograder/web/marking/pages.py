@@ -100,10 +100,9 @@ def overview(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespons
 def first(request: HttpRequest, visit: Visit, assignment: str, place: int) -> HttpResponse:
     """The first answer of a cell that waits, or of those that were asked for."""
     which = _which(request)
-    found = queue.following(place_of(visit, assignment, place), request.user, which)
+    found = queue.sent_to(place_of(visit, assignment, place), request.user, which)
     if found is None:
-        notices.info(request, words(request)["t"](f"mark-none-{which}"))
-        return HttpResponseRedirect(_overview(visit, assignment))
+        return none_left(request, visit, assignment, which)
     return HttpResponseRedirect(_of(visit, assignment, found, which))
 
 
@@ -119,6 +118,12 @@ def _which(request: HttpRequest) -> str:
 
 def _overview(visit: Visit, assignment: str) -> str:
     return reverse("marking", kwargs={"slug": visit.course.slug, "assignment": assignment})
+
+
+def none_left(request: HttpRequest, visit: Visit, assignment: str, which: str) -> HttpResponse:
+    """To the list of cells, which says that there is no such answer."""
+    notices.info(request, words(request)["t"](f"mark-none-{which}"))
+    return HttpResponseRedirect(_overview(visit, assignment))
 
 
 def _of(visit: Visit, assignment: str, row: CellMark, which: str) -> str:
@@ -144,10 +149,9 @@ def _onwards(request: HttpRequest, visit: Visit, assignment: str, row: CellMark)
     if then == "stay":
         return HttpResponseRedirect(_of(visit, assignment, row, which))
     back = then == "previous"
-    further = queue.following(row.place, request.user, which, row, backwards=back)
+    further = queue.sent_to(row.place, request.user, which, row, backwards=back)
     if further is None:
-        notices.info(request, words(request)["t"](f"mark-none-{which}"))
-        return HttpResponseRedirect(_overview(visit, assignment))
+        return none_left(request, visit, assignment, which)
     return HttpResponseRedirect(_of(visit, assignment, further, which))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
@@ -153,10 +154,16 @@ def _asked(release: Release, answer: ReleaseCell | None) -> list[Markup]:
     found: list[Markup] = []
     for one in reversed(release.cells[: answer.number - 1] if answer else ()):
         if one.cell_type == "markdown" and not (one.is_answer or one.grade):
-            found.append(typeset(one.source))
+            found.append(_typeset(one.source))
         elif found:
             break
     return found[::-1]
+
+
+@functools.lru_cache(maxsize=256)
+def _typeset(source: str) -> Markup:
+    """A text of the release, which is the same above each of its answers."""
+    return typeset(source)
 
 
 def _lines(text: str, starter: str) -> Iterable[Line]:
