@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models import CharField, Count, Exists, F, Func, OuterRef, Q, QuerySet
 from django.utils import timezone
 from msgspec import Struct
 
@@ -54,7 +54,14 @@ def answers(place: CellPlace | int, by: Account) -> QuerySet[CellMark]:
 
     Each with ``mine`` (the person marked it as one of two) and ``known`` (an equal answer has marks).
     """
-    mine = IndependentMark.objects.filter(mark=OuterRef("pk"), account=by, calibration=False)
+    read = Func(
+        OuterRef("text"),
+        template="encode(sha256(convert_to(%(expressions)s, 'UTF8')), 'hex')",
+        output_field=CharField(),
+    )  # as `saving.digest`: who marked another text, or has not finished, did not mark this one
+    mine = IndependentMark.objects.filter(
+        mark=OuterRef("pk"), account=by, calibration=False, submission=read
+    )
     equal = CellMark.objects.filter(
         place=OuterRef("place"), equal=OuterRef("equal"), points__isnull=False, again=False
     )
