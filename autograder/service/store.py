@@ -450,7 +450,10 @@ def _weigh_readings(row: CellMark, before: Mapping[str, str]) -> bool:
     """
     for one in IndependentMark.objects.select_for_update(of=("self",)).filter(mark=row).order_by("pk"):
         one.items = {
-            name: {"points": str(rescaled(Decimal(given["points"]), Decimal(given["of"]), Decimal(now))), "of": now}
+            name: {
+                "points": str(rescaled(Decimal(given["points"]), Decimal(given["of"]), Decimal(now))),
+                "of": now,
+            }
             for name, given in one.items.items()
             if (now := row.worth.get(name)) is not None
         }

@@ -84,7 +84,9 @@ def _lines(request: HttpRequest) -> list[SheetLine]:
 
 def _alone(request: HttpRequest, plan: SheetPlan, marks: QuerySet[CellMark]) -> SheetPlan:
     """A plan without the answers that two people mark: a sheet is of one person, and would decide alone."""
-    shares = dict(MarkingPlan.objects.filter(place__in=marks.values("place")).values_list("place", "twice_percent"))
+    shares = dict(
+        MarkingPlan.objects.filter(place__in=marks.values("place")).values_list("place", "twice_percent")
+    )
     of_two = {
         (row.student, row.place.notebook, row.place.cell)
         for row in marks.select_related("place")
@@ -115,10 +117,10 @@ def _entered(
         for change in done.entered:
             cells = {cell for _, cell, _ in change.marks}
             students = [student for student, _, _ in change.marks]
-            own = Q(*(Q(place__notebook=notebook, place__cell=cell) for notebook, cell in cells), _connector=Q.OR)
-            marks.filter(own, student__in=students).update(
-                marked_by=request.user, marked_at=timezone.now()
+            own = Q(
+                *(Q(place__notebook=notebook, place__cell=cell) for notebook, cell in cells), _connector=Q.OR
             )
+            marks.filter(own, student__in=students).update(marked_by=request.user, marked_at=timezone.now())
         if done.entered:
             given = [(who, cell[1], mark.points) for one in done.entered for who, cell, mark in one.marks]
             after = {f"{who}: {cell}": None if points is None else str(points) for who, cell, points in given}

@@ -59,9 +59,7 @@ def answers(place: CellPlace | int, by: Account) -> QuerySet[CellMark]:
         template="encode(sha256(convert_to(%(expressions)s, 'UTF8')), 'hex')",
         output_field=CharField(),
     )  # as `saving.digest`: who marked another text, or has not finished, did not mark this one
-    mine = IndependentMark.objects.filter(
-        mark=OuterRef("pk"), account=by, calibration=False, submission=read
-    )
+    mine = IndependentMark.objects.filter(mark=OuterRef("pk"), account=by, calibration=False, submission=read)
     equal = CellMark.objects.filter(
         place=OuterRef("place"), equal=OuterRef("equal"), points__isnull=False, again=False
     )

@@ -246,7 +246,9 @@ def own_reading(row: CellMark, by: Account) -> IndependentMark | None:
     found = IndependentMark.objects.filter(mark=row, account=by, calibration=False).first()
     if found is None or found.submission not in {digest(row), _unfinished(row)}:
         return None
-    settled = not row.stage and (found.submission == digest(row) or (row.points is not None and not row.again))
+    settled = not row.stage and (
+        found.submission == digest(row) or (row.points is not None and not row.again)
+    )
     return None if settled else found
 
 
@@ -296,7 +298,9 @@ def undo(course: int, assignment: str, by: Account) -> MarkingAction | None:
             taken back then, and the next one to be undone is the one before.
     """
     with transaction.atomic():
-        Account.objects.select_for_update(no_key=True).get(pk=by.pk)  # one after another, or two take the same
+        Account.objects.select_for_update(no_key=True).get(
+            pk=by.pk
+        )  # one after another, or two take the same
         own = MarkingAction.objects.filter(course=course, assignment=assignment, account=by, undone_at=None)
         action: MarkingAction | None = own.order_by("-pk").first()
         if action is None:

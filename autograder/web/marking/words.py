@@ -78,7 +78,7 @@ MARKING: Mapping[str, str | tuple[str, str]] = {
     "web.mark-group": ("1 answer", "{number} answers"),
     "web.mark-groups-told": "Equal answers stand together. Near ones are put together only by you: what you "
     "save for a group is given to all of its answers.",
-    "web.mark-nearness": "How near answers have to be",
+    "web.mark-nearness": "How far groups reach: left only equal answers, right near ones as well",
     "web.mark-show": "Show",
     "web.mark-kind-equal": "equal",
     "web.mark-kind-near": "near",
@@ -94,7 +94,9 @@ MARKING: Mapping[str, str | tuple[str, str]] = {
     "web.mark-more-variants": "… and {number} more texts; take the time to look before you mark all.",
     "web.mark-back-to-groups": "Back to the groups",
     "web.mark-take-out": "Take out",
-    "web.mark-whole": "The whole cell has {points} of {possible} points. They stand until its items get points.",
+    "web.mark-decide": "Two people gave this answer different marks. What you save counts.",
+    "web.mark-whole": "The whole cell has {points} of {possible} points. They stand until its items get "
+    "points.",
     "web.mark-no-number": "Not saved: {item}: expected a number such as 1.5, got “{given}”.",
     "web.mark-points-out": "Not saved: {item}: expected {least} to {most} points, got {given}.",
     "web.mark-no-item": "Not saved: the answer has no item {item} any more. Load the page again.",
