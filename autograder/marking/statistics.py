@@ -99,7 +99,7 @@ def _item(
     for student, found in results.items():
         result = found.get(place)
         unanswered += result is not None and result.status is Status.NO_ANSWER
-        if result is not None and result.code:
+        if result is not None and result.status is Status.FAILED and result.code:
             codes[result.code] += 1
         if place in given.get(student, {}):
             points[student] = given[student][place]

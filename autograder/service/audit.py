@@ -31,8 +31,7 @@ def note(
 ) -> AuditEntry:
     """Add an entry; it is kept with the transaction that it is part of, or not at all."""
     with transaction.atomic():
-        with connection.cursor() as cursor:  # one after another, or two would follow the same one
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_APPENDING])
+        hold()  # one after another, or two would follow the same one
         last = AuditEntry.objects.order_by("-pk").first()
         entry = AuditEntry(
             course=course,
@@ -47,6 +46,16 @@ def note(
         entry.digest = _digest(entry)
         entry.save(force_insert=True)
     return entry
+
+
+def hold() -> None:
+    """Have the log until the transaction ends.
+
+    Whoever notes something about rows that it locks calls this before it locks them: who has the rows and
+    waits for the log would meet who has the log and waits for the rows.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_APPENDING])
 
 
 def broken() -> int:

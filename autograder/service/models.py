@@ -11,7 +11,7 @@ import uuid
 from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Lower
+from django.db.models.functions import MD5, Lower
 
 
 class Account(AbstractUser):
@@ -447,7 +447,7 @@ class ReusableComment(models.Model):
         """A text is offered once in a place."""
 
         constraints = (
-            models.UniqueConstraint(fields=["course", "assignment", "cell", "text"], name="reusable_comment"),
+            models.UniqueConstraint("course", "assignment", "cell", MD5("text"), name="reusable_comment"),
         )
 
 

@@ -27,6 +27,7 @@ from autograder.service.models import (
     CellPlace,
     CourseRecord,
     CurrentResult,
+    IndependentMark,
     Member,
     Offer,
     Role,
@@ -209,13 +210,15 @@ class DatabaseStore:
         for place in places:
             row, wrote = rows.get(place.pk) or CellMark(student=student), False
             row.place, cell = place, answers.cell_of(entry.rubric, place.notebook, place.cell)
-            given = (row.items, row.points, row.again)
+            given, worth = (row.items, row.points, row.again), row.worth
             if cell is not None:
                 wrote = _write(row, cells[place.notebook, place.cell], resubmitted=resubmitted)
                 wrote = _weigh(row, cell.question, entry.graded.score, changed=wrote)
                 secret = bytes(self._course.secret)
                 described = answers.describe(row, cell, entry.graded, entry.rubric, secret)
                 wrote |= described
+                if row.pk is not None and row.worth != worth:
+                    wrote |= _weigh_readings(row, worth)
                 row.revision += row.pk is not None and (
                     described or given != (row.items, row.points, row.again)
                 )
@@ -438,6 +441,32 @@ def _weigh(row: CellMark, question: Question, score: Score, *, changed: bool) ->
         elif row.points is not None and points != _exact(row.points):
             row.points = str(points)
     return changed
+
+
+def _weigh_readings(row: CellMark, before: Mapping[str, str]) -> bool:
+    """Let what each of two people gave an answer follow its items; whether its stage is another now.
+
+    Where an item is new or gone, both mark it again.
+
+    Args:
+        row: with what its items are worth now.
+        before: what they were worth.
+    """
+    for one in IndependentMark.objects.select_for_update(of=("self",)).filter(mark=row).order_by("pk"):
+        one.items = {
+            name: {
+                "points": str(rescaled(Decimal(given["points"]), Decimal(given["of"]), Decimal(now))),
+                "of": now,
+            }
+            for name, given in one.items.items()
+            if (now := row.worth.get(name)) is not None
+        }
+        one.submission = one.submission if row.worth.keys() == before.keys() else ""
+        one.save(update_fields=["items", "submission"])
+    if not row.stage or row.worth.keys() == before.keys():
+        return False
+    row.stage = ""
+    return True
 
 
 def _write(row: CellMark, cell: CellPoints, *, resubmitted: bool) -> bool:

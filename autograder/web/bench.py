@@ -108,8 +108,10 @@ def _shown(
     refused = tried if isinstance(tried, str) else ""
     if isinstance(tried, Tried) and tried.standing is not BenchStanding.READY:
         opened = Opened(tried.standing, tried.ending, tried.error)
-    elif isinstance(tried, Tried) and tried not in kept:  # the notebook was taken off meanwhile
-        kept = (tried, *kept)
+    elif isinstance(tried, Tried):  # it has answered; that the next box is made ready concerns nobody
+        opened = Opened(BenchStanding.READY)
+        if tried not in kept:  # the notebook was taken off meanwhile
+            kept = (tried, *kept)
     return {
         "standing": opened.standing.value,
         "told": refused or _told(opened, say),

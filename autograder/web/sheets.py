@@ -5,15 +5,18 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from django.db import transaction
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from msgspec.structs import replace
 
 from autograder.app.sheet_files import ENDINGS, MOST_BYTES, SheetLine, read_sheet, write_sheet
 from autograder.app.sheet_rows import SheetSubject
-from autograder.app.sheets import SheetChoice, SheetEntry, enter_sheet, make_sheet, plan_sheet
+from autograder.app.sheets import SheetChoice, SheetEntry, SheetPlan, enter_sheet, make_sheet, plan_sheet
 from autograder.errors import CourseError
 from autograder.service import audit
-from autograder.service.models import CellMark, Offer, Role
+from autograder.service.marking import saving
+from autograder.service.models import CellMark, MarkingPlan, Offer, Role
 from autograder.service.store import DatabaseStore
 from autograder.web import shown
 from autograder.web.guard import Visit, course_page
@@ -79,23 +82,45 @@ def _lines(request: HttpRequest) -> list[SheetLine]:
     return read_sheet(sent.read(MOST_BYTES + 1), ending)
 
 
+def _alone(request: HttpRequest, plan: SheetPlan, marks: QuerySet[CellMark]) -> SheetPlan:
+    """A plan without the answers that two people mark: a sheet is of one person, and would decide alone."""
+    shares = dict(
+        MarkingPlan.objects.filter(place__in=marks.values("place")).values_list("place", "twice_percent")
+    )
+    of_two = {
+        (row.student, row.place.notebook, row.place.cell)
+        for row in marks.select_related("place")
+        if row.stage or saving.of_two(row, shares.get(row.place_id, 0))
+    }
+    say, kept, refused = words(request)["t"], [], [*plan.refused]
+    for change in plan.changes:
+        if any((student, *cell) in of_two for student, cell, _ in change.marks):
+            refused.append(f"{change.place} ({change.who}): {say('sheet-of-two')}")
+        else:
+            kept.append(change)
+    return replace(plan, changes=tuple(kept), refused=tuple(refused))
+
+
 def _entered(
     request: HttpRequest, visit: Visit, offer: Offer, lines: list[SheetLine], *, tried: bool
 ) -> SheetEntry:
     """Enter a sheet, or only try it. Nobody changes a mark of the assignment meanwhile."""
     marks = CellMark.objects.filter(place__course=offer.course, place__assignment=offer.assignment)
     with transaction.atomic():
+        audit.hold()
         list(marks.select_for_update(of=("self",)).order_by("pk").values_list("pk", flat=True))
         subject = _subject(offer)
-        plan = plan_sheet(subject, lines)
+        plan = _alone(request, plan_sheet(subject, lines), marks)
         if tried or plan.errors:
             return SheetEntry(plan, (), plan.refused)
         done = enter_sheet(subject, plan, transaction.atomic)
         for change in done.entered:
+            cells = {cell for _, cell, _ in change.marks}
             students = [student for student, _, _ in change.marks]
-            marks.filter(place__cell=change.cell, student__in=students).update(
-                marked_by=request.user, marked_at=timezone.now()
+            own = Q(
+                *(Q(place__notebook=notebook, place__cell=cell) for notebook, cell in cells), _connector=Q.OR
             )
+            marks.filter(own, student__in=students).update(marked_by=request.user, marked_at=timezone.now())
         if done.entered:
             given = [(who, cell[1], mark.points) for one in done.entered for who, cell, mark in one.marks]
             after = {f"{who}: {cell}": None if points is None else str(points) for who, cell, points in given}

@@ -25,6 +25,7 @@ SHEETS: Mapping[str, str | tuple[str, str]] = {
         "The marks of {number} answers would change. Nothing was entered.",
     ),
     "web.sheet-refused": "Not entered:",
+    "web.sheet-of-two": "two people mark this answer, which a sheet cannot say; mark it on its page",
     "web.sheet-row": "Row",
     "web.sheet-who": "Answer",
     "web.sheet-cell": "Cell",

@@ -10,11 +10,11 @@ from typing import Any
 from django.db import transaction
 from msgspec import Struct
 
-from autograder.errors import ServiceError
 from autograder.marking.agreement import Agreement, agreement, mean
 from autograder.service import audit
 from autograder.service.marking import saving
 from autograder.service.marking.answers import MarkableCell
+from autograder.service.marking.refusals import NotTaken
 from autograder.service.models import Account, CellMark, CellPlace, IndependentMark, MarkingPlan
 
 MOST_PRACTICE = 100
@@ -51,12 +51,12 @@ def set_plan(place: CellPlace, *, twice_percent: int, calibration: int, by: Acco
     What has a mark keeps it.
 
     Raises:
-        ServiceError: a number is out of range.
+        NotTaken: a number is out of range.
     """
     if not 0 <= twice_percent <= 100:
-        raise ServiceError(f"expected 0 to 100 per cent, got {twice_percent}")
+        raise NotTaken("mark-plan-out", most=100)
     if not 0 <= calibration <= MOST_PRACTICE:
-        raise ServiceError(f"expected 0 to {MOST_PRACTICE} answers for practice, got {calibration}")
+        raise NotTaken("mark-plan-out", most=MOST_PRACTICE)
     with transaction.atomic():
         before = plan_of(place)
         audit.note(
@@ -147,7 +147,7 @@ def practise(row: CellMark, cell: MarkableCell, given: saving.GivenMarks, by: Ac
     """Keep what somebody would give, beside the mark that stands; it changes nothing.
 
     Raises:
-        ServiceError: points that the item cannot have.
+        NotTaken: points that the item cannot have.
     """
     items = saving.noted(cell, given)
     made, _ = IndependentMark.objects.update_or_create(

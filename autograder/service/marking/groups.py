@@ -13,12 +13,12 @@ from django.db import transaction
 from django.db.models import QuerySet
 from msgspec import Struct
 
-from autograder.errors import ServiceError
 from autograder.marking.grouping import AnswerGroup, Binding, computed_groups, formula_groups, near_groups
 from autograder.records import Graded, ItemResult
 from autograder.rubric import Rubric
 from autograder.service.marking import saving
 from autograder.service.marking.answers import MarkableCell, results_of
+from autograder.service.marking.refusals import NotTaken
 from autograder.service.models import Account, CellMark, CellPlace, Offer
 
 _KEPT_SECONDS = 600
@@ -115,10 +115,10 @@ def gather(place: CellPlace, numbers: Collection[int], by: Account) -> None:
     """Put answers into one group, whatever they were in.
 
     Raises:
-        ServiceError: one of them is gone or of another cell, or there are fewer than two.
+        NotTaken: one of them is gone or of another cell, or there are fewer than two.
     """
     if len(set(numbers)) < 2:
-        raise ServiceError("choose two groups or more to put together")
+        raise NotTaken("mark-gather-two")
     _name(place, numbers, uuid.uuid4().hex, by)
 
 
@@ -126,7 +126,7 @@ def take_out(place: CellPlace, numbers: Collection[int], by: Account) -> None:
     """Let answers stand apart from their group; several of them together.
 
     Raises:
-        ServiceError: one of them is gone or of another cell.
+        NotTaken: one of them is gone or of another cell.
     """
     _name(place, numbers, _APART + uuid.uuid4().hex, by)
 
@@ -135,7 +135,7 @@ def _name(place: CellPlace, numbers: Collection[int], name: str, by: Account) ->
     with transaction.atomic():
         rows = saving.locked(set(numbers))
         if any(row.place_id != place.pk for row in rows):
-            raise ServiceError("the answer is of another question")
+            raise NotTaken("mark-other-question")
         changes = [saving.changed(row, gathered=name) for row in rows]
         saving.write(rows)
         saving.log(rows[0], "group", changes, by)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models import CharField, Count, Exists, F, Func, OuterRef, Q, QuerySet
 from django.utils import timezone
 from msgspec import Struct
 
@@ -43,7 +43,12 @@ def _among(which: str, by: Account, places: Iterable[CellPlace]) -> Q:
 
     Its subqueries ask nothing of the answer: the database runs each once, and not for every answer.
     """
-    mine = IndependentMark.objects.filter(account=by, calibration=False).values("mark")
+    read = Func(
+        F("mark__text"),
+        template="encode(sha256(convert_to(%(expressions)s, 'UTF8')), 'hex')",
+        output_field=CharField(),
+    )  # as `saving.digest`: who marked another text, or has not finished, did not mark this one
+    mine = IndependentMark.objects.filter(account=by, calibration=False, submission=read).values("mark")
     # An equal answer has marks. The name tells cells apart, but not assignments.
     known = CellMark.objects.filter(place__in=places, points__isnull=False, again=False).exclude(equal="")
     waiting = _OPEN & ~Q(stage=CONFLICT) & ~Q(stage=SECOND, pk__in=mine)

@@ -173,12 +173,17 @@ def withdraw(request: RegradeRequest) -> None:
 def may_answer(mark: CellMark | None, by: Account, course: CourseRecord) -> bool:
     """Whether somebody on the staff may answer: not who gave the mark that stands, if there is anybody else.
 
+    Where two people agreed about it both gave it.
+
     Args:
         mark: that a request is about; None: there is none any more.
         by: who wants to answer.
         course: of the service.
     """
-    if mark is None or mark.marked_by_id != by.pk:
+    if mark is None:
+        return True
+    agreed = (one for one in saving.all_of(mark) if saving.same(one.items, mark.items))
+    if by.pk not in {mark.marked_by_id, *(one.account_id for one in agreed)}:
         return True
     staff = Member.objects.filter(course=course, account__is_active=True).exclude(role=Role.STUDENT)
     return not staff.exclude(account=by).exists()
@@ -271,6 +276,7 @@ def _open(request: RegradeRequest) -> RegradeRequest:
     Raises:
         NotTaken: it is answered or withdrawn.
     """
+    audit.hold()
     rows = RegradeRequest.objects.select_for_update(of=("self",)).select_related("offer__course")
     row = rows.get(pk=request.pk)
     if row.answered_at or row.withdrawn_at:

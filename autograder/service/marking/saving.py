@@ -16,9 +16,11 @@ from django.utils import timezone
 from msgspec import Struct
 
 from autograder.errors import ServiceError
+from autograder.feedback.sanitise import kept_text
 from autograder.marking.points import bounded_by, cell_points, lies_within
 from autograder.rubric import Item
 from autograder.service.marking.answers import MarkableCell, verdicts
+from autograder.service.marking.refusals import NotTaken
 from autograder.service.models import (
     Account,
     CellMark,
@@ -45,6 +47,8 @@ class GivenMarks(Struct, frozen=True):
     """By item; those that are missing are still open, or stay as grading found them."""
     comment: str = ""
     flagged: bool = False
+    adds: bool = False
+    """What is missing stays as it stands: the form of a group begins empty, whatever its answers have."""
 
 
 class ChangedMeanwhileError(ServiceError):
@@ -69,43 +73,49 @@ def save(
 
     Raises:
         ChangedMeanwhileError: of the first answer that is another by now.
-        ServiceError: points that the item cannot have, or a comment that is too long.
+        NotTaken: points that the item cannot have, a comment that is too long, nothing at all for a group,
+            or two people differ, and ``by`` may not decide.
+        ServiceError: an answer is gone.
     """
-    items = noted(cell, given)
+    noted(cell, given)
+    if given.adds and not (given.items or given.comment):
+        raise NotTaken("mark-nothing-given")
     with transaction.atomic():
         found = locked(rows)
         for row in found:
             if row.revision != rows[row.pk]:
                 raise ChangedMeanwhileError(row)
             if row.stage == CONFLICT and not settles:
-                raise ServiceError("two people gave this answer different marks; a head TA decides")
-        plan = MarkingPlan.objects.filter(place=found[0].place_id).first()
-        twice = 0 if plan is None else plan.twice_percent
-        changes = [_changed(row, cell, given, items, by, twice=twice) for row in found]
+                raise NotTaken("mark-differ")
+        percent = _percent(found[0])
+        changes = [_changed(row, cell, given, by, percent) for row in found]
         write(found)
         log(found[0], "group" if len(found) > 1 else "mark", changes, by)
     return found
+
+
+def written_comment(text: str) -> str:
+    """A comment as it is kept: without signs that nobody sees."""
+    return kept_text(text)
 
 
 def noted(cell: MarkableCell, given: GivenMarks) -> dict[str, dict[str, str]]:
     """What is given as it is kept: points by item, and of how many.
 
     Raises:
-        ServiceError: an item that the cell does not have, points that it cannot have, a comment too long.
+        NotTaken: an item that the cell does not have, points that it cannot have, a comment too long.
     """
     found, items = {}, {item.id: item for item in cell.items}
     for name, points in given.items.items():
         item = items.get(name)
         if item is None:
-            raise ServiceError(f"there is no item {name!r} in the cell {cell.name!r}")
+            raise NotTaken("mark-no-item", item=name)
         if not lies_within(points, item):
             least, most = bounded_by(item)
-            raise ServiceError(f"{name}: expected {least} to {most} points, got {points}")
+            raise NotTaken("mark-points-out", item=name, least=least, most=most, given=str(points)[:20])
         found[name] = {"points": str(points), "of": str(item.points)}
     if len(given.comment) > MOST_COMMENT:
-        raise ServiceError(
-            f"the comment has {len(given.comment)} characters; at most {MOST_COMMENT} are kept"
-        )
+        raise NotTaken("text-long", number=len(given.comment), most=MOST_COMMENT)
     return found
 
 
@@ -113,12 +123,12 @@ def locked(numbers: Collection[int]) -> list[CellMark]:
     """The answers with these numbers, locked, in one order, so that nobody waits in a circle.
 
     Raises:
-        ServiceError: one of them is gone.
+        NotTaken: one of them is gone.
     """
     rows = CellMark.objects.select_for_update(of=("self",)).filter(pk__in=list(numbers))
     found = list(rows.select_related("place").order_by("pk"))
     if not found or len(found) != len(numbers):
-        raise ServiceError("the answer is gone; load the page again")
+        raise NotTaken("mark-gone")
     return found
 
 
@@ -153,75 +163,74 @@ def changed(row: CellMark, **values: Any) -> dict[str, Any]:
     row.touched = bool(row.points is not None or row.comment or row.items or Decimal(row.extra))
     row.revision += 1
     row.marked_at = timezone.now()
-    return {"answer": row.pk, "before": before, "after": state(row)}
+    return {"answer": row.pk, "before": before, "after": state(row), "about": _about(row)}
+
+
+def _about(row: CellMark) -> str:
+    """Digest of what a mark is about: who reads another text, or other items, has to look again."""
+    return hashlib.sha256(f"{digest(row)} {sorted(row.worth.items())}".encode()).hexdigest()
 
 
 def give_item(row: CellMark, cell: MarkableCell, item: Item, points: Decimal, by: Account) -> None:
     """Give one item of a locked answer other points; where all items have some, the cell has their sum.
 
-    The comment and the flag stay.
+    The comment and the flag stay. It is no action that can be undone: the answer that says so stays as well.
     """
     given = {name: Decimal(one["points"]) for name, one in row.items.items()} | {item.id: points}
     items = {**row.items, item.id: {"points": str(points), "of": str(item.points)}}
     total = cell_points(cell.question, cell.name, verdicts(row), given)
     stands = row.points if total is None else str(total)
-    change = changed(
-        row, items=items, points=stands, again=row.again and total is None, stage="", marked_by_id=by.pk
-    )
+    again = row.again and total is None
+    changed(row, items=items, points=stands, again=again, stage="", marked_by_id=by.pk)
     write([row])
-    log(row, "request", [change], by)
 
 
 def _changed(
-    row: CellMark,
-    cell: MarkableCell,
-    given: GivenMarks,
-    items: Mapping[str, Any],
-    by: Account,
-    *,
-    twice: int,
+    row: CellMark, cell: MarkableCell, given: GivenMarks, by: Account, percent: int
 ) -> dict[str, Any]:
-    """Give one answer its marks, or note them beside those of another person.
+    """Give one answer its marks, or note them beside those of another person; the row is saved after that.
 
-    Args:
-        row: to be saved after that.
-        cell: its.
-        given: what it gets.
-        items: the same as it is kept.
-        by: who gives it.
-        twice: the share of the cell's answers that two people mark, in per cent.
+    Who marks as one of two has marked when every item has points; what is unfinished is kept for them alone.
     """
-    fresh = row.points is None or row.again
-    if not (row.stage == SECOND or (not row.stage and fresh and in_share(row.shuffled, twice))):
-        return changed(row, **_settled(row, cell, items, given), marked_by_id=by.pk)
-    own = {"items": items, "comment": given.comment, "submission": digest(row)}
+    if not of_two(row, percent):
+        return changed(row, **_settled(row, cell, given), marked_by_id=by.pk)
     before = IndependentMark.objects.filter(mark=row, account=by, calibration=False).first()
+    if given.adds and before and own_reading(row, by):
+        given = _added(given, before.items, before.comment)
+    items = noted(cell, given)
+    finished = bool(items) and cell_points(cell.question, cell.name, verdicts(row), given.items) is not None
+    read = digest(row) if finished else _unfinished(row)
+    own = {"items": items, "comment": given.comment, "submission": read}
     IndependentMark.objects.update_or_create(mark=row, account=by, calibration=False, defaults=own)
-    other = others(row, by)
-    if not other:
-        values: dict[str, Any] = {"stage": SECOND, "flagged": given.flagged or row.flagged}
+    other, flagged = others(row, by), given.flagged or row.flagged
+    if not (finished and other):
+        values: dict[str, Any] = {"stage": SECOND if finished or other else "", "flagged": flagged}
     elif all(same(one.items, items) for one in other):
         comment = given.comment or next((one.comment for one in other if one.comment), "")
-        agreed = GivenMarks(given.items, comment, given.flagged or row.flagged)
-        values = _settled(row, cell, items, agreed) | {"marked_by_id": by.pk}
+        agreed = GivenMarks(given.items, comment, flagged)
+        values = _settled(row, cell, agreed) | {"marked_by_id": by.pk}
     else:
-        values = {"stage": CONFLICT, "flagged": given.flagged or row.flagged}
+        values = {"stage": CONFLICT, "flagged": flagged}
     return {**changed(row, **values), "reading": before and _kept(before)}
 
 
-def _settled(
-    row: CellMark, cell: MarkableCell, items: Mapping[str, Any], given: GivenMarks
-) -> dict[str, Any]:
+def _added(given: GivenMarks, items: Mapping[str, Any], comment: str) -> GivenMarks:
+    """What is given on top of what stands."""
+    stands = {name: Decimal(one["points"]) for name, one in items.items()}
+    return GivenMarks({**stands, **given.items}, given.comment or comment, given.flagged)
+
+
+def _settled(row: CellMark, cell: MarkableCell, given: GivenMarks) -> dict[str, Any]:
+    if given.adds:
+        given = _added(given, row.items, row.comment)
+        given = GivenMarks(given.items, given.comment, given.flagged or row.flagged)
+    values = {"comment": given.comment, "flagged": given.flagged, "again": False, "stage": ""}
+    if not (given.items or row.items):  # a mark of the whole cell stands until its items get points
+        return values
+    items = noted(cell, given)
     points = cell_points(cell.question, cell.name, verdicts(row), given.items) if items else None
-    return {
-        "items": dict(items),
-        "points": None if points is None else str(points),
-        "comment": given.comment,
-        "flagged": given.flagged,
-        "again": False,
-        "stage": "",
-        "decided": None,
-    }
+    stands = None if points is None else str(points)
+    return {**values, "items": items, "points": stands, "decided": None}
 
 
 def same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -237,14 +246,46 @@ def others(row: CellMark, by: Account) -> list[IndependentMark]:
 
 
 def all_of(row: CellMark) -> list[IndependentMark]:
-    """What the people gave who differ about the answer as it is now."""
+    """What people gave the answer as it is now, where two mark it."""
     found = IndependentMark.objects.filter(mark=row, calibration=False, submission=digest(row))
     return list(found.select_related("account").order_by("pk"))
+
+
+def own_reading(row: CellMark, by: Account) -> IndependentMark | None:
+    """What somebody noted of the answer as it is now, as long as it is not settled."""
+    found = IndependentMark.objects.filter(mark=row, account=by, calibration=False).first()
+    if found is None or found.submission not in {digest(row), _unfinished(row)}:
+        return None
+    settled = not row.stage and (
+        found.submission == digest(row) or (row.points is not None and not row.again)
+    )
+    return None if settled else found
+
+
+def _unfinished(row: CellMark) -> str:
+    """In the place of the digest, where somebody has not given every item points."""
+    return f"open{digest(row)[4:]}"
 
 
 def digest(row: CellMark) -> str:
     """Of the text that was read: who read another one is asked again."""
     return hashlib.sha256(row.text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def of_two(row: CellMark, percent: int) -> bool:
+    """Whether what one person gives the answer waits for another one.
+
+    Args:
+        row: the answer.
+        percent: which share of its cell's answers two people mark; the course's secret chooses them.
+    """
+    fresh = row.points is None or row.again
+    return row.stage == SECOND or (not row.stage and fresh and in_share(row.shuffled, percent))
+
+
+def _percent(row: CellMark) -> int:
+    found = MarkingPlan.objects.filter(place=row.place_id).values_list("twice_percent", flat=True)
+    return found.first() or 0
 
 
 def in_share(shuffled: str, percent: int) -> bool:
@@ -263,21 +304,26 @@ def undo(course: int, assignment: str, by: Account) -> MarkingAction | None:
     """Take back the last thing that somebody did in an assignment; None: there is nothing.
 
     Raises:
-        ServiceError: somebody changed one of its answers since. Nothing is taken back then, and the next
-            one to be undone is the one before.
+        NotTaken: one of its answers was changed since, handed in anew, or has other items by now. Nothing is
+            taken back then, and the next one to be undone is the one before.
     """
     with transaction.atomic():
-        own = MarkingAction.objects.select_for_update().filter(
-            course=course, assignment=assignment, account=by, undone_at=None
-        )
+        Account.objects.select_for_update(no_key=True).get(
+            pk=by.pk
+        )  # one after another, or two take the same
+        own = MarkingAction.objects.filter(course=course, assignment=assignment, account=by, undone_at=None)
         action: MarkingAction | None = own.order_by("-pk").first()
         if action is None:
             return None
         action.undone_at = timezone.now()
         action.save(update_fields=["undone_at"])
         changes = {one["answer"]: one for one in action.changes}
-        rows = {row.pk: row for row in locked(changes)}
-        free = all(state(row) == changes[number]["after"] for number, row in rows.items())
+        found = CellMark.objects.select_for_update(of=("self",)).filter(pk__in=changes).order_by("pk")
+        rows = {row.pk: row for row in found}
+        free = rows.keys() == changes.keys() and all(
+            (state(row), _about(row)) == (changes[number]["after"], changes[number]["about"])
+            for number, row in rows.items()
+        )
         if free:
             for number, row in rows.items():
                 changed(row, **changes[number]["before"])
@@ -285,7 +331,7 @@ def undo(course: int, assignment: str, by: Account) -> MarkingAction | None:
                     _put_back(row, by, changes[number]["reading"])
             write([*rows.values()])
     if not free:
-        raise ServiceError("somebody has changed one of these answers since; nothing was undone")
+        raise NotTaken("mark-not-undone")
     return action
 
 

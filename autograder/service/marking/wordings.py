@@ -168,6 +168,7 @@ def save(
     _check_placeholders(offer, assignment, key, wanted, student=student)
     columns = dict(zip(("question", "item", "code"), key, strict=True), student=student)
     with transaction.atomic():
+        audit.hold()
         Offer.objects.select_for_update().get(pk=offer.pk)  # so that each change says what stood before
         rows = _rows(offer).filter(**columns)
         before = dict(rows.values_list("language", "text"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
 
 from django.contrib import messages as notices
@@ -9,11 +10,11 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 
-from autograder.errors import ServiceError
 from autograder.feedback.labels import Labels
 from autograder.marking.statistics import figures
 from autograder.rubric import Rubric
 from autograder.service.marking import answers, consistency
+from autograder.service.marking.refusals import NotTaken
 from autograder.service.models import CellMark, CellPlace, IndependentMark, Role
 from autograder.service.store import DatabaseStore, standings
 from autograder.web import shown
@@ -30,10 +31,13 @@ def overview(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespons
     rubric = shown.loaded(offer).rubric
     answered = CellMark.objects.filter(answered=True).values("place")
     places = CellPlace.objects.filter(course=visit.course, assignment=assignment, pk__in=answered)
-    cells = [(one, answers.cell_of(rubric, one.notebook, one.cell)) for one in places.order_by("pk")]
+    known = {(one.notebook, one.cell): one for one in places}
+    order = [(question.notebook, cell) for question in rubric.questions for cell in question.cells()]
+    cells = [(known[one], answers.cell_of(rubric, *one)) for one in order if one in known]
     context = {
         "visit": visit,
         "offer": offer,
+        "two_places": _two_places(request),
         "rows": [(one, cell, consistency.consistency(one, cell)) for one, cell in cells if cell],
         "pick": Labels(language_of(request)).pick,
         "head": visit.at_least(Role.HEAD_TA),
@@ -46,12 +50,11 @@ def overview(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespons
 def set_plan(request: HttpRequest, visit: Visit, assignment: str, place: int) -> HttpResponse:
     """Say which share of a cell's answers two people mark, and how many are for practice."""
     found = pages.place_of(visit, assignment, place)
-    sent = [request.POST.get(name, "0").strip() for name in ("twice", "practice")]
+    twice, practice = (pages.number_of(request.POST.get(name, "0").strip()) for name in ("twice", "practice"))
     try:
-        twice, practice = (int(one) if one.isdecimal() and len(one) < 6 else -1 for one in sent)
         consistency.set_plan(found, twice_percent=twice, calibration=practice, by=request.user)
-    except ServiceError as error:
-        notices.error(request, words(request)["t"]("refused", reason=str(error)))
+    except NotTaken as error:
+        pages.refuse(request, error)
     place_kwargs = {"slug": visit.course.slug, "assignment": assignment}
     return HttpResponseRedirect(reverse("mark-consistency", kwargs=place_kwargs))
 
@@ -75,8 +78,8 @@ def practise(request: HttpRequest, visit: Visit, assignment: str, answer: int) -
     if request.method == "POST":
         try:
             consistency.practise(row, found.cell, pages.given(request, found.cell), request.user)
-        except ServiceError as error:
-            notices.error(request, words(request)["t"]("refused", reason=str(error)))
+        except NotTaken as error:
+            pages.refuse(request, error)
         return HttpResponseRedirect(request.path)
     own = IndependentMark.objects.filter(mark=row, account=request.user, calibration=True).first()
     return pages.practice_page(request, visit, found, own)
@@ -95,7 +98,14 @@ def statistics(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
         _given(visit, assignment, loaded.rubric),
     )
     context = {"visit": visit, "offer": offer, "figures": found, "pick": Labels(language_of(request)).pick}
-    return page(request, "mark_statistics.html", {**context, "possible": loaded.rubric.assignment.points})
+    context |= {"possible": loaded.rubric.assignment.points, "two_places": _two_places(request)}
+    return page(request, "mark_statistics.html", context)
+
+
+def _two_places(request: HttpRequest) -> Callable[[float], str]:
+    """How a figure is written that is no points."""
+    labels = Labels(language_of(request))
+    return lambda value: labels.number(Decimal(f"{float(value):.2f}"))
 
 
 def _given(visit: Visit, assignment: str, rubric: Rubric) -> dict[str, dict[tuple[str, str], Decimal]]:

@@ -11,12 +11,12 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from msgspec import Struct
 
-from autograder.errors import ServiceError
 from autograder.feedback.labels import Labels
 from autograder.feedback.sanitise import printable_text
 from autograder.marking.grouping import STEPS
 from autograder.service.marking import answers, groups, queue, saving
 from autograder.service.marking.groups import Grouped
+from autograder.service.marking.refusals import NotTaken
 from autograder.service.models import CellMark, CellPlace, Role
 from autograder.web import shown
 from autograder.web.guard import Visit, course_page
@@ -96,7 +96,7 @@ def _shown(several: Sequence[Grouped]) -> list[GroupShown]:
 def _sent(request: HttpRequest, name: str) -> list[int]:
     """Numbers of answers, of one field or several."""
     texts = [text for sent in request.POST.getlist(name) for text in sent.split(",")]
-    return [int(text) for text in texts[:_MOST_NUMBERS] if text.isdecimal() and len(text) < 16]
+    return [pages.number_of(text) for text in texts[:_MOST_NUMBERS]]
 
 
 def _list(visit: Visit, assignment: str, place: CellPlace, near: float) -> HttpResponse:
@@ -110,8 +110,8 @@ def gather(request: HttpRequest, visit: Visit, assignment: str, place: int) -> H
     found = pages.place_of(visit, assignment, place)
     try:
         groups.gather(found, _sent(request, "group"), request.user)
-    except ServiceError as error:
-        notices.error(request, words(request)["t"]("refused", reason=str(error)))
+    except NotTaken as error:
+        pages.refuse(request, error)
     return _list(visit, assignment, found, _nearness(request))
 
 
@@ -122,8 +122,8 @@ def take_out(request: HttpRequest, visit: Visit, assignment: str, place: int) ->
     try:
         groups.take_out(found, _sent(request, "answers"), request.user)
         notices.info(request, words(request)["t"]("mark-taken-out"))
-    except ServiceError as error:
-        notices.error(request, words(request)["t"]("refused", reason=str(error)))
+    except NotTaken as error:
+        pages.refuse(request, error)
     return _list(visit, assignment, found, _nearness(request))
 
 
@@ -161,15 +161,14 @@ def _mark(request: HttpRequest, visit: Visit, found: pages.Seen, near: float) ->
     say, assignment = words(request), found.offer.assignment
     place = found.row.place
     try:
-        sent = [one.split(":") for one in request.POST.get("rows", "").split(",")[:_MOST_NUMBERS]]
-        rows = {int(number): int(revision) for number, revision in sent}
-        own = CellMark.objects.filter(pk__in=rows, place=place).count()
-        if own != len(rows):
+        sent = [one.partition(":") for one in request.POST.get("rows", "").split(",")[:_MOST_NUMBERS]]
+        rows = {pages.number_of(number): pages.number_of(revision) for number, _, revision in sent}
+        if CellMark.objects.filter(pk__in=rows, place=place).count() != len(rows):
             raise Http404
         saved = saving.save(
             rows,
             found.cell,
-            pages.given(request, found.cell),
+            pages.given(request, found.cell, adds=True),
             request.user,
             settles=visit.at_least(Role.HEAD_TA),
         )
@@ -177,8 +176,8 @@ def _mark(request: HttpRequest, visit: Visit, found: pages.Seen, near: float) ->
         return _onwards(request, visit, found, near)
     except saving.ChangedMeanwhileError:
         notices.error(request, say["t"]("mark-group-changed"))
-    except (ServiceError, ValueError) as error:
-        notices.error(request, say["t"]("refused", reason=str(error)))
+    except NotTaken as error:
+        pages.refuse(request, error)
     return _list(visit, assignment, place, near)
 
 

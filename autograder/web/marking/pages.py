@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 from django.conf import settings
@@ -16,7 +16,6 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from msgspec import Struct
 
-from autograder.errors import ServiceError
 from autograder.feedback.labels import Labels
 from autograder.feedback.render import render_cells
 from autograder.notebook.release import Release, load_release
@@ -25,6 +24,7 @@ from autograder.rubric import Rubric
 from autograder.service import versions
 from autograder.service.marking import answers, comments, queue, saving
 from autograder.service.marking.answers import MarkableCell
+from autograder.service.marking.refusals import NotTaken
 from autograder.service.models import CellMark, CellPlace, CurrentResult, IndependentMark, Offer, Role
 from autograder.store import decode
 from autograder.web import shown
@@ -140,7 +140,8 @@ def answer(request: HttpRequest, visit: Visit, assignment: str, answer: int) -> 
     if "insert" in request.POST:  # a reusable comment, without JavaScript
         return _page(request, visit, found, sent=draft(request, insert=request.POST["insert"]))
     if request.POST.get("changed") != "no" and not _save(request, visit, found):
-        return _page(request, visit, found, sent=draft(request), status=409)
+        stands = seen(visit, assignment, answer)  # what was refused meets what stands now
+        return _page(request, visit, stands, sent=draft(request), status=409)
     return _onwards(request, visit, assignment, found.row)
 
 
@@ -160,7 +161,7 @@ def _save(request: HttpRequest, visit: Visit, found: Seen) -> bool:
     say = words(request)["t"]
     try:
         sent = given(request, found.cell)
-        revision = int(request.POST.get("revision", "-1"))
+        revision = number_of(request.POST.get("revision", ""))
         with transaction.atomic():
             (row,) = saving.save(
                 {found.row.pk: revision},
@@ -172,9 +173,11 @@ def _save(request: HttpRequest, visit: Visit, found: Seen) -> bool:
             if request.POST.get("keep") and sent.comment:
                 comments.keep(found.row.place, sent.comment, request.user)
             comments.used(found.row.place, sent.comment)
-    except (saving.ChangedMeanwhileError, ValueError, ServiceError) as error:
-        changed = isinstance(error, saving.ChangedMeanwhileError)
-        notices.error(request, say("mark-changed") if changed else say("refused", reason=str(error)))
+    except saving.ChangedMeanwhileError:
+        notices.error(request, say("mark-changed"))
+        return False
+    except NotTaken as error:
+        refuse(request, error)
         return False
     notices.success(request, _saved(request, row, found.cell))
     return True
@@ -191,34 +194,44 @@ def _saved(request: HttpRequest, row: CellMark, cell: MarkableCell) -> str:
     return str(say["t"]("mark-saved", points=points, possible=possible))
 
 
-def given(request: HttpRequest, cell: MarkableCell) -> saving.GivenMarks:
+def refuse(request: HttpRequest, error: NotTaken) -> None:
+    """Say why something was not done, in the reader's language."""
+    notices.error(request, words(request)["t"](error.code, **error.params))
+
+
+def number_of(text: str) -> int:
+    """A number of a row or a revision; -1, which none has, for what is no number."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else -1
+
+
+def given(request: HttpRequest, cell: MarkableCell, *, adds: bool = False) -> saving.GivenMarks:
     """What was sent: points by item, the comment, the flag.
 
+    Args:
+        request: with the form.
+        cell: whose items the form has.
+        adds: what is missing stays (`saving.GivenMarks.adds`).
+
     Raises:
-        ServiceError: points that are no number.
+        NotTaken: points that are no number.
     """
-    items = {}
-    for item in cell.items:
-        text = _sent(request, item.id)
-        if text:
-            items[item.id] = _number(text, item.id)
-    comment = request.POST.get("comment", "").replace("\r\n", "\n").strip()
-    return saving.GivenMarks(items, comment, request.POST.get("flagged") == "yes")
+    sent = {item.id: text for item in cell.items if (text := _sent(request, item.id))}
+    items = {name: _number(text, name) for name, text in sent.items()}
+    comment = saving.written_comment(request.POST.get("comment", ""))
+    return saving.GivenMarks(items, comment, request.POST.get("flagged") == "yes", adds)
 
 
 def _sent(request: HttpRequest, item: str) -> str:
-    """Points that were typed go before those that were chosen."""
+    """Points that were typed go before those that were chosen, unless they stood in their field before."""
     typed = request.POST.get(f"points-{item}", "").strip()
-    return typed or request.POST.get(f"choice-{item}", "").strip()
+    chosen = request.POST.get(f"choice-{item}", "").strip()
+    return chosen if chosen and typed == request.POST.get(f"was-{item}", "") else typed or chosen
 
 
 def _number(text: str, item: str) -> Decimal:
-    try:
-        if _NUMBER.fullmatch(text):
-            return Decimal(text.replace(",", "."))
-    except InvalidOperation:
-        pass
-    raise ServiceError(f"{item}: expected a number such as 1.5, got {text[:40]!r}")
+    if not _NUMBER.fullmatch(text):
+        raise NotTaken("mark-no-number", item=item, given=text[:40])
+    return Decimal(text.replace(",", ".")) + 0  # a zero has no sign
 
 
 def draft(request: HttpRequest, insert: str = "") -> dict[str, Any]:
@@ -244,11 +257,11 @@ def _page(
 ) -> HttpResponse:
     row = found.row
     settles = row.stage == saving.CONFLICT and visit.at_least(Role.HEAD_TA)
-    own = IndependentMark.objects.filter(mark=row, account=request.user, calibration=False).first()
+    stale = number_of(request.POST.get("revision", "")) != row.revision
     context = {
         **_common(request, visit, found),
-        "form": sent or _form(row, own),
-        "theirs": _form(row, None) if sent is not None and status == 409 else None,
+        "form": sent or _form(row, saving.own_reading(row, request.user)),
+        "theirs": _form(row, None) if status == 409 and stale and not row.stage else None,
         "readings": saving.all_of(row) if settles else [],
         "present": queue.look(row, request.user),
         "which": _which(request),
@@ -275,7 +288,13 @@ def _common(request: HttpRequest, visit: Visit, found: Seen) -> dict[str, Any]:
         "frame": _frame(found, language) if _has_outputs(found, graded) else "",
         "attempt": answers.attempt_of(found.offer, found.row.student),
         "bench": settings.RUNNING.bench is not None,
+        "whole": _whole(found.row),
     }
+
+
+def _whole(row: CellMark) -> Decimal | None:
+    """The points of a cell that somebody marked as a whole, as in formgrader; None: nobody did."""
+    return None if row.items or row.points is None else Decimal(row.points)
 
 
 def group_page(request: HttpRequest, visit: Visit, found: Seen, context: Mapping[str, Any]) -> HttpResponse:
@@ -291,8 +310,6 @@ def practice_page(
 ) -> HttpResponse:
     """An answer to practise with: what stands is shown beside what the person gave, once they did."""
     form = _form(found.row, own) if own else {"items": {}, "comment": "", "flagged": False}
-    if own:
-        form |= {"items": {name: one["points"] for name, one in own.items.items()}, "comment": own.comment}
     context = {
         **_common(request, visit, found),
         "form": form,
@@ -308,13 +325,9 @@ def practice_page(
 
 def _form(row: CellMark, own: IndependentMark | None) -> dict[str, Any]:
     """What stands: of one who marks with another, what they gave themselves."""
-    from_row = own is None or not row.stage
-    items = row.items if from_row else own.items  # type: ignore[union-attr]
-    return {
-        "items": {name: one["points"] for name, one in items.items()},
-        "comment": row.comment if from_row else own.comment,  # type: ignore[union-attr]
-        "flagged": row.flagged,
-    }
+    stands = own or row
+    items = {name: one["points"] for name, one in stands.items.items()}
+    return {"items": items, "comment": stands.comment, "flagged": row.flagged}
 
 
 def _has_outputs(found: Seen, graded: Graded) -> bool:
@@ -364,8 +377,8 @@ def undo(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     say = words(request)["t"]
     try:
         action = saving.undo(visit.course.pk, visit.offer(assignment).assignment, request.user)
-    except ServiceError as error:
-        notices.error(request, say("refused", reason=str(error)))
+    except NotTaken as error:
+        refuse(request, error)
         action = None
     else:
         notices.info(request, say("mark-undone") if action else say("mark-nothing-to-undo"))

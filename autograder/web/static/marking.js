@@ -8,7 +8,8 @@
   const comment = form.querySelector("#comment");
   const search = form.querySelector("#search");
   let at = 0;
-  changed.value = document.querySelector(".notice.error") ? "yes" : "no";
+  // Whoever goes on from a mark that is to be looked at again has looked at it.
+  changed.value = changed.dataset.changed || document.querySelector(".notice.error") ? "yes" : "no";
   form.addEventListener("input", (event) => { if (event.target !== search) changed.value = "yes"; });
 
   const show = (place) => {
@@ -28,8 +29,7 @@
     changed.value = "yes";
     if (at + 1 < items.length) show(at + 1);
   };
-  const send = (then) => form.requestSubmit(form.querySelector(`button[name=then][value=${then}]`));
-  const toggle = (selector) => { const one = document.querySelector(selector); one.open = !one.open; return one; };
+  const send = (then) => { const one = form.querySelector(`button[name=then][value=${then}]`); if (one) form.requestSubmit(one); };
   const keys = {
     a: () => give(Number(items[at].dataset.points)),
     h: () => give(Number(items[at].dataset.points) / 2),
@@ -38,14 +38,14 @@
     n: () => send("next"),
     p: () => send("previous"),
     c: () => comment.focus(),
-    f: () => { const box = form.elements.flagged; box.checked = !box.checked; changed.value = "yes"; },
-    z: () => document.querySelector("form.undo").requestSubmit(),
+    f: () => { const box = form.elements.flagged; if (box) { box.checked = !box.checked; changed.value = "yes"; } },
+    z: () => document.querySelector("form.undo")?.requestSubmit(),
     "/": () => { if (search) { form.querySelector(".library").open = true; search.focus(); } },
-    "?": () => toggle(".keys").scrollIntoView({ block: "nearest" }),
+    "?": () => { const one = document.querySelector(".keys"); if (one) { one.open = !one.open; one.scrollIntoView({ block: "nearest" }); } },
   };
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-    const field = event.target.closest("textarea, input:not([type=radio]):not([type=checkbox])");
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat) return;
+    const field = event.target.closest("textarea, select, input:not([type=radio]):not([type=checkbox])");
     if (event.key === "Escape" && field) { field.blur(); return; }
     if (field === search && search && event.key === "Enter") {
       event.preventDefault();

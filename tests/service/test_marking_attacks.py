@@ -1,0 +1,454 @@
+"""Marks under attack: doors, changed rubrics, undo, two people; nothing is lost, nobody decides by chance."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from msgspec.structs import replace
+
+from autograder.assignment import Assignment
+from autograder.grades import PersonMark
+from autograder.rubric import Rubric
+from tests.service.room import CLASS, Room, room_of
+from tests.support import essays
+
+if TYPE_CHECKING:
+    from autograder.service.models import CourseRecord
+
+FULL = {"claim": "2", "reason": "1"}
+NONE = {"claim": "0", "reason": "0"}
+CELL = (essays.NAME, "scale")
+
+
+@pytest.fixture
+def room(service_course: CourseRecord, essays_loaded: Assignment) -> Room:
+    """The class, nothing marked."""
+    return room_of(service_course, essays_loaded)
+
+
+@pytest.fixture
+def twice(room: Room) -> Room:
+    """The class; two people mark every answer about scaling."""
+    from autograder.service.marking import consistency
+
+    consistency.set_plan(room.place(), twice_percent=100, calibration=0, by=room.account("head"))
+    return room
+
+
+def undo(room: Room, by: str) -> Any:
+    """Take back what somebody did last."""
+    from autograder.service.marking import saving
+
+    return saving.undo(room.offer.course_id, essays.NAME, room.account(by))
+
+
+def refused(code: str, what: Callable[..., Any], *args: Any, **named: Any) -> None:
+    """It is refused, for this reason."""
+    from autograder.service.marking.refusals import NotTaken
+
+    with pytest.raises(NotTaken) as caught:
+        what(*args, **named)
+    assert code == caught.value.code
+
+
+def group(room: Room, students: tuple[str, ...], by: str, **given: Any) -> None:
+    """Mark several answers at once, as the page of a group does."""
+    from autograder.service.marking import saving
+
+    rows = {room.row(one).pk: room.row(one).revision for one in students}
+    items = {name: Decimal(points) for name, points in given.pop("items", {}).items()}
+    saving.save(
+        rows, room.cell(), saving.GivenMarks(items, adds=True, **given), room.account(by), settles=True
+    )
+
+
+def rerecorded(room: Room, rubric: Rubric) -> None:
+    """The class is graded by another rubric."""
+    from autograder.service.store import DatabaseStore
+    from autograder.store import GradedEntry, Key
+
+    changed = replace(room.assignment, rubric=rubric)
+    store = DatabaseStore(room.offer.course)
+    for student, answers in CLASS.items():
+        one = essays.graded(changed, student, answers)
+        store.record([GradedEntry(Key.of(student, one.digest, rubric, "f" * 64), one, rubric)])
+
+
+def changed_rubric(rubric: Rubric, claim: str = "2", *, drop: str = "", add: str = "") -> Rubric:
+    """The rubric with other points of the first item, without an item, or with one more."""
+    first = rubric.questions[0]
+    items = [replace(one, points=Decimal(claim)) if one.id == "claim" else one for one in first.items]
+    items = [one for one in items if one.id != drop]
+    items += [replace(first.items[1], id=add)] if add else []
+    points = sum((one.points for one in items), Decimal(0))
+    question = replace(first, items=tuple(items), points=points)
+    return replace(rubric, version=2, questions=(question, *rubric.questions[1:]))
+
+
+def given_whole(room: Room, student: str, points: str) -> None:
+    """A mark of the whole cell, as formgrader gives one."""
+    from autograder.service.store import DatabaseStore
+
+    DatabaseStore(room.offer.course).give(
+        essays.NAME, student, CELL, PersonMark(points=Decimal(points), comment="By formgrader.")
+    )
+
+
+# ---------------------------------------------------------------- whole marks
+
+
+def test_a_comment_does_not_take_a_whole_mark_away(room: Room) -> None:
+    """Points that formgrader gave the whole cell stand when somebody adds a comment, or a flag."""
+    given_whole(room, "ada", "2.5")
+    row = room.save("ada", "ta", comment="I agree.", flagged=True)
+    assert ("2.5", "I agree.", True) == (row.points, row.comment, row.flagged)
+
+
+def test_items_replace_a_whole_mark(room: Room) -> None:
+    """All of them: their sum; and undo brings the whole mark back."""
+    given_whole(room, "ada", "2.5")
+    assert "3" == room.save("ada", "ta", items=FULL).points
+    undo(room, "ta")
+    assert ("2.5", {}) == (room.row("ada").points, room.row("ada").items)
+
+
+def test_looking_again_at_a_whole_mark_confirms_it(room: Room) -> None:
+    """It waits no more, and its points are the same."""
+    given_whole(room, "ada", "2.5")
+    essays.recorded(room.offer, room.assignment, [("ada", {"scale": "Another."})])
+    assert room.row("ada").again
+    room.save("ada", "ta", comment="Still.")
+    assert (False, "2.5") == (room.row("ada").again, room.row("ada").points)
+
+
+def test_items_that_are_taken_back_leave_nothing(room: Room) -> None:
+    """Points that were given on the page go when somebody empties all of them there."""
+    room.save("ada", "ta", items=FULL)
+    assert (None, {}) == (room.save("ada", "ta").points, room.row("ada").items)
+
+
+# ---------------------------------------------------------------- groups
+
+
+def test_a_group_takes_no_flag_comment_or_item_away(room: Room) -> None:
+    """What a group's form leaves open stays as each answer has it."""
+    room.save("ada", "x", items={"reason": "1"}, comment="Mine.", flagged=True)
+    group(room, ("ada", "ben"), "ta", items={"claim": "2"})
+    ada, ben = room.row("ada"), room.row("ben")
+    assert ("3", "Mine.", True) == (ada.points, ada.comment, ada.flagged)
+    assert (None, "", False) == (ben.points, ben.comment, ben.flagged)
+
+
+def test_an_empty_group_form_is_refused(room: Room) -> None:
+    """It would say nothing, and nothing is changed."""
+    room.save("ada", "x", items=FULL)
+    before = room.states()
+    refused("mark-nothing-given", group, room, ("ada", "ben"), "ta")
+    assert before == room.states()
+
+
+def test_a_comment_for_a_group_keeps_points(room: Room) -> None:
+    """Those of items and whole ones."""
+    room.save("ada", "x", items=FULL)
+    given_whole(room, "ben", "0.5")
+    group(room, ("ada", "ben"), "ta", comment="For all.")
+    assert [("3", "For all."), ("0.5", "For all.")] == [
+        (room.row(one).points, room.row(one).comment) for one in ("ada", "ben")
+    ]
+
+
+def test_a_group_of_two_markers_adds_to_ones_own(twice: Room) -> None:
+    """One item now and one later make a finished reading."""
+    group(twice, ("ada", "ben"), "first", items={"claim": "2"})
+    assert "" == twice.row("ada").stage
+    group(twice, ("ada", "ben"), "first", items={"reason": "1"})
+    assert "second" == twice.row("ada").stage
+    group(twice, ("ada", "ben"), "second", items=FULL)
+    assert ["3", "3"] == [twice.row(one).points for one in ("ada", "ben")]
+
+
+# ---------------------------------------------------------------- two people
+
+
+@pytest.mark.parametrize("unfinished", [{}, {"claim": "2"}])
+def test_whoever_has_not_finished_has_not_marked(twice: Room, unfinished: dict[str, str]) -> None:
+    """A flag or half of the items is no second mark: it makes no conflict, and waits for the same person."""
+    twice.save("cem", "first", items=FULL)
+    row = twice.save("cem", "second", items=unfinished, flagged=True)
+    assert ("second", None) == (row.stage, row.points)
+    assert 5 == twice.counts("second")["scale"][0]
+    assert "3" == twice.save("cem", "second", items=FULL).points
+
+
+def test_an_unfinished_first_mark_is_nobodys_second(twice: Room) -> None:
+    """The other one becomes the first, and what was begun is still there."""
+    from autograder.service.marking import saving
+
+    twice.save("cem", "first", items={"claim": "2"}, comment="Begun.")
+    own = saving.own_reading(twice.row("cem"), twice.account("first"))
+    assert own is not None
+    assert ("Begun.", {}) == (own.comment, twice.row("cem").items)
+    assert saving.own_reading(twice.row("cem"), twice.account("second")) is None
+    assert "second" == twice.save("cem", "second", items=FULL).stage
+    assert "3" == twice.save("cem", "first", items=FULL).points
+
+
+def test_taking_ones_own_back_by_emptying_it(twice: Room) -> None:
+    """Who had finished and opens an item again has not marked."""
+    twice.save("cem", "first", items=FULL)
+    assert "" == twice.save("cem", "first", items={"claim": "1"}).stage
+    assert 5 == twice.counts("first")["scale"][0]
+
+
+def test_both_mark_a_new_submission(twice: Room) -> None:
+    """Whoever marked the old text marks the new one, also as the second."""
+    twice.save("cem", "first", items=FULL)
+    essays.recorded(twice.offer, twice.assignment, [("cem", {"scale": "A new text."})])
+    assert "" == twice.row("cem").stage
+    assert "second" == twice.save("cem", "second", items=FULL).stage
+    assert 5 == twice.counts("first")["scale"][0]
+    assert 4 == twice.counts("second")["scale"][0]
+    assert "3" == twice.save("cem", "first", items=FULL).points
+
+
+@pytest.mark.parametrize("order", [("a", "b"), ("b", "a"), ("a", "a", "b"), ("b", "a", "a")])
+def test_every_order_of_two_ends_the_same(twice: Room, order: tuple[str, ...]) -> None:
+    """The same marks agree, however often and in whichever order they are saved."""
+    for by in order:
+        twice.save("cem", by, items=FULL)
+    assert ("", "3") == (twice.row("cem").stage, twice.row("cem").points)
+
+
+def test_undo_between_two(twice: Room) -> None:
+    """Each takes back their own: a conflict, a first mark; and after that it is as before."""
+    before = twice.states()
+    twice.save("cem", "a", items=FULL)
+    twice.save("cem", "b", items=NONE)
+    assert "conflict" == twice.row("cem").stage
+    refused("mark-not-undone", undo, twice, "a")
+    undo(twice, "b")
+    assert "second" == twice.row("cem").stage
+    twice.save("cem", "b", items=FULL)
+    assert "3" == twice.row("cem").points
+    undo(twice, "b")
+    assert ("second", None) == (twice.row("cem").stage, twice.row("cem").points)
+    twice.save("cem", "a", items={})
+    assert before == twice.states()
+
+
+def test_only_who_may_decide_decides(twice: Room) -> None:
+    """A conflict is not settled by a third TA, alone or with a group."""
+    twice.save("ada", "a", items=FULL)
+    twice.save("ada", "b", items=NONE)
+    refused("mark-differ", twice.save, "ada", "c", items=FULL)
+    rows = {twice.row(one).pk: twice.row(one).revision for one in ("ada", "ben")}
+    from autograder.service.marking import saving
+
+    given = saving.GivenMarks({"claim": Decimal(1)}, adds=True)
+    refused("mark-differ", saving.save, rows, twice.cell(), given, twice.account("c"))
+    assert "conflict" == twice.row("ada").stage
+
+
+def test_a_marker_who_left_stays_one_of_two(twice: Room) -> None:
+    """What somebody gave who is in the course no more counts, and nobody waits for them."""
+    account = twice.account("first")
+    twice.save("cem", "first", items=FULL)
+    account.is_active = False
+    account.save()
+    assert "3" == twice.save("cem", "second", items=FULL).points
+    from autograder.service.marking import consistency
+
+    names = [one.name for one in consistency.consistency(twice.place(), twice.cell()).markers]
+    assert account.username in names
+
+
+def test_readings_follow_points(twice: Room) -> None:
+    """Full of two points and full of four are the same mark."""
+    twice.save("cem", "first", items=FULL)
+    rubric = changed_rubric(twice.assignment.rubric, "4")
+    rerecorded(twice, rubric)
+    assert "second" == twice.row("cem").stage
+    from autograder.service.marking import answers, saving
+
+    cell = answers.cell_of(rubric, *CELL)
+    assert cell is not None
+    row = twice.row("cem")
+    given = saving.GivenMarks({"claim": Decimal(4), "reason": Decimal(1)})
+    (row,) = saving.save({row.pk: row.revision}, cell, given, twice.account("second"))
+    assert ("", "5") == (row.stage, row.points)
+
+
+@pytest.mark.parametrize("change", [{"drop": "reason"}, {"add": "third"}])
+def test_other_items_are_marked_by_both_again(twice: Room, change: dict[str, str]) -> None:
+    """Where an item is new or gone, neither has marked what there is now."""
+    twice.save("cem", "first", items=FULL)
+    twice.save("ada", "first", items=FULL)
+    twice.save("ada", "second", items=NONE)
+    rerecorded(twice, changed_rubric(twice.assignment.rubric, **change))
+    from autograder.service.marking import saving
+
+    assert ["", ""] == [twice.row(one).stage for one in ("ada", "cem")]
+    assert [] == saving.all_of(twice.row("cem"))
+    assert 5 == twice.counts("first")["scale"][0]
+
+
+def test_who_agreed_does_not_answer_the_request(twice: Room) -> None:
+    """Both gave the mark that stands; a third person answers, and whoever was overruled may."""
+    from autograder.service.marking import requests
+    from autograder.service.models import Member
+
+    for name in ("a", "b", "c"):
+        Member.objects.create(course=twice.offer.course, account=twice.account(name), role="ta")
+    twice.save("cem", "a", items=FULL)
+    twice.save("cem", "b", items=FULL)
+    course, row = twice.offer.course, twice.row("cem")
+    may = [requests.may_answer(row, twice.account(one), course) for one in ("a", "b", "c")]
+    assert [False, False, True] == may
+
+
+# ---------------------------------------------------------------- undo
+
+
+def test_undo_does_not_bring_a_mark_to_another_text(room: Room) -> None:
+    """Given, taken back, handed in anew: the old mark does not come to the new text unseen."""
+    room.save("ada", "ta", items=FULL)
+    room.save("ada", "ta")
+    essays.recorded(room.offer, room.assignment, [("ada", {"scale": "Another text."})])
+    refused("mark-not-undone", undo, room, "ta")
+    assert None is room.row("ada").points
+
+
+def test_undo_does_not_bring_points_of_another_rubric(room: Room) -> None:
+    """What was worth two is worth four now."""
+    room.save("ada", "ta", items=FULL)
+    room.save("ada", "ta")
+    rerecorded(room, changed_rubric(room.assignment.rubric, "4"))
+    refused("mark-not-undone", undo, room, "ta")
+    assert {} == room.row("ada").items
+
+
+def test_an_answer_that_is_gone_does_not_block_undo(room: Room) -> None:
+    """The action before it can be undone."""
+    from autograder.service.models import CellMark
+
+    room.save("ada", "ta", items=FULL)
+    room.save("cem", "ta", flagged=True)
+    CellMark.objects.filter(pk=room.row("cem").pk).delete()
+    refused("mark-not-undone", undo, room, "ta")
+    undo(room, "ta")
+    assert None is room.row("ada").points
+
+
+def test_undo_of_marking_leaves_answered_requests(room: Room) -> None:
+    """What a student was told about their points stays true."""
+    from autograder.service.marking import saving
+
+    room.save("cem", "ta", items=NONE)
+    row = room.row("cem")
+    saving.give_item(row, room.cell(), room.cell().items[0], Decimal("1.5"), room.account("b"))
+    assert None is undo(room, "b")
+    refused("mark-not-undone", undo, room, "ta")
+    assert "1.5" == room.row("cem").points
+
+
+@pytest.mark.parametrize("percent", [0, 50])
+def test_many_actions_of_three_and_undo_of_all(room: Room, percent: int) -> None:
+    """In reverse each is undone; then everything is as before, and nobody's reading is left."""
+    from autograder.errors import ServiceError
+    from autograder.service.marking import consistency, groups
+    from autograder.service.models import IndependentMark
+
+    consistency.set_plan(room.place(), twice_percent=percent, calibration=0, by=room.account("head"))
+    drawn, before, done = random.Random(percent), room.states(), []
+    for _ in range(120):
+        by, student = drawn.choice("abc"), drawn.choice(sorted(CLASS))
+        items = {name: drawn.choice(["0", "1"]) for name in FULL if drawn.random() < 0.8}
+        settles, action = by == "a", drawn.randrange(8)
+        try:
+            if action < 5:
+                comment = drawn.choice(["", "So."])
+                room.save(student, by, items=items, comment=comment, flagged=action == 1, settles=settles)
+            elif action == 5:
+                group(room, tuple(drawn.sample(sorted(CLASS), 2)), by, items=items, comment="For all.")
+            else:
+                rows = [room.row(one).pk for one in drawn.sample(sorted(CLASS), 2)]
+                (groups.gather if action == 6 else groups.take_out)(room.place(), rows, room.account(by))
+            done.append(by)
+        except ServiceError:
+            pass
+    assert len(done) > 80
+    for by in reversed(done):
+        assert undo(room, by) is not None
+    assert before == room.states()
+    assert not IndependentMark.objects.filter(mark__place=room.place()).exists()
+
+
+# ---------------------------------------------------------------- what is sent
+
+
+@pytest.mark.parametrize("length", [0, 1, 3_000, 4_000])
+def test_comments_of_every_length_are_offered_again(room: Room, length: int) -> None:
+    """Also those that no index could hold; one that is kept twice is offered once."""
+    from autograder.service.marking import comments
+
+    drawn = random.Random(length)
+    text = "".join(chr(drawn.randrange(0x4E00, 0x9FFF)) for _ in range(length))
+    for _ in range(2):
+        comments.keep(room.place(), text, room.account("ta"))
+    comments.used(room.place(), text)
+    assert [text] == [one.text for one in comments.offered(room.place())]
+
+
+@pytest.mark.parametrize(
+    ("items", "code"),
+    [
+        ({"claim": "2.0001"}, "mark-points-out"),
+        ({"claim": "-0.0001"}, "mark-points-out"),
+        ({"claim": "Infinity"}, "mark-points-out"),
+        ({"claim": "NaN"}, "mark-points-out"),
+        ({"gone": "1"}, "mark-no-item"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(room: Room, items: dict[str, str], code: str) -> None:
+    """With a reason that pages say in the reader's language; alone and in a group."""
+    before = room.states()
+    refused(code, room.save, "ada", "ta", items=items)
+    refused(code, group, room, ("ada", "ben"), "ta", items=items)
+    refused("text-long", room.save, "ada", "ta", comment="x" * 4_001)
+    assert before == room.states()
+
+
+def test_partial_marks_follow_a_rubric(room: Room) -> None:
+    """An item that is gone takes its points along, others follow; the sum is right when it is complete."""
+    room.save("ada", "ta", items={"claim": "1"})
+    room.save("cem", "ta", items=FULL)
+    rerecorded(room, changed_rubric(room.assignment.rubric, "4", drop="reason"))
+    claim = room.row("ada").items["claim"]
+    assert ("4", Decimal(2)) == (claim["of"], Decimal(claim["points"]))
+    assert ["claim"] == list(room.row("cem").items)
+    assert Decimal(4) == Decimal(room.row("cem").points)
+
+
+def test_every_door_gives_the_same(room: Room) -> None:
+    """Page, group, sheet, whole mark, decision, request: the same points of the cell everywhere."""
+    from autograder.service.marking import saving
+    from autograder.service.store import DatabaseStore, standings
+    from autograder.store import Decision
+
+    store = DatabaseStore(room.offer.course)
+    part = {"claim": Decimal("1.5"), "reason": Decimal(1)}
+    room.save("ada", "ta", items={"claim": "1.5", "reason": "1"})
+    group(room, ("ben",), "ta", items={"claim": "1.5", "reason": "1"})
+    store.give(essays.NAME, "cem", CELL, PersonMark(points=Decimal("2.5"), items=part))
+    store.decide(essays.NAME, {("dia", *CELL): Decision("scale", "", Decimal("2.5"))})
+    room.save("eva", "ta", items={"claim": "0", "reason": "1"})
+    saving.give_item(room.row("eva"), room.cell(), room.cell().items[0], Decimal("1.5"), room.account("b"))
+    found = standings(room.offer, room.assignment)
+    assert dict.fromkeys(CLASS, Decimal("2.5")) == {
+        who: one.questions[0].points for who, one in found.items()
+    }
+    assert {False} == {one.questions[0].pending for one in found.values()}

@@ -1,0 +1,184 @@
+"""Marks in races: several people, results, groups and undo at once; nothing is lost, nobody waits forever."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from autograder.assignment import Assignment
+from tests.service.room import CLASS, Room, room_of
+from tests.service.test_marking_attacks import CELL, FULL, NONE, undo
+from tests.support import essays
+
+if TYPE_CHECKING:
+    from autograder.service.models import CourseRecord
+
+
+@pytest.fixture
+def room(service_course: CourseRecord, essays_loaded: Assignment) -> Room:
+    """The class, nothing marked."""
+    return room_of(service_course, essays_loaded)
+
+
+def together(*works: Callable[[], None]) -> None:
+    """Do them at once, and raise what any of them raised."""
+    from django.db import connections
+
+    def closed(work: Callable[[], None]) -> None:
+        try:
+            work()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(len(works)) as pool:
+        for one in [pool.submit(closed, work) for work in works]:
+            one.result(60)
+
+
+def until(over: threading.Event, work: Callable[[], None]) -> Callable[[], None]:
+    """The work, and then a signal that it is over."""
+
+    def done() -> None:
+        try:
+            work()
+        finally:
+            over.set()
+
+    return done
+
+
+def again(over: threading.Event, work: Callable[[], None]) -> Callable[[], None]:
+    """The work again and again until the signal."""
+
+    def repeated() -> None:
+        while not over.is_set():
+            work()
+
+    return repeated
+
+
+def test_two_markers_on_two_hundred_answers(room: Room) -> None:
+    """Every save counts once or its marker is told; what stands is what was saved last."""
+    from autograder.service.marking import saving
+    from autograder.service.models import CellMark, MarkingAction
+
+    texts = [(f"s{number:03}", {"scale": f"Text {number}."}) for number in range(195)]
+    essays.recorded(room.offer, room.assignment, texts)
+    seen = dict(CellMark.objects.filter(place=room.place()).values_list("pk", "revision"))
+    assert 200 == len(seen)
+    saved: dict[int, list[str]] = {number: [] for number in seen}
+    told: list[int] = []
+    accounts = {name: room.account(name) for name in "ab"}
+    cell = room.cell()
+
+    def mark(name: str) -> None:
+        drawn = random.Random(name)
+        for number in drawn.sample(sorted(seen), 120):
+            points = drawn.choice(["0", "1", "2"])
+            given = saving.GivenMarks({"claim": Decimal(points), "reason": Decimal(0)})
+            try:
+                saving.save({number: seen[number]}, cell, given, accounts[name])
+                saved[number].append(points)
+            except saving.ChangedMeanwhileError:
+                told.append(number)
+
+    together(lambda: mark("a"), lambda: mark("b"))
+    assert 240 == len(told) + sum(map(len, saved.values()))
+    assert all(len(points) <= 1 for points in saved.values())
+    assert told
+    rows = {row.pk: row for row in CellMark.objects.filter(pk__in=seen)}
+    assert {number: points[0] if points else None for number, points in saved.items()} == {
+        number: row.points for number, row in rows.items()
+    }
+    actions = MarkingAction.objects.filter(course=room.offer.course)
+    assert sum(map(len, saved.values())) == actions.count()
+
+
+def test_marking_while_results_groups_and_undo_go_on(room: Room) -> None:
+    """Nobody waits in a circle, and what is confirmed last is what stands."""
+    from autograder.errors import ServiceError
+    from autograder.service.marking import groups
+    from autograder.service.store import DatabaseStore
+
+    over = threading.Event()
+    for name in ("ta", "other", "third"):
+        room.account(name)
+    stands: dict[str, str | None] = {}
+
+    def mark() -> None:
+        for number in range(75):
+            student = ("ada", "cem", "eva")[number % 3]
+            with contextlib.suppress(ServiceError):
+                row = room.save(student, "ta", items={"claim": str(number // 3 % 3), "reason": "0"})
+                stands[student] = row.points
+
+    def record() -> None:
+        essays.recorded(room.offer, room.assignment, CLASS.items())
+
+    def gather() -> None:
+        rows = [room.row(one).pk for one in ("eva", "ada", "dia")]
+        groups.gather(room.place(), rows, room.account("other"))
+        groups.take_out(room.place(), rows[:1], room.account("other"))
+
+    def take_back() -> None:
+        with contextlib.suppress(ServiceError):
+            room.save("dia", "third", items=FULL)
+            undo(room, "third")
+
+    together(until(over, mark), *(again(over, one) for one in (record, gather, take_back)))
+    assert stands == {one: room.row(one).points for one in stands}
+    marks = DatabaseStore(room.offer.course).marks(essays.NAME)
+    assert stands == {one: str(marks[one][CELL].points) for one in stands}
+
+
+def test_the_log_and_marks_are_locked_in_one_order(room: Room) -> None:
+    """Whoever notes something about marks has the log first, as whoever applies a draft."""
+    from django.db import transaction
+
+    from autograder.service import audit
+    from autograder.service.marking import requests, saving
+    from autograder.service.models import Member, RegradeRequest
+
+    for student in CLASS:
+        Member.objects.get_or_create(course=room.offer.course, student=student, role="student")
+    question = room.assignment.rubric.questions[0]
+    by, places = room.account("other"), sorted(room.row(one).pk for one in CLASS)
+    for one in CLASS:
+        room.save(one, "ta", items=NONE)
+
+    def answers() -> None:
+        for _ in range(4):
+            for student in CLASS:
+                row = RegradeRequest.objects.create(
+                    offer=room.offer, student=student, question="scale", item="claim", reason="Why?"
+                )
+                requests.answer(row, by, "So.", question, Decimal(1))
+
+    def applies() -> None:
+        for _ in range(20):
+            with transaction.atomic():
+                audit.note("x", "apply draft", "essays", course=room.offer.course)
+                saving.locked(places)
+
+    together(answers, applies)
+    assert {"1"} == {room.row(one).points for one in CLASS}
+
+
+def test_undo_twice_at_once_takes_two_actions_back(room: Room) -> None:
+    """Not one twice, and neither is told that there is nothing."""
+    room.save("ada", "ta", items=FULL)
+    room.save("cem", "ta", items=FULL)
+    room.account("ta")
+
+    def once() -> None:
+        assert undo(room, "ta") is not None
+
+    together(once, once)
+    assert [None, None] == [room.row(one).points for one in ("ada", "cem")]

@@ -1,0 +1,232 @@
+"""Drafts, the bench, requests, review, sheets and groups in a real browser, in both languages."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import TimeoutError as NotInTime
+
+from autograder.assignment import Assignment
+from tests.service import course, told
+from tests.service.room import Room, room_of
+from tests.support import essays
+from tests.web.browser.reader import Reader
+from tests.web.people import Small
+from tests.web.test_drafts_pages import form, tried
+
+if TYPE_CHECKING:
+    from autograder.service.bench import Bench
+    from autograder.service.models import CourseRecord
+
+pytestmark = pytest.mark.apart
+
+LANGUAGES = pytest.mark.parametrize("language", ["en", "de"])
+
+
+@pytest.fixture
+def class_(service_course: CourseRecord, essays_loaded: Assignment) -> Room:
+    """The class of essays, nothing marked."""
+    return room_of(service_course, essays_loaded)
+
+
+@pytest.fixture
+def bench(service_database: object) -> Iterator[Bench]:
+    """The service with a bench."""
+    from django.conf import settings
+    from django.test import override_settings
+    from msgspec.structs import replace
+
+    from autograder.service.bench import Bench as Made
+
+    with Made() as made, override_settings(RUNNING=replace(settings.RUNNING, bench=made)):
+        yield made
+
+
+def tries(one: Reader, source: str, shown: str) -> None:
+    """Send an input, again while the notebook is made ready, until the answer is there."""
+    found = one.page.locator("#bench-tries article", has_text=shown).first
+    for _ in range(20):
+        one.page.locator("#bench-source").fill(source)
+        one.page.locator("#bench form[method=post] > p > button").first.click()
+        with contextlib.suppress(NotInTime):
+            found.wait_for(timeout=5_000)
+            return
+    found.wait_for()
+
+
+@LANGUAGES
+def test_a_draft_by_keys(at: Small, reader: Callable[..., Reader], language: str) -> None:
+    """From the form to the effect; d drops it, a applies the next one."""
+    for student in ("ada", "bob"):
+        course.handed_in(at.offer, student, course.released(at.folder))
+    course.graded_without_a_box(at.offer)
+    one = reader(locale=language)
+    one.is_known(at, "instructor")
+    one.goto(f"{at.base}staff/a/small/drafts/")
+    one.looks("drafts")
+    for key, settled in (("d", "dropped"), ("a", "applied")):
+        draft = tried(at, form(at, "layers", points__number="2,5"))
+        one.goto(f"{at.base}staff/drafts/{draft.pk}/")
+        one.looks(f"draft-{key}")
+        with one.page.expect_navigation():
+            one.page.keyboard.press(key)
+        draft.refresh_from_db()
+        assert settled == draft.settled
+        one.goto(f"{at.base}staff/drafts/{draft.pk}/")
+        one.looks(f"draft-{settled}")
+    one.goto(f"{at.base}staff/a/small/drafts/")
+    one.looks("drafts-settled")
+
+
+@LANGUAGES
+def test_the_bench_beside_an_answer(
+    at: Small, bench: Bench, reader: Callable[..., Reader], language: str
+) -> None:
+    """On a page of its own and without a script as well; inputs that fail, print and give nothing."""
+    attempt = course.handed_in(at.offer, "ada", course.answered(at.folder))
+    course.graded_without_a_box(at.offer)
+    place = f"{at.base}staff/a/small/bench/{attempt.pk}?notebook=code"
+    bench.open(attempt, "code")
+    one = reader(locale=language)
+    one.is_known(at, "head-ta")
+    one.goto(place)
+    tries(one, "1 + 41", "42")
+    tries(one, "print('out')", "out")
+    tries(one, "nothing_there", "NameError")
+    one.looks("bench")
+    plain = reader(locale=language, java_script_enabled=False)
+    plain.is_known(at, "ta")
+    plain.goto(place)
+    for _ in range(20):
+        plain.page.locator("#bench-source").fill("40 + 2")
+        plain.click(plain.page.locator("#bench form[method=post] > p > button").first)
+        if "42" in plain.text():
+            break
+    assert "42" in plain.text()
+
+
+@LANGUAGES
+def test_the_bench_in_the_marking_page(
+    at: Small, bench: Bench, reader: Callable[..., Reader], language: str
+) -> None:
+    """It opens where it is, keys typed into it mark nothing, and it answers."""
+    from autograder.service.models import CellMark
+
+    attempt = course.handed_in(at.offer, "ada", course.answered(at.folder))
+    course.graded_without_a_box(at.offer)
+    row = CellMark.objects.filter(place__course=at.record, student="ada", answered=True).first()
+    assert row is not None
+    bench.open(attempt, row.place.notebook)
+    one = reader(locale=language)
+    one.is_known(at, "ta")
+    one.goto(f"{at.base}staff/a/small/mark/answers/{row.pk}/")
+    one.page.locator("details.bench summary").click()
+    one.page.locator("#bench-source").wait_for()
+    one.page.locator("#bench-source").press_sequentially("np za")
+    tries(one, "2 + 3", "5")
+    one.looks("bench-inside")
+    assert f"answers/{row.pk}/" in one.page.url
+    assert CellMark.objects.get(pk=row.pk).marked_by is None
+
+
+@LANGUAGES
+def test_groups_by_the_slider_and_a_conflict(
+    class_: Room, essays_loaded: Assignment, reader: Callable[..., Reader], language: str
+) -> None:
+    """A group of several texts, by keys; keys that it has not do nothing; what two differ about."""
+    from autograder.service.marking import consistency, groups
+
+    people = Small(class_.offer.course, class_.offer, essays_loaded.course.root)
+    head = people.account("head-ta")
+    assert head is not None
+    groups.gather(class_.place(), [class_.row(name).pk for name in ("cem", "dia")], head)
+    base = f"{people.base}staff/a/{essays.NAME}/mark/"
+    one = reader(locale=language)
+    one.is_known(people, "head-ta")
+    one.goto(f"{base}{class_.place().pk}/groups/")
+    one.page.locator("#near").press("ArrowRight")
+    one.click(one.page.locator("form.row button"))
+    assert "near=0.2" in one.page.url
+    one.looks("groups")
+    one.goto(f"{base}answers/{class_.row('cem').pk}/group")
+    for key in ("p", "z", "?", "f"):
+        one.page.keyboard.press(key)
+    one.looks("group-variants")
+    one.page.keyboard.press("1")
+    one.page.keyboard.press("0")
+    with one.page.expect_navigation():
+        one.page.keyboard.press("n")
+    assert ["1", "1"] == [class_.row(name).points for name in ("cem", "dia")]
+    consistency.set_plan(class_.place(), twice_percent=100, calibration=5, by=head)
+    class_.save("eva", "a", items={"claim": "2", "reason": "1"}, comment="A long reason.")
+    class_.save("eva", "b", items={"claim": "0", "reason": "1"})
+    one.goto(f"{base}answers/{class_.row('eva').pk}/")
+    one.looks("conflict")
+    one.goto(f"{base}answers/{class_.row('cem').pk}/practise")
+    for key in ("f", "z", "p", "?"):
+        one.page.keyboard.press(key)
+    one.goto(base)
+    one.looks("queue")
+    one.goto(f"{base}consistency/")
+    one.looks("consistency-conflict")
+    essays.recorded(class_.offer, essays_loaded, [("dia", {"scale": "Another text now."})])
+    one.goto(f"{base}answers/{class_.row('dia').pk}/")
+    one.looks("again")
+    one.page.locator('input[name="points-claim"]').fill("7")
+    one._expected = 409
+    one.click(one.page.locator('button[name="then"][value="stay"]'))
+    one.looks("refused")
+
+
+@LANGUAGES
+def test_sheets(
+    class_: Room, essays_loaded: Assignment, reader: Callable[..., Reader], language: str, tmp_path: Path
+) -> None:
+    """Tried, entered, and refused with reasons."""
+    people = Small(class_.offer.course, class_.offer, essays_loaded.course.root)
+    one = reader(locale=language)
+    one.is_known(people, "ta")
+    page = f"{people.base}staff/a/{essays.NAME}/"
+    sheet = people.client("ta").get(f"{page}mark/sheet.csv").content.decode("utf-8-sig")
+    header, *rows = csv.reader(sheet.splitlines())
+    at = header.index("points")
+    sent = tmp_path / "marks.csv"
+    for name, value in (("tried", "1"), ("refused", "99"), ("entered", "1")):
+        with sent.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([header, *([*row[:at], value, *row[at + 1 :]] for row in rows)])
+        one.goto(page)
+        one.page.set_input_files("#sheet-file", sent)
+        one.page.locator("#sheet-try").set_checked(name == "tried")
+        one.click(one.page.locator("form[enctype] p", has=one.page.locator("button")).last.locator("button"))
+        one.looks(f"sheet-{name}")
+    assert "2" == class_.row("ada").points
+
+
+@LANGUAGES
+def test_requests(at: Small, reader: Callable[..., Reader], language: str) -> None:
+    """A student's, answered on its page."""
+    lost = told.told("mlp", "formula", told.UNKNOWN, "1"), told.told("places", "scored", told.UNKNOWN)
+    for who in ("ada", "bob"):
+        told.graded(at.offer, at.folder, who, *lost)
+    told.published(at.offer)
+    student, one = reader(locale=language), reader(locale=language)
+    student.is_known(at)
+    student.goto(f"{at.base}a/small/feedback/")
+    student.page.locator("details summary").first.click()
+    student.page.locator("textarea").first.fill("Please look again.")
+    student.click(student.page.locator("details[open] form button").first)
+    student.looks("student-requests")
+    request: Any = at.offer.requests.latest("pk")
+    one.is_known(at, "ta")
+    one.goto(f"{at.base}staff/requests/{request.pk}/")
+    one.looks("request-open")
+    one.page.locator("textarea").fill("We looked.")
+    one.click(one.page.locator("main form:not(.inline) button").last)
+    one.looks("requests-answered")
+    one.goto(f"{at.base}staff/a/small/review/")
+    one.looks("review-all")
