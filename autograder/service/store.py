@@ -210,7 +210,7 @@ class DatabaseStore:
         for place in places:
             row, wrote = rows.get(place.pk) or CellMark(student=student), False
             row.place, cell = place, answers.cell_of(entry.rubric, place.notebook, place.cell)
-            given, worth = (row.items, row.points, row.again), row.worth
+            given, worth = (row.items, row.points, row.again, row.worth), row.worth
             if cell is not None:
                 wrote = _write(row, cells[place.notebook, place.cell], resubmitted=resubmitted)
                 wrote = _weigh(row, cell.question, entry.graded.score, changed=wrote)
@@ -220,7 +220,7 @@ class DatabaseStore:
                 if row.pk is not None and row.worth != worth:
                     wrote |= _weigh_readings(row, worth)
                 row.revision += row.pk is not None and (
-                    described or given != (row.items, row.points, row.again)
+                    described or given != (row.items, row.points, row.again, row.worth)
                 )
             if row.pk is None:
                 added.append(row)

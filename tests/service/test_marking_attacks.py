@@ -422,6 +422,23 @@ def test_what_cannot_be_is_refused_by_name(room: Room, items: dict[str, str], co
     assert before == room.states()
 
 
+def test_a_form_of_the_rubric_before_is_refused(room: Room) -> None:
+    """Two of two points are not saved as two of four: neither with the old items, nor the old revision."""
+    from autograder.service.marking import answers, saving
+
+    seen = room.row("ada").revision
+    rubric = changed_rubric(room.assignment.rubric, "4")
+    rerecorded(room, rubric)
+    with pytest.raises(saving.ChangedMeanwhileError):
+        room.save("ada", "ta", items=FULL)
+    cell = answers.cell_of(rubric, *CELL)
+    assert cell is not None
+    given = saving.GivenMarks({"claim": Decimal(2), "reason": Decimal(1)})
+    with pytest.raises(saving.ChangedMeanwhileError):
+        saving.save({room.row("ada").pk: seen}, cell, given, room.account("ta"))
+    assert {} == room.row("ada").items
+
+
 def test_partial_marks_follow_a_rubric(room: Room) -> None:
     """An item that is gone takes its points along, others follow; the sum is right when it is complete."""
     room.save("ada", "ta", items={"claim": "1"})

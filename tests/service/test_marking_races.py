@@ -182,3 +182,40 @@ def test_undo_twice_at_once_takes_two_actions_back(room: Room) -> None:
 
     together(once, once)
     assert [None, None] == [room.row(one).points for one in ("ada", "cem")]
+
+
+def test_a_draft_is_applied_while_people_mark_and_undo(room: Room) -> None:
+    """Whoever marks meets the old points or the new ones: never points of one rubric under the other."""
+    from autograder.authoring.edits import PointsEdit
+    from autograder.errors import ServiceError
+    from autograder.service import drafts, versions
+    from autograder.service.drafts.beginning import begin_edits
+    from autograder.service.models import CellMark, Offer
+    from tests.service import course
+
+    files = {f"{essays.NAME}.ipynb": essays.handed(room.assignment, CLASS["ada"])}
+    for student in CLASS:
+        course.handed_in(room.offer, student, files)
+    course.graded_without_a_box(room.offer)
+    CellMark.objects.filter(place=room.place()).update(answered=True)
+    draft = begin_edits(room.offer, [PointsEdit("scale", "claim", Decimal(4))], "x", room.account("lead"))
+    course.graded_without_a_box(room.offer)
+    over = threading.Event()
+    room.account("ta")
+
+    def mark() -> None:
+        for student in CLASS:
+            with contextlib.suppress(ServiceError):
+                room.save(student, "ta", items=FULL)
+            if student < "c":
+                with contextlib.suppress(ServiceError):
+                    undo(room, "ta")
+
+    together(until(over, lambda: drafts.apply(draft, room.account("lead"))), again(over, mark))
+    rubric = versions.rubric_of(Offer.objects.get(pk=room.offer.pk).version)
+    assert Decimal(4) == rubric.question("scale").item("claim").points
+    for row in CellMark.objects.filter(place=room.place()):
+        assert "4" == row.worth["claim"]
+        assert {row.worth[name] for name in row.items} == {one["of"] for one in row.items.values()}
+        given = [Decimal(one["points"]) for one in row.items.values()]
+        assert row.points is None or Decimal(row.points) == sum(given)

@@ -83,7 +83,7 @@ def save(
     with transaction.atomic():
         found = locked(rows)
         for row in found:
-            if row.revision != rows[row.pk]:
+            if row.revision != rows[row.pk] or not _weighs(row, cell):
                 raise ChangedMeanwhileError(row)
             if row.stage == CONFLICT and not settles:
                 raise NotTaken("mark-differ")
@@ -97,6 +97,12 @@ def save(
 def written_comment(text: str) -> str:
     """A comment as it is kept: without signs that nobody sees."""
     return kept_text(text)
+
+
+def _weighs(row: CellMark, cell: MarkableCell) -> bool:
+    """Whether the items of an answer have the points that whoever marks it was shown."""
+    worth = {name: Decimal(points) for name, points in row.worth.items()}
+    return worth in ({}, {item.id: item.points for item in cell.items})
 
 
 def noted(cell: MarkableCell, given: GivenMarks) -> dict[str, dict[str, str]]:
