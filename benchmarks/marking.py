@@ -224,7 +224,7 @@ class Marker(Struct, eq=False):
         return answer, took
 
     def _address(self, path: str) -> str:
-        return self.service.address(path[1:] if path.startswith("/") else f"{self.base}{path}")
+        return str(self.service.address(path[1:] if path.startswith("/") else f"{self.base}{path}"))
 
 
 def signed_in(service: Served, slug: str, name: str, assignment: str = EXAM) -> Marker:
