@@ -1,4 +1,4 @@
-"""What an answer says, word for word, without what adds nothing: small words, fillers, endings, slips of the pen.
+"""What an answer says, word for word, without what adds nothing: small words, endings, slips of the pen.
 
 Two answers that share all other words may still differ in the one that makes one of them wrong. So nothing
 here weighs: every word counts unless it is on a closed list of words that add nothing, in English or German,
@@ -29,14 +29,15 @@ _ALIKE = (
 )
 """Decisive words of one meaning."""
 _ALONE = _listed(
-    "never none nothing nobody nowhere nor neither non without unless hardly barely except instead false wrong "
-    "incorrect nichts nie niemals niemand weder ohne kaum ausser falsch sondern statt anstatt yes true correct "
-    "ja doch stimmt richtig only nur ausschliesslich some sometimes einige manche always immer stets often oft "
-    "rarely selten usually more most much many any mehr meist less fewer few least wenig weniger before after "
-    "vor nach bevor nachdem later earlier vorher nachher danach from into by durch vom aus zum zur out up down "
-    "off ab ueber unter other same or oder both beide must muss may darf almost nearly fast only than "
-    "first second third erste zweite dritte half halb once einmal twice doppelt thrice hundred hundert thousand "
-    "tausend million milliarde billion single negative negativ negativen negatives positive positiv positiven"
+    "never none nothing nobody nowhere nor neither non without unless hardly barely except instead false "
+    "wrong incorrect nichts nie niemals niemand weder ohne kaum ausser falsch sondern statt anstatt yes "
+    "true correct ja doch stimmt richtig only nur ausschliesslich some sometimes einige manche always "
+    "immer stets often oft rarely selten usually more most much many any mehr meist less fewer few least "
+    "wenig weniger before after vor nach bevor nachdem later earlier vorher nachher danach from into by "
+    "durch vom aus zum zur out up down off ab ueber unter other same or oder both beide must muss may "
+    "darf almost nearly fast than first second third erste zweite dritte half halb once einmal twice "
+    "doppelt thrice hundred hundert thousand tausend million milliarde billion single negative negativ "
+    "negativen negatives positive positiv positiven"
 )
 """Decisive words that no other one stands for. They may be small, and still no answer has one more."""
 _NUMBERS = (
@@ -54,10 +55,11 @@ _SLIPPED = _listed("not never none cannot without nicht kein keine keinen niemal
 """Negations that are also told where one letter is missing, doubled or exchanged with its neighbour."""
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 _FILLERS = _listed(
-    "dabei eigentlich also basically here actually again simply indeed course think einfach natuerlich wohl "
-    "halt eben gar hingegen jedoch however nochmal nochmals wieder somit hierbei hierzu dazu during waehrend "
-    "whereas approx circa ca roughly ungefaehr etwa seinen seinem seiner seines ihren ihrem ihrer ihres dessen "
-    "deren derer jener worden wurden waren hatte hatten teh hte adn udn dei eien our my your me doing done"
+    "dabei eigentlich also basically here actually again simply indeed course think einfach natuerlich "
+    "wohl halt eben gar hingegen jedoch however nochmal nochmals wieder somit hierbei hierzu dazu during "
+    "waehrend whereas approx circa ca roughly ungefaehr etwa seinen seinem seiner seines ihren ihrem "
+    "ihrer ihres dessen deren derer jener worden wurden waren hatte hatten teh hte adn udn dei eien our "
+    "my your me doing done"
 )
 _SMALL = _FILLERS | {
     word.translate(_UMLAUTS)
@@ -158,6 +160,8 @@ _CONFUSED = frozenset({"ae", "ea", "sz", "zs", "dt", "td"})
 _LEAST_CONFUSED = 8
 _MOST_WORDS = 20_000
 """Of a class, whose slips are looked for."""
+_MOST_ALIKE = 100
+"""Words that differ in one letter and are compared; among more, none is told to be a slip."""
 _DOUBLED = re.compile(r"(.)\1+")
 
 
@@ -188,7 +192,7 @@ def _is_slip(one: str, other: str) -> bool:
 class ClassWords:
     """The words of all answers of a class, which tell what is a slip of the pen and what is one word."""
 
-    __slots__ = ("_alike", "_stems")
+    __slots__ = ("_alike", "_words")
 
     def __init__(self, forms: Collection[str]) -> None:
         """Take the words.
@@ -197,13 +201,13 @@ class ClassWords:
             forms: of all answers (`form`), each once.
         """
         where: dict[str, set[int]] = defaultdict(set)
-        words = set()
+        words: set[str] = set()
         for number, text in enumerate(forms):
             for word in _TOKEN.findall(_spelled(text)):
                 if word.isalpha():
                     words.add(word)
                     where[_stem(word)].add(number)
-        self._stems = frozenset(where)
+        self._words = words
         self._alike: dict[str, str] = {}
         self._find_slips({word for word in words if _SHORTEST <= len(word) <= _LONGEST}, where)
 
@@ -223,10 +227,11 @@ class ClassWords:
             other = min(one for one in others if _stem(one) in stems)
             if known[word]:
                 self._alike[word] = other
-            elif not known[other] and {_stem(one) for one in near[other]} == {_stem(word)}:
-                # One student who writes both means two words.
-                if where[_stem(word)] != where[_stem(other)]:
-                    self._alike[word] = min(word, other)
+                continue
+            alone = not known[other] and {_stem(one) for one in near[other]} == {_stem(word)}
+            # One student who writes both means two words.
+            if alone and where[_stem(word)] != where[_stem(other)]:
+                self._alike[word] = min(word, other)
 
     def told(self, word: str) -> str:
         """The word that a slip stands for; any other word itself."""
@@ -234,7 +239,7 @@ class ClassWords:
 
     def one(self, first: str, second: str) -> bool:
         """Whether the class also writes two words that follow one another as one."""
-        return _stem(first + second) in self._stems
+        return first + second in self._words
 
 
 def _near_words(words: set[str], rare: set[str]) -> dict[str, set[str]]:
@@ -246,7 +251,7 @@ def _near_words(words: set[str], rare: set[str]) -> dict[str, set[str]]:
             alike[single[:at] + single[at + 1 :] if at else single].add(word)
     near: dict[str, set[str]] = defaultdict(set)
     for several in alike.values():
-        for word in several & rare if len(several) > 1 else ():
+        for word in several & rare if len(several) <= _MOST_ALIKE else ():
             near[word] |= {other for other in several if other != word and _is_slip(word, other)}
     return {word: near[word] for word in sorted(near) if near[word]}
 

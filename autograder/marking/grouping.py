@@ -96,10 +96,10 @@ def near_groups(
 ) -> tuple[AnswerGroup, ...]:
     """Group answers that say the same in the same words; the largest group first.
 
-    Up to `SAME_WORDS`, two answers of a group have the same words in the same order. They may differ in small
-    words and fillers of closed lists, in endings of inflection, in notations of numbers and units, and in slips
-    of the pen (`ClassWords`). The slider says how much: they are at least ``1 - nearness`` near, and at least
-    `LEAST`, the mean of the cosines of their TF-IDF vectors over words and over characters.
+    Up to `SAME_WORDS`, two answers of a group have the same words in the same order. They may differ in
+    small words and fillers of closed lists, in endings of inflection, in notations of numbers and units, and
+    in slips of the pen (`ClassWords`). The slider says how much: they are at least ``1 - nearness`` near, and
+    at least `LEAST`, the mean of the cosines of their TF-IDF vectors over words and over characters.
 
     Beyond, one of every two may say more than the other, such as a tail or a condition: negations, numbers,
     limits and signs are never more, and no word stands for another one. At these steps whoever marks has to
