@@ -184,8 +184,8 @@ def _near_units(units: Sequence[_Unit], nearness: float) -> list[tuple[list[_Uni
 def _set_apart(matrix: Any, least: float, tellings: Sequence[Telling]) -> None:
     """Make those far apart that are near in letters, though neither says all that the other says."""
     for one, other in np.argwhere(np.triu(matrix >= least, 1)).tolist():
-        first, second = tellings[one], tellings[other]
-        if not (first.adds_to(second) or second.adds_to(first)):
+        short, long = sorted((tellings[one], tellings[other]), key=lambda telling: len(telling.said))
+        if not long.adds_to(short):
             matrix[one, other] = matrix[other, one] = 0
 
 
