@@ -36,14 +36,14 @@ from autograder.stream import derived
 STEPS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 """Of the slider: only equal answers, … , very loose."""
 LEAST = 0.4
-"""How near two answers of a group are at the loosest step; 1 at the tightest."""
+"""How near two answers of a group are at the loosest steps; 1 at the tightest."""
 LONGEST = 4_000
 """Characters of an answer that may stand with others than its equals."""
 MOST_CHARACTERS = 600_000
 """Of all answers that are compared; the longest beyond stand with their equals alone."""
 _WORD = re.compile(r"\w+")
-MOST_ORDERS = 50
-"""Groups that are tried for an answer whose words stand in another order."""
+SAME_WORDS = 0.6
+"""The loosest step at which all words of two answers are the same; beyond, one of them may say more."""
 MOST_PROOFS = 1_000
 """Comparisons of formulas without exact values; what is not compared stands apart."""
 
@@ -54,7 +54,7 @@ class Binding(enum.StrEnum):
     EQUAL = "equal"
     """Their texts, up to differences that mean nothing. So is a group of one."""
     NEAR = "near"
-    """Most words, and all that decides: negations, numbers, directions."""
+    """Their words, but for small ones and slips of the pen."""
     PROVEN = "proven"
     """Their formulas are equal for all values of the symbols."""
     COMPUTED = "computed"
@@ -94,12 +94,18 @@ class _Unit(Struct, frozen=True):
 def near_groups(
     answers: Mapping[str, str], nearness: float, *, equal: Mapping[str, str]
 ) -> tuple[AnswerGroup, ...]:
-    """Group answers that are written in nearly the same words; the largest group first.
+    """Group answers that say the same in the same words; the largest group first.
 
-    Two answers of a group agree in everything that decides (`decisive`), the words they share stand in one
-    order, and they are at least as near as the slider says: ``1 - (1 - LEAST) * nearness``, the mean of the
-    cosines of their TF-IDF vectors over words and over characters. An answer with a picture and no name
-    stands alone, since pictures do not stand in the text.
+    Up to `SAME_WORDS`, two answers of a group have the same words in the same order. They may differ in
+    small words and fillers of closed lists, in endings of inflection, in notations of numbers and units, and
+    in slips of the pen (`ClassWords`). The slider says how much: they are at least ``1 - nearness`` near, and
+    at least `LEAST`, the mean of the cosines of their TF-IDF vectors over words and over characters.
+
+    Beyond, one of every two may say more than the other, such as a tail or a condition: negations, numbers,
+    limits and signs are never more, and no word stands for another one. At these steps whoever marks has to
+    look at every text, since what was added may be wrong.
+
+    An answer with a picture and no name stands alone, since pictures do not stand in the text.
 
     Args:
         answers: id → text. All were asked the same.
@@ -112,7 +118,7 @@ def near_groups(
     if not 0 <= nearness <= 1:
         raise ValueError(f"nearness: expected a number between 0 and 1, got {nearness!r}")
     units = _equal_units(answers, equal)
-    near = _near_units(units, 1 - (1 - LEAST) * nearness) if nearness else []
+    near = _near_units(units, nearness) if nearness else []
     joined = {id(unit) for group, _ in near for unit in group}
     groups = [_joined(Binding.NEAR, group, far) for group, far in near]
     groups += [_joined(Binding.EQUAL, [unit]) for unit in units if id(unit) not in joined]
@@ -151,27 +157,36 @@ def _by_spelling(names: Iterable[str], texts: Mapping[str, str]) -> tuple[str, .
     return tuple(sorted(names, key=lambda name: (-times[texts[name]], texts[name], name)))
 
 
-def _near_units(units: Sequence[_Unit], least: float) -> list[tuple[list[_Unit], float]]:
+def _near_units(units: Sequence[_Unit], nearness: float) -> list[tuple[list[_Unit], float]]:
     """Groups of two and more that are near, and the nearness of the two that are farthest apart."""
     words = ClassWords([unit.form for unit in units if unit.comparable])
     told = [(unit, Telling(unit.form, words)) for unit in units if unit.comparable]
     alike: dict[Hashable, list[tuple[_Unit, Telling]]] = defaultdict(list)
     for unit, telling in told:
-        alike[telling.decisive].append((unit, telling))
+        alike[telling.said if nearness <= SAME_WORDS else telling.decisive].append((unit, telling))
     several = _affordable([bucket for bucket in alike.values() if len(bucket) > 1])
     if not several:
         return []
     near = _similarity([unit.form for bucket in several for unit, _ in bucket])
+    least = max(LEAST, 1 - nearness)
     found, start = [], 0
     for bucket in several:
         matrix = near(start, start + len(bucket))
         start += len(bucket)
-        for cluster in _clusters(matrix, least):
-            for places in _one_order(cluster, [telling for _, telling in bucket]):
-                if len(places) > 1:
-                    far = float(matrix[np.ix_(places, places)].min())
-                    found.append(([bucket[place][0] for place in places], far))
+        if nearness > SAME_WORDS:
+            _set_apart(matrix, least, [telling for _, telling in bucket])
+        for places in _clusters(matrix, least):
+            far = float(matrix[np.ix_(places, places)].min())
+            found.append(([bucket[place][0] for place in places], far))
     return found
+
+
+def _set_apart(matrix: Any, least: float, tellings: Sequence[Telling]) -> None:
+    """Make those far apart that are near in letters, though neither says all that the other says."""
+    for one, other in np.argwhere(np.triu(matrix >= least, 1)).tolist():
+        short, long = sorted((tellings[one], tellings[other]), key=lambda telling: len(telling.said))
+        if not long.adds_to(short):
+            matrix[one, other] = matrix[other, one] = 0
 
 
 def _affordable(buckets: Sequence[list[tuple[_Unit, Telling]]]) -> list[list[tuple[_Unit, Telling]]]:
@@ -215,21 +230,6 @@ def _clusters(near: Any, least: float) -> list[list[int]]:
     for place, label in enumerate(model.fit_predict(apart)):
         found[int(label)].append(place)
     return [cluster for cluster in found.values() if len(cluster) > 1]
-
-
-def _one_order(cluster: Sequence[int], tellings: Sequence[Telling]) -> list[list[int]]:
-    """A cluster in parts in which no two answers have two words the other way round."""
-    parts: list[tuple[list[int], set[tuple[str, str]], set[tuple[str, str]]]] = []
-    for place in cluster:
-        order = tellings[place].order
-        fitting = (part for part in parts[:MOST_ORDERS] if part[2].isdisjoint(order))
-        part = next(fitting, None)
-        if part is None:
-            parts.append(part := ([], set(), set()))
-        part[0].append(place)
-        part[1].update(order)
-        part[2].update((later, first) for first, later in order)
-    return [places for places, _, _ in parts]
 
 
 def _joined(binding: Binding, units: Sequence[_Unit], far: float = 1.0) -> AnswerGroup:
