@@ -361,9 +361,10 @@ def _until_warm(marker: Marker, path: str) -> float:
 # ---------------------------------------------------------------- all of it
 
 
-def measured(place: Path, assignment: Assignment, options: argparse.Namespace) -> dict[str, Any]:
-    """Serve the demo's course, and measure."""
-    found: dict[str, Any] = {}
+def measured(
+    place: Path, assignment: Assignment, options: argparse.Namespace
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Serve the demo's course, and measure; each part as soon as it is known."""
     folder, results = assignment.course.root, results_of(assignment)
     other = Path(shutil.copytree(folder, place / "formgrader"))
     with Served(folder, "--workers", "-1") as service, setup.open_tables(service.database_url):
@@ -374,15 +375,15 @@ def measured(place: Path, assignment: Assignment, options: argparse.Namespace) -
             made = enter("large", assignment, complete(assignment, results), options.answers)
             offer = Offer.objects.select_related("course").get(course__slug="large")
             members(offer.course)
-            found["large"] = {**made, **class_of_many(service, offer, options.each)}
+            yield "large", {**made, **class_of_many(service, offer, options.each)}
         if not options.only or "bench" in options.only:
-            found["bench"] = {
-                name: on_the_bench(service, place / name, name, options.tries) for name in NOTEBOOKS
-            }
+            yield (
+                "bench",
+                {name: on_the_bench(service, place / name, name, options.tries) for name in NOTEBOOKS},
+            )
         if not options.only or "actions" in options.only:
             offer = Offer.objects.select_related("course").get(course__slug=service.slug, assignment=EXAM)
-            found["actions"] = formgrader.compared(service, offer, other, (MARKERS[0], PASSWORD))
-    return found
+            yield "actions", formgrader.compared(service, offer, other, (MARKERS[0], PASSWORD))
 
 
 def main() -> None:
@@ -397,11 +398,13 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", choices=("large", "bench", "actions"), help="default: all")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
+    found = {}
     with tempfile.TemporaryDirectory(prefix="autograder-marking-") as place:
-        found = measured(Path(place), demo(Path(place) / "course", options.students), options)
-    for name, value in found.items():
-        for one, figures in value.items():
-            print(f"{name}: {one}: {figures}")
+        assignment = demo(Path(place) / "course", options.students)
+        for name, value in measured(Path(place), assignment, options):
+            found[name] = value
+            for one, figures in value.items():
+                print(f"{name}: {one}: {figures}", flush=True)
     if options.json:
         print(json.dumps(found))
 

@@ -174,7 +174,7 @@ class Store(Protocol):
         """
 
     def finish(self, run: int) -> None:
-        """Note the end of a run; one without an end was interrupted.
+        """Note the end of a run; one without an end was interrupted. A run that is not known changes nothing.
 
         Raises:
             GradebookError: the store refused.

@@ -95,7 +95,8 @@ class MemoryStore:
     def finish(self, run: int) -> None:
         """See `Store.finish`."""
         with self._lock:
-            self.runs[run - 1] = True
+            if 0 < run <= len(self.runs):
+                self.runs[run - 1] = True
 
     def find(self, key: Key) -> Graded | None:
         """See `Store.find`."""

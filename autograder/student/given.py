@@ -59,8 +59,8 @@ def is_bare(value: Any) -> bool:
 
 def is_as_given(source: str, given: str) -> bool:
     """Whether a cell says no more than the one that was handed out; comments and blanks do not count."""
-    one, other = (ast.dump(_tree(text)) for text in (source, given))
-    return one == other
+    one, other = _tree(source), _tree(given)
+    return len(one.body) == len(other.body) and ast.dump(one) == ast.dump(other)
 
 
 def stub(source: str, name: str, given: str = "") -> str:

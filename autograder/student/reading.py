@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -45,11 +46,17 @@ class NotRead(NamedTuple):
 
 def vocabulary_of(symbols: Mapping[str, Mapping[str, Any]], languages: Sequence[str]) -> Vocabulary:
     """The declared symbols, from what the specification says of them, in a course of these languages."""
-    declared = {
-        name: Symbol(domain=str(entry["domain"]), aliases=tuple(entry["aliases"]))
-        for name, entry in symbols.items()
-    }
-    return Vocabulary(declared).spoken(decimal_comma=decimal_comma(languages))
+    declared = tuple(
+        (name, str(entry["domain"]), tuple(entry["aliases"])) for name, entry in symbols.items()
+    )
+    return _vocabulary(declared, decimal_comma(languages))
+
+
+# Questions of an assignment share their symbols, and making a vocabulary takes longer than reading with it.
+@functools.lru_cache(maxsize=16)
+def _vocabulary(declared: tuple[tuple[str, str, tuple[str, ...]], ...], comma: bool) -> Vocabulary:  # noqa: FBT001
+    symbols = {name: Symbol(domain=domain, aliases=aliases) for name, domain, aliases in declared}
+    return Vocabulary(symbols).spoken(decimal_comma=comma)
 
 
 def read_value(value: Any, kind: str, form: str, vocabulary: Vocabulary, language: str) -> Read | NotRead:
