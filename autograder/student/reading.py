@@ -46,9 +46,7 @@ class NotRead(NamedTuple):
 
 def vocabulary_of(symbols: Mapping[str, Mapping[str, Any]], languages: Sequence[str]) -> Vocabulary:
     """The declared symbols, from what the specification says of them, in a course of these languages."""
-    declared = tuple(
-        (name, str(entry["domain"]), tuple(entry["aliases"])) for name, entry in symbols.items()
-    )
+    declared = tuple((name, str(entry["domain"]), tuple(entry["aliases"])) for name, entry in symbols.items())
     return _vocabulary(declared, decimal_comma(languages))
 
 
