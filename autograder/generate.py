@@ -117,8 +117,8 @@ def data_files(course: Course, rubric: Rubric) -> dict[str, Path]:
     total = sum(path.stat().st_size for path in found.values())
     if total > MOST_DATA_TOGETHER or len(found) > MOST_FILES:
         raise CourseError(
-            f"{folder}: {len(found)} data files with {total >> 20} MB; expected at most {MOST_FILES} files with "
-            f"{MOST_DATA_TOGETHER >> 20} MB together. Pack many small ones into one, such as an .npz file"
+            f"{folder}: {len(found)} data files with {total >> 20} MB; expected at most {MOST_FILES} files "
+            f"with {MOST_DATA_TOGETHER >> 20} MB. Pack many small ones into one, such as an .npz file"
         )
     return found
 

@@ -382,6 +382,8 @@ class HandedFile(Struct, frozen=True):
     """How it differs from what was given out: the hunks of a unified diff; empty where that is not told."""
     cut: bool = False
     """The text is longer than what is kept."""
+    picture: str = ""
+    """A small picture's bytes as base64, still to be checked before display; empty for other files."""
 
 
 class Spent(Struct, frozen=True):

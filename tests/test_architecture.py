@@ -17,6 +17,7 @@ PROGRAM = ROOT / "autograder"
 REFERENCE = ROOT / "reference"
 
 LAYERS = (
+    {"paths"},
     {"wording"},
     {"records"},
     {"errors", "atomic", "stream"},

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from autograder.feedback.labels import Labels
-from autograder.feedback.sanitise import printable_text
+from autograder.feedback.sanitise import image_uri, printable_text
 from autograder.records import FileState, HandedFile
 
 _SIGNS = {"+": "added", "-": "removed", "@": "hunk"}
@@ -37,6 +37,8 @@ class FileView(Struct, frozen=True):
     """What was changed in what was given out; empty where that is not told."""
     text: str
     cut: bool
+    picture: str
+    """A data URI; empty for none."""
 
 
 def file_views(files: Iterable[HandedFile], labels: Labels) -> tuple[FileView, ...]:
@@ -60,7 +62,12 @@ def _view(file: HandedFile, number: int, labels: Labels) -> FileView:
         ),
         text=printable_text(file.text),
         cut=file.cut,
+        picture=image_uri(_mime(file.path), file.picture) or "",
     )
+
+
+def _mime(path: str) -> str:
+    return "image/png" if path.lower().endswith(".png") else "image/jpeg"
 
 
 def _size(count: int) -> str:

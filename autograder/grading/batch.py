@@ -245,6 +245,9 @@ def collect(assignment: Assignment, handin: Handin) -> SubmittedFiles:
         notebooks[notebook.name] = _content(handin.folder, f"{notebook.name}.ipynb")
         for path, most in notebook.own.items():
             content = _content(handin.folder, path, most)
+            if isinstance(content, NotebookError) and content.code == "missing":
+                # Browsers and learning platforms drop folders; no other file of a submission is called so.
+                content = _content(handin.folder, path.rpartition("/")[2], most)
             if not isinstance(content, NotebookError) or content.code != "missing":
                 files[path] = content
     return SubmittedFiles(handin.student, notebooks, files)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import difflib
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -20,6 +21,10 @@ MOST_SHOWN_TOGETHER = 512 << 10
 """Of all files of one notebook."""
 MOST_LINES = 1_500
 """Of a file that is compared with its starter line by line."""
+MOST_PICTURE = 256 << 10
+"""Bytes of a picture that is shown."""
+_PICTURES = (".png", ".jpg", ".jpeg")
+_PROSE = (".md", ".txt", ".rst")
 _STATES = {"missing": FileState.MISSING, "too-large": FileState.TOO_LARGE}
 _UNANSWERED = {
     FileState.MISSING: "file.missing",
@@ -110,7 +115,13 @@ def _told(
             text=text[:kept],
             difference=_difference(starter, text, kept) if starter is not None else "",
             cut=len(text) > kept,
+            picture=_picture(path, content, kept),
         )
+
+
+def _picture(path: str, content: bytes, most: int) -> str:
+    small = len(content) <= MOST_PICTURE * most // MOST_SHOWN
+    return base64.b64encode(content).decode() if small and path.lower().endswith(_PICTURES) else ""
 
 
 def _notes(told: tuple[HandedFile, ...], handed: Mapping[str, bytes | NotebookError]) -> Iterator[Note]:
@@ -121,15 +132,13 @@ def _notes(told: tuple[HandedFile, ...], handed: Mapping[str, bytes | NotebookEr
 
 
 def _answer(path: str, content: bytes | None, starter: bytes | None) -> Answer:
-    """A file as an answer: a module as code, other texts as text, and of anything else what it is."""
-    kind = "code" if path.endswith(".py") else "markdown"
-    if content is None:
-        return Answer(path, kind, _text(starter or b""), changed=False)
-    if not _is_text(content):
-        digest = hashlib.sha256(content).hexdigest()
-        return Answer(path, "markdown", f"{path}: {len(content)} bytes, SHA-256 {digest}", changed=True)
-    text = _text(content)
-    return Answer(path, kind, text, changed=starter is None or canonical(text) != canonical(_text(starter)))
+    """A file as an answer: a module as code, prose as text, and of anything else what it is, as a comment."""
+    kind = "markdown" if path.endswith(_PROSE) else "code"
+    text = _text(content if content is not None else starter or b"")
+    changed = content is not None and (starter is None or canonical(text) != canonical(_text(starter)))
+    if content is not None and not (path.endswith((".py", *_PROSE)) and _is_text(content)):
+        text = f"# {path}: {len(content)} bytes, SHA-256 {hashlib.sha256(content).hexdigest()}"
+    return Answer(path, kind, text, changed)
 
 
 def _is_text(content: bytes) -> bool:

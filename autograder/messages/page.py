@@ -33,6 +33,7 @@ _PAGE: Mapping[str, str | tuple[str, str]] = {
     "page.file-missing": "was not handed in",
     "page.file-too-large": "larger than the {limit} that it may have; it was not read",
     "page.file-unreadable": "could not be read: hand in the file itself, not a link or a folder of that name",
+    "page.picture-file": "The picture {file}",
     "page.file-cut": "Only the beginning of this file is kept here; all of it was read.",
     "page.difference": "What you changed",
     "page.whole-file": "The whole file",

@@ -50,6 +50,12 @@ _STEPS = (
 _CELL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _GRADE_ID = re.compile(r"[A-Za-z0-9_-]+")
 _FORMAT = (4, 5)
+_READERS = {
+    "npy": 'import numpy\n\n{name} = numpy.load("{path}")',
+    "npz": 'import numpy\n\n{name} = dict(numpy.load("{path}"))',
+    "json": 'import json\n\nwith open("{path}") as file:\n    {name} = json.load(file)',
+}
+"""How a made notebook reads a result, by its ending; numpy unpickles nothing unless it is told to."""
 _PLACE = re.compile(r"^[ \t]*<!--[ \t]*exam\b[ \t]*(.*?)[ \t]*-->[ \t]*$", re.MULTILINE)
 
 
@@ -153,7 +159,10 @@ def _answered(rubric: Rubric, notebook: str) -> tuple[str, ...]:
 
 
 def _imports(question: Question) -> Iterator[str]:
-    """The lines that bring a question's names out of its file, if it is a module."""
+    """The lines that bring a question's names out of its file, if it is a module or plain numbers."""
+    reader = _READERS.get(question.file.rpartition(".")[2])
+    if reader and question.answer.isidentifier():
+        yield reader.format(name=question.answer, path=question.file)
     parts = question.file.removesuffix(".py").split("/")
     if not question.file.endswith(".py") or not all(part.isidentifier() for part in parts):
         return
