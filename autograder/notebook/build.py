@@ -151,7 +151,8 @@ def notebook_of_files(rubric: Rubric, notebook: str) -> bytes:
     node = nbformat.v4.new_notebook(  # type: ignore[no-untyped-call]
         cells=cells, metadata={"kernelspec": _kernel({}), "language_info": {"name": "python"}}
     )
-    return (nbformat.writes(node) + "\n").encode()  # type: ignore[no-untyped-call]
+    made: str = nbformat.writes(node)  # type: ignore[no-untyped-call]
+    return f"{made}\n".encode()
 
 
 def _answered(rubric: Rubric, notebook: str) -> tuple[str, ...]:

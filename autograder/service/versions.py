@@ -7,7 +7,6 @@ there as the command line does.
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
@@ -213,8 +212,9 @@ def lay_out(version: Version, folder: Path) -> Course:
             raise ServiceError(f"version {version.pk}: {path!r} is no path below a course")
         (folder / pure).parent.mkdir(parents=True, exist_ok=True)
         places.setdefault(digest, []).append(folder / pure)
-    for some in itertools.batched(places, _AT_ONCE):
-        for digest, data in blobs.get(some).items():
+    digests = list(places)
+    for start in range(0, len(digests), _AT_ONCE):
+        for digest, data in blobs.get(digests[start : start + _AT_ONCE]).items():
             first, *others = places[digest]
             atomic.write(first, data)
             for other in others:

@@ -112,9 +112,13 @@ def test_the_key_earns_everything_and_planted_files_lose_what_they_must(
     assignment = assignments.load(course, name)
     assert () == validate(assignment, pool)
     found = verify(assignment, pool)
-    lost = {row.paper: row.marks for matrix in found.matrices for row in matrix.rows if not row.findings}
-    assert not [one for one in found.findings if one.place.startswith(("step", "count"))]
-    assert lost
+    wrong = [row for matrix in found.matrices for row in matrix.rows if row.findings or row.wrong]
+    assert not wrong
+    own = {"captions": ("step", 2), "model": ("count", 1)}
+    question, count = own[name]
+    assert count == next(len(one.rows) for one in found.matrices if one.question == question)
+    # Nothing is planted for a mean that the reference computes, which is the rubric's own gap.
+    assert {one.place for one in found.findings} <= {"mean.number"}
 
 
 def test_a_reference_reads_the_data_and_the_key_of_a_package(grader: Grader) -> None:

@@ -39,7 +39,9 @@ def box(request: pytest.FixtureRequest, folder: Path) -> Iterator[Box]:
     files = tuple((name, folder / name) for name in ("models", "some-people"))
     sandbox = start_sandbox(Environment(preload=("numpy",), files=files), request.param)
     try:
-        yield sandbox.open(ROOM)
+        opened = sandbox.open(ROOM)
+        yield opened
+        opened.close()
     finally:
         sandbox.close()
 
@@ -76,7 +78,7 @@ os.chdir(os.environ["HOME"])
 
 @pytest.mark.slow
 def test_transformers_loads_a_model_by_its_name(box: Box) -> None:
-    """As at home, and says that there is no network for one that the assignment does not bring."""
+    """As at home; one that the assignment does not bring would have to come from the network."""
     loaded = "from transformers import AutoConfig\nprint(AutoConfig.from_pretrained('tiny-gpt2').n_layer)"
     assert "3" == said(box, loaded).splitlines()[-1]
     run = box.run_cell("AutoConfig.from_pretrained('bert-base-uncased')", seconds=120)

@@ -44,6 +44,8 @@ _NO_NETWORK = {
     "requests": {"ConnectionError"},
     "httpx": {"ConnectError"},
     "httpcore": {"ConnectError"},
+    "httpx2": {"ConnectError"},
+    "httpcore2": {"ConnectError"},
     "aiohttp": {"ClientConnectorError"},
     "huggingface_hub": {"LocalEntryNotFoundError", "OfflineModeIsEnabled"},
     "torch": {"DistNetworkError"},

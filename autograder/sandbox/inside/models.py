@@ -21,6 +21,14 @@ OFFLINE = {
     "WANDB_MODE": "offline",
 }
 """What keeps libraries from trying, and from trying again and again."""
+
+
+def variables(hub: str) -> dict[str, str]:
+    """The variables of a box, where libraries look for downloads in ``hub``."""
+    # Clients read the machine's certificates when they are made, and a box may not.
+    return {**OFFLINE, "HF_HUB_CACHE": hub, "SSL_CERT_DIR": hub}
+
+
 _SIGNS = ("config.json", "tokenizer.json", "tokenizer_config.json")
 _REVISION = "0" * 40
 

@@ -84,7 +84,7 @@ def _serve(control: socket.socket, config: dict[str, Any]) -> None:
     way: Confinement = (jail.Jail if config["isolation"] == "namespaces" else reduced.Reduced)(config)
     way.enter(control)
     _signals_as_usual()
-    _scrub_environment(way.home, {**models.OFFLINE, "HF_HUB_CACHE": way.hub})
+    _scrub_environment(way.home, models.variables(way.hub))
     gc.disable()  # imports make no garbage worth looking for, and looking is a tenth of torch's
     _preload(config["preload"])
     shell = guest.make_shell()
