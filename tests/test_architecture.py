@@ -52,7 +52,7 @@ SUBLAYERS = {
         {"key", "reading"},
     ),
     "grading": (
-        {"scoring", "expected", "storage_limit"},
+        {"scoring", "expected", "storage_limit", "handed_files"},
         {"other_variants"},
         {"student_assignments"},
         {"pipeline"},

@@ -22,7 +22,7 @@ from autograder.feedback.typeset import Typesetter, caret
 from autograder.feedback.wordings import SentenceKey, Wordings, spoken, told
 from autograder.grades import NOTHING, CellPoints, QuestionPoints, Standing
 from autograder.kinds import kind
-from autograder.records import Graded, ItemResult, Message, Score, Status
+from autograder.records import Graded, ItemResult, Limits, Message, Score, Status
 from autograder.rubric import Question, Rubric
 from autograder.rubric.exam import Task
 
@@ -334,12 +334,8 @@ def page_view(
     """
     score, assignment = graded.score, rubric.assignment
     own = spoken(wordings, labels.language, assignment.languages)
-    notebooks = tuple(
-        notebook_view(notebook, position, labels, assignment.limits)
-        for position, notebook in enumerate(graded.notebooks, start=1)
-    )
-    files = file_views(graded.files, labels)
-    lines = rubric_lines(score, rubric, standing)
+    notebooks = _notebook_views(graded, labels, assignment.limits)
+    files, lines = file_views(graded.files, labels), rubric_lines(score, rubric, standing)
     common = Typesetter(assignment.symbols)
     questions = tuple(
         _question_view(
@@ -375,6 +371,12 @@ def page_view(
         questions=questions,
         notebooks=notebooks,
         files=files,
+    )
+
+
+def _notebook_views(graded: Graded, labels: Labels, limits: Limits) -> tuple[NotebookView, ...]:
+    return tuple(
+        notebook_view(one, position, labels, limits) for position, one in enumerate(graded.notebooks, start=1)
     )
 
 

@@ -165,11 +165,7 @@ class Grader:
                 draw=draw,
                 observed=ask(plan) if plan else (),
                 expected=sitting.expected.get(question.id, ()),
-                earlier={
-                    f"{result.question}.{result.item}": result
-                    for results in earlier.values()
-                    for result in results
-                },
+                earlier=_by_item(earlier),
             )
             if evidence.observed or not (plan or is_blank(answer)):  # otherwise the run was cut off
                 evidence = self._asked_again(sitting.assignment, question, evidence, ask)
@@ -434,6 +430,10 @@ class _Run:
     def _for_review(self, question: Question, staff: str) -> tuple[ItemResult, ...]:
         self.notes.append(Note("needs-review", staff, question.id))
         return _open(question, review(staff))
+
+
+def _by_item(earlier: Mapping[str, Sequence[ItemResult]]) -> dict[str, ItemResult]:
+    return {f"{one.question}.{one.item}": one for results in earlier.values() for one in results}
 
 
 def _open(question: Question, finding: Finding) -> tuple[ItemResult, ...]:

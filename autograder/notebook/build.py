@@ -151,8 +151,8 @@ def notebook_of_files(rubric: Rubric, notebook: str) -> bytes:
     node = nbformat.v4.new_notebook(  # type: ignore[no-untyped-call]
         cells=cells, metadata={"kernelspec": _kernel({}), "language_info": {"name": "python"}}
     )
-    made: str = nbformat.writes(node)  # type: ignore[no-untyped-call]
-    return f"{made}\n".encode()
+    text: str = nbformat.writes(node)  # type: ignore[no-untyped-call]
+    return f"{text}\n".encode()
 
 
 def _answered(rubric: Rubric, notebook: str) -> tuple[str, ...]:
