@@ -25,8 +25,10 @@ from autograder.kinds import foreign, make_check
 from autograder.notebook.files import read_file
 from autograder.notebook.release import Release, load_release
 from autograder.notebook.student_check import FILE_NAME, SILENT, released_language
+from autograder.paths import files_below, is_regular
 from autograder.records import Answer, Submission
 from autograder.rubric import NotebookFile, Question, Rubric
+from autograder.rubric.files import STARTER_BYTES
 from autograder.sandbox.base import Environment
 from autograder.variants.drawing import Catalogues, Variant, draw
 
@@ -56,8 +58,6 @@ TELLING = frozenset(
 """Parts that do not decide about a result: they make what is handed out, whose bytes are part of the digest
 themselves, or words, tables and pages of results. A sentence is put in words when a page is made. Of
 `messages` checks only ask which mistakes have a name. All others decide; a test compares with the imports."""
-_MOST_DATA = 512 << 20
-"""Bytes of a file of the release; no box has room for more."""
 _PROGRAM = Path(__file__).parent
 _DEPENDED_ON = ("ipython", "numpy", "python-flint", "sympy", "torch", "transformers")
 """Installed packages that results depend on, whatever a rubric preloads: formulas are compared with flint."""
@@ -75,6 +75,8 @@ class Assignment(Struct, frozen=True, eq=False):
     """By question id."""
     manifest: Manifest | None = None
     """What was handed out; None where everybody got the same."""
+    starters: Mapping[str, bytes] = {}
+    """What students were given to edit, by path."""
 
     @property
     def name(self) -> str:
@@ -93,15 +95,37 @@ class Assignment(Struct, frozen=True, eq=False):
 
         The check beside it says nothing there: what it would tell has no reader, and no influence.
         """
-        folder = self.course.release(self.name)
-        files = ((FILE_NAME, SILENT), *((name, folder / name) for name in notebook.data))
-        return Environment(preload=self.rubric.assignment.preload, files=files)
+        return Environment(
+            preload=self.rubric.assignment.preload, files=((FILE_NAME, SILENT), *self._given(notebook))
+        )
 
     def reference_environment(self) -> Environment:
-        """What the box contains that computes expected values. Students' boxes never have this."""
+        """What the box contains that computes expected values. Students' boxes never have this.
+
+        It has what lies beside the notebooks, and the answer key's versions of what students hand in.
+        """
+        given = [one for notebook in self.rubric.assignment.notebooks for one in self._given(notebook)]
         return Environment(
-            preload=self.rubric.assignment.preload, packages=(("reference", self.course.reference),)
+            preload=self.rubric.assignment.preload,
+            files=(*dict.fromkeys(given), *self.key_files.items()),
+            packages=(("reference", self.course.reference),),
         )
+
+    def _given(self, notebook: NotebookFile) -> Iterator[tuple[str, Path]]:
+        folder = self.course.release(self.name)
+        yield from ((top, folder / top) for top in notebook.tops)
+
+    @property
+    def key_files(self) -> Mapping[str, Path]:
+        """What the answer key hands in beside its notebooks, as far as it is there: path → file."""
+        folder = self.course.sources / self.name
+        paths = (path for notebook in self.rubric.assignment.notebooks for path in notebook.own)
+        return {path: folder / path for path in paths if is_regular(folder / path)}
+
+    def files_digest(self) -> str:
+        """SHA-256 over all files that a box of the reference has, by path; empty where there are none."""
+        files = self.reference_environment().files
+        return hashlib.sha256("\n".join(_digests(files)).encode()).hexdigest() if files else ""
 
     @property
     def reference_stays(self) -> bool:
@@ -132,6 +156,8 @@ class Assignment(Struct, frozen=True, eq=False):
     def answer(self, question: Question, submission: Submission) -> Answer | None:
         """The student's answer to a question; None when the release has no cell for it."""
         answers = submission.answers
+        if question.file:
+            return answers.get(question.file)
         return answers.get(question.answer_cell) or answers.get(question.id)
 
     def with_variant(self, variant: Variant, catalogues: Catalogues) -> Assignment:
@@ -221,7 +247,8 @@ class Assignment(Struct, frozen=True, eq=False):
         parts += [self.manifest.digest()] if self.manifest else []
         for notebook in self.rubric.assignment.notebooks:
             parts.append(hashlib.sha256(self.release_bytes[notebook.name]).hexdigest())
-            parts += [_digest(path) for _, path in self.environment(notebook).files]
+            parts += _digests(self.environment(notebook).files)
+        parts.append(self.files_digest())
         digest.update("\n".join(parts).encode())
         return digest.hexdigest()
 
@@ -253,12 +280,25 @@ def load(course: Course, name: str) -> Assignment:
         release_bytes=contents,
         checks=checks,
         manifest=manifest,
+        starters={
+            path: _starter(folder / path)
+            for notebook in rubric.assignment.notebooks
+            for path in notebook.starter
+        },
     )
+
+
+def _starter(path: Path) -> bytes:
+    try:
+        return atomic.read(path, most=STARTER_BYTES)
+    except OSError as error:
+        raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 def _released(folder: Path, notebook: NotebookFile) -> bytes:
     path = folder / f"{notebook.name}.ipynb"
-    missing = [name for name in (path.name, FILE_NAME, *notebook.data) if not (folder / name).is_file()]
+    names = (path.name, FILE_NAME, *notebook.given)
+    missing = [name for name in names if not (folder / name).exists()]
     if missing:
         raise CourseError(
             f"{folder}: the release lacks {', '.join(missing)}; run: autograder generate {folder.name}"
@@ -283,14 +323,26 @@ def program_digest(root: Path = _PROGRAM) -> str:
     return digest.hexdigest()
 
 
+def _digests(files: Iterable[tuple[str, Path]]) -> list[str]:
+    """The path and SHA-256 of each file, and of those in each folder."""
+    found = []
+    for name, path in files:
+        inside = files_below(path) if path.is_dir() else [("", path)]
+        found += [f"{name} {inner} {_digest(file)}" for inner, file in inside]
+    return found
+
+
 def _digest(path: Path) -> str:
     """SHA-256 of a file of the release.
 
     Raises:
         CourseError: it cannot be read.
     """
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        raise CourseError(f"{path}: not a regular file")
     try:
-        return hashlib.sha256(atomic.read(path, most=_MOST_DATA)).hexdigest()
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import filecmp
 import os
 import re
 import secrets
+import shutil
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +26,7 @@ except ImportError:  # Windows has no such locks: there files appear whole as we
 
 MOST_BYTES = 64 << 20
 """Of a file that is read here, where nothing else is said."""
+_PART = 1 << 20
 PARTIAL = re.compile(r"\.autograder-[0-9a-f]{16}\.partial")
 
 
@@ -72,6 +75,52 @@ def write(path: Path, content: bytes, *, mode: int = 0o644) -> None:
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
+
+
+def copy(source: Path, target: Path, *, mode: int = 0o644) -> None:
+    """Put a regular file's content at ``target`` in one step, however large it is.
+
+    Where the same content is there already, nothing is written: other names of that file stay its names.
+
+    Raises:
+        OSError: one cannot be read, or the other not be written, which is then as it was before.
+    """
+    _refuse_others(source, source.stat())
+    with contextlib.suppress(OSError):
+        if filecmp.cmp(source, target, shallow=False):
+            target.chmod(mode)
+            return
+    sweep(target.parent)
+    partial, descriptor = _locked_partial(target.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file, source.open("rb") as content:
+            shutil.copyfileobj(content, file, _PART)
+            file.flush()
+            partial.chmod(mode)
+            if fcntl:
+                partial.replace(target)
+        if not fcntl:
+            partial.replace(target)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def link(source: Path, target: Path) -> None:
+    """Give a file another name in one step, or copy it where the disk has no such names.
+
+    Raises:
+        OSError: it cannot be read, or the name not be made.
+    """
+    try:
+        if not target.is_symlink() and target.exists() and target.samefile(source):
+            return
+        partial = target.with_name(f".autograder-{secrets.token_hex(8)}.partial")
+        partial.hardlink_to(source)
+    except OSError:
+        copy(source, target)
+        return
+    partial.replace(target)
 
 
 @contextlib.contextmanager

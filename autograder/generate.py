@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from autograder import atomic
@@ -13,13 +12,20 @@ from autograder.course.references import check_references
 from autograder.errors import CourseError, NotebookError, Place, RubricError
 from autograder.kinds import forms, make_check
 from autograder.messages import languages
-from autograder.notebook.build import build_release
+from autograder.notebook.build import build_release, build_starter, notebook_of_files
 from autograder.notebook.files import read_file
 from autograder.notebook.fill import Listing, fill_notebook
 from autograder.notebook.release import load_release
 from autograder.notebook.student_check import FILE_NAME, build_student_check, released_language
+from autograder.paths import files_below, path_fault
 from autograder.rubric import Rubric
+from autograder.rubric.files import STARTER_BYTES
 from autograder.rubric.texts import untranslated
+
+MOST_DATA = 200 << 20
+"""Bytes of one data file."""
+MOST_DATA_TOGETHER = 400 << 20
+MOST_FILES = 4_000
 
 
 def generate(course: Course, name: str, language: str | None = None) -> tuple[Path, ...]:
@@ -56,18 +62,88 @@ def generate(course: Course, name: str, language: str | None = None) -> tuple[Pa
             make_check(question, rubric)
         check_references(course, rubric)
     files = build(course, rubric, language)
+    data = data_files(course, rubric)
     folder = course.release(name)
-    folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for file_name, content in files.items():
-        path = folder / file_name
-        atomic.write(path, content)
+    for place in (*files, *data):
+        path = folder / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if place in files:
+            atomic.write(path, files[place])
+        else:
+            atomic.copy(data[place], path)
         written.append(path)
-    for notebook in rubric.assignment.notebooks:
-        for data in notebook.data:
-            shutil.copyfile(course.sources / name / data, folder / data, follow_symlinks=False)
-            written.append(folder / data)
+    _remove_others(folder, rubric, {*files, *data})
     return tuple(written)
+
+
+def _remove_others(folder: Path, rubric: Rubric, given: Collection[str]) -> None:
+    """Take away what an earlier release had in the folders of this one: it would be given out with them."""
+    for notebook in rubric.assignment.notebooks:
+        for top in notebook.tops:
+            if (folder / top).is_dir():
+                for inner, path in list(files_below(folder / top)):
+                    if f"{top}/{inner}" not in given:
+                        path.unlink()
+
+
+def data_files(course: Course, rubric: Rubric) -> dict[str, Path]:
+    """The files that are given out as they are: path in the release → file among the sources.
+
+    Raises:
+        CourseError: one is missing, a link, or too large, or there are too many.
+    """
+    folder = course.sources / rubric.assignment.name
+    own = {path for notebook in rubric.assignment.notebooks for path in notebook.own}
+    found: dict[str, Path] = {}
+    for notebook in rubric.assignment.notebooks:
+        for name in notebook.data:
+            _refuse_links(folder, name)
+            path = folder / name
+            below = dict(files_below(path)) if path.is_dir() else {}
+            if not path.exists():
+                raise CourseError(f"{path}: the rubric names this data file, but it is missing")
+            if path.is_dir() and not below:
+                raise CourseError(f"{path}: the rubric names this folder as data, but it holds no files")
+            files = {f"{name}/{inner}": one for inner, one in below.items()} or {name: path}
+            found |= {place: one for place, one in files.items() if place not in own}
+    for place, path in found.items():
+        if fault := path_fault(place):
+            raise CourseError(f"{path}: cannot be given out under this name: {fault}")
+        if (size := path.stat().st_size) > MOST_DATA:
+            raise CourseError(
+                f"{path}: {size >> 20} MB; a data file may have {MOST_DATA >> 20} MB. Take a part of it"
+            )
+    total = sum(path.stat().st_size for path in found.values())
+    if total > MOST_DATA_TOGETHER or len(found) > MOST_FILES:
+        raise CourseError(
+            f"{folder}: {len(found)} data files with {total >> 20} MB; expected at most {MOST_FILES} files "
+            f"with {MOST_DATA_TOGETHER >> 20} MB. Pack many small ones into one, such as an .npz file"
+        )
+    return found
+
+
+def _refuse_links(folder: Path, name: str) -> None:
+    """Whatever a link leads to may change, or not be meant for students."""
+    path = folder / name
+    on_the_way = [folder.joinpath(*Path(name).parts[:depth]) for depth in range(1, len(Path(name).parts) + 1)]
+    for one in (*on_the_way, *(path.rglob("*") if path.is_dir() else ())):
+        if one.is_symlink():
+            raise CourseError(f"{one}: is a link; put the file itself there, which is given out")
+
+
+def kept_back(course: Course, name: str) -> tuple[Path, ...]:
+    """The files among an assignment's sources that students do not get: the key's own, and those not listed.
+
+    Raises:
+        RubricError: the rubric is not valid.
+        CourseError: a data file is missing.
+    """
+    rubric = rubrics.load(course.rubric(name))
+    given = {*data_files(course, rubric)}
+    for notebook in rubric.assignment.notebooks:
+        given |= {f"{notebook.name}.ipynb", *notebook.starter}
+    return tuple(path for place, path in files_below(course.sources / name) if place not in given)
 
 
 def _check_languages(rubric: Rubric) -> None:
@@ -119,10 +195,20 @@ def build(
     check = build_student_check(rubric, language=language, releases=releases, window=window, forms=forms())
     files = {FILE_NAME: check, **{f"{name}.ipynb": data for name, data in released.items()}}
     for notebook in rubric.assignment.notebooks:
-        for data in notebook.data:
-            if not (folder / data).is_file():
-                raise CourseError(f"{folder / data}: the rubric names this data file, but it is missing")
+        for path in notebook.starter:
+            files[path] = build_starter(_starter(folder, path), path)
     return files
+
+
+def _starter(folder: Path, path: str) -> bytes:
+    _refuse_links(folder, path)
+    try:
+        return atomic.read(folder / path, most=STARTER_BYTES)
+    except OSError as error:
+        raise CourseError(
+            f"{folder / path}: the rubric names this file as a starter, with its solution between markers: "
+            f"{error.strerror}"
+        ) from error
 
 
 def sources(
@@ -138,6 +224,10 @@ def sources(
     found = {}
     for notebook in rubric.assignment.notebooks:
         path = course.sources / rubric.assignment.name / f"{notebook.name}.ipynb"
+        asked = [one for one in rubric.questions if one.notebook == notebook.name]
+        if not path.exists() and asked and all(one.file for one in asked):
+            found[notebook.name] = notebook_of_files(rubric, notebook.name)
+            continue
         try:
             found[notebook.name] = read_file(path)
         except NotebookError as error:

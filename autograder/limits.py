@@ -43,6 +43,10 @@ BYTES_OF_VALUE = 256
 """What one value in a reply counts, whatever it is: a number, a list, an entry of a dictionary."""
 
 
+_OF_SCRATCH, _OF_MEMORY = 0.9, 0.25
+"""What files that were handed in may take, so that there is room left for what code does with them."""
+
+
 class Budgets(Struct, frozen=True):
     """What the grader itself spends on one submission at most; no rubric states them.
 
@@ -112,6 +116,11 @@ class MemoryBudget:
         return next((other.ending for other in self._others if other.ending), None)
 
 
+def room_for_files(limits: Limits) -> int:
+    """Bytes that files which were handed in may take in a box, so that there is room left to work with."""
+    return int(min(_OF_SCRATCH * limits.scratch_mb, _OF_MEMORY * limits.memory_mb) * (1 << 20))
+
+
 OF_ENDING: Mapping[Ending, str] = {
     Ending.CELL_TIME: "cell_seconds",
     Ending.CALL_TIME: "call_seconds",
@@ -134,7 +143,7 @@ OF_MET: Mapping[LimitKind, str] = {
     LimitKind.DESCRIPTORS: "descriptors",
     LimitKind.REPLY_SIZE: "reply_mb",
 }
-"""Limit met → the field of `Limits`."""
+"""Limit met → the field of `Limits`; of a network there is none at all, and nothing to set."""
 
 _UNITS = {"seconds": " s", "mb": " MB", "kb": " kB"}
 
@@ -143,7 +152,7 @@ def amount(kind: Ending | LimitKind, limits: Limits) -> str:
     """How much was allowed, with its unit and without a language, e.g. ``"30 s"``; empty for no limit."""
     if isinstance(kind, Ending) and kind in OF_BUDGET:
         return f"{getattr(budgets(limits), OF_BUDGET[kind])} MB"
-    field = OF_MET[kind] if isinstance(kind, LimitKind) else OF_ENDING.get(kind)
+    field = OF_MET.get(kind) if isinstance(kind, LimitKind) else OF_ENDING.get(kind)
     if field is None:
         return ""
     value = getattr(limits, field)

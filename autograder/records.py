@@ -196,6 +196,8 @@ class LimitKind(enum.StrEnum):
     FILES = "files"
     DESCRIPTORS = "descriptors"
     REPLY_SIZE = "reply-size"
+    NETWORK = "network"
+    """It asked for something from a network, of which a box has none."""
 
 
 class LimitEvent(Struct, frozen=True):
@@ -350,6 +352,40 @@ class ExecutedNotebook(Struct, frozen=True):
     """As long as ``cells``; None for markdown and for cells that were not run."""
 
 
+class FileState(enum.StrEnum):
+    """What became of a file that belongs to a submission."""
+
+    HANDED_IN = "handed-in"
+    UNCHANGED = "unchanged"
+    """It is as it was given out."""
+    MISSING = "missing"
+    TOO_LARGE = "too-large"
+    UNREADABLE = "unreadable"
+    """A link, a folder, or not readable; the notes say which."""
+
+
+class HandedFile(Struct, frozen=True):
+    """A file that belongs to a submission beside its notebook, for people and pages."""
+
+    notebook: str
+    path: str
+    state: FileState
+    size: int = 0
+    """Bytes."""
+    most: int = 0
+    """Bytes that it may have."""
+    digest: str = ""
+    """SHA-256, in hexadecimal; empty where it was not read."""
+    text: str = ""
+    """Its beginning, where it is text; empty where it is as it was given out."""
+    difference: str = ""
+    """How it differs from what was given out: the hunks of a unified diff; empty where that is not told."""
+    cut: bool = False
+    """The text is longer than what is kept."""
+    picture: str = ""
+    """A small picture's bytes as base64, still to be checked before display; empty for other files."""
+
+
 class Spent(Struct, frozen=True):
     """The most that one submission used of what `Limits` bounds, by the names of the limits."""
 
@@ -368,7 +404,7 @@ class Graded(Struct, frozen=True):
     score: Score
     notebooks: tuple[ExecutedNotebook, ...] = ()
     digest: str = ""
-    """SHA-256 over the digests of the notebooks handed in."""
+    """SHA-256 over the digests of the notebooks and files handed in."""
     seconds: float = 0.0
     sandbox_seconds: float = 0.0
     """The part of ``seconds`` that was spent opening and closing boxes and on the wire."""
@@ -376,3 +412,5 @@ class Graded(Struct, frozen=True):
     """Of the notebook that used most, for each limit."""
     stated: Mapping[str, str] = {}
     """What students wrote of themselves on the title page. It identifies nobody."""
+    files: tuple[HandedFile, ...] = ()
+    """The files that belong to the submission beside its notebooks."""

@@ -17,6 +17,7 @@ PROGRAM = ROOT / "autograder"
 REFERENCE = ROOT / "reference"
 
 LAYERS = (
+    {"paths"},
     {"wording"},
     {"records"},
     {"errors", "atomic", "stream"},
@@ -51,7 +52,7 @@ SUBLAYERS = {
         {"key", "reading"},
     ),
     "grading": (
-        {"scoring", "expected", "storage_limit"},
+        {"scoring", "expected", "storage_limit", "handed_files"},
         {"other_variants"},
         {"student_assignments"},
         {"pipeline"},

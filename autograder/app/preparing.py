@@ -17,6 +17,7 @@ from autograder.authoring import start as begin
 from autograder.course import Course, name_fault
 from autograder.errors import AutograderError, CourseError, SandboxError
 from autograder.generate import generate as release
+from autograder.generate import kept_back
 from autograder.notebook.student_check import FILE_NAME, released_language
 from autograder.paper import make_sheet, print_pdf, render
 from autograder.paper.sheet import Size
@@ -36,6 +37,7 @@ __all__ = [
     "VerifyFinding",
     "Ways",
     "begin",
+    "kept_back",
     "release",
 ]
 """What a front end needs of what lies below."""
@@ -228,10 +230,8 @@ def _notebooks(rubric: Rubric, files: Mapping[str, bytes]) -> dict[str, bytes]:
 
 def _pictures(course: Course, rubric: Rubric) -> dict[str, bytes]:
     """Contents of the data files that are pictures."""
-    folder = course.sources / rubric.assignment.name
-    names = [name for notebook in rubric.assignment.notebooks for name in notebook.data]
     return {
-        name: (folder / name).read_bytes()
-        for name in names
+        name: path.read_bytes()
+        for name, path in generate.data_files(course, rubric).items()
         if name.lower().endswith((".png", ".jpg", ".jpeg"))
     }

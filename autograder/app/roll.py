@@ -66,7 +66,7 @@ def read_roll(assignment: Assignment, store: Store) -> Roll:
     handed_in = {one.student for one in course.handins(name)}
     results = {student: graded for student, graded in everybody.items() if student in handed_in}
     gone = {student: graded for student, graded in everybody.items() if student not in handed_in}
-    notebooks = [one.name for one in assignment.rubric.assignment.notebooks]
+    notebooks = [name for name, release in assignment.releases.items() if release.has_answers]
     wrong = [*misplaced_notebooks(course, name, notebooks), *misnamed_files(course)]
     remarks = list(_gone(name, gone, store))
     waiting = sorted(handed_in - everybody.keys())

@@ -85,7 +85,9 @@ class Evidence(Struct, frozen=True, eq=False):
     answers: Mapping[str, Answer] = {}
     """All answers of the notebook by grade_id, for items that stand in a cell of their own."""
     cells: Sequence[str] = ()
-    """The sources of the student's other code cells, for what an answer reaches there."""
+    """The sources of the student's other code cells and modules, for what an answer reaches there."""
+    files: Mapping[str, bytes] = {}
+    """What was handed in beside the notebook, by path. Never to be unpickled or run outside of a box."""
     draw: Draw | None = None
     """The draw that plan and reference plan were made with, so that sizes can be named."""
     again: Sequence[Observations] = ()

@@ -86,14 +86,20 @@ def generate(
     if preparing.is_personal(place, name):
         with report.at_isolation(isolation):
             personal = preparing.hand_out(place, name, isolation=isolation, replace=replace)
+    kept = preparing.kept_back(place, name)
     if json:
-        found = {"written": [str(path) for path in written]}
+        found = {
+            "written": [str(path) for path in written],
+            "kept_back": [str(path) for path in kept],
+        }
         if personal:
             found["personal"] = [str(path) for path in personal.folders]
         report.print_json({"assignment": name, **found})
         return
     for path in written:
         report.say(f"wrote {path}")
+    for path in kept:
+        report.say(f"not given out: {path}")
     if personal:
         report.say(
             f"wrote {personal.variants} variants for {len(personal.folders)} students below "

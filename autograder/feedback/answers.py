@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from msgspec import Struct
 
 from autograder.checks.values import prose
-from autograder.records import Graded, Status
+from autograder.records import Cell, Graded, Status
 from autograder.rubric import Item, Question, Rubric
 from autograder.stream import derived
 
@@ -111,8 +111,10 @@ def _source(graded: Graded, question: Question, names: Sequence[str]) -> str:
         for notebook in graded.notebooks
         if notebook.name == question.notebook
         for cell in notebook.cells
+        if not (question.file and isinstance(cell, Cell) and cell.locked)  # it carries points, and no answer
     }
-    return next((cells[name] for name in names if name in cells), "")
+    of_file = (one.text for one in graded.files if question.file and one.path == question.file)
+    return next((cells[name] for name in names if name in cells), next(of_file, ""))
 
 
 def highlighted(text: str, found: Iterable[tuple[int, int]]) -> Markup:

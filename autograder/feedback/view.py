@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.feedback.cells import CellView, NotebookView, notebook_view
+from autograder.feedback.files import FileView, file_views
 from autograder.feedback.grade import GradeView, grade_view
 from autograder.feedback.labels import Labels
 from autograder.feedback.sanitise import printable_text, sentence
@@ -21,7 +22,7 @@ from autograder.feedback.typeset import Typesetter, caret
 from autograder.feedback.wordings import SentenceKey, Wordings, spoken, told
 from autograder.grades import NOTHING, CellPoints, QuestionPoints, Standing
 from autograder.kinds import kind
-from autograder.records import Graded, ItemResult, Message, Score, Status
+from autograder.records import Graded, ItemResult, Limits, Message, Score, Status
 from autograder.rubric import Question, Rubric
 from autograder.rubric.exam import Task
 
@@ -245,6 +246,8 @@ class QuestionView(Struct, frozen=True):
     items: tuple[ItemView, ...]
     cell: CellView | None
     """Where the student's answer stands in the executed notebook."""
+    file: FileView | None
+    """The file that is the answer."""
     bonus: bool
     marked: tuple[str, ...]
     """What people gave several lines together, a sentence for each cell."""
@@ -301,6 +304,8 @@ class PageView(Struct, frozen=True):
     """Empty where the rubric states none."""
     questions: tuple[QuestionView, ...]
     notebooks: tuple[NotebookView, ...]
+    files: tuple[FileView, ...]
+    """What was handed in beside them, and what is missing."""
 
     @property
     def losses(self) -> tuple[QuestionView, ...]:
@@ -329,11 +334,8 @@ def page_view(
     """
     score, assignment = graded.score, rubric.assignment
     own = spoken(wordings, labels.language, assignment.languages)
-    notebooks = tuple(
-        notebook_view(notebook, position, labels, assignment.limits)
-        for position, notebook in enumerate(graded.notebooks, start=1)
-    )
-    lines = rubric_lines(score, rubric, standing)
+    notebooks = _notebook_views(graded, labels, assignment.limits)
+    files, lines = file_views(graded.files, labels), rubric_lines(score, rubric, standing)
     common = Typesetter(assignment.symbols)
     questions = tuple(
         _question_view(
@@ -344,6 +346,7 @@ def page_view(
             labels=labels,
             typesetter=Typesetter(rubric.symbols(question)) if question.symbols else common,
             notebooks=notebooks,
+            files=files,
             final=standing.final,
         )
         for question, points in zip(rubric.questions, standing.questions, strict=True)
@@ -367,6 +370,13 @@ def page_view(
         tasks=_task_views(assignment.tasks, rubric.questions, points, labels),
         questions=questions,
         notebooks=notebooks,
+        files=files,
+    )
+
+
+def _notebook_views(graded: Graded, labels: Labels, limits: Limits) -> tuple[NotebookView, ...]:
+    return tuple(
+        notebook_view(one, position, labels, limits) for position, one in enumerate(graded.notebooks, start=1)
     )
 
 
@@ -395,6 +405,7 @@ def _question_view(
     labels: Labels,
     typesetter: Typesetter,
     notebooks: Sequence[NotebookView],
+    files: Sequence[FileView],
     final: bool,
 ) -> QuestionView:
     pending = sum((cell.most - cell.least for cell in points.cells), NOTHING)
@@ -416,7 +427,8 @@ def _question_view(
         pending_percent=_percent(pending, question.points),
         table=kind(question.kind).form == "listing",
         items=tuple(_item_view(question, line, own, labels, typesetter, final=final) for line in decided),
-        cell=next((cell for cell in found if cell is not None), None),
+        cell=None if question.file else next((cell for cell in found if cell is not None), None),
+        file=next((one for one in files if question.file and one.path == question.file), None),
         bonus=question.bonus,
         marked=tuple(
             _of(cell.points, cell.possible, labels) for cell in _together(question, decided, points)

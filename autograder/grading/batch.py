@@ -18,7 +18,8 @@ from autograder.course import Handin
 from autograder.errors import GradebookError, NotebookError, describe_error
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.grading.scoring import FAULTS, LATE
-from autograder.notebook.files import read_file
+from autograder.notebook.document import MAX_BYTES
+from autograder.notebook.files import read_below
 from autograder.records import Graded
 from autograder.rubric import Rubric
 from autograder.sandbox.levels import Isolation, at_least, environment_digest
@@ -239,13 +240,16 @@ def collect(assignment: Assignment, handin: Handin) -> SubmittedFiles:
     if handin.timing and handin.timing.refused:
         return refused_files(handin.student, assignment.rubric)
     notebooks: dict[str, bytes | NotebookError] = {}
-    files: dict[str, bytes] = {}
+    files: dict[str, bytes | NotebookError] = {}
     for notebook in assignment.rubric.assignment.notebooks:
         notebooks[notebook.name] = _content(handin.folder, f"{notebook.name}.ipynb")
-        for name in notebook.take_along:
-            content = _content(handin.folder, name)
-            if not isinstance(content, NotebookError):
-                files[name] = content
+        for path, most in notebook.own.items():
+            content = _content(handin.folder, path, most)
+            if isinstance(content, NotebookError) and content.code == "missing":
+                # Browsers and learning platforms drop folders; no other file of a submission is called so.
+                content = _content(handin.folder, path.rpartition("/")[2], most)
+            if not isinstance(content, NotebookError) or content.code != "missing":
+                files[path] = content
     return SubmittedFiles(handin.student, notebooks, files)
 
 
@@ -255,10 +259,17 @@ def refused_files(student: str, rubric: Rubric) -> SubmittedFiles:
     return SubmittedFiles(student, {one.name: late for one in rubric.assignment.notebooks})
 
 
-def _content(folder: Path, name: str) -> bytes | NotebookError:
+def within(content: bytes, path: str, most: int) -> bytes | NotebookError:
+    """A file that was handed in, or that it is too large."""
+    if len(content) <= most:
+        return content
+    return NotebookError("too-large", f"{path}: {len(content):,} bytes; at most {most:,} are read.")
+
+
+def _content(folder: Path, path: str, most: int = MAX_BYTES) -> bytes | NotebookError:
     if folder.is_symlink():
         return NotebookError("symlink", f"{folder.name} is a link, not a folder; hand in the folder itself")
     try:
-        return read_file(folder / name, only_name=True)
+        return read_below(folder, path, most=most)
     except NotebookError as error:
         return error

@@ -253,6 +253,7 @@ def ask_reference(
 def _key(assignment: Assignment, secret: bytes, plans: Mapping[str, _Plan]) -> str:
     versions = packages(assignment.rubric.assignment.preload)
     parts = [assignment.rubric.digest, assignment.course.reference_digest(), *versions, "format 2"]
+    parts.append(assignment.files_digest())
     # What is asked, and not its name alone: of a changed program it may be something else.
     parts += sorted(f"{name} {plan.asked}" for name, plan in plans.items())
     return hashlib.sha256(secret + "\n".join(parts).encode()).hexdigest()

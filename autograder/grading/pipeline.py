@@ -25,6 +25,7 @@ from autograder.errors import (
 )
 from autograder.grading import scoring, storage_limit
 from autograder.grading.expected import box_seed, tried_values
+from autograder.grading.handed_files import NotebookFiles, read_files
 from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
 from autograder.limits import budgets
 from autograder.notebook.read import details, read
@@ -58,8 +59,8 @@ class SubmittedFiles(Struct, frozen=True):
     student: str
     notebooks: Mapping[str, bytes | NotebookError]
     """By name; an error where the file could not be read."""
-    files: Mapping[str, bytes] = {}
-    """Further files the rubric lets students take along."""
+    files: Mapping[str, bytes | NotebookError] = {}
+    """The files that belong to it, by path, without those missing; an error where one could not be read."""
 
     def digest(self) -> str:
         """SHA-256 over everything handed in, and over why something could not be read."""
@@ -133,6 +134,7 @@ class Grader:
         sitting: StudentAssignment | None = None,
         student: str = "",
         cells: Sequence[str] = (),
+        files: Mapping[str, bytes] | None = None,
     ) -> JudgedAnswer:
         """Judge one answer. A fault of ours becomes results that a person has to look at.
 
@@ -144,7 +146,8 @@ class Grader:
             ask: carries out the check's plan; not called when it is empty.
             sitting: what the student was asked; default: the common variant.
             student: whose answer, to tell whose variant it fits.
-            cells: the sources of the student's other code cells.
+            cells: the sources of the student's other code cells and modules.
+            files: what was handed in beside the notebook, by path.
 
         Raises:
             EndedItself: no answer of this submission can be judged any more.
@@ -158,14 +161,11 @@ class Grader:
                 answer=answer,
                 answers=answers,
                 cells=cells,
+                files=files or {},
                 draw=draw,
                 observed=ask(plan) if plan else (),
                 expected=sitting.expected.get(question.id, ()),
-                earlier={
-                    f"{result.question}.{result.item}": result
-                    for results in earlier.values()
-                    for result in results
-                },
+                earlier=_by_item(earlier),
             )
             if evidence.observed or not (plan or is_blank(answer)):  # otherwise the run was cut off
                 evidence = self._asked_again(sitting.assignment, question, evidence, ask)
@@ -238,6 +238,7 @@ class Grader:
             sandbox_seconds=run.seconds_in_sandbox,
             spent=run.spent,
             stated=run.stated,
+            files=tuple(one for files in run.files.values() for one in files.told),
         )
 
     def left_open(self, student: str, error: Exception, digest: str = "") -> Graded:
@@ -269,6 +270,8 @@ class _Run:
         self.results: dict[str, tuple[ItemResult, ...]] = {}
         self.notes: list[Note] = [*sitting.notes]
         self.executed: list[ExecutedNotebook] = []
+        self.files: dict[str, NotebookFiles] = {}
+        """By notebook."""
         self.isolation = grader.pool.isolation.value
         self.seconds_in_sandbox = 0.0
         self.spent = Spent()
@@ -297,15 +300,20 @@ class _Run:
         if data is None:
             data = NotebookError("missing", f"{notebook.name}.ipynb was not handed in")
         try:
-            if isinstance(data, NotebookError):
-                raise data
             release = assignment.releases[notebook.name]
+            if isinstance(data, NotebookError):
+                if data.code != "missing" or release.has_answers:
+                    raise data
+                data = assignment.release_bytes[notebook.name]  # all of it is given
             submission = read(data, release, student=self._handed.student, assignment=assignment.name)
         except NotebookError as error:
             self.notes.append(Note(error.code, str(error), notebook.name))
             self.results.update(scoring.refused_results(assignment.rubric, error, notebook=notebook.name))
             return None
-        self.notes += submission.notes
+        files = read_files(notebook, self._handed.files, assignment.starters)
+        self.files[notebook.name] = files
+        self.notes += (*submission.notes, *files.notes)
+        submission = replace(submission, answers={**submission.answers, **files.answers})
         # Whatever comes, a person sees what was written.
         nothing_run = (None,) * len(submission.cells)
         self.executed.append(ExecutedNotebook(notebook.name, submission.cells, nothing_run))
@@ -325,7 +333,7 @@ class _Run:
             return
         self.isolation = str(sandbox.isolation)
         limits = assignment.rubric.assignment.limits
-        files = {name: data for name, data in self._handed.files.items() if name in notebook.take_along}
+        files = self.files[notebook.name].contents
         session = Session(sandbox, submission.cells, limits, seed=self._grader.seed, files=files)
         try:
             with session:
@@ -369,6 +377,7 @@ class _Run:
             return self._for_review(question, "the answer's cell could not be identified; see the notes")
         if time.thread_time() > self._until:
             return self._out_of_time(question)
+        files = self.files[question.notebook]
         judged = self._grader.judge(
             question,
             answer,
@@ -381,12 +390,17 @@ class _Run:
                 one.source
                 for one in submission.cells
                 if isinstance(one, Cell) and not one.locked and one.grade_id != answer.grade_id
-            ],
+            ]
+            + files.sources(without=question.file),
+            files=files.contents,
         )
         self.notes += judged.notes
         places = [cell.grade_id for cell in submission.cells]
         run = session.runs[places.index(answer.grade_id)] if answer.grade_id in places else None
-        return with_lost_cell(judged.results, ended=run is not None and run.ending is not None)
+        results = files.explained(judged.results, question) if question.file else judged.results
+        # A module runs in whichever cell imports it.
+        ran = session.runs if question.file else [run]
+        return with_lost_cell(results, ended=any(one is not None and one.ending is not None for one in ran))
 
     def _ask(self, session: Session, plan: tuple[Scenario, ...], place: str) -> Sequence[Observations]:
         """Ask until something happens that nobody foresaw; then no more.
@@ -416,6 +430,10 @@ class _Run:
     def _for_review(self, question: Question, staff: str) -> tuple[ItemResult, ...]:
         self.notes.append(Note("needs-review", staff, question.id))
         return _open(question, review(staff))
+
+
+def _by_item(earlier: Mapping[str, Sequence[ItemResult]]) -> dict[str, ItemResult]:
+    return {f"{one.question}.{one.item}": one for results in earlier.values() for one in results}
 
 
 def _open(question: Question, finding: Finding) -> tuple[ItemResult, ...]:

@@ -12,6 +12,12 @@ _GENERAL = {
         "This holds, but it counts only together with other items of this question, which do not."
     ),
     "no-answer": "There is no answer in this cell.",
+    "file.missing": "The file {file} was not handed in.",
+    "file.unchanged": "The file {file} is as it was given out: there is no answer in it.",
+    "file.too-large": "The file {file} is larger than the {limit} that it may have, and was not read.",
+    "file.unreadable": (
+        "The file {file} could not be read: hand in the file itself, not a link or a folder of that name."
+    ),
     "name.missing": (
         "“{name}” is not defined after your notebook ran. Check the spelling, and whether the cell that "
         "defines it stopped with an error."

@@ -86,6 +86,10 @@ _MET: Mapping[str, str] = {
         "{what} returned more than the {limit} that can be taken ({error}). Check the size of what it "
         "returns."
     ),
+    "limit.network": (
+        "{what} stopped with {error}: there is no network here, so nothing can be downloaded. Models and "
+        "data of the assignment lie beside the notebook; load them from there, by the names of their folders."
+    ),
 }
 
 _CELL_ENDED: Mapping[str, str] = {
@@ -169,6 +173,10 @@ _CELL_MET: Mapping[str, str] = {
         "use, for example with “with open(…) as file:”."
     ),
     "cell.limit.reply-size": "At most {limit} can be taken from one cell. Show less.",
+    "cell.limit.network": (
+        "There is no network here, and this cell asked for something from it. Models and data of the "
+        "assignment lie beside the notebook; load them from there, by the names of their folders."
+    ),
 }
 
 SENTENCES: Mapping[str, str] = {**_ENDED, **_MET, **_CELL_ENDED, **_CELL_MET}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -29,7 +29,7 @@ from autograder.errors import CourseError, NotebookError, RubricError
 from autograder.messages import sentence
 from autograder.notebook.document import joined, load_tree
 from autograder.notebook.language import in_language
-from autograder.notebook.markers import check_markers, check_tests, leaked, solution_fragments
+from autograder.notebook.markers import check_markers, check_tests, leaked, solution_fragments, split
 from autograder.notebook.release import FLAGS, Release, load_release
 from autograder.rubric import Question, Rubric
 from autograder.tables import hint
@@ -50,6 +50,12 @@ _STEPS = (
 _CELL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _GRADE_ID = re.compile(r"[A-Za-z0-9_-]+")
 _FORMAT = (4, 5)
+_READERS = {
+    "npy": 'import numpy\n\n{name} = numpy.load("{path}")',
+    "npz": 'import numpy\n\n{name} = dict(numpy.load("{path}"))',
+    "json": 'import json\n\nwith open("{path}") as file:\n    {name} = json.load(file)',
+}
+"""How a made notebook reads a result, by its ending; numpy unpickles nothing unless it is told to."""
 _PLACE = re.compile(r"^[ \t]*<!--[ \t]*exam\b[ \t]*(.*?)[ \t]*-->[ \t]*$", re.MULTILINE)
 
 
@@ -96,6 +102,85 @@ def build_release(
             f"notebook {notebook!r}: the release would still hold {left[0]!r}; say where it is shown.",
         )
     return release
+
+
+def build_starter(source: bytes, path: str) -> bytes:
+    """What students get of a file that they are to edit: solutions between markers taken out, as in cells.
+
+    Args:
+        source: of the answer key.
+        path: of the file, for errors.
+
+    Raises:
+        NotebookError: ``bad-markers``.
+    """
+    try:
+        text = source.decode().replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        return source
+    regions = split(text, path).regions
+    if others := sorted({*regions} - {"SOLUTION"}):
+        raise NotebookError("bad-markers", f"{path}: BEGIN {others[0]}: a file has solutions alone.")
+    if not regions:
+        return source
+    flags = {"schema_version": 3, "grade_id": "file", "grade": False, "solution": True, "locked": False}
+    cell = nbformat.v4.new_code_cell(text, metadata={"nbgrader": flags})  # type: ignore[no-untyped-call]
+    node = nbformat.v4.new_notebook(cells=[cell])  # type: ignore[no-untyped-call]
+    node, _ = ClearSolutions().preprocess(node, {})
+    return str(node.cells[0].source).encode()
+
+
+def notebook_of_files(rubric: Rubric, notebook: str) -> bytes:
+    """The source of a notebook that has nothing but what carries the points of answers in files.
+
+    For each question a given cell imports what its file defines. Students need not hand it in.
+
+    Args:
+        rubric: of the assignment; every question of the notebook has a ``file``.
+        notebook: its name.
+    """
+    made = f"# Made by autograder generate. The answers are in {', '.join(_answered(rubric, notebook))}.\n"
+    cells = [_given_cell("setup", f"{made}from coursecheck import check", None)]
+    for question in rubric.questions:
+        if question.notebook == notebook:
+            imported = "\n".join(_imports(question))
+            for name, points in question.cells().items():
+                source = f'check("{question.id}")' if name == question.id else f"# read in {question.file}"
+                whole = f"{imported}\n\n{source}" if imported and name == question.id else source
+                cells.append(_given_cell(name, whole, points))
+    node = nbformat.v4.new_notebook(  # type: ignore[no-untyped-call]
+        cells=cells, metadata={"kernelspec": _kernel({}), "language_info": {"name": "python"}}
+    )
+    text: str = nbformat.writes(node)  # type: ignore[no-untyped-call]
+    return f"{text}\n".encode()
+
+
+def _answered(rubric: Rubric, notebook: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one.file for one in rubric.questions if one.notebook == notebook))
+
+
+def _imports(question: Question) -> Iterator[str]:
+    """The lines that bring a question's names out of its file, if it is a module or plain numbers."""
+    reader = _READERS.get(question.file.rpartition(".")[2])
+    if reader and question.answer.isidentifier():
+        yield reader.format(name=question.answer, path=question.file)
+    parts = question.file.removesuffix(".py").split("/")
+    if not question.file.endswith(".py") or not all(part.isidentifier() for part in parts):
+        return
+    stated = (question.answer, *(item.options.get("answer") for item in question.items if not item.manual))
+    for name in dict.fromkeys(one for one in stated if isinstance(one, str) and one):
+        yield f"from {'.'.join(parts)} import {name}"
+
+
+def _given_cell(grade_id: str, source: str, points: Decimal | None) -> Any:
+    """A cell of code that stays as it is; with points where it carries some."""
+    graded = points is not None
+    flags = {"schema_version": 3, "grade_id": grade_id, "grade": graded, "solution": False, "locked": True}
+    if points is not None:
+        flags["points"] = int(points) if points == int(points) else float(points)
+    metadata = {"nbgrader": {**flags, "task": False}}
+    identifier = hashlib.sha256(f"cell {grade_id}".encode()).hexdigest()[:12]
+    return nbformat.v4.new_code_cell(source, metadata=metadata, id=identifier)  # type: ignore[no-untyped-call]
 
 
 def _check_cells(described: Release) -> None:
@@ -213,7 +298,8 @@ def check_agreement(release: Release, rubric: Rubric) -> None:
     expected: dict[str, Decimal] = {}
     for question in rubric.questions:
         if question.notebook == release.name:
-            _check_answer_cell(release, question)
+            if not question.file:
+                _check_answer_cell(release, question)
             expected |= question.cells()
     found = {cell.grade_id: cell for cell in release.cells if cell.points is not None}
     for grade_id, points in expected.items():

@@ -11,7 +11,42 @@ from autograder.errors import NotebookError
 from autograder.notebook.document import MAX_BYTES
 
 
-def read_file(path: Path, *, only_name: bool = False) -> bytes:
+def read_below(folder: Path, path: str, *, most: int = MAX_BYTES) -> bytes:
+    """The bytes of a file that a student handed in below a folder; no part of the way is a link.
+
+    Args:
+        folder: of the submission.
+        path: below it; see `autograder.paths`.
+        most: bytes that are read.
+
+    Raises:
+        NotebookError: see `read_file`.
+    """
+    *folders, name = path.split("/")
+    if not folders:
+        return read_file(folder / name, only_name=True, most=most)
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    above = -1
+    try:
+        above = os.open(folder, flags & ~os.O_NOFOLLOW)
+        for one in folders:
+            inner = os.open(one, flags, dir_fd=above)
+            os.close(above)
+            above = inner
+        return read_file(folder / path, only_name=True, most=most, above=above)
+    except FileNotFoundError as error:
+        raise NotebookError("missing", f"{path!a}: there is no such file; hand it in.") from error
+    except OSError as error:
+        text = f"{path!a}: a folder on the way is a link, or no folder; hand in the folder itself."
+        raise NotebookError("symlink", text) from error
+    finally:
+        if above >= 0:
+            os.close(above)
+
+
+def read_file(
+    path: Path, *, only_name: bool = False, most: int = MAX_BYTES, above: int | None = None
+) -> bytes:
     """The bytes of a notebook handed in; only a regular file, never through a link.
 
     The folder is trusted, its entry is not: the checks are made on the opened file, so that it cannot be
@@ -21,6 +56,8 @@ def read_file(path: Path, *, only_name: bool = False) -> bytes:
         path: of the file.
         only_name: refuse a file that has another name on the same disk. An unpacked archive can bring a
             second name of any file here, the answer key's among them.
+        most: bytes that are read.
+        above: a descriptor of the file's folder, where the way there must not be walked again.
 
     Raises:
         NotebookError: ``missing``, ``symlink``, ``dangling-symlink``, ``directory``, ``not-a-file``,
@@ -30,11 +67,12 @@ def read_file(path: Path, *, only_name: bool = False) -> bytes:
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     name = ascii(path.name)
     try:
-        if path.is_symlink():  # where the system has no O_NOFOLLOW
+        if above is None and path.is_symlink():  # where the system has no O_NOFOLLOW
             raise _link(path, name)
-        descriptor = os.open(path, flags | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
+        flags |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+        descriptor = os.open(path if above is None else path.name, flags, dir_fd=above)
     except FileNotFoundError as error:
-        raise NotebookError("missing", f"{name}: there is no such file; hand the notebook in.") from error
+        raise NotebookError("missing", f"{name}: there is no such file; hand it in.") from error
     except IsADirectoryError as error:
         raise _directory(name) from error
     except (OSError, ValueError) as error:
@@ -44,12 +82,12 @@ def read_file(path: Path, *, only_name: bool = False) -> bytes:
             raise _no_file(name) from error
         raise NotebookError("not-readable", f"{name}: cannot be opened: {error}") from error
     try:
-        return _content(descriptor, name, only_name=only_name)
+        return _content(descriptor, name, only_name=only_name, most=most)
     finally:
         os.close(descriptor)
 
 
-def _content(descriptor: int, name: str, *, only_name: bool) -> bytes:
+def _content(descriptor: int, name: str, *, only_name: bool, most: int) -> bytes:
     status = os.fstat(descriptor)
     if stat.S_ISDIR(status.st_mode):
         raise _directory(name)
@@ -61,14 +99,13 @@ def _content(descriptor: int, name: str, *, only_name: bool) -> bytes:
             f"{name}: the file has {status.st_nlink} names on this disk and may be somebody else's. "
             "Staff look at it; where all is well, they copy the file and grade it again.",
         )
-    if status.st_size > MAX_BYTES:
+    if status.st_size > most:
+        advice = "Clear all outputs, save and hand it in again." if name.endswith(".ipynb'") else ""
         raise NotebookError(
-            "too-large",
-            f"{name}: {status.st_size:,} bytes; at most {MAX_BYTES:,} are read. "
-            "Clear all outputs, save and hand it in again.",
+            "too-large", f"{name}: {status.st_size:,} bytes; at most {most:,} are read. {advice}".rstrip()
         )
     parts = []
-    remaining = MAX_BYTES + 1
+    remaining = most + 1
     try:
         while remaining > 0 and (part := os.read(descriptor, min(remaining, 1 << 20))):
             parts.append(part)
@@ -76,7 +113,7 @@ def _content(descriptor: int, name: str, *, only_name: bool) -> bytes:
     except OSError as error:
         raise NotebookError("not-readable", f"{name}: cannot be read: {error.strerror}") from error
     if not remaining:
-        raise NotebookError("too-large", f"{name}: grew beyond {MAX_BYTES:,} bytes while it was read.")
+        raise NotebookError("too-large", f"{name}: grew beyond {most:,} bytes while it was read.")
     return b"".join(parts)
 
 

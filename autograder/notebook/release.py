@@ -61,6 +61,11 @@ class Release(Struct, frozen=True):
         """The cells that answers and grades hang on, by grade_id, in order."""
         return {cell.grade_id: cell for cell in self.cells if cell.is_answer or cell.is_locked}
 
+    @property
+    def has_answers(self) -> bool:
+        """Whether students write into it; else it need not be handed in."""
+        return any(cell.is_answer for cell in self.cells)
+
     def answer_cell(self, question: Question) -> str:
         """The grade_id of a question's answer cell: stated, or else `<id>-answer` or `<id>`.
 

@@ -275,7 +275,7 @@ def _specification(
         "title": question.title,
         "answer": question.answer,
         "notebook": question.notebook,
-        "cell": release.answer_cell(question) if release else question.answer_cell,
+        "cell": _cell_of(question, release),
         "names": names,
         "symbols": {
             name: {"aliases": list(symbol.aliases), "domain": symbol.domain}
@@ -290,8 +290,16 @@ def _specification(
     }
 
 
+def _cell_of(question: Question, release: Release | None) -> str:
+    """The name of the answer cell; empty where the answer is a file."""
+    if question.file:
+        return ""
+    return release.answer_cell(question) if release else question.answer_cell
+
+
 def _given(question: Question, release: Release | None) -> str:
-    cell = release.by_id[release.answer_cell(question)] if release else None
+    name = _cell_of(question, release)
+    cell = release.by_id[name] if release and name else None
     return cell.source if cell and cell.cell_type == "code" else ""
 
 

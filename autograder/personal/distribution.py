@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from autograder.course import Course, manifest, schedule
 from autograder.course.manifest import Manifest, StudentRelease
 from autograder.errors import CourseError
 from autograder.notebook.student_check import FILE_NAME, in_window
+from autograder.paths import files_in
 from autograder.personal.variant_set import VariantSet, make_variants
 from autograder.sandbox.pool import Pool
 from autograder.timestamps import Window
@@ -126,8 +126,12 @@ def _write(asked: Assignment, folder: Path, window: Window | None) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for notebook in asked.rubric.assignment.notebooks:
         atomic.write(folder / f"{notebook.name}.ipynb", asked.release_bytes[notebook.name])
-        for data in notebook.data:
-            shutil.copyfile(release / data, folder / data, follow_symlinks=False)
+        for place, file in files_in(release, notebook.given):
+            (folder / place).parent.mkdir(parents=True, exist_ok=True)
+            if place in notebook.starter:
+                atomic.copy(file, folder / place)
+            else:  # however large: nobody writes there
+                atomic.link(file, folder / place)
     check = atomic.read(release / FILE_NAME).decode("utf-8")
     atomic.write(folder / FILE_NAME, (in_window(check, window) if window else check).encode())
     return folder

@@ -22,6 +22,8 @@ from autograder.errors import Place, RubricError
 from autograder.records import Limits
 from autograder.rubric import scales
 from autograder.rubric.exam import Exam, Task, check_keys, check_tasks
+from autograder.rubric.files import NotebookFile as NotebookFile
+from autograder.rubric.files import check_files
 from autograder.rubric.lines import located as located
 from autograder.tables import check_known_keys, convert, field_names, rubric_error
 from autograder.variants import entries, options
@@ -30,7 +32,6 @@ from autograder.variants.expressions import Value, fill_table, has_placeholder
 from autograder.variants.options import Draws
 
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
-_FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_. -]{0,99}")
 
 
 class ConstructorArguments(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -83,17 +84,6 @@ class RubricSymbol(vocabulary.Symbol, frozen=True, forbid_unknown_fields=True):
     """A symbol that formulas may use."""
 
     text: dict[str, str] = msgspec.field(default_factory=dict)
-
-
-class NotebookFile(Struct, frozen=True, forbid_unknown_fields=True):
-    """One notebook of an assignment."""
-
-    name: str
-    """Without the ending."""
-    data: tuple[str, ...] = ()
-    """Files of the assignment's folder that lie read-only beside the notebook while it runs."""
-    take_along: tuple[str, ...] = ()
-    """Files of a submission that are taken along; none by default."""
 
 
 class AssignmentSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -160,6 +150,8 @@ class Question(Struct, frozen=True):
     """The name the student assigns or defines; empty for written answers."""
     answer_cell: str = ""
     """grade_id of the answer cell; default: ``<id>-answer``."""
+    file: str = ""
+    """The path of the file that is the answer, in the place of a cell: one of those that students hand in."""
     reference: str = ""
     """``module:name`` in the course's reference folder."""
     trials: str = ""
@@ -307,8 +299,7 @@ def _assignment(written: Any, place: Place) -> AssignmentSettings:
         assignment = msgspec.structs.replace(assignment, grading=scale)
     if not assignment.notebooks:
         assignment = msgspec.structs.replace(assignment, notebooks=(NotebookFile(assignment.name),))
-    for number, notebook in enumerate(assignment.notebooks):
-        _check_files(notebook, place.at(f": notebook {notebook.name!r}", "assignment", "notebooks", number))
+    check_files(assignment.notebooks, assignment.limits, place)
     return assignment
 
 
@@ -321,16 +312,6 @@ def _draws(table: Mapping[str, Any], place: Place) -> tuple[Draws | None, dict[s
     draws = options.read(table["variant"], place)
     entries.check(table, draws, place)
     return draws, draws.common
-
-
-def _check_files(notebook: NotebookFile, place: Place) -> None:
-    """Files lie beside the notebook: plain names, each one once."""
-    names = (*notebook.data, *notebook.take_along)
-    for name in names:
-        if not _FILE.fullmatch(name):
-            raise RubricError(f"{name!r} is not a plain file name; files lie beside the notebook", place)
-    names = (*names, "coursecheck.py", f"{notebook.name}.ipynb")
-    _unique(names, [place.at(": data and take_along")] * len(names))
 
 
 def _split(table: Mapping[str, Any], to: type[Any]) -> dict[str, Any]:
@@ -376,9 +357,26 @@ def _question(table: Mapping[str, Any], place: Place, assignment: AssignmentSett
     notebook = question.notebook or (names[0] if len(names) == 1 else "")
     if notebook not in names:
         raise RubricError(f"expected one of {', '.join(names)}, got {notebook!r}", place, "notebook")
+    _check_file(question, assignment.notebooks[names.index(notebook)], place)
     return msgspec.structs.replace(
         question, notebook=notebook, answer_cell=question.answer_cell or f"{question.id}-answer"
     )
+
+
+def _check_file(question: Question, notebook: NotebookFile, place: Place) -> None:
+    """An answer in a file is in one that students hand in, and in no cell besides."""
+    if not question.file:
+        return
+    if question.file not in notebook.own:
+        known = ", ".join(notebook.own) or "none"
+        raise RubricError(
+            f"{question.file!r} is not handed in with the notebook {notebook.name!r}; list it there under "
+            f"starter, take_along or result (listed: {known})",
+            place,
+            "file",
+        )
+    if question.answer_cell:
+        raise RubricError("the answer is a file or a cell; state one of the two", place, "answer_cell")
 
 
 def _check_id(identifier: Any, place: Place) -> None:

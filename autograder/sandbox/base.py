@@ -23,7 +23,10 @@ class Environment(Struct, frozen=True):
     preload: tuple[str, ...] = ()
     """Modules imported ahead, e.g. ``("torch",)``."""
     files: tuple[tuple[str, Path], ...] = ()
-    """Files visible read-only in the working directory: name there → path here."""
+    """Files and folders visible read-only in the working directory: path there → path here.
+
+    Of two for one path the later counts: a file may stand for one of a folder.
+    """
     packages: tuple[tuple[str, Path], ...] = ()
     """Importable packages: name → folder. The reference solutions, and nothing else, come this way."""
 
@@ -109,7 +112,8 @@ class Sandbox(Protocol):
         Args:
             limits: what the box may use.
             seed: of random, numpy and torch.
-            files: plain names in the working directory → content; the box's own, so it may change them.
+            files: paths in the working directory → content; the box's own, so it may change them. One stands
+                in the place of a file of the environment.
 
         Raises:
             SandboxFault: it could not be opened.

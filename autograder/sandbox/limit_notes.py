@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from autograder import limits as allowed
-from autograder.records import Cell, Ending, LimitEvent, Limits, Markdown, Note, Observation
+from autograder.records import Cell, Ending, LimitEvent, LimitKind, Limits, Markdown, Note, Observation
 
 MET = "limit-met"
 CELL_ENDED = "cell-ended-box"
@@ -102,5 +102,7 @@ def add(notes: list[Note], new: Iterable[Note]) -> None:
 def _note(encounter: LimitEvent, limits: Limits, place: str) -> Note:
     met = encounter.met
     source = "counted outside" if encounter.seen else "as the box says; not seen outside"
+    if met is LimitKind.NETWORK:
+        return Note(MET, f"asked for something from a network, which no box has, {source}; it went on", place)
     name = allowed.OF_MET[met]
     return Note(MET, f"met {name} ({allowed.amount(met, limits)}), {source}; the box went on", place)

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Self
 
 from autograder.errors import BoxEnded, BoxLost, EndedItself, SandboxFault
-from autograder.limits import CLOCK_FACTOR, MAX_CLOCK_FACTOR, MemoryBudget, budgets
+from autograder.limits import CLOCK_FACTOR, MAX_CLOCK_FACTOR, MemoryBudget, budgets, room_for_files
 from autograder.records import Cell, CellRun, Ending, Limits, Markdown, Note, Observation, Scenario, Spent
 from autograder.sandbox import limit_notes
 from autograder.sandbox.base import Box, Sandbox, Usage
@@ -26,8 +26,8 @@ from autograder.sandbox.retry import MAX_FAULTS, MAX_LOST_BOXES
 
 LEFT_OUT = "left-out"
 """The code of a note about a file that was handed in and is not in the box, which has no room for it."""
-_OF_SCRATCH, _OF_MEMORY = 0.9, 0.25
-"""What files that were handed in may take, so that there is room left for what code does with them."""
+_OF_FILES = 0.9
+"""Share of the names in a box that files which were handed in may have."""
 _PAGE = 4096
 _SPARE = 0.01
 """Share of a submission's time that is as good as none: a box does not measure just like its submission."""
@@ -396,11 +396,11 @@ def _fitting(files: Mapping[str, bytes], limits: Limits) -> Mapping[str, bytes]:
 
     How large they are is the student's doing, and no fault of the box that has no room for them.
     """
-    room = int(min(_OF_SCRATCH * limits.scratch_mb, _OF_MEMORY * limits.memory_mb) * (1 << 20))
+    room = room_for_files(limits)
     kept: dict[str, bytes] = {}
     for name in sorted(files, key=lambda name: (len(files[name]), name)):
         room -= -(-len(files[name]) // _PAGE) * _PAGE
-        if room >= 0 and len(kept) < _OF_SCRATCH * limits.scratch_files - 8:
+        if room >= 0 and len(kept) < _OF_FILES * limits.scratch_files - 8:
             kept[name] = files[name]
     return kept
 

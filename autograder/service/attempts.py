@@ -19,7 +19,7 @@ from django.utils import timezone
 from autograder.course import Handin, name_fault, schedule
 from autograder.course.schedule import Schedule
 from autograder.errors import NotebookError, ServiceError
-from autograder.grading.batch import refused_files, with_timing
+from autograder.grading.batch import refused_files, with_timing, within
 from autograder.grading.pipeline import SubmittedFiles
 from autograder.records import Graded
 from autograder.rubric import Rubric
@@ -53,7 +53,7 @@ def hand_in(
     Args:
         offer: what it is for.
         student: whose it is.
-        files: by name; names without folders.
+        files: by path; see `placed`.
         signer: of the receipt.
         by: who sent it; None: it was imported.
         at: when; default: now.
@@ -114,11 +114,22 @@ def _check(student: str, files: Mapping[str, bytes]) -> None:
     if not files:
         raise ServiceError("no file was handed in")
     for name in files:
-        if fault := name_fault(name):
-            raise ServiceError(f"{name!a} cannot be a file's name: {fault}")
+        for part in name.split("/"):
+            if fault := name_fault(part):
+                raise ServiceError(f"{name!a} cannot be a file's name: {fault}")
     size = sum(map(len, files.values()))
     if size > MOST_BYTES:
         raise ServiceError(f"the files have {size >> 20} MB together; at most {MOST_BYTES >> 20} are taken")
+
+
+def placed(files: Mapping[str, bytes], rubric: Rubric) -> dict[str, bytes]:
+    """Files as a browser sends them, without folders, where the rubric has them.
+
+    No two files that belong to a submission have the same name, folders aside.
+    """
+    paths = [path for notebook in rubric.assignment.notebooks for path in notebook.own]
+    known = {path.rpartition("/")[2]: path for path in paths}
+    return {known.get(name, name): data for name, data in files.items()}
 
 
 def digest_of(student: str, files: Mapping[str, bytes]) -> str:
@@ -141,12 +152,14 @@ def to_grade(attempt: Attempt, rubric: Rubric, files: Mapping[str, bytes]) -> Su
     if timing and timing.refused:
         return refused_files(attempt.student, rubric)
     notebooks: dict[str, bytes | NotebookError] = {}
-    along: dict[str, bytes] = {}
+    along: dict[str, bytes | NotebookError] = {}
     for notebook in rubric.assignment.notebooks:
         name = f"{notebook.name}.ipynb"
         missing = NotebookError("missing", f"{name} was not handed in")
         notebooks[notebook.name] = files.get(name, missing)
-        along |= {one: files[one] for one in notebook.take_along if one in files}
+        along |= {
+            path: within(files[path], path, most) for path, most in notebook.own.items() if path in files
+        }
     return SubmittedFiles(attempt.student, notebooks, along)
 
 

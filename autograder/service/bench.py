@@ -423,17 +423,17 @@ class Bench:
         assignment = self._loaded.of(attempt.version).for_student(attempt.student)
         files = attempts.contents(attempt)
         wanted = next(one for one in assignment.rubric.assignment.notebooks if one.name == notebook)
-        name = f"{notebook}.ipynb"
-        if name not in files:
+        name, release = f"{notebook}.ipynb", assignment.releases[notebook]
+        if name not in files and release.has_answers:
             raise NotebookError("missing", f"{name} was not handed in")
-        release = assignment.releases[notebook]
-        submission = read(files[name], release, student=attempt.student, assignment=assignment.name)
+        data = files.get(name, assignment.release_bytes[notebook])
+        submission = read(data, release, student=attempt.student, assignment=assignment.name)
         return _Program(
             assignment.environment(wanted),
             submission.cells,
             assignment.rubric.assignment.limits,
             box_seed(assignment.course.secret(), assignment.name),
-            {one: files[one] for one in wanted.take_along if one in files},
+            {one: files[one] for one in wanted.own if one in files},
         )
 
     def _too_many(self) -> list[_OpenNotebook]:

@@ -23,7 +23,9 @@ from autograder.assignment import Assignment
 from autograder.course import Course, Handin
 from autograder.errors import ServiceError
 from autograder.grading.batch import collect
+from autograder.paths import files_below
 from autograder.records import Graded
+from autograder.rubric import Rubric
 from autograder.service import attempts, audit, blobs, versions
 from autograder.service.models import (
     Attempt,
@@ -139,11 +141,7 @@ def _attempt(
     assignment: Assignment, offer: Offer, handin: Handin, known: Graded | None, signer: Signer
 ) -> None:
     """One attempt of a folder; nothing where it is in the database already."""
-    files = {
-        path.name: atomic.read(path)
-        for path in (sorted(handin.folder.iterdir()) if handin.folder.is_dir() else ())
-        if path.is_file() and not path.is_symlink() and path.name != _STAMP and not path.name.startswith(".")
-    }
+    files = dict(_files(handin.folder, assignment.rubric)) if handin.folder.is_dir() else {}
     if not files:
         return
     of_student = Attempt.objects.filter(offer=offer, student=handin.student)
@@ -159,6 +157,19 @@ def _attempt(
                 Attempt.objects.filter(pk=made.pk).update(
                     state=State.GRADED, graded_at=timezone.now(), result=current.result
                 )
+
+
+def _files(folder: Path, rubric: Rubric) -> Iterator[tuple[str, bytes]]:
+    """What was handed in: what lies in the folder itself, and in those below it what the rubric has there.
+
+    Copies of what was given out as data stay away: they are not looked at, and may be large.
+    """
+    notebooks = rubric.assignment.notebooks
+    wanted = {path for notebook in notebooks for path in notebook.own}
+    given = {path for notebook in notebooks for path in notebook.data}
+    for path, file in files_below(folder):
+        if path in wanted or ("/" not in path and path != _STAMP and path not in given):
+            yield path, atomic.read(file)
 
 
 def _moment(handin: Handin) -> datetime:
@@ -217,6 +228,7 @@ def _leave_attempts(offer: Offer, course: Course) -> None:
                 place = course.root / "earlier" / student / offer.assignment / str(attempt.number)
             place.mkdir(parents=True)
             for name, data in attempts.contents(attempt).items():
+                (place / name).parent.mkdir(parents=True, exist_ok=True)
                 atomic.write(place / name, data)
             stamp = attempt.submitted_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f UTC")
             atomic.write(place / _STAMP, f"{stamp}\n".encode())

@@ -29,7 +29,9 @@ from autograder.service.models import CourseRecord, Offer, Version, VersionFile
 from autograder.service.store import DatabaseStore
 
 MOST_BYTES = 512 << 20
-"""Of all files of a version together."""
+"""Of all files of a version together; of those with several names once."""
+_AT_ONCE = 16
+"""Files that are fetched and written together."""
 
 
 def take(record: CourseRecord, course: Course, name: str) -> Version:
@@ -48,8 +50,13 @@ def take(record: CourseRecord, course: Course, name: str) -> Version:
     rubric = rubrics.load(course.rubric(name))
     if not course.release(name).is_dir():
         raise CourseError(f"{course.release(name)}: not released yet; run: autograder generate {name}")
-    contents = dict(_files(course, name))
-    listing = {path: hashlib.sha256(data).hexdigest() for path, data in contents.items()}
+    listing: dict[str, str] = {}
+    contents: dict[str, bytes] = {}
+    for path, data in _files(course, name):
+        listing[path] = hashlib.sha256(data).hexdigest()
+        contents.setdefault(listing[path], data)
+        if sum(map(len, contents.values())) > MOST_BYTES:
+            raise CourseError(f"{name}: its files are larger than {MOST_BYTES >> 20} MB together")
     return _kept(record, name, listing, contents.values(), rubric.version)
 
 
@@ -143,17 +150,18 @@ def _files(course: Course, name: str) -> Iterator[tuple[str, bytes]]:
     found = [course.rubric(name)]
     for folder in folders:
         found += [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink()]
-    total = 0
+    known: dict[tuple[int, int], bytes] = {}
     for path in found:
         if "__pycache__" in path.parts or atomic.PARTIAL.fullmatch(path.name):
             continue
         try:
-            data = atomic.read(path, most=MOST_BYTES)
+            status = path.stat()
+            identity = (status.st_dev, status.st_ino)
+            data = known[identity] if identity in known else atomic.read(path, most=MOST_BYTES)
         except OSError as error:
             raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
-        total += len(data)
-        if total > MOST_BYTES:
-            raise CourseError(f"{name}: its files are larger than {MOST_BYTES >> 20} MB together")
+        if status.st_nlink > 1:  # each student's own release has the same data files
+            known[identity] = data
         yield path.relative_to(course.root).as_posix(), data
 
 
@@ -197,15 +205,20 @@ def lay_out(version: Version, folder: Path) -> Course:
     Raises:
         ServiceError: a path of it would lie elsewhere.
     """
-    files = dict(version.files.values_list("path", "blob_id"))
-    contents = blobs.get(files.values())
-    for path, digest in files.items():
+    places: dict[str, list[Path]] = {}
+    for path, digest in version.files.values_list("path", "blob_id"):
         pure = PurePosixPath(path)
         if pure.is_absolute() or ".." in pure.parts:
             raise ServiceError(f"version {version.pk}: {path!r} is no path below a course")
-        place = folder / pure
-        place.parent.mkdir(parents=True, exist_ok=True)
-        atomic.write(place, contents[digest])
+        (folder / pure).parent.mkdir(parents=True, exist_ok=True)
+        places.setdefault(digest, []).append(folder / pure)
+    digests = list(places)
+    for start in range(0, len(digests), _AT_ONCE):
+        for digest, data in blobs.get(digests[start : start + _AT_ONCE]).items():
+            first, *others = places[digest]
+            atomic.write(first, data)
+            for other in others:
+                atomic.link(first, other)
     for name in ("assignments", "rubrics"):
         (folder / name).mkdir(exist_ok=True)
     private = folder / PRIVATE

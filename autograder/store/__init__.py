@@ -310,7 +310,7 @@ def bounded(graded: Graded, mb: int) -> bytes:
     notes.append(Note("result-cut", f"the result was larger than {mb} MB; notebooks and long texts are gone"))
     items = tuple(_short(item) for item in score.items)
     score = replace(score, notes=tuple(notes), items=items)
-    return encode(replace(graded, score=score, notebooks=()))
+    return encode(replace(graded, score=score, notebooks=(), files=()))
 
 
 def encode(graded: Graded) -> bytes:

@@ -77,7 +77,7 @@ def report_on(
     reports = tuple(
         _report(question, entry, places.get(entry["cell"], []), language)
         for question, entry in specification["questions"].items()
-        if entry["notebook"] == notebook
+        if entry["notebook"] == notebook and entry["cell"]  # else the answer is a file beside the notebook
     )
     remarks = tuple(_remarks(places, specification["cells"][notebook], language))
     return NotebookReport(specification["assignment"], notebook, reports, remarks)

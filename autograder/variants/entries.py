@@ -13,7 +13,7 @@ from autograder.variants.options import Draws, Planted
 
 FIXED = frozenset(
     (
-        *("id", "kind", "points", "notebook", "cell", "answer_cell", "answer", "needs", "manual"),
+        *("id", "kind", "points", "notebook", "cell", "answer_cell", "file", "answer", "needs", "manual"),
         *("title", "symbols", "form", "credit", "key", "library", "visible"),
     )
 )

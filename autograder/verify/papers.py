@@ -6,14 +6,18 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autograder import generate
+from autograder.grading.handed_files import read_files
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.notebook.document import load_tree
+from autograder.notebook.files import read_file
 from autograder.notebook.read import read
 from autograder.notebook.release import Release
 from autograder.records import Answer, Graded, ItemResult, Status, Submission
 from autograder.rubric import Question
+from autograder.rubric.files import ALONG_BYTES
 from autograder.verify.findings import Mark, VerifyFinding
 from autograder.verify.matrix import got, mark, written
 
@@ -27,6 +31,8 @@ class AnswerKey(Struct, frozen=True, eq=False):
     """By notebook."""
     submissions: Mapping[str, Submission]
     """By notebook."""
+    files: Mapping[str, bytes]
+    """What is handed in beside them, by path."""
     graded: Graded
     marks: Mapping[str, Mark]
     """What became of each item, by ``question.item``."""
@@ -51,17 +57,20 @@ def grade_answer_key(grader: Grader) -> AnswerKey:
     """
     assignment = grader.assignment
     sources = generate.sources(assignment.course, assignment.rubric)
-    submissions = {
-        name: read(source, assignment.releases[name], student=KEY, assignment=assignment.name)
-        for name, source in sources.items()
-    }
-    graded = grader.grade(SubmittedFiles(KEY, sources))
+    files = {path: read_file(place, most=ALONG_BYTES) for path, place in assignment.key_files.items()}
     rubric = assignment.rubric
+    submissions = {}
+    for notebook in rubric.assignment.notebooks:
+        release = assignment.releases[notebook.name]
+        found = read(sources[notebook.name], release, student=KEY, assignment=assignment.name)
+        beside = read_files(notebook, files, assignment.starters)
+        submissions[notebook.name] = replace(found, answers={**found.answers, **beside.answers})
+    graded = grader.grade(SubmittedFiles(KEY, sources, files))
     marks = {
         f"{result.question}.{result.item}": mark(rubric.question(result.question).item(result.item), result)
         for result in graded.score.items
     }
-    return AnswerKey(sources, submissions, graded, marks)
+    return AnswerKey(sources, submissions, files, graded, marks)
 
 
 def check_key(key: AnswerKey) -> Iterable[VerifyFinding]:
@@ -93,7 +102,7 @@ def check_release(grader: Grader) -> Iterable[VerifyFinding]:
     A comment makes of a stub an answer, so that a solution that was left standing there earns its points.
     """
     assignment = grader.assignment
-    untouched = grader.grade(SubmittedFiles(RELEASE, assignment.release_bytes)).score
+    untouched = grader.grade(SubmittedFiles(RELEASE, assignment.release_bytes, assignment.starters)).score
     for result in untouched.items:
         if result.status is not Status.NO_ANSWER:
             remedy = "look for what counts as an answer although nothing was written"
@@ -103,7 +112,11 @@ def check_release(grader: Grader) -> Iterable[VerifyFinding]:
     touched = {
         name: _touched(data, assignment.releases[name]) for name, data in assignment.release_bytes.items()
     }
-    for result in grader.grade(SubmittedFiles(TOUCHED, touched)).score.items:
+    files = {
+        path: data + b"\n# touched\n" if path.endswith(".py") else data
+        for path, data in assignment.starters.items()
+    }
+    for result in grader.grade(SubmittedFiles(TOUCHED, touched, files)).score.items:
         if result.points > 0:
             remedy = "take out of the release what gives this away: put it between the solution's markers"
             yield VerifyFinding(TOUCHED, f"{result.question}.{result.item}", "0 points", got(result), remedy)

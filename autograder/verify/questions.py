@@ -165,7 +165,9 @@ def _failing(
     environment = assignment.environment(notebook)
     others = tuple(file for file in environment.files if file[0] != FILE_NAME)
     file = (FILE_NAME, assignment.course.release(assignment.name) / FILE_NAME)
-    box = grader.pool.persistent(replace(environment, files=(file, *others))).open(limits, seed=grader.seed)
+    own = {path: data for path, data in key.files.items() if path in notebook.own}
+    sandbox = grader.pool.persistent(replace(environment, files=(file, *others)))
+    box = sandbox.open(limits, seed=grader.seed, files=own)
     try:
         for cell in key.submissions[notebook.name].cells:
             if isinstance(cell, Cell) and cell.source.strip():

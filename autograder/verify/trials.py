@@ -53,7 +53,7 @@ class TrialGrader:
     def is_read(self, question: Question, trial: Trial) -> bool:
         """Whether nothing but variables of the planted answer has to be read."""
         answer = self._planted(question, trial)[question.id]
-        if isinstance(self._grader.assignment.checks[question.id], HasSecondRound):
+        if question.file or isinstance(self._grader.assignment.checks[question.id], HasSecondRound):
             return False  # what is asked then calls what was planted
         return not trial.earlier and answer.cell_type == "code" and only_reads(self._plan(question, answer))
 
@@ -73,8 +73,9 @@ class TrialGrader:
         grade_id = assignment.releases[question.notebook].answer_cell(question)
         place = next((at for at, cell in enumerate(cells) if cell.grade_id == grade_id), len(cells))
         try:
+            own = {path: data for path, data in self._key.files.items() if path in notebook.own}
             box = self._grader.pool.persistent(assignment.environment(notebook)).open(
-                limits, seed=self._grader.seed
+                limits, seed=self._grader.seed, files=own
             )
         except SandboxError:
             return {}
@@ -117,16 +118,20 @@ class TrialGrader:
         """
         planted = self._planted(question, trial)
         changes: dict[str, dict[str, str]] = {}
+        files = dict(self._key.files)
         for place, answer in planted.items():
-            notebook = self._rubric.question(place).notebook
-            changes.setdefault(notebook, {})[answer.grade_id] = answer.source
+            changed = self._rubric.question(place)
+            if changed.file:
+                files[changed.file] = answer.source.encode()
+            else:
+                changes.setdefault(changed.notebook, {})[answer.grade_id] = answer.source
         notebooks = {
             name: with_sources(data, changes.get(name, {})) for name, data in self._key.sources.items()
         }
         known = (
             {} if whole else {one: tuple(self._results[one]) for one in self._results if one not in planted}
         )
-        return self._grader.grade(SubmittedFiles(trial.name, notebooks), known)
+        return self._grader.grade(SubmittedFiles(trial.name, notebooks, files), known)
 
     def _planted(self, question: Question, trial: Trial) -> dict[str, Answer]:
         """The answers that a trial changes, by question."""
@@ -141,6 +146,10 @@ class TrialGrader:
 
     def _replaced(self, question: Question, source: str) -> Answer:
         answer = self.answer(question)
+        if question.file:
+            starter = self._grader.assignment.starters.get(question.file, b"").decode(errors="replace")
+            kind = answer.cell_type if answer is not None else "code"
+            return Answer(question.file, kind, source, changed=canonical(source) != canonical(starter))
         release = self._grader.assignment.releases[question.notebook]
         grade_id = release.answer_cell(question)
         stub = release.by_id[grade_id]

@@ -32,6 +32,7 @@ from traitlets import default as default_of
 
 from autograder import atomic
 from autograder.errors import ServiceError
+from autograder.paths import files_below, path_fault
 from autograder.web import sending
 
 _SECRET = "submission_secret.txt"  # noqa: S105 - the name of nbgrader's file
@@ -94,9 +95,11 @@ class ServiceExchange(default.Exchange):
         with zipfile.ZipFile(io.BytesIO(self._ask(path))) as packed:
             for one in packed.namelist():
                 below, _, file = one.partition("/")
-                if below != name or not file or file in {".", ".."} or "/" in file or "\\" in file:
+                if below != name or path_fault(file):
                     raise ServiceError(f"{one!a}: this is no file of the release")
-                atomic.write(_made(outbound / name) / file, packed.read(one))
+                place = outbound / name / file
+                _made(place.parent)
+                atomic.write(place, packed.read(one))
 
     def _keep_feedback(self, place: str, slug: str, name: str) -> None:
         """The page, where nbgrader looks for that of each notebook of the submission that was made last."""
@@ -130,8 +133,13 @@ class ServiceSubmit(ServiceExchange, default.ExchangeSubmit):
         Raises:
             ServiceError: it was refused; nothing looks submitted then.
         """
-        files = [one for one in sorted(Path(self.src_path).iterdir()) if one.is_file() and _counts(one.name)]
         course, name = self.coursedir.course_id, self.coursedir.assignment_id
+        given = _digests(Path(self.root) / course / "outbound" / name)
+        files = [
+            path
+            for place, path in files_below(Path(self.src_path))
+            if _counts(path.name) and (path.suffix == ".ipynb" or given.get(place) != _digest(path))
+        ]
         page = f"{self.address.rstrip('/')}/app/c/{course}/a/{name}/"
         receipt = Path(self.root) / course / "receipt.json"
         self.log.info(sending.submit(files, page, Path(self.key_file).expanduser(), receipt))
@@ -153,9 +161,12 @@ def _moment(submission: Path) -> str:
 def _digests(folder: Path) -> Mapping[str, str]:
     if not folder.is_dir():
         return {}
-    return {
-        one.name: hashlib.sha256(one.read_bytes()).hexdigest() for one in folder.iterdir() if one.is_file()
-    }
+    return {place: _digest(path) for place, path in files_below(folder)}
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _made(folder: Path) -> Path:

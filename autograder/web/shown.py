@@ -78,6 +78,16 @@ def loaded(offer: Offer) -> Assignment:
     return settings.RUNNING.loaded.of(offer.version)
 
 
+def wanted(assignment: Assignment) -> list[str]:
+    """The names of the files that are to be handed in."""
+    names = []
+    for notebook in assignment.rubric.assignment.notebooks:
+        if assignment.releases[notebook.name].has_answers:
+            names.append(f"{notebook.name}.ipynb")
+        names += [*notebook.starter, *(one.path for one in notebook.results)]
+    return list(dict.fromkeys(names))
+
+
 def times(offer: Offer, student: str, language: str) -> TimesShown:
     """The times of one student."""
     schedule = attempts.schedule_of(offer, loaded(offer).rubric)

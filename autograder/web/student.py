@@ -92,7 +92,7 @@ def assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
             "offer": offer,
             "times": times,
             "files": sorted(versions.names(offer.version, visit.student)) if times.open else [],
-            "wanted": [f"{one.name}.ipynb" for one in shown.loaded(offer).rubric.assignment.notebooks],
+            "wanted": shown.wanted(shown.loaded(offer)),
             "attempts": [(one, shown.received(one, language)) for one in own],
             "counts": shown.counts(offer, visit.student),
         },
@@ -143,6 +143,7 @@ def take(request: HttpRequest, offer: Offer, student: str, files: dict[str, byte
             raise ServiceError(say("too-often", number=lately))
 
     signer = settings.RUNNING.signer
+    files = attempts.placed(files, shown.loaded(offer).rubric)
     return attempts.hand_in(offer, student, files, signer, by=request.user, allowed=allowed)
 
 
@@ -203,7 +204,7 @@ def receipt(_: HttpRequest, visit: Visit, assignment: str, number: int) -> HttpR
 def own_file(_: HttpRequest, visit: Visit, assignment: str, number: int, name: str) -> HttpResponse:
     """A file that was handed in, as it arrived."""
     row = get_object_or_404(_own(visit, assignment, number).files.select_related("blob"), name=name)
-    return download(bytes(row.blob.data), name)
+    return download(bytes(row.blob.data), name.rpartition("/")[2])
 
 
 def _released(request: HttpRequest, visit: Visit, assignment: str) -> dict[str, bytes]:
@@ -219,7 +220,7 @@ def released_file(request: HttpRequest, visit: Visit, assignment: str, name: str
     files = _released(request, visit, assignment)
     if name not in files:
         raise Http404
-    return download(files[name], name)
+    return download(files[name], name.rpartition("/")[2])
 
 
 @course_page(Role.STUDENT)

@@ -73,7 +73,21 @@ def test_a_rubric_is_read_with_exact_points() -> None:
         ('id = "j"', 'id = "i"', "item 2: id: 'i' stands twice"),
         ('id = "a"', 'id = "a b"', "id: expected letters, digits"),
         ("manual = true", 'manual = "yes"', "manual"),
-        ('data = ["corpus.txt"]', 'data = ["../secret"]', "'../secret' is not a plain file name"),
+        ('data = ["corpus.txt"]', 'data = ["../secret"]', "'../secret' is no path below"),
+        ('data = ["corpus.txt"]', 'data = ["/etc/passwd"]', "'/etc/passwd' is no path below"),
+        ('data = ["corpus.txt"]', 'data = ["corpus/"]', "name a folder without '/' at its end"),
+        ('data = ["corpus.txt"]', 'data = ["Own.py"]', "'own.py' and 'Own.py' are one file on some systems"),
+        ('data = ["corpus.txt"]', 'data = ["a", "a/b.txt"]', "'a/b.txt' and 'a': one lies in the other"),
+        ('take_along = ["own.py"]', 'take_along = ["a", "a/b.txt"]', "only a folder of data may hold others"),
+        ('take_along = ["own.py"]', 'starter = ["a/x.py", "b/x.py"]', "'b/x.py' and 'a/x.py' have the same"),
+        (
+            'take_along = ["own.py"]',
+            'result = [{ path = "m.npz", most_mb = 60 }]',
+            "results may have 60 MB together, but a box has room for 57 MB",
+        ),
+        ('take_along = ["own.py"]', 'result = [{ path = "m.npz", most_mb = 0 }]', "most_mb"),
+        ('answer = "x"', 'file = "other.py"', "'other.py' is not handed in with the notebook 'exam'"),
+        ('answer = "x"', 'file = "own.py"\nanswer_cell = "a"', "answer_cell: the answer is a file or a cell"),
         ('data = ["corpus.txt"]', 'data = ["own.py"]', "'own.py' stands twice"),
         ('data = ["corpus.txt"]', 'data = ["coursecheck.py"]', "'coursecheck.py' stands twice"),
         ('id = "a"\n', 'id = "a"\nnotebook = "other"\n', "notebook: expected one of exam, got 'other'"),
@@ -112,3 +126,19 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     """The path and the reason are in the message."""
     with pytest.raises(RubricError, match=r"none\.toml: the rubric cannot be read: No such file"):
         load(tmp_path / "none.toml")
+
+
+def test_files_that_students_change_may_lie_in_what_is_given_out() -> None:
+    """A package of data with a module to complete; every file that is handed in has a bound."""
+    files = """data = ["pkg", "corpus.txt"]
+starter = ["pkg/rnn.py"]
+result = [{ path = "pkg/out.npy", most_mb = 0.5, optional = true }]
+"""
+    old = 'data = ["corpus.txt"]\ntake_along = ["own.py"]\n'
+    assert 1 == GOOD.count(old)
+    text = GOOD.replace(old, files).replace('answer = "x"', 'answer = "x"\nfile = "pkg/rnn.py"')
+    rubric = parse(text.encode())
+    notebook = rubric.assignment.notebooks[0]
+    assert {"pkg/rnn.py": 1 << 20, "pkg/out.npy": 1 << 19} == notebook.own
+    assert ("pkg", "corpus.txt") == notebook.tops
+    assert "pkg/rnn.py" == rubric.question("a").file

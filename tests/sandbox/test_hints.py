@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import itertools
+import socket
+from urllib.error import URLError
 
 import pytest
 
@@ -40,6 +42,13 @@ def chained(*errors: BaseException) -> BaseException:
         (chained(ValueError("a"), OSError(errno.EMFILE, "b")), ["descriptors"]),
         (chained(MemoryError(), ValueError("a"), OSError(errno.ENOSPC, "b")), ["memory", "disk"]),
         (chained(MemoryError(), MemoryError()), ["memory"]),
+        (socket.gaierror(-3, "Temporary failure in name resolution"), ["network"]),
+        (URLError("x"), ["network"]),
+        (chained(OSError("We couldn't connect"), socket.gaierror(-2, "x")), ["network"]),
+        (OSError("We couldn't connect to 'https://huggingface.co' to load the files"), ["network"]),
+        (PermissionError(errno.EACCES, "x", "a/file"), []),
+        (PermissionError(errno.EACCES, "x"), []),
+        (ConnectionError("between processes of the box"), []),
     ],
 )
 def test_an_exception_in_words(error: BaseException | None, words: list[str]) -> None:

@@ -36,6 +36,23 @@ _BY_TEXT = (
     ("Too many open files", "descriptors"),
 )
 _DEEPEST = 8
+NETWORK = "network"
+_NO_NETWORK = {
+    "socket": {"gaierror"},
+    "urllib": {"URLError"},
+    "urllib3": {"MaxRetryError", "NewConnectionError"},
+    "requests": {"ConnectionError"},
+    "httpx": {"ConnectError"},
+    "httpcore": {"ConnectError"},
+    "httpx2": {"ConnectError"},
+    "httpcore2": {"ConnectError"},
+    "aiohttp": {"ClientConnectorError"},
+    "huggingface_hub": {"LocalEntryNotFoundError", "OfflineModeIsEnabled"},
+    "torch": {"DistNetworkError"},
+}
+"""Exceptions that say so, by the package that defines them."""
+_HUB = "huggingface.co"
+"""Stands in what transformers raises of a name that it knows neither here nor there."""
 
 
 def reported_limits(error: BaseException | None) -> list[str]:
@@ -63,12 +80,26 @@ def reported_limits(error: BaseException | None) -> list[str]:
 def _word(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return MEMORY
+    if _asks_for_network(error):
+        return NETWORK
     if isinstance(error, OSError):
         return _BY_NUMBER.get(error.errno or 0, "")
     if isinstance(error, RuntimeError):
         text = str(error)[:600]
         return next((word for sign, word in _BY_TEXT if sign in text), "")
     return ""
+
+
+def _asks_for_network(error: BaseException) -> bool:
+    for kind in type.mro(type(error)):
+        if kind.__name__ in _NO_NETWORK.get(kind.__module__.partition(".")[0], ()):
+            return True
+    if isinstance(error, PermissionError) and error.filename is None:  # a socket that is refused
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        return trace is not None and trace.tb_frame.f_code.co_filename.endswith("/socket.py")
+    return isinstance(error, OSError) and _HUB in str(error)[:600]
 
 
 def _crowded() -> bool:

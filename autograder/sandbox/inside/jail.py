@@ -26,7 +26,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from autograder.sandbox.inside import linux
+from autograder.paths import files_below
+from autograder.sandbox.inside import linux, models
 
 INNER_ID = 1000
 NEW_ROOTS = ("/mnt", "/tmp", "/srv", "/opt")
@@ -36,6 +37,9 @@ DATA = "/data"
 PACKAGES = "/packages"
 SCRATCH = ("/w", "/tmp", "/dev/shm")
 """Where a box may write; what lay there before is covered."""
+LARGE = 1 << 20
+"""Bytes from which on a file of an assignment is mounted, and not copied into each zygote's memory."""
+_PART = 1 << 20
 ROOT_OPTIONS = "size=512m,nr_inodes=16384,mode=755"
 EXIT_NOT_CONFINED = 97
 """Exit status of a box that failed before any student code ran: our fault."""
@@ -50,6 +54,7 @@ class Jail:
 
     home = "/w"
     packages = PACKAGES
+    hub = models.HUB
 
     def __init__(self, config: dict[str, Any]) -> None:
         self._config = config
@@ -61,7 +66,7 @@ class Jail:
         config = self._config
         enter(config, self.proc)
         # Student code can read this memory: where files lie on the machine is no business of its own.
-        config["files"] = [name for name, _ in config["files"]]
+        config["files"] = beside(config)
         config["packages"] = [name for name, _ in config["packages"]]
         config["readable"] = covered(config["readable"])
         if os.fork():
@@ -205,9 +210,9 @@ def _become(uid: int) -> None:
 
 def _build_root(config: Mapping[str, Any]) -> None:
     """A tmpfs root with read-only views of what a box needs, and nothing else; then pivot into it."""
-    files = contents(config)
     linux.mount("none", "/", None, linux.MS_REC | linux.MS_PRIVATE)
     trees = _clone_views(config["readable"])
+    files, large = _large_views(contents(config), as_other=config["uid"] is not None)
     new_root = next(path for path in NEW_ROOTS if Path(path).is_dir())
     linux.mount("tmpfs", new_root, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, ROOT_OPTIONS)
     for folder in ("w", "tmp", "proc", "etc", "dev/shm", DATA[1:], PACKAGES[1:]):
@@ -218,33 +223,77 @@ def _build_root(config: Mapping[str, Any]) -> None:
         _mask(new_root + masked)
     Path(new_root, "etc/passwd").write_text(PASSWD)
     write_contents(new_root, files)
+    for path, tree in large:
+        attach(new_root + path, tree)
+    models.lay_out(new_root, DATA)
     _scratch(f"{new_root}/w", "size=8m,nr_inodes=512", config["uid"])
     linux.pivot_root(new_root)
     flags = linux.MS_REMOUNT | linux.MS_BIND | linux.MS_RDONLY | linux.MS_NOSUID | linux.MS_NODEV
     linux.mount("none", "/", None, flags)
 
 
-def contents(config: Mapping[str, Any]) -> list[tuple[str, bytes]]:
-    """The environment's own files and the modules of its packages: path in a box → content."""
-    files = [(f"{DATA}/{name}", Path(path).read_bytes()) for name, path in config["files"]]
-    for name, folder in config["packages"]:
-        files += [(f"{PACKAGES}/{name}/{inner}", data) for inner, data in _python_files(Path(folder))]
-    return files
+def contents(config: Mapping[str, Any]) -> list[tuple[str, Path]]:
+    """The environment's own files and the modules of its packages: path in a box → the file.
+
+    Of two for one path the later counts.
+    """
+    found: dict[str, Path] = {}
+    for name, path in config["files"]:
+        if (folder := Path(path)).is_dir():
+            found |= {f"{DATA}/{name}/{inner}": file for inner, file in files_below(folder)}
+        else:
+            found[f"{DATA}/{name}"] = folder
+    for name, path in config["packages"]:
+        found |= {f"{PACKAGES}/{name}/{inner}": file for inner, file in _python_files(Path(path))}
+    return list(found.items())
 
 
-def write_contents(root: str, files: Sequence[tuple[str, bytes]]) -> None:
-    """Write them below a folder, for everybody to read and nobody to write."""
-    for path, data in files:
+def beside(config: Mapping[str, Any]) -> list[str]:
+    """What lies in the working directory itself: each file, and the uppermost folder of those in folders."""
+    return sorted({name.partition("/")[0] for name, _ in config["files"]})
+
+
+def write_contents(root: str, files: Sequence[tuple[str, Path | bytes]]) -> None:
+    """Copy them below a folder, for everybody to read and nobody to write."""
+    for path, file in files:
         target = Path(root + path)
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(data)
+        with target.open("wb") as copy:
+            if isinstance(file, bytes):
+                copy.write(file)
+            else:
+                with file.open("rb") as source:
+                    while part := source.read(_PART):
+                        copy.write(part)
         target.chmod(0o444)
 
 
-def _python_files(folder: Path) -> list[tuple[str, bytes]]:
-    """The modules of a package, read before the jail is entered; links are not followed."""
+def _large_views(
+    files: Sequence[tuple[str, Path]], *, as_other: bool
+) -> tuple[list[tuple[str, Path | bytes]], list[tuple[str, int | str]]]:
+    """The files that are copied into memory, and views of the large ones, which take no memory of their own.
+
+    All are looked at before the new root covers where they may lie.
+
+    Args:
+        files: path in a box → the file.
+        as_other: boxes have a user of their own, who sees a file through a view as anybody does.
+    """
+    copied: list[tuple[str, Path | bytes]] = []
+    views: list[tuple[str, int | str]] = []
+    for path, file in files:
+        status = file.stat()
+        if status.st_size < LARGE or (as_other and not status.st_mode & stat.S_IROTH):
+            copied.append((path, file.read_bytes()))
+        else:
+            views.append((path, linux.clone_mount(str(file))))
+    return copied, views
+
+
+def _python_files(folder: Path) -> list[tuple[str, Path]]:
+    """The modules of a package; links are not followed."""
     modules = [path for path in sorted(folder.rglob("*.py")) if path.is_file() and not path.is_symlink()]
-    return [(str(path.relative_to(folder)), path.read_bytes()) for path in modules]
+    return [(str(path.relative_to(folder)), path) for path in modules]
 
 
 def _clone_views(readable: Sequence[str]) -> list[tuple[str, int | str]]:
@@ -303,7 +352,7 @@ def confine_box(
     Args:
         limits: the fields of `records.Limits`, and ``address_space`` (bytes) where no cgroup bounds memory.
         program: the compiled system call filter.
-        files: names below /data that appear in the working directory.
+        files: names in /data that appear in the working directory, those of folders with all that is in them.
         readable: paths below the scratch space that stay visible there; see `covered`.
     """
     linux.mount("none", "/", None, linux.MS_REC | linux.MS_PRIVATE)

@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from autograder.sandbox.inside import jail, linux, reaper, selfonly, semaphores
+from autograder.sandbox.inside import jail, linux, models, reaper, selfonly, semaphores
 from autograder.sandbox.outside import scratch
 
 CLOSED = "closed to others"
@@ -41,6 +41,7 @@ class Reduced:
         self._lifeline, self._alive = os.pipe2(os.O_CLOEXEC)
         self.home = f"{self._folder}/zygote"
         self.packages = self._folder + jail.PACKAGES
+        self.hub = self._folder + models.HUB
         self.proc = jail.open_proc()
 
     def enter(self, control: socket.socket) -> None:
@@ -48,7 +49,8 @@ class Reduced:
         del control
         config = self._config
         jail.write_contents(self._folder, jail.contents(config))
-        config["files"] = [name for name, _ in config["files"]]
+        models.lay_out(self._folder, jail.DATA, seen_below=self._folder)
+        config["files"] = jail.beside(config)
         config["packages"] = [name for name, _ in config["packages"]]
         linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
         if self._bare:
@@ -103,7 +105,8 @@ class Reduced:
         linux.no_new_privileges()
         version = min(linux.landlock_version(), config["landlock"])
         if version:
-            readable = (*config["readable"], self._folder + jail.DATA, self._folder + jail.PACKAGES, *MACHINE)
+            own = (self._folder + jail.DATA, self.packages, self.hub)
+            readable = (*config["readable"], *own, *MACHINE)
             # Files there carry the box's own user id, by which the broker finds them again.
             shared = (SHARED_MEMORY,) if request["uid"] is not None else ()
             devices = tuple(f"/dev/{name}" for name in jail.DEVICES)

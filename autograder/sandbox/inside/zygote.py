@@ -34,6 +34,8 @@ class Confinement(Protocol):
     """The home folder while modules are imported."""
     packages: str
     """Where the environment's own packages are imported from."""
+    hub: str
+    """Where the libraries of Hugging Face find the assignment's models."""
     proc: int
     """A descriptor on /proc."""
 
@@ -76,13 +78,13 @@ def main() -> None:
 
 def _serve(control: socket.socket, config: dict[str, Any]) -> None:
     # All of our own modules are imported before the jail is entered: inside there are no files of ours.
-    from autograder.sandbox.inside import guest, huge_pages, jail, linux, reduced
+    from autograder.sandbox.inside import guest, huge_pages, jail, linux, models, reduced
 
     os.close(int(sys.argv[2].rpartition("/")[2]))
     way: Confinement = (jail.Jail if config["isolation"] == "namespaces" else reduced.Reduced)(config)
     way.enter(control)
     _signals_as_usual()
-    _scrub_environment(way.home)
+    _scrub_environment(way.home, models.variables(way.hub))
     gc.disable()  # imports make no garbage worth looking for, and looking is a tenth of torch's
     _preload(config["preload"])
     shell = guest.make_shell()
@@ -186,7 +188,7 @@ def _signals_as_usual() -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
-def _scrub_environment(home: str) -> None:
+def _scrub_environment(home: str, further: dict[str, str]) -> None:
     os.environ.clear()
     os.environ.update(
         HOME=home,
@@ -203,6 +205,7 @@ def _scrub_environment(home: str) -> None:
         TMPDIR=home,
         TORCHDYNAMO_DISABLE="1",  # torch.compile needs a compiler, and programs cannot be started here
         USER="student",
+        **further,
     )
 
 

@@ -133,8 +133,10 @@ class ZygoteSandbox:
 
     def _configure(self, environment: Environment, runtime: Runtime) -> None:
         for _, path in environment.files:
-            if path.exists() and not path.is_file():  # a pipe would be waited for
-                raise SandboxUnavailable(f"{path}: not a regular file; boxes are given nothing else")
+            if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe would be waited for
+                raise SandboxUnavailable(
+                    f"{path}: not a regular file or a folder; boxes are given nothing else"
+                )
         config = {
             "isolation": self.isolation,
             "sys_path": runtime.sys_path,

@@ -1,0 +1,76 @@
+"""The files of a submission as the page shows them: what became of each, and what was changed in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct
+
+from autograder.feedback.labels import Labels
+from autograder.feedback.sanitise import image_uri, printable_text
+from autograder.records import FileState, HandedFile
+
+_SIGNS = {"+": "added", "-": "removed", "@": "hunk"}
+
+
+class LineView(Struct, frozen=True):
+    """One line of a difference."""
+
+    text: str
+    """With its sign."""
+    kind: str
+    """``"added"``, ``"removed"``, ``"hunk"``, or empty for a line that is the same."""
+
+
+class FileView(Struct, frozen=True):
+    """One file."""
+
+    anchor: str
+    path: str
+    said: str
+    """What became of it."""
+    bad: bool
+    """It is not there as it should be."""
+    size: str
+    """Empty where it was not read."""
+    lines: tuple[LineView, ...]
+    """What was changed in what was given out; empty where that is not told."""
+    text: str
+    cut: bool
+    picture: str
+    """A data URI; empty for none."""
+
+
+def file_views(files: Iterable[HandedFile], labels: Labels) -> tuple[FileView, ...]:
+    """The files for the page, each once."""
+    found = {one.path: one for one in files}
+    return tuple(_view(one, number, labels) for number, one in enumerate(found.values(), start=1))
+
+
+def _view(file: HandedFile, number: int, labels: Labels) -> FileView:
+    limit = f"{file.most / (1 << 20):.10g} MB"
+    read = file.state in {FileState.HANDED_IN, FileState.UNCHANGED}
+    return FileView(
+        anchor=f"file-{number}",
+        path=printable_text(file.path, 200),
+        said=labels(f"file-{file.state.value}", limit=limit),
+        bad=not read,
+        size=_size(file.size) if read else "",
+        lines=tuple(
+            LineView(printable_text(line), _SIGNS.get(line[:1], ""))
+            for line in (file.difference.split("\n") if file.difference else ())
+        ),
+        text=printable_text(file.text),
+        cut=file.cut,
+        picture=image_uri(_mime(file.path), file.picture) or "",
+    )
+
+
+def _mime(path: str) -> str:
+    return "image/png" if path.lower().endswith(".png") else "image/jpeg"
+
+
+def _size(count: int) -> str:
+    return (
+        f"{count} B" if count < 1 << 10 else f"{count >> 10} kB" if count < 1 << 20 else f"{count >> 20} MB"
+    )

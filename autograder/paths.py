@@ -1,0 +1,66 @@
+"""Paths below a folder, as rubrics state them and students hand them in: none leads out of it.
+
+They are written with ``/`` on every system. What is hidden, what editors and Python leave behind, and links
+are never among the files of a folder.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+MOST_PARTS = 8
+MOST_LENGTH = 200
+"""Characters of a whole path."""
+_PART = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_. -]{0,98}[A-Za-z0-9_-])?")
+_LEFT_BEHIND = frozenset({"__pycache__"})
+
+
+def path_fault(path: str) -> str:
+    """Why a text cannot be the path of a file below a folder; empty when it can."""
+    parts = path.split("/")
+    if path.endswith("/"):
+        return "name a folder without '/' at its end"
+    if len(path) > MOST_LENGTH or len(parts) > MOST_PARTS:
+        return f"it is longer than {MOST_LENGTH} characters, or deeper than {MOST_PARTS} folders"
+    for part in parts:
+        if not _PART.fullmatch(part):
+            return (
+                f"{part!r}: expected letters, digits, '_', '-', '.' and spaces, beginning with a letter, a "
+                "digit or '_', and folders separated by '/'"
+            )
+        if part in _LEFT_BEHIND:
+            return f"{part!r} holds nothing but what Python leaves behind"
+    return ""
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Whether a path is that of a folder, or lies in it."""
+    return path == folder or path.startswith(f"{folder}/")
+
+
+def is_regular(path: Path) -> bool:
+    """Whether a file lies there itself, not a link to one."""
+    return path.is_file() and not path.is_symlink()
+
+
+def files_below(folder: Path) -> Iterator[tuple[str, Path]]:
+    """The regular files of a folder and those below it, by path, in order; links are not followed."""
+    for entry in sorted(folder.iterdir()):
+        if entry.name.startswith(".") or entry.name in _LEFT_BEHIND or entry.is_symlink():
+            continue
+        if entry.is_dir():
+            yield from ((f"{entry.name}/{inner}", path) for inner, path in files_below(entry))
+        elif entry.is_file():
+            yield entry.name, entry
+
+
+def files_in(folder: Path, paths: Iterable[str]) -> Iterator[tuple[str, Path]]:
+    """The files of a folder at these paths, and those in folders at them, by path."""
+    for path in paths:
+        place = folder / path
+        if place.is_dir():
+            yield from ((f"{path}/{inner}", file) for inner, file in files_below(place))
+        else:
+            yield path, place

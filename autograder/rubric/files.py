@@ -1,0 +1,120 @@
+"""The files of a notebook besides itself: given out, edited by students, and handed in as results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta, Struct
+
+from autograder.errors import Place, RubricError
+from autograder.limits import room_for_files
+from autograder.paths import is_below, path_fault
+from autograder.records import Limits
+
+STARTER_BYTES = 1 << 20
+"""Of a file that students edit."""
+ALONG_BYTES = 64 << 20
+"""Of a file of `NotebookFile.take_along`."""
+CHECK_FILE = "coursecheck.py"
+
+
+class ResultFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """A file that students hand in with what their work gave: a checkpoint, predictions, a figure."""
+
+    path: str
+    most_mb: Annotated[float, Meta(gt=0, le=1024)] = 16.0
+    """What is larger is not read."""
+    optional: bool = False
+    """Nothing is said where it is missing."""
+
+
+class NotebookFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """One notebook of an assignment, and the files that go with it, by path in the assignment's folder."""
+
+    name: str
+    """Without the ending."""
+    data: tuple[str, ...] = ()
+    """Files, and whole folders, of the assignment's folder that lie read-only beside the notebook."""
+    starter: tuple[str, ...] = ()
+    """Files that students are given to edit, and hand in."""
+    take_along: tuple[str, ...] = ()
+    """Other files of a submission that are taken along; none by default."""
+    results: tuple[ResultFile, ...] = msgspec.field(name="result", default=())
+
+    @property
+    def own(self) -> dict[str, int]:
+        """The files that students hand in beside the notebook: path → most bytes."""
+        return {
+            **dict.fromkeys(self.starter, STARTER_BYTES),
+            **dict.fromkeys(self.take_along, ALONG_BYTES),
+            **{one.path: int(one.most_mb * (1 << 20)) for one in self.results},
+        }
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """What lies beside the notebook in a release."""
+        return (*self.data, *self.starter)
+
+    @property
+    def tops(self) -> tuple[str, ...]:
+        """The files and folders of the release's folder itself in which all of that lies."""
+        return tuple(dict.fromkeys(path.partition("/")[0] for path in self.given))
+
+
+def check_files(notebooks: Sequence[NotebookFile], limits: Limits, place: Place) -> None:
+    """Refuse paths that lead elsewhere, that stand twice, or that cannot all be handed in.
+
+    Raises:
+        RubricError: names the notebook and the path.
+    """
+    handed_in: dict[str, str] = {}
+    for number, notebook in enumerate(notebooks):
+        where = place.at(f": notebook {notebook.name!r}", "assignment", "notebooks", number)
+        _check(notebook, limits, where)
+        for path in notebook.own:
+            name = path.rpartition("/")[2].casefold()
+            if handed_in.setdefault(name, path) != path:
+                raise RubricError(
+                    f"{path!r} and {handed_in[name]!r} have the same name: a browser hands files in without "
+                    "their folders; rename one",
+                    where,
+                )
+
+
+def _check(notebook: NotebookFile, limits: Limits, place: Place) -> None:
+    names = (*notebook.given, *notebook.take_along, *(one.path for one in notebook.results))
+    for name in names:
+        if fault := path_fault(name):
+            raise RubricError(f"{name!r} is no path below the assignment's folder: {fault}", place)
+    taken = [CHECK_FILE, f"{notebook.name}.ipynb"]
+    for name in names:
+        fault = next(_clashes(name, taken, notebook), "")
+        if fault:
+            raise RubricError(fault, place)
+        taken.append(name)
+    largest = sum(int(one.most_mb * (1 << 20)) for one in notebook.results)
+    if largest > room_for_files(limits):
+        raise RubricError(
+            f"results may have {largest >> 20} MB together, but a box has room for "
+            f"{room_for_files(limits) >> 20} MB of files; raise scratch_mb (and memory_mb, to four times as "
+            "much as the results) in [assignment.limits], or lower most_mb",
+            place,
+            "result",
+        )
+
+
+def _clashes(name: str, taken: Sequence[str], notebook: NotebookFile) -> Iterator[str]:
+    """Why a path cannot stand beside those before it. A file of students may lie in a folder of data."""
+    for other in taken:
+        if name.casefold() == other.casefold():
+            yield (
+                f"{name!r} stands twice; each may stand once"
+                if name == other
+                else (f"{name!r} and {other!r} are one file on some systems; rename one")
+            )
+        inside = is_below(name, other) or is_below(other, name)
+        folder = other if is_below(name, other) else name
+        if inside and (folder not in notebook.data or {name, other} <= set(notebook.data)):
+            yield f"{name!r} and {other!r}: one lies in the other; only a folder of data may hold others"

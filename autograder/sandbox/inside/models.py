@@ -1,0 +1,55 @@
+"""Models of an assignment where the libraries of Hugging Face look for what was downloaded before.
+
+A folder with a configuration or a tokenizer is found by its path and by its own name, as if it came from the
+hub: `AutoTokenizer.from_pretrained("tiny-gpt2")`. Nothing is ever downloaded: there is no network.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+HUB = "/hub"
+"""Where the libraries look, in a box."""
+OFFLINE = {
+    "DO_NOT_TRACK": "1",
+    "HF_DATASETS_OFFLINE": "1",
+    "HF_EVALUATE_OFFLINE": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "HF_HUB_OFFLINE": "1",
+    "HF_UPDATE_DOWNLOAD_COUNTS": "0",
+    "TRANSFORMERS_OFFLINE": "1",
+    "WANDB_MODE": "offline",
+}
+"""What keeps libraries from trying, and from trying again and again."""
+
+
+def variables(hub: str) -> dict[str, str]:
+    """The variables of a box, where libraries look for downloads in ``hub``."""
+    # Clients read the machine's certificates when they are made, and a box may not.
+    return {**OFFLINE, "HF_HUB_CACHE": hub, "SSL_CERT_DIR": hub}
+
+
+_SIGNS = ("config.json", "tokenizer.json", "tokenizer_config.json")
+_REVISION = "0" * 40
+
+
+def lay_out(root: str, data: str, *, seen_below: str = "") -> None:
+    """Make the folder of downloads below a root, from what lies in its folder of data.
+
+    Args:
+        root: of what a box sees.
+        data: the folder of the assignment's files, below it.
+        seen_below: where the root is for a box; empty: it is the box's own root.
+    """
+    hub = Path(root + HUB)
+    hub.mkdir(exist_ok=True)
+    for folder in sorted({path.parent for sign in _SIGNS for path in Path(root + data).rglob(sign)}):
+        path = folder.relative_to(root + data).as_posix()
+        for name in {path, folder.name} - {"."}:
+            place = hub / f"models--{name.replace('/', '--')}"
+            if place.exists():
+                continue
+            (place / "refs").mkdir(parents=True)
+            (place / "refs/main").write_text(_REVISION)
+            (place / "snapshots").mkdir()
+            (place / "snapshots" / _REVISION).symlink_to(f"{seen_below}{data}/{path}")

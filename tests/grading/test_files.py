@@ -1,0 +1,301 @@
+"""Packages, data, starter files and results: from the sources to marks, through the real sandbox."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from autograder import assignment as assignments
+from autograder.assignment import Assignment
+from autograder.course import Course, Handin
+from autograder.errors import NotebookError
+from autograder.generate import generate, kept_back
+from autograder.grading.batch import collect
+from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.messages import render
+from autograder.records import FileState, Graded, HandedFile, Status
+from autograder.sandbox.pool import Pool
+from autograder.verify import validate, verify
+from tests.support.cases import each
+from tests.support.files_course import LM, STARTER, written
+
+pytestmark = pytest.mark.sandbox
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
+    """Both assignments, released."""
+    made = written(tmp_path_factory.mktemp("files"))
+    for name in ("captions", "model"):
+        generate(made, name)
+    return made
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[Pool]:
+    """The sandboxes of all tests."""
+    with Pool() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def grader(course: Course, pool: Pool) -> Grader:
+    """Of the captions."""
+    return Grader(assignments.load(course, "captions"), pool)
+
+
+@pytest.fixture(scope="module")
+def of_model(course: Course, pool: Pool) -> Grader:
+    """Of the language model."""
+    return Grader(assignments.load(course, "model"), pool)
+
+
+def key(assignment: Assignment) -> dict[str, bytes | NotebookError]:
+    """What the answer key hands in beside its notebooks."""
+    return {path: file.read_bytes() for path, file in assignment.key_files.items()}
+
+
+def handed(grader: Grader, changed: Mapping[str, bytes | NotebookError | None]) -> Graded:
+    """The key's notebook with these files; None leaves one out."""
+    assignment = grader.assignment
+    folder = assignment.course.sources / assignment.name
+    files = {**key(assignment), **changed}
+    notebooks = {path.stem: path.read_bytes() for path in folder.glob("*.ipynb")}
+    there = {path: data for path, data in files.items() if data is not None}
+    return grader.grade(SubmittedFiles("ada", notebooks, there))
+
+
+def codes(graded: Graded) -> dict[str, str]:
+    """What each question's only item came to: its code, or its status where all is well."""
+    return {one.question: one.code or one.status.value for one in graded.score.items}
+
+
+def told(graded: Graded, path: str) -> HandedFile:
+    """What is told of a file."""
+    return next(one for one in graded.files if one.path == path)
+
+
+def test_the_release_holds_what_is_given_out_and_nothing_of_the_key(course: Course) -> None:
+    """Folders as they are, starters without their solutions; the key's results and other files stay."""
+    release = course.release("captions")
+    given = {path.relative_to(release).as_posix() for path in release.rglob("*") if path.is_file()}
+    own = {"captions.ipynb", "coursecheck.py", "features.npy", "captioning/__init__.py"}
+    assert own | {"captioning/layers.py", "captioning/rnn.py"} == given
+    starter = (release / "captioning/rnn.py").read_text("utf-8")
+    assert "2 *" not in starter
+    assert "raise NotImplementedError()" in starter
+    assert "def step(state):" in starter
+    kept = {path.name for path in kept_back(course, "captions")}
+    assert {"predictions.npy", "notes.txt"} == kept
+
+
+def test_an_assignment_of_modules_alone_has_a_notebook_made_for_it(course: Course) -> None:
+    """It carries the points and imports what the files define; nobody writes into it."""
+    paper = nbformat.reads((course.release("model") / "model.ipynb").read_text("utf-8"), as_version=4)
+    sources = {cell.metadata.nbgrader.grade_id: cell.source for cell in paper.cells}
+    assert 'from lm import count\n\ncheck("count")' == sources["count"]
+    assert not any(cell.metadata.nbgrader.solution for cell in paper.cells)
+    assert not (course.sources / "model/model.ipynb").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["captions", "model"])
+def test_the_key_earns_everything_and_planted_files_lose_what_they_must(
+    course: Course, pool: Pool, name: str
+) -> None:
+    """The key brings its own files, the untouched release earns nothing, and trials stand in files."""
+    assignment = assignments.load(course, name)
+    assert () == validate(assignment, pool)
+    found = verify(assignment, pool)
+    wrong = [row for matrix in found.matrices for row in matrix.rows if row.findings or row.wrong]
+    assert not wrong
+    own = {"captions": ("step", 2), "model": ("count", 1)}
+    question, count = own[name]
+    assert count == next(len(one.rows) for one in found.matrices if one.question == question)
+    # Nothing is planted for a mean that the reference computes, which is the rubric's own gap.
+    assert {one.place for one in found.findings} <= {"mean.number"}
+
+
+def test_a_reference_reads_the_data_and_the_key_of_a_package(grader: Grader) -> None:
+    """Its box has the data, the helpers, and the key's version of what students write."""
+    assert {"step": "passed", "mean": "passed", "predictions": "passed"} == codes(handed(grader, {}))
+
+
+def test_the_students_module_stands_in_the_package_that_was_given_out(grader: Grader) -> None:
+    """It imports the helpers beside it, and its mistakes are its own."""
+    wrong = STARTER.replace("return 2 *", "return 3 *").encode()
+    graded = handed(grader, {"captioning/rnn.py": wrong})
+    assert "value.differs" == codes(graded)["step"]
+    assert "passed" == codes(graded)["mean"]
+    assert FileState.HANDED_IN is told(graded, "captioning/rnn.py").state
+    assert "-    raise NotImplementedError()" in told(graded, "captioning/rnn.py").difference
+    assert "+    return 3 * squashed(state)" in told(graded, "captioning/rnn.py").difference
+
+
+@each(
+    ("content", "state", "code"),
+    [
+        (None, FileState.MISSING, "file.missing"),
+        (b"0" * 20_000, FileState.TOO_LARGE, "file.too-large"),
+        (NotebookError("symlink", "a link"), FileState.UNREADABLE, "file.unreadable"),
+    ],
+)
+def test_a_result_that_is_not_there_is_told(
+    grader: Grader, content: bytes | NotebookError | None, state: FileState, code: str
+) -> None:
+    """Its question says why, the page lists it, and everything else keeps its marks."""
+    if isinstance(content, bytes):
+        content = NotebookError("too-large", "too large")
+    graded = handed(grader, {"predictions.npy": content})
+    assert {"step": "passed", "mean": "passed", "predictions": code} == codes(graded)
+    assert state is told(graded, "predictions.npy").state
+    item = next(one for one in graded.score.items if one.question == "predictions")
+    assert Status.NO_ANSWER is item.status
+    assert "predictions.npy" in render(item.student, "en")
+    assert {f"file-{state.value}"} == {
+        one.code for one in graded.score.notes if one.place == "predictions.npy"
+    }
+
+
+@each(
+    ("content", "state", "code"),
+    [
+        (None, FileState.MISSING, "file.missing"),
+        ("released", FileState.UNCHANGED, "file.unchanged"),
+        (b"def step(state:\n", FileState.HANDED_IN, "answer.not-python"),
+        (b"\xff\xfe\x00", FileState.HANDED_IN, "name.missing"),
+    ],
+)
+def test_a_module_that_holds_no_answer_is_told(
+    grader: Grader, content: bytes | str | None, state: FileState, code: str
+) -> None:
+    """One that is missing, as it was given out, or that does not compile."""
+    given = grader.assignment.starters["captioning/rnn.py"]
+    graded = handed(grader, {"captioning/rnn.py": given if isinstance(content, str) else content})
+    assert {"step": code, "mean": "passed", "predictions": "passed"} == codes(graded)
+    assert state is told(graded, "captioning/rnn.py").state
+
+
+LOOKING = """
+import os
+from pathlib import Path
+
+
+def refused(action):
+    try:
+        action()
+    except OSError as error:
+        return type(error).__name__
+    return "done"
+
+
+found = " ".join(path for path in ("/packages/reference", "/data/predictions.npy") if Path(path).exists())
+seen = [Path(top, name) for place in ("/w", "/data", "/packages") for top, _, names in os.walk(place)
+        for name in names if Path(top, name).is_file()]
+leaks = [str(path) for path in seen if b"BEGIN " + b"SOLUTION" in path.read_bytes()]
+large = Path("/data/features.npy")
+REPORT = {
+    "found": found,
+    "leaks": leaks,
+    "mounted": os.stat(large).st_dev != os.stat("/data").st_dev,
+    "data": refused(lambda: open("features.npy", "ab")),
+    "helper": refused(lambda: open("captioning/layers.py", "a")),
+    "beside": refused(lambda: open("/data/new.txt", "w")),
+    "own": refused(lambda: open("captioning/rnn.py", "a")),
+    "scratch": refused(lambda: open("captioning/new.txt", "w")),
+}
+print(REPORT)
+
+
+def step(state):
+    return state
+"""
+
+
+def test_a_box_shows_the_files_read_only_and_nothing_of_the_key(grader: Grader) -> None:
+    """Large data is mounted, and not copied; only what the student brought can be changed."""
+    graded = handed(grader, {"captioning/rnn.py": LOOKING.encode()})
+    outputs = [out for run in graded.notebooks[0].runs if run for out in run.outputs]
+    shown = "".join(out.data["text/plain"] for out in outputs if out.kind == "stream")
+    report = dict(eval(shown[shown.index("{") : shown.rindex("}") + 1]))
+    refused = {report.pop(name) for name in ("data", "helper", "beside")}
+    assert refused <= {"OSError", "PermissionError"}, refused
+    assert {"found": "", "leaks": [], "mounted": True, "own": "done", "scratch": "done"} == report
+
+
+def _submitted(course: Course, name: str, files: Mapping[str, bytes]) -> Path:
+    folder = course.root / "submitted" / hashlib.sha256(repr(sorted(files)).encode()).hexdigest()[:8] / name
+    for path, data in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(data)
+    return folder
+
+
+def test_modules_alone_are_handed_in_without_a_notebook(course: Course, of_model: Grader) -> None:
+    """The made notebook is the release's; what the files hold decides, and is part of the digest."""
+    folder = _submitted(course, "model", {"lm.py": LM.encode(), "report.md": b"I saw two.\n"})
+    files = collect(of_model.assignment, Handin("ada", folder))
+    graded = of_model.grade(files)
+    assert {"count": "passed", "report": "review.person"} == codes(graded)
+    assert "+I saw two." in told(graded, "report.md").difference
+    (folder / "lm.py").write_bytes(LM.replace("count(word)", "index(word)").encode())
+    other = collect(of_model.assignment, Handin("ada", folder))
+    assert other.digest() != files.digest()
+    assert Decimal(0) == of_model.grade(other).score.points
+
+
+def test_nothing_outside_of_a_submission_is_read(course: Course, of_model: Grader, tmp_path: Path) -> None:
+    """Neither through a link, nor through a folder that is one, nor a second name of somebody's file."""
+    secret = tmp_path / "lm.py"
+    secret.write_bytes(LM.encode())
+    assignment = of_model.assignment
+    places = {"link": Path.symlink_to, "name": Path.hardlink_to}
+    for kind, made in places.items():
+        folder = tmp_path / kind
+        folder.mkdir()
+        made(folder / "lm.py", secret)
+        found = collect(assignment, Handin("eve", folder)).files["lm.py"]
+        assert isinstance(found, NotebookError), kind
+    captions = assignments.load(course, "captions")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/rnn.py").write_bytes(STARTER.encode())
+    (folder / "captioning").symlink_to(tmp_path / "elsewhere")
+    found = collect(captions, Handin("eve", folder)).files["captioning/rnn.py"]
+    assert isinstance(found, NotebookError)
+    assert "symlink" == found.code
+
+
+def test_a_release_made_again_forgets_what_is_not_given_out_any_more(tmp_path: Path) -> None:
+    """Folders of data follow their sources, and links in them are refused."""
+    course = written(tmp_path)
+    generate(course, "captions")
+    package = course.sources / "captions/captioning"
+    (package / "extra.py").write_text("x = 1\n")
+    generate(course, "captions")
+    assert (course.release("captions") / "captioning/extra.py").is_file()
+    (package / "extra.py").unlink()
+    generate(course, "captions")
+    assert not (course.release("captions") / "captioning/extra.py").exists()
+    (package / "extra.py").symlink_to("/etc/passwd")
+    with pytest.raises(Exception, match="is a link; put the file itself there"):
+        generate(course, "captions")
+
+
+def test_marks_follow_the_data_and_the_keys_files(tmp_path: Path) -> None:
+    """A changed data file, helper or key is another environment, so that a class is graded again."""
+    course = written(tmp_path)
+    seen = set()
+    for path in ("", "features.npy", "captioning/layers.py", "captioning/rnn.py", "predictions.npy"):
+        if path:
+            with (course.sources / "captions" / path).open("ab") as file:
+                file.write(b"\n# more\n")
+        generate(course, "captions")
+        seen.add(assignments.load(course, "captions").digest())
+    assert 5 == len(seen)

@@ -1,0 +1,192 @@
+"""A course with a package and data, and with an assignment of modules alone; without torch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import numpy as np
+
+from autograder.course import Course
+
+CAPTIONS = """
+version = 1
+[assignment]
+name = "captions"
+points = 6
+preload = ["numpy"]
+[[assignment.notebooks]]
+name = "captions"
+data = ["captioning", "features.npy"]
+starter = ["captioning/rnn.py"]
+[[assignment.notebooks.result]]
+path = "predictions.npy"
+most_mb = 0.01
+[[question]]
+id = "step"
+kind = "behaviour"
+points = 3
+file = "captioning/rnn.py"
+answer = "step"
+library = "numpy"
+reference = "captions:step"
+trials = "captions:trials"
+[[question.case]]
+args = [{ draw = "normal", shape = [4] }]
+[[question.item]]
+id = "value"
+points = 3
+text = { en = "One step of the network" }
+[[question]]
+id = "mean"
+kind = "value"
+points = 2
+answer = "mean"
+reference = "captions:mean"
+[[question.item]]
+id = "number"
+points = 2
+text = { en = "The mean of the features" }
+[[question]]
+id = "predictions"
+kind = "count"
+points = 1
+file = "predictions.npy"
+answer = "rows"
+[[question.item]]
+id = "rows"
+points = 1
+text = { en = "A prediction for each picture" }
+value = 7
+"""
+HELPER = "import numpy\n\n\ndef squashed(values):\n    return numpy.tanh(values)\n"
+STARTER = '''"""One step of the network."""
+
+from captioning.layers import squashed
+
+
+def step(state):
+    """The next state: squashed, and doubled."""
+    ### BEGIN SOLUTION
+    return 2 * squashed(state)
+    ### END SOLUTION
+'''
+REFERENCE = """
+import inspect
+
+import numpy
+
+from captioning import rnn
+from captioning.rnn import step
+
+
+def mean():
+    return float(numpy.load("features.npy").mean())
+
+
+def trials():
+    source = inspect.getsource(rnn)
+    return [
+        {"name": "not doubled", "source": source.replace("2 * ", ""), "loses": ["value"]},
+        {"name": "written otherwise", "source": source.replace("2 * squashed(state)", "squashed(state) * 2"),
+         "loses": []},
+    ]
+"""
+MODEL = """
+version = 1
+[assignment]
+name = "model"
+points = 4
+preload = ["numpy"]
+[[assignment.notebooks]]
+name = "model"
+data = ["corpus.txt"]
+starter = ["lm.py", "report.md"]
+[[question]]
+id = "count"
+kind = "behaviour"
+points = 3
+file = "lm.py"
+answer = "count"
+library = "numpy"
+reference = "model:count"
+trials = "model:trials"
+[[question.case]]
+args = ["the"]
+[[question.item]]
+id = "of-word"
+points = 3
+text = { en = "How often a word occurs" }
+[[question]]
+id = "report"
+kind = "written"
+points = 1
+file = "report.md"
+[[question.item]]
+id = "said"
+points = 1
+manual = true
+text = { en = "What was seen" }
+"""
+LM = """def count(word):
+    ### BEGIN SOLUTION
+    with open("corpus.txt") as file:
+        return file.read().split().count(word)
+    ### END SOLUTION
+"""
+MODEL_REFERENCE = """
+import inspect
+
+import lm
+from lm import count
+
+
+def trials():
+    source = inspect.getsource(lm)
+    return [{"name": "parts of words", "source": source.replace(".split()", ""), "loses": ["of-word"]}]
+"""
+
+
+def _cell(source: str, grade_id: str, **changed: Any) -> nbformat.NotebookNode:
+    flags = {"schema_version": 3, "grade": False, "solution": False, "locked": True, "task": False}
+    metadata = {"nbgrader": {**flags, "grade_id": grade_id, **changed}}
+    return nbformat.v4.new_code_cell(source, metadata=metadata, id=grade_id)
+
+
+def _notebook() -> nbformat.NotebookNode:
+    solution = '### BEGIN SOLUTION\nmean = float(numpy.load("features.npy").mean())\n### END SOLUTION'
+    cells = [
+        _cell("import numpy\nfrom coursecheck import check", "setup"),
+        _cell('from captioning.rnn import step\n\ncheck("step")', "step", grade=True, points=3),
+        _cell(f"# mean = …\n{solution}", "mean-answer", solution=True, locked=False),
+        _cell('check("mean")', "mean", grade=True, points=2),
+        _cell('rows = len(numpy.load("predictions.npy"))', "predictions", grade=True, points=1),
+    ]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
+
+
+def written(root: Path) -> Course:
+    """A course with both assignments, as an instructor writes them."""
+    texts = {
+        "rubrics/captions.toml": CAPTIONS,
+        "rubrics/model.toml": MODEL,
+        "reference/captions.py": REFERENCE,
+        "reference/model.py": MODEL_REFERENCE,
+        "assignments/captions/captioning/__init__.py": "",
+        "assignments/captions/captioning/layers.py": HELPER,
+        "assignments/captions/captioning/rnn.py": STARTER,
+        "assignments/captions/notes.txt": "for the next time",
+        "assignments/model/corpus.txt": "the cat and the other one",
+        "assignments/model/lm.py": LM,
+        "assignments/model/report.md": "What did you see?\n### BEGIN SOLUTION\nTwo.\n### END SOLUTION\n",
+    }
+    for path, text in texts.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, encoding="utf-8")
+    folder = root / "assignments/captions"
+    np.save(folder / "features.npy", np.arange(200_000.0))  # 1.6 MB: large enough to be mounted
+    np.save(folder / "predictions.npy", np.zeros(7))
+    nbformat.write(_notebook(), folder / "captions.ipynb")
+    return Course.at(root)

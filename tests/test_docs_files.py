@@ -1,0 +1,84 @@
+"""The page about files is true: its assignment is made, proven and graded as it says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from autograder.app import open_course, preparing
+from autograder.app.classes import grade
+from autograder.course import Course
+from autograder.records import FileState
+
+pytestmark = pytest.mark.sandbox
+
+PAGE = (Path(__file__).parents[1] / "docs/files.md").read_text("utf-8")
+NAME = "bigram"
+CORPUS = "the cat saw the dog and the cat ran"
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
+    """The course that a reader of the page has."""
+    root = tmp_path_factory.mktemp("course")
+    files = dict(re.findall(r"^```python\n# (\S+)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE))
+    (rubric,) = re.findall(r"^```toml\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    sources = f"assignments/{NAME}"
+    assert {f"{sources}/lm.py", f"{sources}/tools/words.py", f"reference/{NAME}.py"} == set(files)
+    files |= {
+        f"rubrics/{NAME}.toml": rubric,
+        f"{sources}/corpus.txt": CORPUS,
+        f"{sources}/report.md": "What can the model not learn?\n",
+    }
+    for path, text in files.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text, "utf-8")
+    words = sorted(set(CORPUS.split()))
+    counts = np.array([CORPUS.count(f"the {word}") for word in words])
+    np.save(root / sources / "probabilities.npy", counts / counts.sum())
+    return open_course(root)
+
+
+def test_the_assignment_of_the_page_is_made_and_proven(course: Course) -> None:
+    """The key earns all that no person gives, the release nothing, and the result stays with the key."""
+    written = preparing.release(course, NAME)
+    given = {path.relative_to(course.release(NAME)).as_posix() for path in written}
+    own = {"bigram.ipynb", "coursecheck.py", "corpus.txt", "lm.py", "report.md", "tools/words.py"}
+    assert own == given
+    assert ["probabilities.npy"] == [path.name for path in preparing.kept_back(course, NAME)]
+    found = preparing.validate(course, NAME).findings
+    # What stands in report.md is the question; the key has no answer to it.
+    assert {"report.said"} >= {one.place for one in found}
+
+
+@pytest.mark.slow
+def test_a_class_is_graded_from_its_files(course: Course) -> None:
+    """Thirty students: most as the key, some with a mistake, without a file, or with one too many."""
+    preparing.release(course, NAME)
+    key = {
+        name: (course.sources / NAME / name).read_bytes()
+        for name in ("lm.py", "report.md", "probabilities.npy")
+    }
+    key["report.md"] += b"Anything but pairs.\n"
+    for number in range(30):
+        folder = course.root / f"submitted/s{number:02d}/{NAME}"
+        folder.mkdir(parents=True)
+        for name, data in key.items():
+            if not (number % 10 == 3 and name == "probabilities.npy"):
+                (folder / name).write_bytes(data)
+        if number % 10 == 7:
+            (folder / "lm.py").write_bytes(key["lm.py"].replace(b"text[1:]", b"text[2:]"))
+    outcomes = {one.student: one.graded for one in grade(course, NAME).outcomes}
+    assert 30 == len(outcomes)
+    for number in range(30):
+        points = {one.question: int(one.points) for one in outcomes[f"s{number:02d}"].score.items}
+        assert {
+            "count": 2 * (number % 10 != 7),
+            "probabilities": int(number % 10 != 3),
+            "report": 0,
+        } == points
+        states = {one.path: one.state for one in outcomes[f"s{number:02d}"].files}
+        assert (states["probabilities.npy"] is FileState.MISSING) == (number % 10 == 3)

@@ -1,0 +1,72 @@
+"""Paths of rubrics and submissions lead nowhere but below their folder."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autograder.paths import files_below, files_in, is_below, path_fault
+from tests.support.cases import each
+
+PARTS = st.one_of(st.sampled_from(["..", ".", "", "a", "C:", "~", "a\\b", "a.", "x y", "-"]), st.text())
+
+
+@given(st.lists(PARTS, min_size=1, max_size=10).map("/".join))
+def test_what_is_accepted_stays_below_its_folder(path: str) -> None:
+    """On every system, whatever stands in it."""
+    if path_fault(path):
+        return
+    for kind in (PurePosixPath, PureWindowsPath):
+        pure = kind(path)
+        assert not pure.is_absolute()
+        assert not pure.drive
+        assert ".." not in pure.parts
+        assert path == pure.as_posix()
+
+
+@each("path", ["lm.py", "captioning/rnn.py", "EleutherAI/pythia-14m/config.json", "a b.txt", "2_data/x-y.z"])
+def test_plain_paths_are_accepted(path: str) -> None:
+    """Files and folders as courses call them."""
+    assert "" == path_fault(path)
+
+
+@each(
+    "path",
+    [
+        *("", "/", "/etc/passwd", "../x", "a/../x", "a//b", "a/", "./a", ".git/config", "a/.hidden", "a\\b"),
+        *(
+            "C:/x",
+            "~/x",
+            "a\nb",
+            "a\0b",
+            "ü.txt",
+            "a/__pycache__/b.pyc",
+            "x" * 201,
+            "/".join("abcdefghi"),
+            "a.",
+        ),
+    ],
+)
+def test_others_are_refused(path: str) -> None:
+    """What leads elsewhere, hides, or is written otherwise on another system."""
+    assert path_fault(path)
+
+
+def test_links_hidden_files_and_caches_are_no_files_of_a_folder(tmp_path: Path) -> None:
+    """In the order of their paths."""
+    for path in ("b/c.txt", "b/__pycache__/c.pyc", ".hidden", "b/.git/x", "a.txt"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).touch()
+    (tmp_path / "link").symlink_to("a.txt")
+    (tmp_path / "b/up").symlink_to("..")
+    assert ["a.txt", "b/c.txt"] == [path for path, _ in files_below(tmp_path)]
+    assert ["b/c.txt", "a.txt"] == [path for path, _ in files_in(tmp_path, ["b", "a.txt"])]
+
+
+def test_a_folder_holds_itself_and_what_is_in_it() -> None:
+    """But nothing that only begins alike."""
+    assert is_below("a/b", "a")
+    assert is_below("a", "a")
+    assert not is_below("ab", "a")

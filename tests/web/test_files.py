@@ -1,0 +1,121 @@
+"""Files beside the notebook in the service: given out, taken, laid out for a worker, and left in a folder."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from autograder.app import open_course
+from autograder.course import Course
+from autograder.generate import generate
+from tests.service import course
+from tests.support.files_course import LM, STARTER, written
+from tests.web.people import Small
+
+if TYPE_CHECKING:
+    from autograder.service.models import CourseRecord
+
+NAMES = ("captions", "model")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Both assignments, released, in a folder."""
+    made = written(tmp_path_factory.mktemp("files"))
+    for name in NAMES:
+        generate(made, name)
+    return made.root
+
+
+@pytest.fixture
+def offered(service_course: CourseRecord, folder: Path) -> dict[str, Small]:
+    """The course in the service, by assignment."""
+    from autograder.service import versions
+
+    service_course.secret = Course.at(folder).secret()
+    service_course.save()
+    found = {}
+    for name in NAMES:
+        offer = versions.offer(service_course, open_course(folder), name)
+        offer.visible = True
+        offer.save()
+        found[name] = Small(service_course, offer, folder)
+    return found
+
+
+def test_a_package_is_given_out_and_its_module_taken(offered: dict[str, Small], folder: Path) -> None:
+    """In folders, as in the release; a browser sends a module without its folder, and it is put there."""
+    at = offered["captions"]
+    client, page = at.client(), f"{at.base}a/captions/"
+    told = client.get(page).content.decode()
+    wanted = "captions.ipynb, captioning/rnn.py, predictions.npy"
+    assert wanted in told
+    release = folder / "release/captions"
+    packed = zipfile.ZipFile(io.BytesIO(client.get(f"{page}files.zip").content))
+    given = {path.relative_to(release).as_posix(): path.read_bytes() for path in release.rglob("*.*")}
+    assert given == {name.removeprefix("captions/"): packed.read(name) for name in packed.namelist()}
+    module = client.get(f"{page}files/captioning/rnn.py")
+    assert given["captioning/rnn.py"] == module.content
+    assert 'attachment; filename="rnn.py"' == module.headers["Content-Disposition"]
+
+    sent = [SimpleUploadedFile("rnn.py", STARTER.encode()), SimpleUploadedFile("other.txt", b"x")]
+    answer = client.post(page, {"files": sent}, follow=True)
+    assert 200 == answer.status_code
+    attempt = at.offer.attempts.get()
+    assert {"captioning/rnn.py", "other.txt"} == set(attempt.files.values_list("name", flat=True))
+    assert STARTER.encode() == client.get(f"{page}1/files/captioning/rnn.py").content
+    assert 404 == client.get(f"{page}files/../../rubrics/captions.toml").status_code
+
+
+def test_a_worker_gets_what_the_rubric_wants(offered: dict[str, Small], tmp_path: Path) -> None:
+    """With the key's files and the data, from the database alone; too much of a file is not read."""
+    from autograder import assignment as assignments
+    from autograder.errors import NotebookError
+    from autograder.service import attempts, versions
+
+    at = offered["captions"]
+    sent = {"captioning/rnn.py": STARTER.encode(), "predictions.npy": b"0" * 20_000, "other.txt": b"x"}
+    attempt = attempts.hand_in(at.offer, "ada", sent, course.SIGNER)
+    laid_out = versions.lay_out(attempt.version, tmp_path)
+    assignment = assignments.load(laid_out, "captions")
+    assert assignment.digest() == assignments.load(open_course(at.folder), "captions").digest()
+    assert {"captioning/rnn.py", "predictions.npy"} == set(assignment.key_files)
+    files = attempts.to_grade(attempt, assignment.rubric, attempts.contents(attempt)).files
+    assert STARTER.encode() == files["captioning/rnn.py"]
+    refused = files["predictions.npy"]
+    assert isinstance(refused, NotebookError)
+    assert "too-large" == refused.code
+    assert files.keys() == {"captioning/rnn.py", "predictions.npy"}
+
+
+def test_modules_alone_come_back_as_they_were(offered: dict[str, Small], tmp_path: Path) -> None:
+    """Handed in without a notebook, left in a folder, and taken over from there again."""
+    from autograder.service import attempts, moving
+
+    sent = {"lm.py": LM.encode(), "report.md": b"Two.\n"}
+    for name, files in {"model": sent, "captions": {"captioning/rnn.py": STARTER.encode()}}.items():
+        attempts.hand_in(offered[name].offer, "ada", files, course.SIGNER)
+    left = moving.leave(offered["model"].record, tmp_path / "left")
+    submitted = left.root / "submitted/ada"
+    assert STARTER.encode() == (submitted / "captions/captioning/rnn.py").read_bytes()
+    (submitted / "captions/captioning/own-notes.txt").write_text("not asked for")
+    moving.take_over(left, "again", course.SIGNER)
+    for name, count in {"model": 2, "captions": 1}.items():
+        (attempt,) = offered[name].offer.attempts.all()
+        assert count == attempt.files.count()
+
+
+@pytest.mark.parametrize("path", ["../x", "/etc/x", "a//b", "a/.hidden", "a/../b"])
+def test_a_path_that_leads_elsewhere_is_refused(offered: dict[str, Small], path: str) -> None:
+    """Whoever calls: nothing of that name is kept."""
+    from autograder.errors import ServiceError
+    from autograder.service import attempts
+
+    with pytest.raises(ServiceError, match="cannot be a file's name"):
+        attempts.hand_in(offered["model"].offer, "ada", {path: b"x"}, course.SIGNER)
+    assert not offered["model"].offer.attempts.exists()
