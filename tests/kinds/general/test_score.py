@@ -518,6 +518,7 @@ def test_what_is_missing_is_no_answer_even_then() -> None:
         ("classes = 4", TIERS, "classes"),
         ('gives = "probabilities"\nshape = []', TIERS, "axis"),
         ('gives = "texts"\nshape = [3]', TIERS, "texts"),
+        ('asks = "file"\nfile = "a.csv"\ngives = "texts"', TIERS, "holds numbers"),
         ("batch = 0", TIERS, "batch"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,8 @@ from autograder.records import Call, Tensor
 MOST_EXAMPLES = 20_000
 RESAMPLES = 200
 """How often the examples are drawn again, with replacement, to see how much the measure depends on them."""
+FEWEST = 2
+"""Examples of the smallest batch."""
 ASKED_AGAIN = 2
 """So many batches' worth of examples are asked a second time, in other company."""
 
@@ -69,7 +72,7 @@ def read_hidden(reply: Any, options: ScoreQuestion) -> Hidden:
 
 
 def batches(hidden: Hidden, size: int, draw: Draw) -> tuple[Batch, ...]:
-    """All calls, in a hidden order: every example once, some again in other company, and alone.
+    """All calls, in a hidden order: every example once, some again in other company.
 
     Args:
         hidden: the examples.
@@ -84,7 +87,8 @@ def batches(hidden: Hidden, size: int, draw: Draw) -> tuple[Batch, ...]:
     once = _cut(order(), size)
     changed = _cut(order(), size) if hidden.changed else []
     again = order()[: ASKED_AGAIN * size]
-    company = [*_cut(again[1:], min(size, hidden.count) // 2 + 1), (again[0],)]
+    pair = min(size, FEWEST)
+    company = [tuple(again[:pair]), *_cut(again[pair:], min(size, hidden.count) // 2 + 1)]
     made = [Batch(rows) for rows in once]
     made += [Batch(rows, changed=True) for rows in changed]
     made += [Batch(rows, again=True) for rows in company]
@@ -115,7 +119,10 @@ def resampled(hidden: Hidden, draw: Draw) -> np.ndarray:
 
 
 def _cut(rows: Sequence[int], size: int) -> list[tuple[int, ...]]:
-    return [tuple(rows[at : at + size]) for at in range(0, len(rows), size)]
+    """Pieces of nearly equal length: a single example is refused by batch normalisation that is trained."""
+    parts = -(-len(rows) // size)
+    bounds = [len(rows) * part // parts for part in range(parts + 1)] if parts else []
+    return [tuple(rows[start:end]) for start, end in itertools.pairwise(bounds)]
 
 
 def _plain(value: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from autograder.checks.options import check_points, place
-from autograder.errors import RubricError
+from autograder.errors import Place, RubricError
 from autograder.rubric import Item, Question
 
 Form = Literal["numbers", "probabilities", "log-probabilities", "classes", "texts", "tensors"]
@@ -87,10 +87,6 @@ class ScoreItem(Struct, frozen=True):
         slack = _RELATIVE * abs(floor)
         return value < floor - slack if self.better == "lower" else value > floor + slack
 
-    def worse(self, *values: float) -> float:
-        """The worst of some measures."""
-        return max(values) if self.better == "lower" else min(values)
-
 
 def check_question(question: Question, options: ScoreQuestion) -> None:
     """Refuse a question that nothing can be measured of.
@@ -101,6 +97,18 @@ def check_question(question: Question, options: ScoreQuestion) -> None:
     where = place(question)
     if not question.answer or not question.reference:
         raise RubricError("answer, reference: something to measure, and what measures it, are needed", where)
+    _check_file(options, where)
+    if options.asks != "call" and (options.method or options.mode != "as-is"):
+        raise RubricError('method, mode: they belong to asks = "call"', where)
+    if options.classes and options.gives != "classes":
+        raise RubricError('it belongs to gives = "classes"', where, "classes")
+    if options.gives in _DISTRIBUTIONS and options.shape is not None and not options.shape:
+        raise RubricError("a distribution needs an axis", where, "shape")
+    if options.form in ("texts", "tensors") and options.shape is not None:
+        raise RubricError(f"{options.form} have none", where, "shape")
+
+
+def _check_file(options: ScoreQuestion, where: Place) -> None:
     if bool(options.file) != (options.asks == "file"):
         raise RubricError('it is stated with asks = "file", and only then', where, "file")
     if options.file and not options.file.endswith((TENSORS, *READ_BY_NUMPY)):
@@ -115,14 +123,8 @@ def check_question(question: Question, options: ScoreQuestion) -> None:
         raise RubricError(
             f"{options.file!r} is not a plain file name; files lie beside the notebook", where, "file"
         )
-    if options.asks != "call" and (options.method or options.mode != "as-is"):
-        raise RubricError('method, mode: they belong to asks = "call"', where)
-    if options.classes and options.gives != "classes":
-        raise RubricError('it belongs to gives = "classes"', where, "classes")
-    if options.gives in _DISTRIBUTIONS and options.shape is not None and not options.shape:
-        raise RubricError("a distribution needs an axis", where, "shape")
-    if options.form in ("texts", "tensors") and options.shape is not None:
-        raise RubricError(f"{options.form} have none", where, "shape")
+    if options.file and options.gives == "texts":
+        raise RubricError("a file holds numbers", where, "gives")
 
 
 def check_items(question: Question, items: Iterable[tuple[Item, ScoreItem]]) -> None:

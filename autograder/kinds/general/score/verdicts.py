@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from decimal import Decimal
 
 import numpy as np
@@ -19,7 +20,7 @@ SURE = (0.025, 0.975)
 WORSE = 3.0
 """What is known by heart is worse on changed examples by at least so many times that uncertainty."""
 APART = 0.1
-"""Relative: a number of the notebook's that is nearer than this is the measured one."""
+"""Relative: numbers that are nearer to the measured one than this are no other ones."""
 
 
 class Measure(Struct, frozen=True, eq=False):
@@ -79,10 +80,12 @@ def verdict_on(measure: Measure, options: ScoreItem, what: str) -> Finding | Mes
     if measure.distribution and math.isinf(measure.value):
         return failed("score.infinite", f"{what}: {measure.staff}", what=what)
     steps, floor = options.steps, _floor(measure, options)
-    counts, by_heart = _counting(measure, options)
-    reached = [step for step in steps if options.reaches(counts, float(step.at))]
-    beaten = floor is None or options.beats(counts, floor)
-    points = reached[-1].points if reached and beaten else Decimal(0)
+    earned = _earned(measure.value, options, floor)
+    by_heart = None
+    if measure.changed is not None and _is_far(measure, measure.changed, options, floor):
+        changed = _earned(measure.changed, options, floor)
+        by_heart = measure.changed if changed.points < earned.points else None
+        earned = changed if by_heart is not None else earned
     ats = [float(step.at) for step in steps]
     params: dict[str, Phrase] = {
         "what": what,
@@ -90,40 +93,54 @@ def verdict_on(measure: Measure, options: ScoreItem, what: str) -> Finding | Mes
         "count": str(measure.count),
         "remarks": joined(_remarks(measure, options)),
     }
-    later = steps[len(reached)] if len(reached) < len(steps) else None
-    if by_heart and measure.changed is not None:
-        code, more = "score.memorised", {"changed": in_words(measure.changed, ats)}
-    elif floor is not None and not beaten:
+    if by_heart is not None:
+        code, more = "score.memorised", {"changed": in_words(by_heart, ats)}
+    elif floor is not None and not earned.beaten:
         code, more = "score.floor", {"floor": in_words(floor)}
-    elif later is None:
+    elif earned.reached == steps:
         return Message("score.top", params)
     else:
-        code, more = _step(reached, later)
-    return Finding(Status.FAILED, Message(code, {**params, **more}), f"{what}: {measure.staff}", points)
+        code, more = _step(earned.reached, steps[len(earned.reached)])
+    return Finding(
+        Status.FAILED, Message(code, {**params, **more}), f"{what}: {measure.staff}", earned.points
+    )
 
 
-def _step(reached: list[Tier], later: Tier) -> tuple[str, dict[str, LocalisedText]]:
+class Earned(Struct, frozen=True):
+    """What one number earns."""
+
+    reached: tuple[Tier, ...]
+    beaten: bool
+    """Whether it is better than the floor."""
+    points: Decimal
+
+
+def _earned(value: float, options: ScoreItem, floor: float | None) -> Earned:
+    reached = tuple(step for step in options.steps if options.reaches(value, float(step.at)))
+    beaten = floor is None or options.beats(value, floor)
+    return Earned(reached, beaten, reached[-1].points if reached and beaten else Decimal(0))
+
+
+def _step(reached: Sequence[Tier], later: Tier) -> tuple[str, dict[str, LocalisedText]]:
     if not reached:
         return "score.below", {"next": exactly(later.at)}
     return "score.tier", {"at": exactly(reached[-1].at), "next": exactly(later.at)}
 
 
-def _counting(measure: Measure, options: ScoreItem) -> tuple[float, bool]:
-    """The measure that counts, and whether it is that of the changed ones: the others are known by heart."""
-    if measure.changed is None or not math.isfinite(measure.value):
-        return measure.value, False
-    low, high = measure.certain or (measure.value, measure.value)
-    bound = measure.value + WORSE * ((high if options.better == "lower" else low) - measure.value)
-    far = bound + (1 if options.better == "lower" else -1) * APART * abs(measure.value)
-    by_heart = options.worse(measure.changed, far) == measure.changed and measure.changed != far
-    return (measure.changed, True) if by_heart else (measure.value, False)
+def _is_far(measure: Measure, changed: float, options: ScoreItem, floor: float | None) -> bool:
+    """Whether the changed examples are answered so much worse that chance does not explain it."""
+    value, certain = measure.value, measure.certain
+    if certain is None:
+        return False
+    lower = options.better == "lower"
+    uncertain = certain[1] - value if lower else value - certain[0]
+    scale = max(abs(value), 0.0 if floor is None else abs(floor - value))
+    return (changed - value if lower else value - changed) > max(WORSE * uncertain, APART * scale)
 
 
 def _floor(measure: Measure, options: ScoreItem) -> float | None:
     """What has to be beaten: the rubric's, or the reference's."""
-    if options.floor is not None:
-        return float(options.floor)
-    return measure.floor
+    return measure.floor if options.floor is None else float(options.floor)
 
 
 def _remarks(measure: Measure, options: ScoreItem) -> list[LocalisedText]:
