@@ -165,11 +165,7 @@ class Grader:
                 draw=draw,
                 observed=ask(plan) if plan else (),
                 expected=sitting.expected.get(question.id, ()),
-                earlier={
-                    f"{result.question}.{result.item}": result
-                    for results in earlier.values()
-                    for result in results
-                },
+                earlier={f"{one.question}.{one.item}": one for some in earlier.values() for one in some},
             )
             if evidence.observed or not (plan or is_blank(answer)):  # otherwise the run was cut off
                 evidence = self._asked_again(sitting.assignment, question, evidence, ask)

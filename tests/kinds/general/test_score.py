@@ -23,7 +23,7 @@ from autograder.authoring.templates import load
 from autograder.checks.base import Draw, Evidence, HasThirdRound, trials_of
 from autograder.errors import RubricError
 from autograder.kinds.general.score import ScoreCheck
-from autograder.kinds.general.score.files import Unreadable, read_tensors
+from autograder.kinds.general.score.files import UnreadableTensors, read_tensors
 from autograder.kinds.general.score.hidden import RESAMPLES, batches, read_hidden
 from autograder.kinds.general.score.sentences import SENTENCES
 from autograder.messages import languages, render
@@ -258,12 +258,12 @@ def test_every_planted_output_loses_all_and_is_told_why(form: str) -> None:
 
 
 def test_every_sentence_has_a_trial() -> None:
-    """The template's trials and those that follow from the forms speak all sentences but those of files."""
+    """Planted answers speak all sentences but those that a reference's own tensors decide."""
     spoken = {code for more, item, key, _ in MODELS.values() for code in _codes(question(more, item), key)}
-    spoken |= _codes(FILED, "x = 1")
+    spoken |= _codes(FILED, "x = 1") | _codes(question('asks = "file"\nfile = "p.csv"'), "x = 1")
     spoken |= set(re.findall(r'"(score\.[\w-]+)"', load("score", "m").reference))
     beside = {"score.near", "score.reported", "score.top"}  # told beside another sentence, or to the key
-    beside |= {one for one in SENTENCES if one.startswith("score.tensor")} | {"score.file"}
+    beside |= {one for one in SENTENCES if one.startswith("score.tensor")}
     assert set(SENTENCES) == {one for one in spoken if one.startswith("score.")} | beside
 
 
@@ -404,6 +404,11 @@ def test_planted_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert Status.PASSED is judged(FILED, key, CHECKPOINT).status
     for trial in trials_of(FILED, answer(key)):
         assert trial.codes["i"] == judged(FILED, trial.source, CHECKPOINT).student.code, trial.name
+    table = question('asks = "file"\nfile = "p.npy"')
+    saved = f"{START}\nnumpy.save('p.npy', X.sum(1))\n"
+    assert Status.PASSED is judged(table, saved).status
+    for trial in trials_of(table, answer(saved)):
+        assert trial.codes["i"] == judged(table, trial.source).student.code, trial.name
 
 
 def test_a_file_counts_although_its_cell_is_blank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -445,7 +450,7 @@ def test_any_bytes_are_tensors_or_refused(data: bytes, length: int, framed: bool
     whole = length.to_bytes(8, "little") + data if framed else data
     try:
         found = read_tensors(np.frombuffer(whole, np.uint8))
-    except Unreadable:
+    except UnreadableTensors:
         return
     assert all(isinstance(one, np.ndarray) for one in found.values())
 
@@ -464,7 +469,7 @@ def test_any_bytes_are_tensors_or_refused(data: bytes, length: int, framed: bool
 def test_headers_that_lie_are_refused(header: Any) -> None:
     """Every claim is held against the bytes."""
     text = json.dumps(header).encode()
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadableTensors):
         read_tensors(np.frombuffer(len(text).to_bytes(8, "little") + text + b"\0" * 4, np.uint8))
 
 

@@ -77,7 +77,7 @@ def model(tmp_path_factory: pytest.TempPathFactory, pool: Pool) -> Sit:
 
 EVEN = (
     "import numpy\ndef predict(c):\n"
-    "    return numpy.full((len(c), 6), 1 / 6) + 1e-5 * c[:, -1:] * numpy.array([1, -1] * 3)\n"
+    "    return numpy.full((len(c), 6), 1 / 6) + 1e-5 * c[:, -1:] * numpy.array([-1, 1] * 3)\n"
 )
 
 
@@ -95,7 +95,7 @@ EVEN = (
             "import numpy\nnumpy.random.default_rng = None\nnumpy.log = abs\ndef predict(c): return 5",
             "value.form",
         ),
-        ("predict = 5", "raised"),
+        ("predict = 5", "raised.withheld"),
         ("x = 5", "name.missing"),
         ("", "no-answer"),
     ],

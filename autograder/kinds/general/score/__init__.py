@@ -29,7 +29,7 @@ from autograder.checks.judging.results import (
 from autograder.checks.kind import Kind
 from autograder.checks.values.arrays import numbers
 from autograder.kinds.general.score import outputs
-from autograder.kinds.general.score.files import Unreadable, read_tensors, reading
+from autograder.kinds.general.score.files import UnreadableTensors, read_tensors, reading
 from autograder.kinds.general.score.hidden import (
     RESAMPLES,
     Hidden,
@@ -42,7 +42,7 @@ from autograder.kinds.general.score.hidden import (
 from autograder.kinds.general.score.options import ScoreItem, ScoreQuestion, check_items, check_question
 from autograder.kinds.general.score.outputs import Entries
 from autograder.kinds.general.score.trials import planted
-from autograder.kinds.general.score.verdicts import Measure, verdict_on
+from autograder.kinds.general.score.verdicts import Measurement, verdict_on
 from autograder.kinds.general.score.words import reported_number
 from autograder.records import Answer, Call, ItemResult, Scenario
 from autograder.rubric import Item
@@ -51,7 +51,7 @@ ASKED, REPORTED = range(2)
 """The scenarios of the plan: what is measured, and what the notebook itself arrives at."""
 
 
-class Given(Struct, frozen=True, eq=False):
+class GivenOutputs(Struct, frozen=True, eq=False):
     """What came from the student's side, checked."""
 
     entries: Entries | Mapping[str, np.ndarray]
@@ -158,7 +158,7 @@ class ScoreCheck(ItemwiseCheck[ScoreQuestion, ScoreItem]):
         finding = outputs.file_failure(asked, self.options.file) if self.options.file else None
         return finding or first_failure(asked, 1, self.question.answer, self.what)
 
-    def _given(self, evidence: Evidence) -> Given | Finding:
+    def _given(self, evidence: Evidence) -> GivenOutputs | Finding:
         """What came from the student's side, or what is wrong with it."""
         missing = self._missing(evidence)
         if missing is not None:
@@ -172,17 +172,17 @@ class ScoreCheck(ItemwiseCheck[ScoreQuestion, ScoreItem]):
         if self.options.asks == "call":
             return self._called(observations_at(evidence.again, 0), hidden, evidence.drawn)
         entries = outputs.read_entries(value, hidden.count, self.options, self.what)
-        return entries if isinstance(entries, Finding) else self._varied(Given(entries))
+        return entries if isinstance(entries, Finding) else self._varied(GivenOutputs(entries))
 
-    def _checkpoint(self, value: Any, hidden: Hidden) -> Given | Finding:
+    def _checkpoint(self, value: Any, hidden: Hidden) -> GivenOutputs | Finding:
         name = self.options.file
         try:
             found = read_tensors(value)
-        except Unreadable as why:
+        except UnreadableTensors as why:
             return failed("score.safetensors", f"{name}: {why}", name=name)
-        return outputs.check_tensors(found, hidden.tensors, name) or Given(found)
+        return outputs.check_tensors(found, hidden.tensors, name) or GivenOutputs(found)
 
-    def _called(self, observations: Observations, hidden: Hidden, draw: Draw) -> Given | Finding:
+    def _called(self, observations: Observations, hidden: Hidden, draw: Draw) -> GivenOutputs | Finding:
         """The answers to all batches, put together."""
         asked, first = batches(hidden, self.options.batch, draw), int(self.options.mode != "as-is")
         finding = first_failure(observations, first + len(asked), self.question.answer, self.what)
@@ -205,9 +205,9 @@ class ScoreCheck(ItemwiseCheck[ScoreQuestion, ScoreItem]):
         if wrong > total // outputs.FEW:
             params = {"what": self.what, "wrong": str(wrong), "count": str(total)}
             return failed("score.batch", f"{self.what}: {wrong} of {total} differ in other company", **params)
-        return self._varied(Given(whole, other))
+        return self._varied(GivenOutputs(whole, other))
 
-    def _varied(self, given: Given) -> Given | Finding:
+    def _varied(self, given: GivenOutputs) -> GivenOutputs | Finding:
         """What was given, unless it says the same about every example."""
         if isinstance(given.entries, Mapping) or not outputs.is_constant(given.entries):
             return given
@@ -216,7 +216,7 @@ class ScoreCheck(ItemwiseCheck[ScoreQuestion, ScoreItem]):
     # ------------------------------------------------------------ what it is worth
 
     def _earned(
-        self, item: Item, options: ScoreItem, evidence: Evidence, given: Given | Finding
+        self, item: Item, options: ScoreItem, evidence: Evidence, given: GivenOutputs | Finding
     ) -> ItemResult | Finding:
         """What one item makes of the measure."""
         measure = given if isinstance(given, Finding) else self._measure(given, options.metric, evidence)
@@ -228,7 +228,7 @@ class ScoreCheck(ItemwiseCheck[ScoreQuestion, ScoreItem]):
         right = result(self.question, item, None)
         return msgspec.structs.replace(right, student=found, staff=measure.staff)
 
-    def _measure(self, given: Given, metric: str, evidence: Evidence) -> Measure | Finding:
+    def _measure(self, given: GivenOutputs, metric: str, evidence: Evidence) -> Measurement | Finding:
         """What the reference says of what was given."""
         hidden = self._hidden(evidence)
         if isinstance(hidden, Finding):
@@ -242,7 +242,7 @@ class ScoreCheck(ItemwiseCheck[ScoreQuestion, ScoreItem]):
             if isinstance(other, Finding):
                 return other
             changed = float(other[0])
-        return Measure(
+        return Measurement(
             values=values,
             changed=changed,
             count=hidden.count,

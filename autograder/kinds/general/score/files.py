@@ -21,7 +21,7 @@ _INSTEAD = "U16"
 """As wide, and known to numpy."""
 
 
-class Unreadable(Exception):
+class UnreadableTensors(Exception):
     """The bytes are not in the format."""
 
 
@@ -46,19 +46,19 @@ def read_tensors(value: Any) -> dict[str, np.ndarray]:
         value: the bytes, as they came from a box.
 
     Raises:
-        Unreadable: they are something else, or are cut off.
+        UnreadableTensors: they are something else, or are cut off.
     """
     if not isinstance(value, np.ndarray) or value.dtype != np.uint8 or value.ndim != 1:
-        raise Unreadable("no bytes")
+        raise UnreadableTensors("no bytes")
     data = value.tobytes()
     length = tensors.described(data)
     start = _LENGTH_BYTES + length
     if not 0 < length <= tensors.MAX_DESCRIPTION or start > len(data):
-        raise Unreadable("the description is missing, too long or cut off")
+        raise UnreadableTensors("the description is missing, too long or cut off")
     try:
         description = json.loads(data[_LENGTH_BYTES:start])
         if not isinstance(description, dict):
-            raise Unreadable("the description is not an object")
+            raise UnreadableTensors("the description is not an object")
         description.pop("__metadata__", None)
         wide = [
             name
@@ -71,7 +71,7 @@ def read_tensors(value: Any) -> dict[str, np.ndarray]:
         text += b" " * (-len(text) % _LENGTH_BYTES)
         found = tensors.read(len(text).to_bytes(_LENGTH_BYTES, "little") + text + data[start:])
     except (ValueError, RecursionError) as error:
-        raise Unreadable(str(error)) from error
+        raise UnreadableTensors(str(error)) from error
     return found | {name: _widened(found[name]) for name in wide}
 
 

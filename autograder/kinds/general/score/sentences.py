@@ -44,8 +44,8 @@ _OUTPUTS: Mapping[str, str] = {
     ),
     "score.not-finite": "{what}: {wrong} of {total} numbers are NaN or infinite, so nothing can be measured.",
     "score.sum": (
-        "{what}: for {wrong} of {count} examples the probabilities do not add up to one. They need a softmax "
-        "over the possible outcomes (a log_softmax, where logarithms are asked for)."
+        "{what}: for {wrong} of {count} examples the probabilities do not add up to one. Divide each "
+        "by the sum over all that is possible; where logarithms are asked for, subtract that of the sum."
     ),
     "score.negative": "{what}: for {wrong} of {count} examples a probability is negative.",
     "score.whole": "{what}: classes are asked for, as whole numbers; {wrong} of {total} are none.",

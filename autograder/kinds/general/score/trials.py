@@ -109,6 +109,8 @@ def _below(name: str, options: ScoreQuestion) -> Iterator[tuple[str, str, str]]:
         if options.file.endswith(TENSORS):
             for done, (code, written) in _OF_CHECKPOINTS.items():
                 yield done, f"score.{code}", _WRITTEN.format(file=options.file, written=written)
+        else:
+            yield "no table", "score.file", _WRITTEN.format(file=options.file, written='b"no table"')
         return
     if options.asks == "call":
         method = options.method

@@ -23,7 +23,7 @@ APART = 0.1
 """Relative: numbers that are nearer to the measured one than this are no other ones."""
 
 
-class Measure(Struct, frozen=True, eq=False):
+class Measurement(Struct, frozen=True, eq=False):
     """What the reference measured.
 
     Attributes:
@@ -69,7 +69,7 @@ class Measure(Struct, frozen=True, eq=False):
         return "; ".join(parts)
 
 
-def verdict_on(measure: Measure, options: ScoreItem, what: str) -> Finding | Message:
+def verdict_on(measure: Measurement, options: ScoreItem, what: str) -> Finding | Message:
     """What a measure earns: the message of full points, or what is missing.
 
     Args:
@@ -127,7 +127,7 @@ def _step(reached: Sequence[Tier], later: Tier) -> tuple[str, dict[str, Localise
     return "score.tier", {"at": exactly(reached[-1].at), "next": exactly(later.at)}
 
 
-def _is_far(measure: Measure, changed: float, options: ScoreItem, floor: float | None) -> bool:
+def _is_far(measure: Measurement, changed: float, options: ScoreItem, floor: float | None) -> bool:
     """Whether the changed examples are answered so much worse that chance does not explain it."""
     value, certain = measure.value, measure.certain
     if certain is None:
@@ -138,12 +138,12 @@ def _is_far(measure: Measure, changed: float, options: ScoreItem, floor: float |
     return (changed - value if lower else value - changed) > max(WORSE * uncertain, APART * scale)
 
 
-def _floor(measure: Measure, options: ScoreItem) -> float | None:
+def _floor(measure: Measurement, options: ScoreItem) -> float | None:
     """What has to be beaten: the rubric's, or the reference's."""
     return measure.floor if options.floor is None else float(options.floor)
 
 
-def _remarks(measure: Measure, options: ScoreItem) -> list[LocalisedText]:
+def _remarks(measure: Measurement, options: ScoreItem) -> list[LocalisedText]:
     """What is said besides: a step that is near, and a number of the notebook's that is another one."""
     remarks, certain = [], measure.certain
     if certain is not None:
