@@ -93,7 +93,9 @@ class Evidence(Struct, frozen=True, eq=False):
     again: Sequence[Observations] = ()
     """The student's, one entry per scenario of a second round; see `HasSecondRound`."""
     tried: Sequence[Observations] = ()
-    """The reference's, one entry per scenario of a second round."""
+    """The reference's, one entry per scenario of a second or third round."""
+    printed: Sequence[str] = ()
+    """What the cells of the notebook wrote while it ran, in their order."""
 
     @property
     def drawn(self) -> Draw:
@@ -190,6 +192,21 @@ class HasStudentSecondRound(HasSecondRound, Protocol):
     """A check whose second round is the student's alone, so that no reference has to stay for it."""
 
     student_alone: ClassVar[bool]
+
+
+@runtime_checkable
+class HasThirdRound(HasSecondRound, Protocol):
+    """A check whose reference is asked about what came of the second round."""
+
+    def third_round(self, evidence: Evidence) -> tuple[Scenario, ...]:
+        """The calls in the reference's box that follow from all that the student's box answered.
+
+        They take the place of the reference's calls of the second round. Arguments are plain data that was
+        checked.
+
+        Args:
+            evidence: with `Evidence.again`, without `Evidence.tried`.
+        """
 
 
 class CreditPath(Struct, frozen=True):

@@ -68,7 +68,11 @@ class ItemwiseCheck(ABC, Generic[Q, I]):
 
     def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
         """The calls to make in the student's box; none for a cell that was left blank."""
-        return () if is_blank(answer) else self.asked(answer, draw)
+        return () if self.is_unanswered(answer) else self.asked(answer, draw)
+
+    def is_unanswered(self, answer: Answer) -> bool:
+        """Whether there is nothing to judge: the cell was left as it was handed out, or emptied."""
+        return is_blank(answer)
 
     def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
         """The calls to make for a cell that was written in."""
@@ -95,7 +99,7 @@ class ItemwiseCheck(ABC, Generic[Q, I]):
     def _result(self, item: Item, evidence: Evidence, verdict: Callable[[Item, I], Verdict]) -> ItemResult:
         if item.manual:
             return manual(self.question, item, evidence)
-        if is_blank(evidence.answer):
+        if self.is_unanswered(evidence.answer):
             return result(self.question, item, no_answer())
         try:
             found = verdict(item, self.items[item.id])

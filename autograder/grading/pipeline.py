@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from autograder.assignment import Assignment
-from autograder.checks.base import Draw, Evidence, HasSecondRound, Observations
+from autograder.checks.base import Draw, Evidence, HasSecondRound, HasThirdRound, Observations
 from autograder.checks.judging.redaction import has_hidden_inputs, redacted
 from autograder.checks.judging.results import Finding, is_blank, review, with_lost_cell, with_syntax_fault
 from autograder.checks.judging.results import result as item_result
@@ -33,6 +33,7 @@ from autograder.notebook.recover import LOST
 from autograder.records import (
     Answer,
     Cell,
+    CellRun,
     ExecutedNotebook,
     Graded,
     ItemResult,
@@ -135,6 +136,7 @@ class Grader:
         student: str = "",
         cells: Sequence[str] = (),
         files: Mapping[str, bytes] | None = None,
+        printed: Sequence[str] = (),
     ) -> JudgedAnswer:
         """Judge one answer. A fault of ours becomes results that a person has to look at.
 
@@ -148,6 +150,7 @@ class Grader:
             student: whose answer, to tell whose variant it fits.
             cells: the sources of the student's other code cells and modules.
             files: what was handed in beside the notebook, by path.
+            printed: what the notebook's cells wrote.
 
         Raises:
             EndedItself: no answer of this submission can be judged any more.
@@ -162,6 +165,7 @@ class Grader:
                 answers=answers,
                 cells=cells,
                 files=files or {},
+                printed=printed,
                 draw=draw,
                 observed=ask(plan) if plan else (),
                 expected=sitting.expected.get(question.id, ()),
@@ -194,11 +198,11 @@ class Grader:
         if not isinstance(check, HasSecondRound):
             return evidence
         second = check.second_round(evidence)
-        again = ask(second.student) if second.student else ()
-        tried: Sequence[Observations] = ()
-        if second.reference:
-            tried = tried_values(assignment, question, second.reference, self.pool, self.seed)
-        return replace(evidence, again=again, tried=tried)
+        evidence = replace(evidence, again=ask(second.student) if second.student else ())
+        about = check.third_round(evidence) if isinstance(check, HasThirdRound) else second.reference
+        if not about:
+            return evidence
+        return replace(evidence, tried=tried_values(assignment, question, about, self.pool, self.seed))
 
     def grade(
         self, handed: SubmittedFiles, known: Mapping[str, tuple[ItemResult, ...]] | None = None
@@ -393,6 +397,7 @@ class _Run:
             ]
             + files.sources(without=question.file),
             files=files.contents,
+            printed=[_written(run) for run in session.runs if run is not None],
         )
         self.notes += judged.notes
         places = [cell.grade_id for cell in submission.cells]
@@ -439,6 +444,11 @@ def _by_item(earlier: Mapping[str, Sequence[ItemResult]]) -> dict[str, ItemResul
 def _open(question: Question, finding: Finding) -> tuple[ItemResult, ...]:
     """The same finding about every item of a question: a person has to look at it."""
     return tuple(item_result(question, item, finding) for item in question.items)
+
+
+def _written(run: CellRun) -> str:
+    """What a cell printed, without what it shows."""
+    return "".join(out.data.get("text/plain", "") for out in run.outputs if out.kind == "stream")
 
 
 def _most(one: Spent, other: Spent) -> Spent:
