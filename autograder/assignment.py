@@ -46,6 +46,7 @@ TELLING = frozenset(
         "messages",
         "paper",
         "personal",
+        "platforms",
         "service",
         "store",
         "student",
