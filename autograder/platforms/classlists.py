@@ -67,7 +67,9 @@ def read_class_list(data: bytes, id_column: str = "") -> ClassList:
             raise
         table = parsed(data, COLUMNS, (people, chosen))
     canvas = table.column(("sisuserid", "sisloginid")) >= 0
-    rows = [(line, row) for line, row in zip(table.lines, table.rows, strict=True) if not _is_nobody(row)]
+    rows = [
+        (line, row) for line, row in zip(table.lines, table.rows, strict=True) if not _is_nobody(table, row)
+    ]
     at = _id_column(table, [row for _, row in rows], id_column, canvas=canvas)
     students: dict[str, ListedStudent] = {}
     left_out = []
@@ -82,8 +84,11 @@ def read_class_list(data: bytes, id_column: str = "") -> ClassList:
     return ClassList(tuple(students.values()), table.columns[at], tuple(left_out))
 
 
-def _is_nobody(row: Sequence[str]) -> bool:
-    return unguarded(row[0]).casefold().startswith(_NOBODY)
+def _is_nobody(table: CsvTable, row: Sequence[str]) -> bool:
+    """Whether a row says nothing of anybody, as some of Canvas's; their names stand in the first column."""
+    known = (table.column(names) for names in COLUMNS.values())
+    blank = not any(row[at].strip() for at in known if at >= 0)
+    return blank or unguarded(row[0]).casefold().startswith(_NOBODY)
 
 
 def _id_column(table: CsvTable, rows: Sequence[Sequence[str]], stated: str, *, canvas: bool) -> int:
@@ -99,9 +104,7 @@ def _id_column(table: CsvTable, rows: Sequence[Sequence[str]], stated: str, *, c
         if all(unguarded(row[at]) for row in rows):
             return at
     said = name_list([table.columns[at] for at in there] or table.columns)
-    raise CourseError(
-        f"no column states an id for everybody (looked at: {said}); choose one with --id COLUMN"
-    )
+    raise CourseError(f"no column states an id for everybody (looked at: {said}); choose one: --id COLUMN")
 
 
 def _student(table: CsvTable, row: Sequence[str], at: int, *, canvas: bool) -> ListedStudent:
