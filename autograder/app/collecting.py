@@ -15,8 +15,14 @@ from autograder.course import Course, name_fault
 from autograder.errors import CourseError, SourceError
 from autograder.platforms import archives, classlists, laying, patterns, worksheets
 from autograder.platforms.archives import RefusedFile
-from autograder.platforms.people import Identity, Register
-from autograder.platforms.sources import FoundAttempt, SourceContents, Wanted, read_source, source_name
+from autograder.platforms.people import Naming, Register
+from autograder.platforms.sources import (
+    FoundAttempt,
+    SourceContents,
+    WantedAttempts,
+    read_source,
+    source_name,
+)
 from autograder.platforms.staging import Staged, stage
 from autograder.rubric import Rubric
 from autograder.variants.drawing import canonical_id
@@ -81,7 +87,7 @@ class CollectReport(Struct, frozen=True):
         return bool(self.unmatched or self.refused or any(one.state == "left" for one in self.attempts))
 
 
-class Found(Struct, frozen=True, eq=False):
+class StagedAttempt(Struct, frozen=True, eq=False):
     """An attempt, staged for one student."""
 
     student: str
@@ -123,16 +129,16 @@ def collect_submissions(
     rubric = rubrics.load(course.rubric(name))
     settings = patterns.load(course.collecting)
     register = class_register(course, settings)
-    wanted = Wanted(
+    wanted = WantedAttempts(
         name,
         frozenset(course.assignments()) - {name},
-        lambda text: bool(register.find(Identity(text)).student),
+        lambda text: bool(register.find(Naming(text)).student),
         settings,
         options.platform,
         _participants(options.worksheet),
         options.any_owner,
     )
-    gathering = _Gathering(rubric, register)
+    gathering = Gathering(rubric, register)
     try:
         with laying.scratch(course) as folder:
             for source in sources:
@@ -175,8 +181,13 @@ def _participants(worksheet: Path | None) -> dict[str, worksheets.WorksheetRow]:
         raise CourseError(f"{worksheet}: {getattr(error, 'strerror', None) or error}") from error
 
 
-class _Gathering:
-    """What is found in one source after the other."""
+class Gathering:
+    """What is found in one source after the other.
+
+    Args:
+        rubric: of the assignment.
+        register: who is who.
+    """
 
     def __init__(self, rubric: Rubric, register: Register) -> None:
         books = rubric.assignment.notebooks
@@ -184,13 +195,24 @@ class _Gathering:
         self.name = rubric.assignment.name
         self.expected = (*(f"{one.name}.ipynb" for one in books), *along)
         self.register = register
-        self.found: list[Found] = []
+        self.found: list[StagedAttempt] = []
         self.unmatched: list[UnmatchedAttempt] = []
         self.refused: list[RefusedFile] = []
         self.remarks: list[str] = []
 
-    def read(self, source: Path, wanted: Wanted, folder: Path, watch: Listener) -> None:
-        """Stage every attempt of a source. One that cannot be read is told; the others are collected."""
+    def read(self, source: Path, wanted: WantedAttempts, folder: Path, watch: Listener) -> None:
+        """Stage every attempt of a source. One that cannot be read is told; the others are collected.
+
+        Args:
+            source: an archive or a folder.
+            wanted: what is looked for.
+            folder: where attempts are staged.
+            watch: hears of each attempt.
+
+        Raises:
+            CourseError: the platform that a person chose is not known, or a pattern takes too long.
+            OSError: the disk refused.
+        """
         try:
             with archives.listed(_inbound(source)) as listing:
                 contents = read_source(listing, wanted)
@@ -202,15 +224,15 @@ class _Gathering:
         self.refused += [RefusedFile(f"{source}: {one.place}", one.reason) for one in contents.refused]
         if not contents.attempts:
             self.remarks.append(f"{source}: nothing of {self.name} in it (read as {contents.platform})")
+        first = len(self.found)
         for attempt in counted(contents.attempts, len(contents.attempts), watch):
             for student in dict.fromkeys(self._students(source, attempt)):
                 place = folder / f"{len(self.found):06d}"
                 staged = stage(place, attempt.label, attempt.files, attempt.moment, self.expected)
-                self.found.append(Found(student, source, attempt, staged))
-        known = [one for one in self.found if one.source == source]
+                self.found.append(StagedAttempt(student, source, attempt, staged))
         self.refused += [
             RefusedFile(f"{source}: {fault.place}", fault.reason)
-            for one in {one.attempt.label: one for one in known}.values()
+            for one in {id(one.attempt): one for one in self.found[first:]}.values()
             for fault in one.staged.refused
         ]
 
@@ -232,10 +254,10 @@ def _inbound(source: Path) -> Path:
 
 
 def _laid(
-    course: Course, gathering: _Gathering, folder: Path, options: CollectOptions, watch: Listener
+    course: Course, gathering: Gathering, folder: Path, options: CollectOptions, watch: Listener
 ) -> CollectReport:
     spelled = {canonical_id(one): one for one in course.students()}
-    by_student: dict[str, list[Found]] = {}
+    by_student: dict[str, list[StagedAttempt]] = {}
     for one in gathering.found:
         by_student.setdefault(spelled.get(canonical_id(one.student), one.student), []).append(one)
     states: dict[int, str] = {}

@@ -89,14 +89,7 @@ def export_grades(
         GradebookError: the store refused.
     """
     options = options or ExportOptions()
-    if form == "moodle" and options.fill is None:
-        raise CourseError(
-            "Moodle takes its own grading worksheet: download it there, and name it with --fill FILE"
-        )
-    if options.fill is not None and form not in FILLED:
-        raise CourseError(f"--fill: nothing is filled for {form}; expected one of {', '.join(FILLED)}")
-    if options.feedback is not None and form != "moodle":
-        raise CourseError(f"--feedback: an archive of pages is for moodle, not for {form}")
+    _check(form, options)
     register = class_register(course)
     assignment = assignments.load(course, name)
     stand = standings(course, name, watch=watch, store=store)
@@ -125,6 +118,22 @@ def export_grades(
     _write(contents)
     remarks = (*made.remarks, *stand.roll.remarks)
     return ExportReport(tuple(contents), made.entered, left, tuple(dict.fromkeys(remarks)), made.missing)
+
+
+def _check(form: Form, options: ExportOptions) -> None:
+    """Refuse what does not go together.
+
+    Raises:
+        CourseError: an option is missing for a form, or is for another one.
+    """
+    if form == "moodle" and options.fill is None:
+        raise CourseError(
+            "Moodle takes its own grading worksheet: download it there, and name it with --fill FILE"
+        )
+    if options.fill is not None and form not in FILLED:
+        raise CourseError(f"--fill: nothing is filled for {form}; expected one of {', '.join(FILLED)}")
+    if options.feedback is not None and form != "moodle":
+        raise CourseError(f"--feedback: an archive of pages is for moodle, not for {form}")
 
 
 def _contents(

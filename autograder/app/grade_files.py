@@ -18,7 +18,7 @@ from msgspec import UNSET, Struct, UnsetType
 from autograder.app.grade_lines import GradeLine, QuestionMark
 from autograder.errors import CourseError
 from autograder.platforms.csvfiles import CsvTable, column_name, parsed, unguarded, written
-from autograder.platforms.people import Identity, Register
+from autograder.platforms.people import Naming, Register
 from autograder.platforms.worksheets import (
     Worksheet,
     check_fillable,
@@ -218,7 +218,7 @@ def canvas(
             said = [_value(table, row, column) for column in _CANVAS]
             if said[0].casefold().startswith(("points possible", "student, test")):
                 continue
-            match = register.find(Identity(said[2], said[0], login=said[3], number=said[1]))
+            match = register.find(Naming(said[2], said[0], login=said[3], number=said[1]))
             line = by_student.get(match.student)
             if line is not None:
                 rows.append([*said, f"{_rounded(line.total):f}"])

@@ -51,7 +51,7 @@ _LEFTOVERS = frozenset(
 """What systems and editors put beside people's files; it is no part of what was handed in."""
 
 
-class Entry(Struct, frozen=True, eq=False):
+class PackedFile(Struct, frozen=True, eq=False):
     """One file, not read yet."""
 
     path: str
@@ -94,10 +94,10 @@ class RefusedFile(Struct, frozen=True):
     reason: str
 
 
-class Listing(Struct, frozen=True, eq=False):
+class SourceFiles(Struct, frozen=True, eq=False):
     """What lies in an archive or a folder."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[PackedFile, ...]
     refused: tuple[RefusedFile, ...]
 
 
@@ -107,7 +107,7 @@ def refused(path: str, reason: str) -> RefusedFile:
 
 
 @contextlib.contextmanager
-def listed(place: Path) -> Iterator[Listing]:
+def listed(place: Path) -> Iterator[SourceFiles]:
     """What lies in a folder, or in a zip archive, which stays open meanwhile.
 
     Raises:
@@ -124,7 +124,7 @@ def listed(place: Path) -> Iterator[Listing]:
 
 
 @contextlib.contextmanager
-def unpacked(file: IO[bytes], name: str) -> Iterator[Listing]:
+def unpacked(file: IO[bytes], name: str) -> Iterator[SourceFiles]:
     """What lies in an archive that a student handed in.
 
     Raises:
@@ -141,7 +141,7 @@ def _archive(file: IO[bytes], name: str) -> zipfile.ZipFile:
         raise SourceError(f"{name}: not a zip archive that can be read ({error})") from error
 
 
-def zip_listing(archive: zipfile.ZipFile) -> Listing:
+def zip_listing(archive: zipfile.ZipFile) -> SourceFiles:
     """The files of an archive; encrypted ones, links, bombs and impossible places are refused."""
     entries, faults, total, names = [], [], 0, set[str]()
     infos = archive.infolist()
@@ -150,7 +150,7 @@ def zip_listing(archive: zipfile.ZipFile) -> Listing:
         if number >= MOST_ENTRIES:
             faults.append(refused(path, f"{len(infos) - number:,} files from here on are too many"))
             break
-        if info.is_dir() or is_leftover(path):
+        if "\0" not in info.orig_filename and (path.endswith("/") or is_leftover(path)):
             continue
         fault = place_fault(path, info.orig_filename) or _zip_fault(info, total)
         if not fault and path in names:
@@ -160,8 +160,8 @@ def zip_listing(archive: zipfile.ZipFile) -> Listing:
             continue
         total += info.file_size
         names.add(path)
-        entries.append(Entry(path, info.file_size, partial(archive.open, info)))
-    return Listing(tuple(entries), tuple(faults))
+        entries.append(PackedFile(path, info.file_size, partial(archive.open, info)))
+    return SourceFiles(tuple(entries), tuple(faults))
 
 
 def _name(info: zipfile.ZipInfo) -> str:
@@ -195,9 +195,9 @@ def size_fault(size: int, total: int, most: int) -> str:
     return f"with it there would be more than {most:,} bytes altogether" if total + size > most else ""
 
 
-def _folder(root: Path) -> Listing:
+def _folder(root: Path) -> SourceFiles:
     """The files of a folder; nothing is followed."""
-    entries: list[Entry] = []
+    entries: list[PackedFile] = []
     faults: list[RefusedFile] = []
     total = 0
     for path, entry in _walk(root, "", faults):
@@ -210,8 +210,8 @@ def _folder(root: Path) -> Listing:
             faults.append(refused(path, fault))
             continue
         total += status.st_size
-        entries.append(Entry(path, status.st_size, partial(_opened, entry.path), status.st_uid))
-    return Listing(tuple(entries), tuple(faults))
+        entries.append(PackedFile(path, status.st_size, partial(_opened, entry.path), status.st_uid))
+    return SourceFiles(tuple(entries), tuple(faults))
 
 
 def _walk(folder: Path, above: str, faults: list[RefusedFile]) -> Iterator[tuple[str, os.DirEntry[str]]]:

@@ -10,7 +10,7 @@ import yaml
 from msgspec import Struct
 
 from autograder.errors import SourceError
-from autograder.platforms.people import Identity
+from autograder.platforms.people import Naming
 from autograder.timestamps import moment_of
 
 FILE_NAME = "submission_metadata.yml"
@@ -21,7 +21,7 @@ _MOST_SUBMITTERS = 50
 class GradescopeSubmission(Struct, frozen=True):
     """One submission of an export."""
 
-    submitters: tuple[Identity, ...]
+    submitters: tuple[Naming, ...]
     """One, or all of a group."""
     moment: datetime | None
 
@@ -46,7 +46,7 @@ def _submission(stated: Mapping[Any, Any]) -> GradescopeSubmission:
     listed = _value(stated, "submitters")
     people = listed[:_MOST_SUBMITTERS] if isinstance(listed, Sequence) and not isinstance(listed, str) else ()
     submitters = tuple(
-        Identity(_text(one, "sid"), _text(one, "name"), _text(one, "email"))
+        Naming(_text(one, "sid"), _text(one, "name"), _text(one, "email"))
         for one in people
         if isinstance(one, Mapping)
     )

@@ -38,7 +38,7 @@ _NAMED = 12
 """Signs of a digest in the name of a folder."""
 
 
-class Version(Struct, frozen=True):
+class KnownAttempt(Struct, frozen=True):
     """An attempt of a student, wherever it is now."""
 
     digest: str
@@ -49,7 +49,7 @@ class Version(Struct, frozen=True):
     stamped: bool = False
     """A time has become known for it."""
 
-    def is_same(self, other: Version) -> bool:
+    def is_same(self, other: KnownAttempt) -> bool:
         """Whether the same files were handed in at the same time, as far as that is known."""
         if self.digest != other.digest:
             return False
@@ -67,9 +67,9 @@ class Laying(Struct, frozen=True):
     """What is to be done with the attempts of one student."""
 
     student: str
-    counting: Version | None
+    counting: KnownAttempt | None
     """The last one, which is to lie in submitted/."""
-    versions: tuple[Version, ...]
+    versions: tuple[KnownAttempt, ...]
     states: tuple[str, ...]
     """Of each attempt that was collected: ``new``, ``earlier`` (new, and there is a later one), ``unchanged``
     or ``again`` (known, and the last one once more)."""
@@ -90,7 +90,7 @@ def plan(course: Course, assignment: str, student: str, staged: Sequence[Staged]
     last = next((one for one in versions if one.place == "submitted"), None)
     first, states = last, []
     for one in staged:
-        found = Version(one.digest, one.moment, one.folder, "staged")
+        found = KnownAttempt(one.digest, one.moment, one.folder, "staged")
         at = _index(versions, found)
         if at < 0:
             versions.append(found)
@@ -113,22 +113,22 @@ def plan(course: Course, assignment: str, student: str, staged: Sequence[Staged]
     return Laying(student, last, tuple(versions), tuple(told))
 
 
-def _index(versions: Sequence[Version], found: Version) -> int:
+def _index(versions: Sequence[KnownAttempt], found: KnownAttempt) -> int:
     """The same attempt among those that are known, best one of the same time; -1: it is new."""
     same = [at for at, one in enumerate(versions) if one.is_same(found)]
     exact = [at for at in same if bool(versions[at].moment) == bool(found.moment)]
     return (exact or same or [-1])[0]
 
 
-def _known(course: Course, assignment: str, student: str) -> list[Version]:
+def _known(course: Course, assignment: str, student: str) -> list[KnownAttempt]:
     """What lies in the course: the one in submitted/ first."""
     submitted = course.root / "submitted" / student / assignment
     found = []
     if is_folder(submitted) and (files := _digests(submitted)):
-        found.append(Version(digest_of(files), read_stamp(submitted).moment, submitted, "submitted"))
+        found.append(KnownAttempt(digest_of(files), read_stamp(submitted).moment, submitted, "submitted"))
     kept = course.earlier(student, assignment)
     return found + [
-        Version(digest_of(_digests(one.folder)), one.submitted_at, one.folder, "earlier") for one in kept
+        KnownAttempt(digest_of(_digests(one.folder)), one.submitted_at, one.folder, "earlier") for one in kept
     ]
 
 
@@ -213,7 +213,7 @@ def lay(course: Course, assignment: str, made: Laying, folder: Path) -> None:
             shutil.rmtree(one.folder)
 
 
-def _appear(one: Version, target: Path, ours: Path) -> None:
+def _appear(one: KnownAttempt, target: Path, ours: Path) -> None:
     """A copy of an attempt at a place where it is not yet, in one step."""
     if target.exists():
         return
@@ -233,7 +233,7 @@ def _copied(folder: Path, ours: Path, target: Path) -> Path:
     return copy
 
 
-def _take_place(one: Version, target: Path, ours: Path) -> None:
+def _take_place(one: KnownAttempt, target: Path, ours: Path) -> None:
     """Put an attempt where another one lies, which has been copied elsewhere."""
     target.parent.mkdir(parents=True, exist_ok=True)
     new = _copied(one.folder, ours, target)

@@ -24,7 +24,7 @@ from msgspec import Struct
 
 from autograder import atomic, tables, timestamps
 from autograder.errors import CourseError, RubricError
-from autograder.platforms.people import Identity
+from autograder.platforms.people import Naming
 
 GROUPS = (
     "id",
@@ -102,7 +102,7 @@ NAMES = (*(one.name for one in PLATFORMS), GRADESCOPE, FOLDERS, NBGRADER)
 class NamedFile(Struct, frozen=True):
     """What the name of a file says."""
 
-    identity: Identity
+    identity: Naming
     file: str
     """Its place among the files of the attempt."""
     moment: datetime | None = None
@@ -207,7 +207,7 @@ def read_name(pattern: NamePattern, path: str, zone: tzinfo | None) -> NamedFile
     moment = moment_in(said["time"], pattern.time, zone)
     attempt = said["attempt"] or ("" if pattern.name == "ilias" else said["time"])
     return NamedFile(
-        Identity(said["id"], name, said["email"], said["login"], said["number"]),
+        Naming(said["id"], name, said["email"], said["login"], said["number"]),
         said["file"],
         moment,
         attempt,

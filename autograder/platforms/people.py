@@ -37,7 +37,7 @@ class ListedStudent(Struct, frozen=True):
         return f"{self.first_name} {self.last_name}".strip() or self.id
 
 
-class Identity(Struct, frozen=True):
+class Naming(Struct, frozen=True):
     """What a file's name, a list or a platform says of somebody. Any of it may be unknown."""
 
     id: str = ""
@@ -99,7 +99,7 @@ class Register:
         """What is known of a student."""
         return self._students.get(canonical_id(student))
 
-    def find(self, identity: Identity) -> Match:
+    def find(self, identity: Naming) -> Match:
         """Who is meant."""
         for said in (identity.name, identity.id, identity.login, identity.email, identity.number):
             if said and _plain(said) in self._stated:
@@ -119,7 +119,7 @@ class Register:
             return Match("", f"{len(several)} students are called so: {', '.join(sorted(several))}")
         return Match("", self._suggestion(identity))
 
-    def _candidates(self, identity: Identity) -> Iterable[set[str]]:
+    def _candidates(self, identity: Naming) -> Iterable[set[str]]:
         said = (identity.id, identity.login, identity.email, identity.number)
         for key, value in zip(("id", "login", "email", "number"), said, strict=True):
             if value:
@@ -145,7 +145,7 @@ class Register:
                 break
         return found
 
-    def _suggestion(self, identity: Identity) -> str:
+    def _suggestion(self, identity: Naming) -> str:
         texts = {_rough(one.name): one for one in self.students} | {
             _rough(one.id): one for one in self.students
         }

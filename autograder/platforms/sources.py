@@ -10,9 +10,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.platforms import gradescope, patterns, worksheets
-from autograder.platforms.archives import Entry, Listing, RefusedFile, refused
+from autograder.platforms.archives import PackedFile, RefusedFile, SourceFiles, refused
 from autograder.platforms.patterns import CollectSettings, NamedFile
-from autograder.platforms.people import Identity
+from autograder.platforms.people import Naming
 from autograder.platforms.worksheets import WorksheetRow
 from autograder.timestamps import FILE_NAME as STAMP
 from autograder.timestamps import moment_of
@@ -21,7 +21,7 @@ _MOST_WRAPPING = 3
 _MOST_STAMP = 200
 
 
-class Wanted(Struct, frozen=True, eq=False):
+class WantedAttempts(Struct, frozen=True, eq=False):
     """What is looked for."""
 
     assignment: str
@@ -43,9 +43,9 @@ class FoundAttempt(Struct, frozen=True, eq=False):
 
     label: str
     """Whom the names of the files speak of."""
-    identities: tuple[Identity, ...]
+    identities: tuple[Naming, ...]
     """One, or all of a group."""
-    files: Mapping[str, Entry]
+    files: Mapping[str, PackedFile]
     """By their place among the files handed in."""
     moment: datetime | None = None
     late: bool = False
@@ -62,7 +62,7 @@ class SourceContents(Struct, frozen=True, eq=False):
     refused: tuple[RefusedFile, ...]
 
 
-def read_source(listing: Listing, wanted: Wanted) -> SourceContents:
+def read_source(listing: SourceFiles, wanted: WantedAttempts) -> SourceContents:
     """Find the attempts of an assignment among the files of a download or folder.
 
     Raises:
@@ -93,7 +93,7 @@ def read_source(listing: Listing, wanted: Wanted) -> SourceContents:
     return SourceContents(pattern.name, _grouped(named), tuple(faults))
 
 
-def _owner_fault(entry: Entry, identity: Identity, wanted: Wanted) -> str:
+def _owner_fault(entry: PackedFile, identity: Naming, wanted: WantedAttempts) -> str:
     """Why a folder of the exchange is not that of who it says: everybody can write there."""
     if wanted.any_owner or entry.owner < 0:
         return ""
@@ -108,7 +108,7 @@ def _owner_fault(entry: Entry, identity: Identity, wanted: Wanted) -> str:
     return f"it belongs to the account {account}, not to {identity.id}; --any-owner takes it all the same"
 
 
-def _known_to_moodle(found: NamedFile, wanted: Wanted) -> NamedFile:
+def _known_to_moodle(found: NamedFile, wanted: WantedAttempts) -> NamedFile:
     """With what the worksheet says of a participant; the number itself is of this assignment alone."""
     row = wanted.participants.get(found.identity.number)
     if row is None:
@@ -118,9 +118,9 @@ def _known_to_moodle(found: NamedFile, wanted: Wanted) -> NamedFile:
     return replace(found, identity=replace(row.identity, name=name, number=""), moment=moment)
 
 
-def _grouped(named: Iterable[tuple[NamedFile, Entry]]) -> tuple[FoundAttempt, ...]:
+def _grouped(named: Iterable[tuple[NamedFile, PackedFile]]) -> tuple[FoundAttempt, ...]:
     """Files by student and attempt. Of files of the same name the newest is taken."""
-    groups: dict[tuple[Identity, str], dict[str, tuple[NamedFile, Entry]]] = {}
+    groups: dict[tuple[Naming, str], dict[str, tuple[NamedFile, PackedFile]]] = {}
     for found, entry in named:
         files = groups.setdefault((found.identity, found.attempt), {})
         there = files.get(found.file)
@@ -145,11 +145,11 @@ def _is_newer(one: NamedFile, other: NamedFile) -> bool:
     return one.moment is not None and (other.moment is None or one.moment > other.moment)
 
 
-def _of_gradescope(listing: Listing, metadata: list[Entry]) -> SourceContents:
+def _of_gradescope(listing: SourceFiles, metadata: list[PackedFile]) -> SourceContents:
     stated: dict[str, gradescope.GradescopeSubmission] = {}
     for one in metadata:
         stated |= gradescope.read_metadata(one.read(gradescope.MOST_BYTES))
-    files: dict[str, dict[str, Entry]] = {}
+    files: dict[str, dict[str, PackedFile]] = {}
     faults = [*listing.refused]
     for entry in listing.entries:
         parts = entry.path.split("/")
@@ -164,30 +164,30 @@ def _of_gradescope(listing: Listing, metadata: list[Entry]) -> SourceContents:
         people = known.submitters if known else ()
         label = " and ".join(one.label for one in people) or folder
         attempts.append(
-            FoundAttempt(label, people or (Identity(name=folder),), inside, known.moment if known else None)
+            FoundAttempt(label, people or (Naming(name=folder),), inside, known.moment if known else None)
         )
     attempts.sort(key=lambda one: (one.label, _order(one.moment)))
     return SourceContents(patterns.GRADESCOPE, tuple(attempts), tuple(faults))
 
 
-def _of_folders(listing: Listing, wanted: Wanted) -> SourceContents:
+def _of_folders(listing: SourceFiles, wanted: WantedAttempts) -> SourceContents:
     """Folders or files that are called students: ``ada/warmup.ipynb``, ``ada/warmup/…``, ``ada.zip``."""
     wrapping = _wrapping([one.path for one in listing.entries], wanted.knows)
     believed = wanted.platform == patterns.NBGRADER
-    named: list[tuple[NamedFile, Entry]] = []
+    named: list[tuple[NamedFile, PackedFile]] = []
     faults = [*listing.refused]
     moments: dict[str, datetime] = {}
     for entry in listing.entries:
         who, inside, file = entry.path[len(wrapping) :].partition("/")
         if not inside:
-            named.append((NamedFile(Identity(PurePosixPath(who).stem), who), entry))
+            named.append((NamedFile(Naming(PurePosixPath(who).stem), who), entry))
             continue
         first, _, rest = file.partition("/")
         if first in wanted.others and rest:
             continue
         file = rest if first == wanted.assignment and rest else file
         if file != STAMP:
-            named.append((NamedFile(Identity(who), file), entry))
+            named.append((NamedFile(Naming(who), file), entry))
         elif believed and rest:
             moments |= _stamp(who, entry)
         else:
@@ -197,7 +197,7 @@ def _of_folders(listing: Listing, wanted: Wanted) -> SourceContents:
     return SourceContents(wanted.platform or patterns.FOLDERS, _grouped(timed), tuple(faults))
 
 
-def _stamp(who: str, entry: Entry) -> dict[str, datetime]:
+def _stamp(who: str, entry: PackedFile) -> dict[str, datetime]:
     if entry.size > _MOST_STAMP:
         return {}
     try:

@@ -23,7 +23,7 @@ from autograder.platforms.archives import (
     MOST_ATTEMPT,
     MOST_FILE,
     MOST_FILES,
-    Entry,
+    PackedFile,
     RefusedFile,
     file_fault,
     refused,
@@ -53,7 +53,11 @@ class Staged(Struct, frozen=True):
 
 
 def stage(
-    folder: Path, label: str, files: Mapping[str, Entry], moment: datetime | None, expected: Sequence[str]
+    folder: Path,
+    label: str,
+    files: Mapping[str, PackedFile],
+    moment: datetime | None,
+    expected: Sequence[str],
 ) -> Staged:
     """Write an attempt. Nothing is raised for what is wrong with a file: it is left out, and told.
 
@@ -70,7 +74,7 @@ def stage(
     folder.mkdir(parents=True)
     faults: list[RefusedFile] = []
     with contextlib.ExitStack() as opened:
-        found: dict[str, Entry] = {}
+        found: dict[str, PackedFile] = {}
         for name, entry in _expanded(files, expected, label, faults, opened):
             if name in found:
                 faults.append(refused(f"{label}: {name}", "there is another file of this name"))
@@ -97,12 +101,12 @@ def digest_of(files: Mapping[str, str]) -> str:
 
 
 def _expanded(
-    files: Mapping[str, Entry],
+    files: Mapping[str, PackedFile],
     expected: Collection[str],
     label: str,
     faults: list[RefusedFile],
     opened: contextlib.ExitStack,
-) -> Iterator[tuple[str, Entry]]:
+) -> Iterator[tuple[str, PackedFile]]:
     """All files; archives that a student handed in are unpacked once, in the place where they lie."""
     for name, entry in files.items():
         if PurePosixPath(name).suffix.casefold() != ".zip" or _base(name) in expected:
@@ -123,7 +127,7 @@ def _expanded(
             yield f"{above}/{inner.path}".lstrip("/"), inner
 
 
-def _placed(files: Mapping[str, Entry], expected: Sequence[str]) -> dict[str, str]:
+def _placed(files: Mapping[str, PackedFile], expected: Sequence[str]) -> dict[str, str]:
     """Where each file goes: out of a folder around all of them, and under the name that is graded.
 
     A file is renamed where one alone can be meant: what platforms and browsers add to names is taken off, and
@@ -160,7 +164,7 @@ def _meant(name: str) -> str:
 
 def _written(
     folder: Path,
-    files: Mapping[str, Entry],
+    files: Mapping[str, PackedFile],
     expected: Collection[str],
     label: str,
     faults: list[RefusedFile],
@@ -208,7 +212,7 @@ def _is_folder(place: str, kept: Mapping[str, str]) -> bool:
     return any(one.startswith(f"{place}/") for one in kept)
 
 
-def _copy(entry: Entry, target: Path) -> str:
+def _copy(entry: PackedFile, target: Path) -> str:
     """Write a file that is not there yet; SHA-256 of its bytes.
 
     Raises:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from autograder.errors import CourseError
 from autograder.platforms.csvfiles import CsvTable, parsed, unguarded
-from autograder.platforms.people import Identity
+from autograder.platforms.people import Naming
 from autograder.timestamps import local_moment
 
 COLUMNS: Mapping[str, Sequence[str]] = {
@@ -51,7 +51,7 @@ _TIME = re.compile(
 class WorksheetRow(Struct, frozen=True):
     """One participant of a worksheet."""
 
-    identity: Identity
+    identity: Naming
     handed_in: str
     """When, in the words of the platform; empty: it does not say, or nothing was."""
     maximum: str
@@ -103,7 +103,7 @@ def read_worksheet(data: bytes) -> Worksheet:
     rows = []
     for row in table.rows:
         number = _PARTICIPANT.fullmatch(value(row, "identifier"))
-        identity = Identity(
+        identity = Naming(
             value(row, "ID number"),
             value(row, "full name"),
             value(row, "email"),
