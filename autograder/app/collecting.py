@@ -13,6 +13,7 @@ from autograder import rubric as rubrics
 from autograder.app import SILENT, Listener, counted
 from autograder.course import Course, name_fault
 from autograder.errors import CourseError, SourceError
+from autograder.feedback.sanitise import printable_text
 from autograder.platforms import archives, classlists, laying, patterns, worksheets
 from autograder.platforms.archives import RefusedFile
 from autograder.platforms.people import Naming, Register
@@ -245,7 +246,11 @@ class Gathering:
                 yield match.student
                 continue
             told = f"{match.student!a} cannot be an id: {fault}" if fault else match.suggestion
-            self.unmatched.append(UnmatchedAttempt(source, identity.label, tuple(attempt.files), told))
+            self.unmatched.append(
+                UnmatchedAttempt(
+                    source, printable_text(identity.label), tuple(attempt.files), printable_text(told)
+                )
+            )
 
 
 def _inbound(source: Path) -> Path:
@@ -267,14 +272,15 @@ def _laid(
         if (course.root / "submitted" / one / gathering.name).exists()
     }
     for student, found in counted(by_student.items(), len(by_student), watch):
-        fault = laying.place_fault(course, gathering.name, student)
-        if fault:
-            gathering.refused.append(RefusedFile(ascii(student)[1:-1], fault))
-            continue
         usable = [one for one in found if one.staged.files]
-        made = laying.plan(course, gathering.name, student, [one.staged for one in usable])
-        if not options.dry_run:
-            laying.lay(course, gathering.name, made, folder)
+        try:
+            laying.check_place(course, gathering.name, student)
+            made = laying.plan(course, gathering.name, student, [one.staged for one in usable])
+            if not options.dry_run:
+                laying.lay(course, gathering.name, made, folder)
+        except OSError as error:  # what lies in one student's folder stops no other one
+            gathering.refused.append(RefusedFile(ascii(student)[1:-1], str(error.strerror or error)))
+            continue
         states |= {id(one): state for one, state in zip(usable, made.states, strict=True)}
         there |= {canonical_id(student)} if usable else set()
     attempts = [

@@ -17,6 +17,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from autograder.app.grade_lines import GradeLine, QuestionMark
 from autograder.errors import CourseError
+from autograder.feedback.sanitise import printable_text
 from autograder.platforms.csvfiles import CsvTable, column_name, parsed, unguarded, written
 from autograder.platforms.people import Naming, Register
 from autograder.platforms.worksheets import (
@@ -82,7 +83,7 @@ def moodle(
         match = register.find(row.identity)
         line = by_student.get(match.student)
         if not match.student:
-            remarks.append(f"{row.identity.label}: left as it is: {match.suggestion}")
+            remarks.append(printable_text(f"{row.identity.label}: left as it is: {match.suggestion}"))
         elif line is None:
             without.append(match.student)
         elif not row.changeable:
@@ -205,7 +206,8 @@ def canvas(
     if filled is None:
         rows = [_canvas_row(line, register) for line in lines]
         remarks += [
-            f"{row[0]}: neither the number of an account nor a login is known; fill a downloaded gradebook"
+            f"{printable_text(row[0])}: neither the account's number nor a login is known; fill a downloaded "
+            "gradebook"
             for row in rows
             if not row[1] and not row[3]
         ]
@@ -226,7 +228,7 @@ def canvas(
             elif match.student:
                 without.append(match.student)
             else:
-                remarks.append(f"{said[0]}: left out: {match.suggestion}")
+                remarks.append(printable_text(f"{said[0]}: left out: {match.suggestion}"))
         remarks += _without(without)
     possible = f"{lines[0].possible.normalize():f}" if lines else ""
     body = [tuple(row) for row in ([_POSSIBLE, "", "", "", "", possible], *rows)]

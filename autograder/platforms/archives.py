@@ -69,7 +69,7 @@ class PackedFile(Struct, frozen=True, eq=False):
             SourceError: it is longer than ``most`` bytes, or damaged.
         """
         if self.size > most:
-            raise SourceError(f"{self.path}: {self.size:,} bytes; at most {most:,} are read")
+            raise SourceError(f"{ascii(self.path)[1:-1]}: {self.size:,} bytes; at most {most:,} are read")
         return b"".join(self.chunks())
 
     def chunks(self) -> Iterator[bytes]:
@@ -138,7 +138,7 @@ def _archive(file: IO[bytes], name: str) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(file)
     except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError) as error:
-        raise SourceError(f"{name}: not a zip archive that can be read ({error})") from error
+        raise SourceError(f"{ascii(name)[1:-1]}: not a zip archive that can be read ({error})") from error
 
 
 def zip_listing(archive: zipfile.ZipFile) -> SourceFiles:

@@ -148,13 +148,17 @@ def _digests(folder: Path) -> dict[str, str]:
     return found
 
 
-def place_fault(course: Course, assignment: str, student: str) -> str:
-    """Why nothing can be laid where a student's attempts belong; empty where it can."""
+def check_place(course: Course, assignment: str, student: str) -> None:
+    """See that attempts can be laid where they belong.
+
+    Raises:
+        OSError: there is a link, or a file.
+    """
     for above in ("submitted", "earlier"):
         for path in (course.root / above / student, course.root / above / student / assignment):
             if path.is_symlink() or (path.exists() and not path.is_dir()):
-                return f"{path.relative_to(course.root)} is a link or a file; expected a folder"
-    return ""
+                told = f"{path.relative_to(course.root)} is a link or a file; expected a folder"
+                raise NotADirectoryError(errno.ENOTDIR, told, str(path))
 
 
 @contextlib.contextmanager
@@ -210,7 +214,9 @@ def lay(course: Course, assignment: str, made: Laying, folder: Path) -> None:
         _take_place(last, submitted, folder)
     for one in made.versions:  # the last one lies in submitted/ alone, whenever it got there
         if one.place == "earlier" and one.is_same(last):
-            shutil.rmtree(one.folder)
+            away = course.root / "earlier" / f"{PARTIAL}{secrets.token_hex(8)}"
+            one.folder.rename(away)  # as a whole, before anything of it is removed
+            shutil.rmtree(away)
 
 
 def _appear(one: KnownAttempt, target: Path, ours: Path) -> None:
