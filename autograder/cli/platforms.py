@@ -220,7 +220,7 @@ def export_grades(
 
     if form not in exporting.FORMS:
         raise typer.BadParameter(f"--for: expected one of {', '.join(exporting.FORMS)}, got {form!r}")
-    chosen: Form = exporting.FORMS[exporting.FORMS.index(form)]  # type: ignore[arg-type]
+    chosen: Form = exporting.FORMS[exporting.FORMS.index(form)]
     options = exporting.ExportOptions(fill, provisional, scale, comments, feedback, title)
     with report.ProgressBar("export-grades") as watch:
         done = exporting.export_grades(open_course(course), name, chosen, to, options, watch=watch)

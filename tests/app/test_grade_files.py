@@ -17,6 +17,8 @@ from msgspec.structs import replace
 from autograder.app import grade_files
 from autograder.app.grade_lines import GradeLine, ItemMark, QuestionMark, json_lines, schema
 from autograder.errors import CourseError
+from autograder.platforms import patterns
+from autograder.platforms.classlists import read_class_list
 from autograder.platforms.csvfiles import CsvTable, guarded, parsed, unguarded, written
 from autograder.platforms.people import ListedStudent, Register
 from autograder.platforms.worksheets import read_worksheet
@@ -110,6 +112,35 @@ def test_moodle_s_feedback_archive_has_its_own_names() -> None:
         "Ada Lovelace_71_assignsubmission_file_/warmup.html": b"<p>ada",
         "=HYPERLINK(1) @Turing_72_assignsubmission_file_/warmup.html": b"<p>alan",
     } == found
+
+
+def test_what_was_written_is_read_by_what_reads_downloads() -> None:
+    """Round trips: the archive's names, the worksheet, the gradebook and the list lead to the same people."""
+    sheet = read_worksheet(WORKSHEET.encode())
+    made = grade_files.moodle_feedback(sheet, {"s1": b"", "s2": b""}, REGISTER, "warmup")
+    with zipfile.ZipFile(io.BytesIO(made.content)) as archive:
+        names = archive.namelist()
+    moodle = patterns.choose(names, ())
+    assert moodle is not None
+    found = [patterns.read_name(moodle, name, None) for name in names]
+    assert [("71", "warmup.html"), ("72", "warmup.html")] == [
+        (one.identity.number, one.file) for one in found if one
+    ]
+    filled = grade_files.moodle(WORKSHEET.encode(), [LINE, OTHER], REGISTER, scaled=False, comments=True)
+    again = grade_files.moodle(filled.content, [LINE, OTHER], REGISTER, scaled=False, comments=True)
+    assert filled == again
+    assert [one.identity for one in sheet.rows] == [
+        one.identity for one in read_worksheet(filled.content).rows
+    ]
+    for written_list in (
+        grade_files.canvas([LINE, OTHER], REGISTER, "Warmup"),
+        grade_files.plain([LINE, OTHER], REGISTER),
+        grade_files.plain([LINE, OTHER], REGISTER, separator=";", marked=True),
+    ):
+        listed = read_class_list(written_list.content).students
+        assert [("s1", "Ada", "Lovelace"), ("s2", "=HYPERLINK(1)", "@Turing")] == [
+            (one.id, one.first_name, one.last_name) for one in listed
+        ]
 
 
 def test_canvas_gets_a_gradebook() -> None:

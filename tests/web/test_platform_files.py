@@ -14,7 +14,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from tests.service import course
 from tests.support.downloads import archive
 from tests.web.people import Small
-from tests.web.test_staff import entries, graded
+from tests.web.test_staff import entries
 from tests.web.test_student import text
 
 LIST = "First name,Last name,ID number,Email address\nAda,Lovelace,ada,ada@x.org\nBob,=Bobson,bob,bob@x.org\n"
@@ -98,7 +98,8 @@ def test_what_cannot_be_read_is_told_and_nothing_is_handed_in(at: Small, client:
 
 def test_grades_are_downloaded_as_platforms_take_them(at: Small, client: Any) -> None:
     """Moodle's worksheet filled in, a gradebook, lists and lines; the provisional only if asked for."""
-    graded(at, "ada")
+    course.handed_in(at.offer, "ada", course.released(at.folder))
+    course.graded_without_a_box(at.offer)
     fill = lambda: SimpleUploadedFile("grades.csv", WORKSHEET.encode())  # noqa: E731
     assert "Moodle takes its own grading worksheet" in text(client.post(place(at), {"form": "moodle"}))
     left = client.post(place(at), {"form": "moodle", "fill": fill()})
