@@ -213,7 +213,8 @@ def lay(course: Course, assignment: str, made: Laying, folder: Path) -> None:
     if last.place != "submitted":
         _take_place(last, submitted, folder)
     for one in made.versions:  # the last one lies in submitted/ alone, whenever it got there
-        if one.place == "earlier" and one.is_same(last):
+        known_less = one.moment is None or last.moment is not None
+        if one.place == "earlier" and one.is_same(last) and known_less:
             away = course.root / "earlier" / f"{PARTIAL}{secrets.token_hex(8)}"
             one.folder.rename(away)  # as a whole, before anything of it is removed
             shutil.rmtree(away)
