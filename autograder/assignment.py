@@ -48,6 +48,7 @@ TELLING = frozenset(
         "messages",
         "paper",
         "personal",
+        "platforms",
         "service",
         "store",
         "student",

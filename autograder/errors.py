@@ -2,6 +2,7 @@
 
     AutograderError
     ├── CourseError            a folder, file, secret or setting of the course is missing or unusable
+    │   └── SourceError        one archive or folder cannot be collected from; others can
     ├── RubricError            a rubric is not readable, or disagrees with its assignment
     ├── NotebookError          the bytes handed in are not a notebook we can grade
     ├── AlgebraError
@@ -36,6 +37,10 @@ class AutograderError(Exception):
 
 class CourseError(AutograderError):
     """A folder, file, secret or setting of the course is missing or unusable."""
+
+
+class SourceError(CourseError):
+    """One archive or folder cannot be collected from; others can."""
 
 
 Key = str | int

@@ -126,13 +126,13 @@ def read_stamp(folder: Path) -> Stamp:
     except OSError as error:
         return Stamp(fault=f"{FILE_NAME} cannot be read: {error.strerror}.")
     try:
-        return Stamp(_moment(text))
+        return Stamp(moment_of(text))
     except (ValueError, OverflowError) as error:  # the last: another zone's first or last day of all
         return Stamp(fault=f"{FILE_NAME} says {text[:60]!a}: {error}.")
 
 
-def _moment(text: str) -> datetime:
-    """The moment in UTC.
+def moment_of(text: str) -> datetime:
+    """The moment that a text states, in UTC; without a zone it is UTC.
 
     Raises:
         ValueError: it is no time, its zone is not known, or its zone's clocks never or twice showed it.

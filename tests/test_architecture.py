@@ -28,7 +28,7 @@ LAYERS = (
     {"notebook", "sandbox"},
     {"checks", "course", "grades"},
     {"kinds"},
-    {"feedback", "student", "store"},
+    {"feedback", "student", "store", "platforms"},
     {"gradebook", "paper", "authoring", "marking"},
     {"assignment"},
     {"grading", "generate"},

@@ -118,6 +118,11 @@ def test_command_page_is_current() -> None:
     assert reference.page() == PAGES["docs/cli.md"]
 
 
+def test_schema_of_exported_grades_is_current() -> None:
+    """docs/grades.schema.json is what export-grades writes; regenerate it with ``make docs``."""
+    assert reference.grades_schema() == (ROOT / "docs" / "grades.schema.json").read_text("utf-8")
+
+
 def test_readme_begins_with_two_commands() -> None:
     """The first block of the README is make demo and make test, and both are targets."""
     first = re.search(r"^```\n(.*?)^```", PAGES["README.md"], re.DOTALL | re.MULTILINE)

@@ -9,6 +9,9 @@ module              use cases
 ==================  =====================================================================================
 `preparing`         an assignment before it is sat: release, hand out, validate, verify, print
 `classes`           a class: grade it, where everybody stands, pages
+`collecting`        submissions from what learning platforms hand out, folders and exchanges
+`rosters`           class lists of learning platforms
+`exporting`         grades as learning platforms take them
 `sheets`            marking elsewhere: a sheet of what people decide on, and what they gave entered
 `run_statistics`    statistics of a run
 `formulas`          how a formula is read and judged

@@ -38,7 +38,7 @@ def read_roster(path: Path) -> tuple[Student, ...]:
     """
     students: dict[str, Student] = {}
     for line, row in read_rows(path, "the class list", COLUMNS, needed=("id",)):
-        student = Student(_id(path, line, row), *(_harmless(row[name]) for name in COLUMNS[1:]))
+        student = Student(_id(path, line, row), *(harmless(row[name]) for name in COLUMNS[1:]))
         if student.id in students:
             raise CourseError(f"{path}: line {line}: {student.id!r} stands twice")
         students[student.id] = student
@@ -178,6 +178,7 @@ def _id(path: Path, line: int, row: Mapping[str, str]) -> str:
     return row["id"]
 
 
-def _harmless(name: str) -> str:
+def harmless(name: str) -> str:
+    """A name or an address as nbgrader may export it: nothing of it acts, hides or reorders."""
     shown = escape_markup(name)[:_MOST_CHARACTERS]
     return f"'{shown}" if shown.startswith(_BEGINS_A_FORMULA) else shown

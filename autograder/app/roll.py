@@ -165,7 +165,9 @@ def _of_student(
 
 def misnamed_files(course: Course) -> list[str]:
     """A sentence for each file beside the course's lists that is called almost as one of them."""
-    known = [path.name for path in (course.roster, course.bonus, course.decisions, course.exams)]
+    known = [
+        path.name for path in (course.roster, course.bonus, course.decisions, course.exams, course.collecting)
+    ]
     beside = sorted(path.name for path in course.root.iterdir() if path.is_file())
     sentences = []
     for name in beside:

@@ -15,6 +15,7 @@ from autograder.cli.algebra import algebra
 from autograder.cli.classes import feedback, grade, grades
 from autograder.cli.marking import export_marks, import_marks
 from autograder.cli.options import EXIT_NO_SANDBOX, EXIT_REFUSED
+from autograder.cli.platforms import collect, export_grades, import_roster
 from autograder.cli.preparing import generate, new, print_, validate, verify
 from autograder.cli.serving import backup, export, receipt, restore, serve, submit, worker
 from autograder.cli.trying import check, demo, doctor
@@ -42,9 +43,12 @@ COMMANDS = (
     (generate, "generate dl4nlp-exam"),
     (validate, "validate dl4nlp-exam"),
     (verify, "verify dl4nlp-exam"),
+    (import_roster, "roster import participants.csv"),
+    (collect, "collect dl4nlp-exam submissions.zip"),
     (grade, "grade dl4nlp-exam --student ada --student alan"),
     (feedback, "feedback dl4nlp-exam --language de"),
     (grades, "grades dl4nlp-exam --csv"),
+    (export_grades, "export-grades dl4nlp-exam --for canvas --to grades.csv"),
     (export_marks, "mark export dl4nlp-exam --to marks.csv"),
     (import_marks, "mark import marks.csv --dry-run"),
     (serve, "serve demo-course --demo"),
@@ -62,18 +66,27 @@ COMMANDS = (
 )
 """In the order of ``--help``, each with an example."""
 
-mark = typer.Typer(
-    help="Mark elsewhere: export a sheet, import what was given.",
-    no_args_is_help=True,
-    epilog="Example: autograder mark export dl4nlp-exam --to marks.csv",
-)
+GROUPS = {
+    "roster": typer.Typer(
+        help="The class list: take over that of a learning platform.",
+        no_args_is_help=True,
+        epilog="Example: autograder roster import participants.csv",
+    ),
+    "mark": typer.Typer(
+        help="Mark elsewhere: export a sheet, import what was given.",
+        no_args_is_help=True,
+        epilog="Example: autograder mark export dl4nlp-exam --to marks.csv",
+    ),
+}
+"""Commands of two words, by the first."""
 
 for _command, _example in COMMANDS:
     _first, _second, *_ = _example.split()
-    _place, _name = (mark, _second) if _first == "mark" else (app, _first)
-    _place.command(_name, epilog=f"Example: autograder {_example}")(_command)
-    if _place is mark and len(mark.registered_commands) == 1:
-        app.add_typer(mark, name=_first)
+    _group = GROUPS.get(_first)
+    _name = _first if _group is None else _second
+    (app if _group is None else _group).command(_name, epilog=f"Example: autograder {_example}")(_command)
+    if _group is not None and len(_group.registered_commands) == 1:
+        app.add_typer(_group, name=_first)
 
 
 def main() -> None:

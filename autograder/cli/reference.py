@@ -1,11 +1,13 @@
-"""The page about the command line, made from the commands themselves.
+"""The page about the command line, and the schema of exported grades, made from what they are about.
 
-Regenerate it with ``python -m autograder.cli.reference > docs/cli.md``; a test fails when it is stale.
+``python -m autograder.cli.reference > docs/cli.md`` makes the page again, with ``grades`` behind it
+docs/grades.schema.json; a test fails when one is stale.
 """
 
 from __future__ import annotations
 
 import inspect
+import json
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -85,5 +87,12 @@ def _cell(text: str | None) -> str:
     return (text or "").replace("|", "\\|").replace("\n", " ")
 
 
+def grades_schema() -> str:
+    """The JSON Schema of a line of ``export-grades --for jsonl``."""
+    from autograder.app.grade_lines import schema
+
+    return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+
+
 if __name__ == "__main__":
-    sys.stdout.write(page())
+    sys.stdout.write(grades_schema() if sys.argv[1:] == ["grades"] else page())

@@ -106,6 +106,11 @@ class Course(Struct, frozen=True):
         return self.root / "exams.toml"
 
     @property
+    def collecting(self) -> Path:
+        """How names in downloads are to be read."""
+        return self.root / "collect.toml"
+
+    @property
     def private(self) -> Path:
         """What only the grader reads: the secret and the cached expected values."""
         return self.root / PRIVATE

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 import uuid
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -20,7 +18,7 @@ from django.utils import timezone
 from msgspec import Struct
 
 from autograder.app import open_course
-from autograder.app.lists import read_roster
+from autograder.app.rosters import listed_students
 from autograder.course import schedule
 from autograder.errors import AutograderError, CourseError, RubricError
 from autograder.service import attempts, audit, tasks, versions
@@ -313,15 +311,11 @@ def import_list(request: HttpRequest, visit: Visit) -> HttpResponse:
     if sent is None:
         notices.error(request, say["t"]("no-files"))
         return HttpResponseRedirect(reverse("members", kwargs={"slug": visit.course.slug}))
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "roster.csv"
-        path.write_bytes(sent.read())
-        try:
-            students = read_roster(path)
-        except CourseError as error:
-            reason = str(error).removeprefix(f"{path}: ")
-            notices.error(request, say["t"]("bad-list", reason=reason))
-            return HttpResponseRedirect(reverse("members", kwargs={"slug": visit.course.slug}))
+    try:
+        students = listed_students(sent.read())
+    except CourseError as error:
+        notices.error(request, say["t"]("bad-list", reason=str(error)))
+        return HttpResponseRedirect(reverse("members", kwargs={"slug": visit.course.slug}))
     with transaction.atomic():
         before = _listed(visit.course)
         DatabaseStore(visit.course).enrol(students)

@@ -8,6 +8,7 @@ from autograder.web import requests_words
 from autograder.web.bench_words import BENCH
 from autograder.web.drafts_words import DRAFTS
 from autograder.web.marking.words import MARKING
+from autograder.web.platform_files_words import PLATFORM_FILES
 from autograder.web.sheets_words import SHEETS
 
 _COMMON: Mapping[str, str | tuple[str, str]] = {
@@ -112,7 +113,7 @@ _STAFF: Mapping[str, str | tuple[str, str]] = {
     "web.provisional": "provisional",
     "web.final": "final",
     "web.last": "Handed in last",
-    "web.roster": "Class list (CSV with a column id)",
+    "web.roster": "Class list (CSV, also as Moodle, Canvas or HISinOne export it)",
     "web.import": "Take over",
     "web.imported": ("1 student is on the list.", "{number} students are on the list."),
     "web.invite": "Invite",
@@ -231,6 +232,7 @@ SENTENCES: Mapping[str, str | tuple[str, str]] = {
     **_PLATFORM,
     **MARKING,
     **SHEETS,
+    **PLATFORM_FILES,
     **DRAFTS,
     **requests_words.WORDS,
     **BENCH,

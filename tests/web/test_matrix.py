@@ -71,6 +71,7 @@ ALLOWED = {
     "platform-list": (LEADING, "POST"),
     "disconnect": (LEADING, "POST"),
     "send-marks": (STAFF[1:], "POST"),
+    "platform-files": (LEADING, "GET HEAD POST"),
     "lti-connect": (ROLES[1:], "GET HEAD POST"),
     "set-visible": (LEADING, "POST"),
     "set-published": (LEADING, "POST"),

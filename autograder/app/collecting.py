@@ -1,0 +1,313 @@
+"""Collecting: from downloads of platforms, folders and exchanges to submitted/, and a report of all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from msgspec import Struct
+
+from autograder import atomic
+from autograder import rubric as rubrics
+from autograder.app import SILENT, Listener, counted
+from autograder.course import Course, name_fault
+from autograder.errors import CourseError, SourceError
+from autograder.feedback.sanitise import printable_text
+from autograder.platforms import archives, classlists, laying, patterns, worksheets
+from autograder.platforms.archives import RefusedFile
+from autograder.platforms.people import Naming, Register
+from autograder.platforms.sources import (
+    FoundAttempt,
+    SourceContents,
+    WantedAttempts,
+    read_source,
+    source_name,
+)
+from autograder.platforms.staging import Staged, stage
+from autograder.rubric import Rubric
+from autograder.variants.drawing import canonical_id
+
+
+class CollectOptions(Struct, frozen=True):
+    """How it is collected."""
+
+    platform: str = ""
+    """Whose names the files have, one of `patterns.NAMES` or of the course's own; empty: it is found out."""
+    worksheet: Path | None = None
+    """Moodle's grading worksheet: who is who, and when they handed in."""
+    any_owner: bool = False
+    """Folders of an exchange are taken whoever owns them."""
+    dry_run: bool = False
+    """Nothing is written."""
+
+
+class CollectedAttempt(Struct, frozen=True):
+    """An attempt that was found, and what became of it."""
+
+    student: str
+    source: str
+    label: str
+    """Whom the names of the files speak of."""
+    state: str
+    """``new``, ``earlier`` (new, and there is a later one), ``unchanged``, ``again`` (known, and the last one
+    once more), or ``left`` (nothing of it could be laid)."""
+    files: int
+    moment: datetime | None
+    late: bool
+    """The platform marks it as late."""
+    renamed: tuple[tuple[str, str], ...] = ()
+    """Files that were given the name that is graded."""
+
+
+class UnmatchedAttempt(Struct, frozen=True):
+    """An attempt of nobody on the class list."""
+
+    source: str
+    label: str
+    files: tuple[str, ...]
+    suggestion: str
+
+
+class CollectReport(Struct, frozen=True):
+    """What was collected, and what was not."""
+
+    attempts: tuple[CollectedAttempt, ...]
+    """By source, and by student in it."""
+    unmatched: tuple[UnmatchedAttempt, ...]
+    refused: tuple[RefusedFile, ...]
+    """Files that were not taken; all others were."""
+    absent: tuple[str, ...]
+    """On the class list, and nothing of them is there, from this time or before."""
+    remarks: tuple[str, ...]
+    """A sentence each."""
+
+    @property
+    def attention(self) -> bool:
+        """Some of it is for a person to put right."""
+        return bool(self.unmatched or self.refused or any(one.state == "left" for one in self.attempts))
+
+
+class StagedAttempt(Struct, frozen=True, eq=False):
+    """An attempt, staged for one student."""
+
+    student: str
+    source: str
+    attempt: FoundAttempt
+    staged: Staged
+
+
+def collect_submissions(
+    course: Course,
+    name: str,
+    sources: Sequence[Path],
+    options: CollectOptions | None = None,
+    *,
+    watch: Listener = SILENT,
+) -> CollectReport:
+    """Bring what students handed in elsewhere into the course.
+
+    The last attempt of each student comes to submitted/, others to earlier/; which one counts is decided by
+    the times of the course when it is graded. What is there already is not changed, and run again it goes on
+    where it was stopped. A file that is refused stops no other one.
+
+    Args:
+        course: whose students.
+        name: of the assignment.
+        sources: archives as they were downloaded, folders, and inbound folders of an exchange.
+        options: how.
+        watch: hears of each attempt.
+
+    Raises:
+        CourseError: a list or the settings of the course cannot be read, or there is no such source or
+            platform; nothing is changed then.
+        RubricError: the rubric is not valid.
+    """
+    options = options or CollectOptions()
+    for one in sources:
+        if not one.exists():
+            raise CourseError(f"{one}: there is no such file or folder to collect from")
+    rubric = rubrics.load(course.rubric(name))
+    settings = patterns.load(course.collecting)
+    register = class_register(course, settings)
+    wanted = WantedAttempts(
+        name,
+        frozenset(course.assignments()) - {name},
+        lambda text: bool(register.find(Naming(text)).student),
+        settings,
+        options.platform,
+        _participants(options.worksheet),
+        options.any_owner,
+    )
+    gathering = Gathering(rubric, register)
+    try:
+        with laying.scratch(course) as folder:
+            for source in sources:
+                gathering.read(source, wanted, folder, watch)
+            return _laid(course, gathering, folder, options, watch)
+    except OSError as error:
+        raise CourseError(f"{error.filename or course.root}: cannot be written: {error.strerror}") from error
+
+
+def class_register(course: Course, settings: patterns.CollectSettings | None = None) -> Register:
+    """The course's class list, to be asked who somebody is; empty where there is none.
+
+    Raises:
+        CourseError: it cannot be read, or ``collect.toml`` names somebody who is not on it.
+    """
+    settings = settings or patterns.load(course.collecting)
+    if not course.roster.is_file():
+        return Register((), settings.students)
+    try:
+        listed = classlists.read_class_list(atomic.read(course.roster), "id")
+    except (OSError, CourseError) as error:
+        raise CourseError(f"{course.roster}: {getattr(error, 'strerror', None) or error}") from error
+    if listed.left_out:
+        raise CourseError(f"{course.roster}: {listed.left_out[0]}")
+    register = Register(listed.students, settings.students)
+    for said, student in settings.students.items():
+        if register.get(student) is None:
+            raise CourseError(
+                f"{course.collecting}: students: {said!r} is {student!r}, who is not in roster.csv"
+            )
+    return register
+
+
+def _participants(worksheet: Path | None) -> dict[str, worksheets.WorksheetRow]:
+    if worksheet is None:
+        return {}
+    try:
+        return worksheets.read_worksheet(atomic.read(worksheet)).participants()
+    except (OSError, CourseError) as error:
+        raise CourseError(f"{worksheet}: {getattr(error, 'strerror', None) or error}") from error
+
+
+class Gathering:
+    """What is found in one source after the other.
+
+    Args:
+        rubric: of the assignment.
+        register: who is who.
+    """
+
+    def __init__(self, rubric: Rubric, register: Register) -> None:
+        books = rubric.assignment.notebooks
+        along = [file for one in books for file in one.take_along]
+        self.name = rubric.assignment.name
+        self.expected = (*(f"{one.name}.ipynb" for one in books), *along)
+        self.register = register
+        self.found: list[StagedAttempt] = []
+        self.unmatched: list[UnmatchedAttempt] = []
+        self.refused: list[RefusedFile] = []
+        self.remarks: list[str] = []
+
+    def read(self, source: Path, wanted: WantedAttempts, folder: Path, watch: Listener) -> None:
+        """Stage every attempt of a source. One that cannot be read is told; the others are collected.
+
+        Args:
+            source: an archive or a folder.
+            wanted: what is looked for.
+            folder: where attempts are staged.
+            watch: hears of each attempt.
+
+        Raises:
+            CourseError: the platform that a person chose is not known, or a pattern takes too long.
+            OSError: the disk refused.
+        """
+        try:
+            with archives.listed(_inbound(source)) as listing:
+                contents = read_source(listing, wanted)
+                self._stage(source_name(source), contents, folder, watch)
+        except SourceError as error:
+            self.refused.append(archives.refused(source_name(source), str(error)))
+
+    def _stage(self, source: str, contents: SourceContents, folder: Path, watch: Listener) -> None:
+        self.refused += [RefusedFile(f"{source}: {one.place}", one.reason) for one in contents.refused]
+        if not contents.attempts:
+            self.remarks.append(f"{source}: nothing of {self.name} in it (read as {contents.platform})")
+        first = len(self.found)
+        for attempt in counted(contents.attempts, len(contents.attempts), watch):
+            for student in dict.fromkeys(self._students(source, attempt)):
+                place = folder / f"{len(self.found):06d}"
+                staged = stage(place, attempt.label, attempt.files, attempt.moment, self.expected)
+                self.found.append(StagedAttempt(student, source, attempt, staged))
+        self.refused += [
+            RefusedFile(f"{source}: {fault.place}", fault.reason)
+            for one in {id(one.attempt): one for one in self.found[first:]}.values()
+            for fault in one.staged.refused
+        ]
+
+    def _students(self, source: str, attempt: FoundAttempt) -> Iterator[str]:
+        """Whose it is: of each of a group."""
+        matches = {one: self.register.find(one) for one in attempt.identities}
+        for identity, match in matches.items():
+            fault = match.student and name_fault(match.student)
+            if match.student and not fault:
+                yield match.student
+                continue
+            told = f"{match.student!a} cannot be an id: {fault}" if fault else match.suggestion
+            self.unmatched.append(
+                UnmatchedAttempt(
+                    source, printable_text(identity.label), tuple(attempt.files), printable_text(told)
+                )
+            )
+
+
+def _inbound(source: Path) -> Path:
+    """The folder of what was handed in, where an exchange as a whole is named."""
+    return source / "inbound" if (source / "inbound").is_dir() else source
+
+
+def _laid(
+    course: Course, gathering: Gathering, folder: Path, options: CollectOptions, watch: Listener
+) -> CollectReport:
+    spelled = {canonical_id(one): one for one in course.students()}
+    by_student: dict[str, list[StagedAttempt]] = {}
+    for one in gathering.found:
+        by_student.setdefault(spelled.get(canonical_id(one.student), one.student), []).append(one)
+    states: dict[int, str] = {}
+    there = {
+        canonical_id(one)
+        for one in course.students()
+        if (course.root / "submitted" / one / gathering.name).exists()
+    }
+    for student, found in counted(by_student.items(), len(by_student), watch):
+        usable = [one for one in found if one.staged.files]
+        try:
+            laying.check_place(course, gathering.name, student)
+            made = laying.plan(course, gathering.name, student, [one.staged for one in usable])
+            if not options.dry_run:
+                laying.lay(course, gathering.name, made, folder)
+        except OSError as error:  # what lies in one student's folder stops no other one
+            gathering.refused.append(RefusedFile(ascii(student)[1:-1], str(error.strerror or error)))
+            continue
+        states |= {id(one): state for one, state in zip(usable, made.states, strict=True)}
+        there |= {canonical_id(student)} if usable else set()
+    attempts = [
+        CollectedAttempt(
+            one.student,
+            one.source,
+            one.attempt.label,
+            states.get(id(one), "left"),
+            one.staged.files,
+            one.staged.moment,
+            one.attempt.late,
+            one.staged.renamed,
+        )
+        for one in gathering.found
+    ]
+    absent = [one.id for one in gathering.register.students if canonical_id(one.id) not in there]
+    remarks = [*gathering.remarks, *_timeless(attempts)]
+    return CollectReport(
+        tuple(attempts), tuple(gathering.unmatched), tuple(gathering.refused), tuple(absent), tuple(remarks)
+    )
+
+
+def _timeless(attempts: Sequence[CollectedAttempt]) -> list[str]:
+    """What follows where a source does not say when something was handed in."""
+    without = sorted({one.source for one in attempts if one.moment is None})
+    return [
+        f"{source}: it does not say when everything was handed in; where the assignment has an end, a person "
+        "decides. Moodle's worksheet (--worksheet) and a zone in collect.toml tell it"
+        for source in without
+    ]

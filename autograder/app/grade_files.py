@@ -1,0 +1,337 @@
+"""Lists of grades as platforms take them: Moodle's worksheet, Canvas's gradebook, results.json, plain CSV.
+
+No cell acts as a formula, whatever students call themselves. Points are rounded in these files alone.
+"""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+import zipfile
+from collections.abc import Mapping, Sequence
+from decimal import ROUND_HALF_UP, Decimal
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from autograder.app.grade_lines import GradeLine, QuestionMark
+from autograder.errors import CourseError
+from autograder.feedback.sanitise import printable_text
+from autograder.platforms.csvfiles import CsvTable, column_name, parsed, unguarded, written
+from autograder.platforms.people import Naming, Register
+from autograder.platforms.worksheets import (
+    Worksheet,
+    check_fillable,
+    number_in_form,
+    number_said,
+    read_worksheet,
+)
+from autograder.tables import name_list
+
+PLAIN_COLUMNS = (
+    "login",
+    "last_name",
+    "first_name",
+    "id",
+    "email",
+    "points",
+    "possible",
+    "grade",
+    "passed",
+    "state",
+)
+_CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
+_CANVAS_KNOWN = {"gradebook of Canvas": ("student", "id", "sisuserid", "sisloginid")}
+_POSSIBLE = "    Points Possible"
+_CENT = Decimal("0.01")
+
+
+class GradeFile(Struct, frozen=True):
+    """A file that a platform takes, and what did not get into it."""
+
+    content: bytes
+    entered: tuple[str, ...]
+    """Students whose marks stand in it."""
+    remarks: tuple[str, ...]
+    """A sentence each, about rows of nobody, and marks that stand otherwise than they were earned."""
+    missing: tuple[str, ...] = ()
+    """Students whose marks have no place in it."""
+
+
+def moodle(
+    data: bytes, lines: Sequence[GradeLine], register: Register, *, scaled: bool, comments: bool
+) -> GradeFile:
+    """Fill a worksheet as it was downloaded; all that is not a grade or comment stays as it is.
+
+    Args:
+        data: of the worksheet.
+        lines: to be entered.
+        register: who is who.
+        scaled: points are converted to the worksheet's maximum where that is another one.
+        comments: the feedback of every question is entered as well.
+
+    Raises:
+        CourseError: it is no worksheet, has no column for grades, or another maximum than the assignment.
+    """
+    sheet = read_worksheet(data)
+    check_fillable(sheet)
+    by_student = {line.student: line for line in lines}
+    cells: dict[int, tuple[str, str]] = {}
+    entered, remarks, without = [], [], []
+    for at, row in enumerate(sheet.rows):
+        match = register.find(row.identity)
+        line = by_student.get(match.student)
+        if not match.student:
+            remarks.append(printable_text(f"{row.identity.label}: left as it is: {match.suggestion}"))
+        elif line is None:
+            without.append(match.student)
+        elif not row.changeable:
+            remarks.append(f"{line.student}: left as it is: the worksheet says that it cannot be changed")
+        else:
+            points, told = _of_maximum(line, row.maximum, scaled=scaled)
+            remarks += told
+            said = feedback_text(line) if comments else ""
+            cells[at] = (number_in_form(points, row.maximum), said)
+            entered.append(line.student)
+    return _file(written(sheet.filled(cells)), by_student, entered, [*remarks, *_without(without)])
+
+
+def _file(
+    content: bytes, lines: Mapping[str, GradeLine], entered: Sequence[str], remarks: Sequence[str]
+) -> GradeFile:
+    """With those whose marks have no place, which is told as well."""
+    missing = tuple(student for student in lines if student not in set(entered))
+    told = [f"these marks have no place in the file: {name_list(missing)}"] if missing else []
+    return GradeFile(content, tuple(entered), (*remarks, *told), missing)
+
+
+def _without(students: Sequence[str]) -> list[str]:
+    return [f"without a mark, and left as they are: {name_list(students)}"] if students else []
+
+
+def _of_maximum(line: GradeLine, maximum: str, *, scaled: bool) -> tuple[Decimal, list[str]]:
+    """Points as the worksheet counts them.
+
+    Raises:
+        CourseError: it counts otherwise, and nobody said that points are to be converted.
+    """
+    most = number_said(maximum)
+    if most is None:
+        return _rounded(line.total), []
+    total = line.total
+    if most != line.possible:
+        if not scaled:
+            raise CourseError(
+                f"the worksheet's maximum is {most.normalize():f}, and the assignment has "
+                f"{line.possible.normalize():f} points; set the same there, or convert with --scale"
+            )
+        total = total * most / line.possible
+    if total > most:
+        return _rounded(most), [
+            f"{line.student}: {_rounded(total)} is more than the maximum, {most}: entered as that"
+        ]
+    return _rounded(total), []
+
+
+def _rounded(points: Decimal) -> Decimal:
+    return points.quantize(_CENT, ROUND_HALF_UP)
+
+
+def feedback_text(line: GradeLine) -> str:
+    """What a student is told, as HTML of the simplest kind: platforms show comments as HTML."""
+    return "<br>".join(html.escape(one) for one in feedback_sentences(line))
+
+
+def feedback_sentences(line: GradeLine) -> list[str]:
+    """What a student is told, a line for each question and each remark."""
+    return [said for question in line.questions for said in (_heading(question), *_remarks(question))]
+
+
+def _heading(question: QuestionMark) -> str:
+    return f"{question.id}: {_number(question.points)} / {_number(question.possible)}"
+
+
+def _remarks(question: QuestionMark) -> list[str]:
+    said = [f"– {item.title}: {item.message}" for item in question.items if item.message]
+    return [*said, *(f"– {comment}" for comment in question.comments)]
+
+
+def _number(points: Decimal) -> str:
+    return f"{points.normalize():f}"
+
+
+def moodle_feedback(sheet: Worksheet, pages: Mapping[str, bytes], register: Register, name: str) -> GradeFile:
+    """Pages as an archive that Moodle takes as *feedback files*, in folders as it names them itself.
+
+    Args:
+        sheet: the worksheet, which has the participants' numbers.
+        pages: by student.
+        register: who is who.
+        name: of each file, without the ending.
+    """
+    made = io.BytesIO()
+    entered, remarks = [], []
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for row in sheet.rows:
+            student = register.find(row.identity).student
+            if student not in pages:
+                continue
+            if not row.identity.number:
+                remarks.append(f"{student}: the worksheet has no participant's number; the page is left out")
+                continue
+            who = re.sub(r'[\\/:*?"<>|_\x00-\x1f]', " ", row.identity.name).strip() or "Participant"
+            place = f"{who}_{row.identity.number}_assignsubmission_file_/{name}.html"
+            archive.writestr(zipfile.ZipInfo(place, (1980, 1, 1, 0, 0, 0)), pages[student])
+            entered.append(student)
+    return GradeFile(made.getvalue(), tuple(entered), tuple(remarks))
+
+
+def canvas(
+    lines: Sequence[GradeLine], register: Register, title: str, filled: bytes | None = None
+) -> GradeFile:
+    """A gradebook for Canvas: those five columns by which it knows students, and the assignment's.
+
+    Args:
+        lines: to be entered.
+        register: who is who, with the numbers of accounts.
+        title: the assignment's, as Canvas has it: ``Warmup (4711)``.
+        filled: a gradebook as it was downloaded; its rows and columns are taken then.
+
+    Raises:
+        CourseError: what was downloaded is no gradebook.
+    """
+    remarks: list[str] = []
+    by_student = {line.student: line for line in lines}
+    if filled is None:
+        rows = [_canvas_row(line, register) for line in lines]
+        remarks += [
+            f"{printable_text(row[0])}: neither the account's number nor a login is known; fill a downloaded "
+            "gradebook"
+            for row in rows
+            if not row[1] and not row[3]
+        ]
+        entered = list(by_student)
+    else:
+        table = parsed(filled, _CANVAS_KNOWN, (("student",), ("id",)))
+        title = next((one for one in table.columns if _is_column_of(one, title)), title)
+        rows, entered, without = [], [], []
+        for row in table.rows:
+            said = [_value(table, row, column) for column in _CANVAS]
+            if said[0].casefold().startswith(("points possible", "student, test")):
+                continue
+            match = register.find(Naming(said[2], said[0], login=said[3], number=said[1]))
+            line = by_student.get(match.student)
+            if line is not None:
+                rows.append([*said, f"{_rounded(line.total):f}"])
+                entered.append(line.student)
+            elif match.student:
+                without.append(match.student)
+            else:
+                remarks.append(printable_text(f"{said[0]}: left out: {match.suggestion}"))
+        remarks += _without(without)
+    possible = f"{lines[0].possible.normalize():f}" if lines else ""
+    body = [tuple(row) for row in ([_POSSIBLE, "", "", "", "", possible], *rows)]
+    return _file(written(CsvTable((*_CANVAS, title), tuple(body), ())), by_student, entered, remarks)
+
+
+def _is_column_of(column: str, title: str) -> bool:
+    """Whether a column is the assignment's: the same, or the same with Canvas's number behind."""
+    return column_name(re.sub(r"\s*\([0-9]+\)$", "", column)) == column_name(
+        re.sub(r"\s*\([0-9]+\)$", "", title)
+    )
+
+
+def _value(table: CsvTable, row: Sequence[str], column: str) -> str:
+    at = table.column([column_name(column)])
+    return unguarded(row[at]) if at >= 0 else ""
+
+
+def _canvas_row(line: GradeLine, register: Register) -> list[str]:
+    known = register.get(line.student)
+    number, login = (known.platform_id, known.login) if known else ("", "")
+    name = ", ".join(filter(None, (line.last_name, line.first_name))) or line.student
+    return [name, number, line.student, login, "", f"{_rounded(line.total):f}"]
+
+
+def plain(
+    lines: Sequence[GradeLine], register: Register, *, separator: str = ",", marked: bool = False
+) -> GradeFile:
+    """A list for whatever reads CSV; ILIAS and office programs in Germany want semicolons.
+
+    Args:
+        lines: to be entered.
+        register: who is who.
+        separator: of values.
+        marked: with a byte order mark, by which spreadsheet programs know UTF-8.
+    """
+    rows = []
+    for line in lines:
+        known = register.get(line.student)
+        passed = "" if line.passed is None else "yes" if line.passed else "no"
+        grade = " to ".join(dict.fromkeys(filter(None, (line.grade, line.best_grade))))
+        rows.append(
+            (
+                known.login if known else "",
+                line.last_name,
+                line.first_name,
+                line.student,
+                line.email,
+                f"{_rounded(line.total):f}",
+                _number(line.possible),
+                grade,
+                passed,
+                line.state,
+            )
+        )
+    table = CsvTable(PLAIN_COLUMNS, tuple(rows), (), separator, marked)
+    return GradeFile(written(table), tuple(line.student for line in lines), ())
+
+
+class GradescopeTest(Struct, frozen=True):
+    """One line of ``results.json``: a question."""
+
+    name: str
+    number: str
+    score: Decimal
+    max_score: Decimal
+    output: str
+    status: str | UnsetType = UNSET
+    """``passed`` or ``failed``; nothing while it is open."""
+    output_format: str = "text"
+    visibility: str = "after_published"
+
+
+class GradescopeResults(Struct, frozen=True):
+    """``results.json``, as Gradescope reads it of an autograder."""
+
+    score: Decimal
+    output: str
+    visibility: str
+    stdout_visibility: str
+    tests: tuple[GradescopeTest, ...]
+    extra_data: dict[str, str]
+
+
+def gradescope(line: GradeLine) -> bytes:
+    """One student's ``results.json``. The score is what counts; students see it when marks are published."""
+    tests = tuple(
+        GradescopeTest(
+            question.id,
+            str(number),
+            question.points,
+            Decimal(0) if question.bonus else question.possible,
+            "\n".join(_remarks(question)),
+            UNSET if question.open else "passed" if question.points >= question.possible else "failed",
+        )
+        for number, question in enumerate(line.questions, start=1)
+    )
+    results = GradescopeResults(
+        line.total,
+        "" if line.final else "Provisional: a person has yet to decide about some of it.",
+        "after_published",
+        "hidden",
+        tests,
+        {"student": line.student, "state": line.state, "grade": line.grade or ""},
+    )
+    return msgspec.json.format(msgspec.json.Encoder(decimal_format="number").encode(results)) + b"\n"

@@ -1,0 +1,231 @@
+"""How platforms name the files of a download, and how a course says that of its own, in ``collect.toml``.
+
+zone = "Europe/Berlin"
+
+[[pattern]]
+name = "portal"
+path = '(?P<id>s[0-9]+)_(?P<time>[0-9]{8}T[0-9]{6})/(?P<file>.+)'
+time = "%Y%m%dT%H%M%S"
+
+[students]
+"Ada King" = "s1001"
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+from typing import Any
+
+import regex
+from msgspec import Struct
+
+from autograder import atomic, tables, timestamps
+from autograder.errors import CourseError, RubricError
+from autograder.platforms.people import Naming
+
+GROUPS = (
+    "id",
+    "name",
+    "first",
+    "last",
+    "email",
+    "login",
+    "number",
+    "time",
+    "late",
+    "attempt",
+    "assignment",
+    "file",
+)
+"""What the named groups of a pattern may be called; one of the first seven and ``file`` are needed."""
+_WHO = frozenset(GROUPS[:7])
+_SECONDS = 1.0
+"""That one name may take; a pattern that needs longer would not end."""
+
+
+class NamePattern(Struct, frozen=True):
+    """How the files of one platform's download are named. TOML: ``[[pattern]]``."""
+
+    name: str
+    path: str
+    """A regular expression for the whole place of a file, with the groups of `GROUPS`."""
+    time: str = ""
+    """How ``time`` is written (strptime); default: a date and a time, with or without a zone."""
+
+
+class CollectSettings(Struct, frozen=True):
+    """What a course says about collecting. TOML: ``collect.toml``."""
+
+    zone: str = ""
+    """Of the platform's clock, for times that state none."""
+    pattern: tuple[NamePattern, ...] = ()
+    students: Mapping[str, str] = {}
+    """What stands in names or lists → the id of who is meant."""
+
+    def clock(self) -> tzinfo | None:
+        """The zone; None where none is stated."""
+        return timestamps.named_zone(self.zone) if self.zone else None
+
+
+PLATFORMS = (
+    NamePattern(
+        "moodle",
+        r"(?:.*/)?(?P<name>[^/_]+)_(?P<number>[0-9]+)_assignsubmission_(?:file|onlinetext)(?:_/|/|_)(?P<file>.+)",
+    ),
+    NamePattern(
+        "exchange",
+        r"(?:.*/)?(?P<id>[^/+]+)\+(?P<assignment>[^/+]+)\+(?P<time>[^/+]+)(?:\+[^/]*)?/(?P<file>.+)",
+    ),
+    NamePattern(
+        "ilias",
+        r"(?:.*/)?(?P<last>[^/_]+)_(?P<first>[^/_]+)_(?P<login>[^/]+?)_(?P<number>[0-9]+)/"
+        r"(?:(?P<time>[0-9]{14})_)?(?P<file>.+)",
+        "%Y%m%d%H%M%S",
+    ),
+    NamePattern(
+        "canvas",
+        r"(?:.*/)?(?P<name>[^/_]+)_(?:(?P<late>LATE)_)?(?P<number>[0-9]+)_[0-9]+_(?P<file>[^/]+)",
+    ),
+)
+"""In the order in which they are tried. What is none of these, and no export of Gradescope's, is taken for
+folders that are called after students."""
+FOLDERS = "folders"
+NBGRADER = "nbgrader"
+"""Folders as well, as nbgrader keeps them: ``<student>/<assignment>/``, whose timestamp.txt is believed."""
+GRADESCOPE = "gradescope"
+NAMES = (*(one.name for one in PLATFORMS), GRADESCOPE, FOLDERS, NBGRADER)
+
+
+class NamedFile(Struct, frozen=True):
+    """What the name of a file says."""
+
+    identity: Naming
+    file: str
+    """Its place among the files of the attempt."""
+    moment: datetime | None = None
+    attempt: str = ""
+    """What tells several attempts of one student apart; empty: there is one."""
+    assignment: str = ""
+    late: bool = False
+
+
+def load(path: Path) -> CollectSettings:
+    """What a course says; nothing where there is no such file.
+
+    Raises:
+        CourseError: the file cannot be read, or states something impossible; names it.
+    """
+    if not path.exists():
+        return CollectSettings()
+    try:
+        written = tomllib.loads(atomic.read(path).decode("utf-8"))
+        settings = tables.convert(written, CollectSettings, str(path))
+        settings.clock()
+    except OSError as error:
+        raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise CourseError(f"{path}: not valid TOML: {error}") from error
+    except RubricError as error:
+        raise CourseError(str(error)) from error
+    except ValueError as error:
+        raise CourseError(f"{path}: zone: {error}") from error
+    for one in settings.pattern:
+        _check(one, f"{path}: pattern {one.name!r}")
+    return settings
+
+
+def _check(pattern: NamePattern, place: str) -> None:
+    try:
+        groups = regex.compile(pattern.path).groupindex
+    except regex.error as error:
+        raise CourseError(f"{place}: path: not a regular expression: {error}") from error
+    for name in groups:
+        if name not in GROUPS:
+            raise CourseError(f"{place}: path: there is no group {name!r}; {tables.hint(name, GROUPS)}")
+    if "file" not in groups or _WHO.isdisjoint(groups):
+        raise CourseError(f"{place}: path: expected the group file and one of {', '.join(GROUPS[:7])}")
+    if pattern.name in NAMES:
+        raise CourseError(f"{place}: name: this is a known platform; choose another name")
+
+
+def choose(paths: Sequence[str], own: Sequence[NamePattern], stated: str = "") -> NamePattern | None:
+    """The pattern that a download follows: the first that most of its files fit; None: folders.
+
+    Args:
+        paths: of all its files.
+        own: the course's patterns, which are tried first.
+        stated: the name of the one that a person chose.
+
+    Raises:
+        CourseError: there is none of this name, or a pattern takes too long.
+    """
+    known = {one.name: one for one in (*own, *PLATFORMS)}
+    if stated in {FOLDERS, NBGRADER}:
+        return None
+    if stated:
+        if stated not in known:
+            raise CourseError(f"--from: {stated!r} is not known; {tables.hint(stated, [*known, *NAMES])}")
+        return known[stated]
+    for one in known.values():
+        if 2 * sum(matched(one, path) is not None for path in paths) > len(paths):
+            return one
+    return None
+
+
+def matched(pattern: NamePattern, path: str) -> Mapping[str, str] | None:
+    """The groups of a name; None where it does not fit.
+
+    Raises:
+        CourseError: the pattern takes too long.
+    """
+    try:
+        found = regex.fullmatch(pattern.path, path, regex.DOTALL, timeout=_SECONDS)
+    except TimeoutError as error:
+        raise CourseError(f"collect.toml: pattern {pattern.name!r} takes too long for {path!a}") from error
+    return None if found is None else {name: value or "" for name, value in found.groupdict().items()}
+
+
+def read_name(pattern: NamePattern, path: str, zone: tzinfo | None) -> NamedFile | None:
+    """What a file's name says; None where it does not fit the pattern.
+
+    Args:
+        pattern: of the download.
+        path: of the file.
+        zone: of times that state none.
+
+    Raises:
+        CourseError: the pattern takes too long.
+    """
+    groups = matched(pattern, path)
+    if groups is None:
+        return None
+    said: Mapping[str, Any] = {name: groups.get(name, "") for name in GROUPS}
+    name = said["name"] or " ".join(filter(None, (said["first"], said["last"])))
+    moment = moment_in(said["time"], pattern.time, zone)
+    attempt = said["attempt"] or ("" if pattern.name == "ilias" else said["time"])
+    return NamedFile(
+        Naming(said["id"], name, said["email"], said["login"], said["number"]),
+        said["file"],
+        moment,
+        attempt,
+        said["assignment"],
+        bool(said["late"]),
+    )
+
+
+def moment_in(text: str, form: str, zone: tzinfo | None) -> datetime | None:
+    """The time in a name; None where it states none, or one that cannot be told."""
+    if not text:
+        return None
+    try:
+        if not form:
+            return timestamps.moment_of(text)
+        moment = datetime.strptime(text, form)  # noqa: DTZ007 - a zone is added, or there is no time
+        if moment.tzinfo is None:
+            return timestamps.local_moment(moment, zone).astimezone(UTC) if zone else None
+        return moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None

@@ -1,0 +1,182 @@
+"""Who of the class list is meant by what a file's name, a list or a platform calls somebody."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from msgspec import Struct
+
+from autograder.variants.drawing import canonical_id
+
+_ALIKE = 0.6
+_SUGGESTED = 3
+_GERMAN = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
+_BARE = str.maketrans({"ß": "ss", "ø": "o", "ł": "l", "đ": "d", "æ": "ae"})
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+
+
+class ListedStudent(Struct, frozen=True):
+    """One line of the course's class list, with what platforms call the student."""
+
+    id: str
+    first_name: str = ""
+    last_name: str = ""
+    email: str = ""
+    login: str = ""
+    """What the student signs in with."""
+    platform_id: str = ""
+    """The number of the student's account on the platform, as Canvas and ILIAS have it in names of files."""
+
+    @property
+    def name(self) -> str:
+        """As people say it; the id where no name is known."""
+        return f"{self.first_name} {self.last_name}".strip() or self.id
+
+
+class Naming(Struct, frozen=True):
+    """What a file's name, a list or a platform says of somebody. Any of it may be unknown."""
+
+    id: str = ""
+    name: str = ""
+    """All of it, in whichever order."""
+    email: str = ""
+    login: str = ""
+    number: str = ""
+    """Of the account on the platform, or of the participation; it counts before a name does."""
+
+    @property
+    def label(self) -> str:
+        """How people recognise it."""
+        return self.name or self.id or self.login or self.email or self.number
+
+
+class Match(Struct, frozen=True):
+    """Who is meant, or who could be."""
+
+    student: str = ""
+    suggestion: str = ""
+    """Where nobody is: who is meant perhaps."""
+
+
+class Register:
+    """The class list, to be asked who somebody is.
+
+    What a person stated counts first, then ids, numbers, logins and addresses, and names only where one
+    student alone has them.
+
+    Args:
+        students: of the class list; empty: there is none, and an id is whatever a source says it is.
+        stated: what stands in names of files or lists → the id of who is meant.
+    """
+
+    def __init__(self, students: Iterable[ListedStudent], stated: Mapping[str, str] | None = None) -> None:
+        self._students = {canonical_id(one.id): one for one in students}
+        self._stated = {_plain(said): student for said, student in (stated or {}).items()}
+        self._exact: dict[str, set[str]] = defaultdict(set)
+        self._names: dict[str, set[str]] = defaultdict(set)
+        for one in self._students.values():
+            for key, value in (
+                ("id", one.id),
+                ("number", one.platform_id),
+                ("login", one.login),
+                ("email", one.email),
+            ):
+                if value:
+                    self._exact[f"{key} {_plain(value)}"].add(one.id)
+            for form in _forms("", one.first_name, one.last_name):
+                self._names[form].add(one.id)
+
+    @property
+    def students(self) -> tuple[ListedStudent, ...]:
+        """Everybody on the list."""
+        return tuple(self._students.values())
+
+    def get(self, student: str) -> ListedStudent | None:
+        """What is known of a student."""
+        return self._students.get(canonical_id(student))
+
+    def find(self, identity: Naming) -> Match:
+        """Who is meant."""
+        for said in (identity.name, identity.id, identity.login, identity.email, identity.number):
+            if said and _plain(said) in self._stated:
+                return Match(self._stated[_plain(said)])
+        if not self._students:
+            return (
+                Match(identity.id)
+                if identity.id
+                else Match("", "there is no class list: no name tells an id")
+            )
+        several: set[str] = set()
+        for found in self._candidates(identity):
+            if len(found) == 1:
+                return Match(next(iter(found)))
+            several = several or found
+        if several:
+            return Match("", f"{len(several)} students are called so: {', '.join(sorted(several))}")
+        return Match("", self._suggestion(identity))
+
+    def _candidates(self, identity: Naming) -> Iterable[set[str]]:
+        said = (identity.id, identity.login, identity.email, identity.number)
+        for key, value in zip(("id", "login", "email", "number"), said, strict=True):
+            if value:
+                yield self._exact.get(f"{key} {_plain(value)}", set())
+        if identity.id:  # a folder may be called after anything
+            for key in ("login", "email", "number"):
+                yield self._exact.get(f"{key} {_plain(identity.id)}", set())
+            yield self._named(identity.id)
+        if identity.login:  # where ids are logins, or a platform calls an id so
+            yield self._exact.get(f"id {_plain(identity.login)}", set())
+        if identity.email:
+            yield self._exact.get(f"id {_plain(identity.email.partition('@')[0])}", set())
+        if identity.name:
+            yield self._named(identity.name)
+
+    def _named(self, name: str) -> set[str]:
+        """Who has a name; behind a group's name too, as Moodle writes it (``Group 1-Ada Lovelace``)."""
+        found: set[str] = set()
+        for part in (name, *(name.split("-", at)[-1] for at in range(1, name.count("-") + 1))):
+            for form in _forms(part):
+                found = found | self._names.get(form, set())
+            if found:
+                break
+        return found
+
+    def _suggestion(self, identity: Naming) -> str:
+        texts = {_rough(one.name): one for one in self.students} | {
+            _rough(one.id): one for one in self.students
+        }
+        close = difflib.get_close_matches(_rough(identity.label), texts, n=_SUGGESTED, cutoff=_ALIKE)
+        near = list(dict.fromkeys(texts[text].id for text in close))
+        told = " or ".join(f"{student} ({self._students[canonical_id(student)].name})" for student in near)
+        return f"did you mean {told}?" if near else "nobody on the class list is called alike"
+
+
+def _plain(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", text).casefold().split())
+
+
+def _forms(name: str, *parts: str) -> set[str]:
+    """Forms in which two spellings of a name are the same: its words in any order, and all in one word.
+
+    Accents are taken off, spelled as Germans do (``ue``), or, as Canvas does it, left out with their letter.
+
+    Args:
+        name: as it is said.
+        parts: first and last names, where they are known; then what follows from either order.
+    """
+    orders = [name, *([" ".join(parts), " ".join(reversed(parts))] if parts else ())]
+    found = set()
+    for said in map(_plain, orders):
+        for spelled in (said.translate(_GERMAN), said, _NOT_ASCII.sub("", said)):
+            words = [word for word in map(_rough, re.split(r"[\s,]+", spelled)) if word]
+            found |= {" ".join(sorted(words)), "".join(words)}
+    return found - {""}
+
+
+def _rough(text: str) -> str:
+    bare = unicodedata.normalize("NFKD", text.casefold().translate(_BARE))
+    return re.sub(r"[\W_]+", "", "".join(char for char in bare if not unicodedata.combining(char)))

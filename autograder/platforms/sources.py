@@ -1,0 +1,226 @@
+"""What students handed in, found in one download or folder: whose each file is, and when it was handed in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autograder.platforms import gradescope, patterns, worksheets
+from autograder.platforms.archives import PackedFile, RefusedFile, SourceFiles, refused
+from autograder.platforms.patterns import CollectSettings, NamedFile
+from autograder.platforms.people import Naming
+from autograder.platforms.worksheets import WorksheetRow
+from autograder.timestamps import FILE_NAME as STAMP
+from autograder.timestamps import moment_of
+
+_MOST_WRAPPING = 3
+_MOST_STAMP = 200
+
+
+class WantedAttempts(Struct, frozen=True, eq=False):
+    """What is looked for."""
+
+    assignment: str
+    others: frozenset[str]
+    """The course's other assignments, whose folders are left alone."""
+    knows: Callable[[str], bool]
+    """Whether a folder of this name is of a student."""
+    settings: CollectSettings = CollectSettings()
+    platform: str = ""
+    """Whose names a person says the files have; empty: it is found out."""
+    participants: Mapping[str, WorksheetRow] = {}
+    """Of Moodle's worksheet, by number."""
+    any_owner: bool = False
+    """Whoever owns a folder of the exchange: it is its name that says whose it is."""
+
+
+class FoundAttempt(Struct, frozen=True, eq=False):
+    """What somebody handed in once."""
+
+    label: str
+    """Whom the names of the files speak of."""
+    identities: tuple[Naming, ...]
+    """One, or all of a group."""
+    files: Mapping[str, PackedFile]
+    """By their place among the files handed in."""
+    moment: datetime | None = None
+    late: bool = False
+    """The platform marks it as late."""
+
+
+class SourceContents(Struct, frozen=True, eq=False):
+    """Everything of an assignment in one download or folder."""
+
+    platform: str
+    """Whose names the files have."""
+    attempts: tuple[FoundAttempt, ...]
+    """Of each student the earlier ones first."""
+    refused: tuple[RefusedFile, ...]
+
+
+def read_source(listing: SourceFiles, wanted: WantedAttempts) -> SourceContents:
+    """Find the attempts of an assignment among the files of a download or folder.
+
+    Raises:
+        CourseError: a person's choice is not known, or a pattern takes too long.
+        SourceError: what Gradescope says of its submissions cannot be read.
+    """
+    metadata = [one for one in listing.entries if PurePosixPath(one.path).name == gradescope.FILE_NAME]
+    if wanted.platform == patterns.GRADESCOPE or (metadata and not wanted.platform):
+        return _of_gradescope(listing, metadata)
+    paths = [one.path for one in listing.entries]
+    pattern = patterns.choose(paths, wanted.settings.pattern, wanted.platform)
+    if pattern is None:
+        return _of_folders(listing, wanted)
+    zone = wanted.settings.clock()
+    named, faults = [], [*listing.refused]
+    for entry in listing.entries:
+        found = patterns.read_name(pattern, entry.path, zone)
+        if found is None:
+            faults.append(refused(entry.path, f"its name is none of a download of {pattern.name}"))
+        elif found.assignment not in {"", wanted.assignment}:
+            continue
+        elif pattern.name == "exchange" and (fault := _owner_fault(entry, found.identity, wanted)):
+            faults.append(refused(entry.path, fault))
+        elif not (pattern.name == "exchange" and found.file == STAMP):  # the folder's name says when
+            named.append((found, entry))
+    if pattern.name == "moodle":
+        named = [(_known_to_moodle(found, wanted), entry) for found, entry in named]
+    return SourceContents(pattern.name, _grouped(named), tuple(faults))
+
+
+def _owner_fault(entry: PackedFile, identity: Naming, wanted: WantedAttempts) -> str:
+    """Why a folder of the exchange is not that of who it says: everybody can write there."""
+    if wanted.any_owner or entry.owner < 0:
+        return ""
+    try:
+        import pwd
+
+        account = pwd.getpwuid(entry.owner).pw_name
+    except (ImportError, KeyError):
+        account = f"number {entry.owner}"
+    if account == identity.id:
+        return ""
+    return f"it belongs to the account {account}, not to {identity.id}; --any-owner takes it all the same"
+
+
+def _known_to_moodle(found: NamedFile, wanted: WantedAttempts) -> NamedFile:
+    """With what the worksheet says of a participant; the number itself is of this assignment alone."""
+    row = wanted.participants.get(found.identity.number)
+    if row is None:
+        return replace(found, identity=replace(found.identity, number=""))
+    moment = worksheets.moment_said(row.handed_in, wanted.settings.clock())
+    name = row.identity.name or found.identity.name
+    return replace(found, identity=replace(row.identity, name=name, number=""), moment=moment)
+
+
+def _grouped(named: Iterable[tuple[NamedFile, PackedFile]]) -> tuple[FoundAttempt, ...]:
+    """Files by student and attempt. Of files of the same name the newest is taken."""
+    groups: dict[tuple[Naming, str], dict[str, tuple[NamedFile, PackedFile]]] = {}
+    for found, entry in named:
+        files = groups.setdefault((found.identity, found.attempt), {})
+        there = files.get(found.file)
+        if there is None or _is_newer(found, there[0]):
+            files[found.file] = (found, entry)
+    attempts = []
+    for (identity, _), files in groups.items():
+        names = [one for one, _ in files.values()]
+        moment = max((one.moment for one in names if one.moment), default=None)
+        late = any(one.late for one in names)
+        entries = {name: entry for name, (_, entry) in files.items()}
+        attempts.append((FoundAttempt(identity.label, (identity,), entries, moment, late), names[0].attempt))
+    attempts.sort(key=lambda one: (one[0].label, one[0].moment is not None, _order(one[0].moment), one[1]))
+    return tuple(one for one, _ in attempts)
+
+
+def _order(moment: datetime | None) -> float:
+    return moment.timestamp() if moment else 0.0
+
+
+def _is_newer(one: NamedFile, other: NamedFile) -> bool:
+    return one.moment is not None and (other.moment is None or one.moment > other.moment)
+
+
+def _of_gradescope(listing: SourceFiles, metadata: list[PackedFile]) -> SourceContents:
+    stated: dict[str, gradescope.GradescopeSubmission] = {}
+    for one in metadata:
+        stated |= gradescope.read_metadata(one.read(gradescope.MOST_BYTES))
+    files: dict[str, dict[str, PackedFile]] = {}
+    faults = [*listing.refused]
+    for entry in listing.entries:
+        parts = entry.path.split("/")
+        at = next((number for number, part in enumerate(parts[:-1]) if part.startswith("submission_")), -1)
+        if at >= 0:
+            files.setdefault(parts[at], {})["/".join(parts[at + 1 :])] = entry
+        elif entry not in metadata:
+            faults.append(refused(entry.path, "it lies in no folder of a submission"))
+    attempts = []
+    for folder, inside in files.items():
+        known = stated.get(folder)
+        people = known.submitters if known else ()
+        label = " and ".join(one.label for one in people) or folder
+        attempts.append(
+            FoundAttempt(label, people or (Naming(name=folder),), inside, known.moment if known else None)
+        )
+    attempts.sort(key=lambda one: (one.label, _order(one.moment)))
+    return SourceContents(patterns.GRADESCOPE, tuple(attempts), tuple(faults))
+
+
+def _of_folders(listing: SourceFiles, wanted: WantedAttempts) -> SourceContents:
+    """Folders or files that are called students: ``ada/warmup.ipynb``, ``ada/warmup/…``, ``ada.zip``."""
+    wrapping = _wrapping([one.path for one in listing.entries], wanted.knows)
+    believed = wanted.platform == patterns.NBGRADER
+    named: list[tuple[NamedFile, PackedFile]] = []
+    faults = [*listing.refused]
+    moments: dict[str, datetime] = {}
+    for entry in listing.entries:
+        who, inside, file = entry.path[len(wrapping) :].partition("/")
+        if not inside:
+            named.append((NamedFile(Naming(PurePosixPath(who).stem), who), entry))
+            continue
+        first, _, rest = file.partition("/")
+        if first in wanted.others and rest:
+            continue
+        file = rest if first == wanted.assignment and rest else file
+        if file != STAMP:
+            named.append((NamedFile(Naming(who), file), entry))
+        elif believed and rest:
+            moments |= _stamp(who, entry)
+        else:
+            told = "a student may have written it; --from nbgrader believes it in <student>/<assignment>/"
+            faults.append(refused(entry.path, told))
+    timed = [(replace(one, moment=moments.get(one.identity.id)), entry) for one, entry in named]
+    return SourceContents(wanted.platform or patterns.FOLDERS, _grouped(timed), tuple(faults))
+
+
+def _stamp(who: str, entry: PackedFile) -> dict[str, datetime]:
+    if entry.size > _MOST_STAMP:
+        return {}
+    try:
+        return {who: moment_of(entry.read(_MOST_STAMP).decode("utf-8", "replace").strip())}
+    except (ValueError, OverflowError):
+        return {}
+
+
+def _wrapping(paths: list[str], knows: Callable[[str], bool]) -> str:
+    """A folder around the students' own, as archives often have one; it is nobody's, those in it are."""
+    wrapping = ""
+    for _ in range(_MOST_WRAPPING):
+        rests = [path[len(wrapping) :] for path in paths]
+        first = rests[0].partition("/")[0] if rests else ""
+        if not first or knows(first) or not all(one.startswith(f"{first}/") for one in rests):
+            return wrapping
+        inner = f"{wrapping}{first}/"
+        if any(knows(PurePosixPath(path[len(inner) :].partition("/")[0]).stem) for path in paths):
+            return inner
+        wrapping = inner
+    return ""
+
+
+def source_name(place: Path) -> str:
+    """How a source is called in reports."""
+    return ascii(place.name or str(place))[1:-1]

@@ -1,0 +1,230 @@
+"""One attempt written into a folder of its own, with all that is wrong with its files.
+
+Archives of students are unpacked here, so this is where hostile names and contents meet the disk: each name
+was looked at as text, folders are made by us, and every file is new.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import re
+import tempfile
+import unicodedata
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path, PurePosixPath
+from typing import IO, cast
+
+from msgspec import Struct
+
+from autograder.errors import SourceError
+from autograder.platforms.archives import (
+    MOST_ATTEMPT,
+    MOST_FILE,
+    MOST_FILES,
+    PackedFile,
+    RefusedFile,
+    file_fault,
+    refused,
+    size_fault,
+    unpacked,
+)
+from autograder.timestamps import FILE_NAME as STAMP
+
+_IN_MEMORY = 8 << 20
+"""Bytes of an archive from which it lies on disk while it is read."""
+_NUMBERED = re.compile(r"[-_ ]?\(?[0-9]{1,3}\)?$")
+"""What Canvas and browsers add to a name that is there already: ``warmup-1``, ``warmup (2)``."""
+_COPIED = re.compile(r"(^(copy|kopie) (of|von) )|([ _-](copy|kopie)[0-9]*$)", re.IGNORECASE)
+
+
+class Staged(Struct, frozen=True):
+    """An attempt on disk, not in its place yet."""
+
+    folder: Path
+    digest: str
+    """Over names and bytes of all files; two attempts with the same are the same."""
+    files: int
+    moment: datetime | None
+    refused: tuple[RefusedFile, ...]
+    renamed: tuple[tuple[str, str], ...]
+    """Files that were given the name that is graded: as they were called, and as they are."""
+
+
+def stage(
+    folder: Path,
+    label: str,
+    files: Mapping[str, PackedFile],
+    moment: datetime | None,
+    expected: Sequence[str],
+) -> Staged:
+    """Write an attempt. Nothing is raised for what is wrong with a file: it is left out, and told.
+
+    Args:
+        folder: to be made.
+        label: whose it is, for what is told.
+        files: by their places.
+        moment: when it was handed in.
+        expected: the names of files that are graded, notebooks first.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    folder.mkdir(parents=True)
+    faults: list[RefusedFile] = []
+    with contextlib.ExitStack() as opened:
+        found: dict[str, PackedFile] = {}
+        for name, entry in _expanded(files, expected, label, faults, opened):
+            if name in found:
+                faults.append(refused(f"{label}: {name}", "there is another file of this name"))
+            found.setdefault(name, entry)
+        names = _placed(found, expected)
+        kept = _written(folder, {new: found[old] for old, new in names.items()}, expected, label, faults)
+    if moment is not None:
+        stamp = moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f UTC")
+        (folder / STAMP).write_text(f"{stamp}\n", encoding="utf-8")
+    renamed = tuple((old, new) for old, new in names.items() if new in kept and _base(old) != _base(new))
+    return Staged(folder, digest_of(kept), len(kept), moment, tuple(faults), renamed)
+
+
+def digest_of(files: Mapping[str, str]) -> str:
+    """What names an attempt by its content.
+
+    Args:
+        files: place → SHA-256 of the bytes, of all but timestamp.txt.
+    """
+    digest = hashlib.sha256()
+    for name, content in sorted(files.items()):
+        digest.update(f"{unicodedata.normalize('NFC', name)}\0{content}\0".encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def _expanded(
+    files: Mapping[str, PackedFile],
+    expected: Collection[str],
+    label: str,
+    faults: list[RefusedFile],
+    opened: contextlib.ExitStack,
+) -> Iterator[tuple[str, PackedFile]]:
+    """All files; archives that a student handed in are unpacked once, in the place where they lie."""
+    for name, entry in files.items():
+        if PurePosixPath(name).suffix.casefold() != ".zip" or _base(name) in expected:
+            yield name, entry
+            continue
+        try:
+            copy = opened.enter_context(tempfile.SpooledTemporaryFile(_IN_MEMORY))  # noqa: SIM115 - read later
+            for part in entry.chunks():
+                copy.write(part)
+            listing = opened.enter_context(unpacked(cast("IO[bytes]", copy), name))
+        except SourceError as error:
+            faults.append(refused(f"{label}: {name}", str(error)))
+            continue
+        place = ascii(f"{label}: {name}")[1:-1]
+        faults += [RefusedFile(f"{place}/{one.place}", one.reason) for one in listing.refused]
+        above = name.rpartition("/")[0]
+        for inner in listing.entries:
+            yield f"{above}/{inner.path}".lstrip("/"), inner
+
+
+def _placed(files: Mapping[str, PackedFile], expected: Sequence[str]) -> dict[str, str]:
+    """Where each file goes: out of a folder around all of them, and under the name that is graded.
+
+    A file is renamed where one alone can be meant: what platforms and browsers add to names is taken off, and
+    the only notebook is the one that is asked for.
+    """
+    places = {name: name for name in files}
+    while places and not set(expected) & set(places.values()):
+        firsts = {place.partition("/")[0] for place in places.values() if "/" in place}
+        if len(firsts) != 1 or not all("/" in place for place in places.values()):
+            break
+        places = {name: place.partition("/")[2] for name, place in places.items()}
+    notebooks = [one for one in expected if one.endswith(".ipynb")]
+    for wanted in expected:
+        if wanted in places.values():
+            continue
+        loose = [name for name, place in places.items() if place not in expected]
+        meant = [name for name in loose if _meant(_base(places[name])) == _meant(wanted)]
+        if not meant and notebooks == [wanted]:
+            meant = [name for name in loose if places[name].casefold().endswith(".ipynb")]
+        if len(meant) == 1:
+            places[meant[0]] = wanted
+    return places
+
+
+def _base(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _meant(name: str) -> str:
+    """A name without what copies of a file are given."""
+    path = PurePosixPath(unicodedata.normalize("NFC", name).casefold())
+    return _COPIED.sub("", _NUMBERED.sub("", path.stem)).strip() + path.suffix
+
+
+def _written(
+    folder: Path,
+    files: Mapping[str, PackedFile],
+    expected: Collection[str],
+    label: str,
+    faults: list[RefusedFile],
+) -> dict[str, str]:
+    """Write what may be written; place → SHA-256."""
+    kept: dict[str, str] = {}
+    spelled: dict[str, str] = {}
+    total = 0
+    for place in sorted(files, key=lambda one: one not in expected):
+        entry = files[place]
+        fault = file_fault(place) or _stamp_fault(place) or _collision(place, kept, spelled)
+        fault = fault or size_fault(entry.size, total, MOST_ATTEMPT)
+        if not fault and len(kept) >= MOST_FILES:
+            fault = f"there are more than {MOST_FILES:,} files"
+        if not fault:
+            try:
+                kept[place] = _copy(entry, folder / place)
+                total += entry.size
+            except SourceError as error:
+                fault = str(error)
+                (folder / place).unlink(missing_ok=True)
+        if fault:
+            faults.append(refused(f"{label}: {place}", fault))
+    return kept
+
+
+def _stamp_fault(place: str) -> str:
+    return "when something was handed in is not the student's to say" if place.casefold() == STAMP else ""
+
+
+def _collision(place: str, kept: Mapping[str, str], spelled: dict[str, str]) -> str:
+    """Why a file cannot lie beside the others where large and small letters are the same."""
+    parts = place.split("/")
+    for count in range(1, len(parts) + 1):
+        part = "/".join(parts[:count])
+        there = spelled.setdefault(unicodedata.normalize("NFC", part).casefold(), part)
+        if there != part:
+            return f"it cannot be told from {there!a} where large and small letters are the same"
+        if (count < len(parts) and part in kept) or (count == len(parts) and _is_folder(part, kept)):
+            return f"{part!a} is a file and a folder"
+    return "it is there twice" if place in kept else ""
+
+
+def _is_folder(place: str, kept: Mapping[str, str]) -> bool:
+    return any(one.startswith(f"{place}/") for one in kept)
+
+
+def _copy(entry: PackedFile, target: Path) -> str:
+    """Write a file that is not there yet; SHA-256 of its bytes.
+
+    Raises:
+        SourceError: it cannot be unpacked, or is longer than it says.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    digest, size = hashlib.sha256(), 0
+    with target.open("xb") as file:
+        for part in entry.chunks():
+            size += len(part)
+            if size > min(entry.size, MOST_FILE):
+                raise SourceError("it is longer than it says")
+            digest.update(part)
+            file.write(part)
+    return digest.hexdigest()

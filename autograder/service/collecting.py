@@ -1,0 +1,171 @@
+"""Collecting for students of the service, and their grades for platforms."""
+
+from __future__ import annotations
+
+import tempfile
+from datetime import datetime
+from pathlib import Path
+
+from msgspec import Struct
+
+from autograder.app import SILENT
+from autograder.app.collecting import CollectedAttempt, CollectReport, Gathering, StagedAttempt
+from autograder.app.grade_lines import GradeLine, grade_lines
+from autograder.assignment import Assignment
+from autograder.errors import ServiceError
+from autograder.platforms.archives import RefusedFile
+from autograder.platforms.patterns import CollectSettings
+from autograder.platforms.people import ListedStudent, Naming, Register
+from autograder.platforms.sources import WantedAttempts
+from autograder.platforms.worksheets import WorksheetRow
+from autograder.service import attempts
+from autograder.service.models import Account, Attempt, CourseRecord, Member, Offer, Role
+from autograder.service.receipts import Signer
+from autograder.service.store import DatabaseStore, standings
+from autograder.timestamps import FILE_NAME as STAMP
+
+
+class ArchiveOptions(Struct, frozen=True):
+    """What an instructor says about an archive."""
+
+    participants: dict[str, WorksheetRow] = {}
+    """Of Moodle's worksheet, by number."""
+    zone: str = ""
+    """Of the platform's clock."""
+    moment: datetime | None = None
+    """When everything was handed in for which the archive does not say it."""
+
+
+def class_register(course: CourseRecord) -> Register:
+    """The students of a course, to be asked who somebody is."""
+    members = Member.objects.filter(course=course, role=Role.STUDENT)
+    return Register(
+        ListedStudent(one.student, one.first_name, one.last_name, one.email) for one in members if one.student
+    )
+
+
+def collect_archive(
+    offer: Offer,
+    assignment: Assignment,
+    archive: Path,
+    options: ArchiveOptions,
+    *,
+    signer: Signer,
+    by: Account,
+) -> CollectReport:
+    """Hand in for students what a platform's archive has of them; each attempt is there once.
+
+    Args:
+        offer: what it is for.
+        assignment: loaded.
+        archive: as it was downloaded.
+        options: how it is read.
+        signer: of receipts.
+        by: who sent it.
+
+    Raises:
+        CourseError: the zone is none.
+        OSError: the disk refused.
+    """
+    register = class_register(offer.course)
+    names = Offer.objects.filter(course=offer.course).values_list("assignment", flat=True)
+    wanted = WantedAttempts(
+        offer.assignment,
+        frozenset(names) - {offer.assignment},
+        lambda text: bool(register.find(Naming(text)).student),
+        CollectSettings(options.zone),
+        participants=options.participants,
+    )
+    gathering = Gathering(assignment.rubric, register)
+    with tempfile.TemporaryDirectory() as folder:
+        gathering.read(archive, wanted, Path(folder), SILENT)
+        handing = _Handing(offer, options.moment, signer, by)
+        found = [handing.collected(one) for one in gathering.found]
+    there = set(Attempt.objects.filter(offer=offer).values_list("student", flat=True))
+    return CollectReport(
+        tuple(found),
+        tuple(gathering.unmatched),
+        (*gathering.refused, *handing.refused),
+        tuple(one.id for one in register.students if one.id not in there),
+        tuple(gathering.remarks),
+    )
+
+
+class _Handing:
+    """Hands in for one student after the other, and keeps what was not taken."""
+
+    def __init__(self, offer: Offer, moment: datetime | None, signer: Signer, by: Account) -> None:
+        self.offer, self.moment, self.signer, self.by = offer, moment, signer, by
+        self.refused: list[RefusedFile] = []
+
+    def collected(self, one: StagedAttempt) -> CollectedAttempt:
+        """One attempt, and what became of it."""
+        moment = one.staged.moment or self.moment
+        files = self._files(one)
+        state = self._state(one, files, moment)
+        return CollectedAttempt(
+            one.student,
+            one.source,
+            one.attempt.label,
+            state,
+            len(files),
+            moment,
+            one.attempt.late,
+            one.staged.renamed,
+        )
+
+    def _files(self, one: StagedAttempt) -> dict[str, bytes]:
+        found = {}
+        for path in sorted(one.staged.folder.rglob("*")):
+            place = path.relative_to(one.staged.folder).as_posix()
+            if path.is_dir() or place == STAMP:
+                continue
+            if "/" in place:
+                self._refuse(one, place, "it lies in a folder, and the service takes files alone")
+                continue
+            found[place] = path.read_bytes()
+        return found
+
+    def _state(self, one: StagedAttempt, files: dict[str, bytes], moment: datetime | None) -> str:
+        if not files:
+            return "left"
+        own = Attempt.objects.filter(offer=self.offer, student=one.student)
+        if own.filter(digest=attempts.digest_of(one.student, files)).exists():
+            return "unchanged"
+        if moment is None:
+            self._refuse(one, "", "it is not known when it was handed in; state it, or send the worksheet")
+            return "left"
+        if own.filter(submitted_at__gt=moment).exists():  # the number of an attempt says which is the last
+            self._refuse(one, "", "a later attempt is here already")
+            return "left"
+        try:
+            attempts.hand_in(self.offer, one.student, files, self.signer, by=self.by, at=moment)
+        except ServiceError as error:
+            self._refuse(one, "", str(error))
+            return "left"
+        return "new"
+
+    def _refuse(self, one: StagedAttempt, place: str, reason: str) -> None:
+        where = ": ".join(filter(None, (one.source, ascii(one.attempt.label)[1:-1], ascii(place)[1:-1])))
+        self.refused.append(RefusedFile(where, reason))
+
+
+def lines_of(offer: Offer, assignment: Assignment, language: str) -> tuple[GradeLine, ...]:
+    """Everybody's marks, as exports have them.
+
+    Args:
+        offer: what they are of.
+        assignment: loaded.
+        language: of titles and messages.
+    """
+    counting = attempts.all_counting(offer, assignment.rubric)
+    return tuple(
+        grade_lines(
+            assignment,
+            DatabaseStore(offer.course).results(offer.assignment),
+            standings(offer, assignment),
+            register=class_register(offer.course),
+            submitted={student: one.submitted_at for student, one in counting.items()},
+            language=language,
+        )
+    )

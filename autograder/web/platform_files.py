@@ -1,0 +1,136 @@
+"""Files of learning platforms: an archive of submissions to be sent, and grades to be downloaded."""
+
+from __future__ import annotations
+
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path, PurePath
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+
+from autograder import timestamps
+from autograder.app import grade_files
+from autograder.app.collecting import CollectReport
+from autograder.app.grade_lines import json_lines
+from autograder.errors import CourseError
+from autograder.platforms.worksheets import read_worksheet
+from autograder.service import audit
+from autograder.service.collecting import ArchiveOptions, class_register, collect_archive, lines_of
+from autograder.service.models import Offer, Role
+from autograder.web import shown
+from autograder.web.guard import Visit, course_page
+from autograder.web.site import words
+from autograder.web.student import download, page
+
+FORMS = ("moodle", "canvas", "ilias", "csv", "jsonl")
+_ENDINGS = {"jsonl": "jsonl"}
+
+
+@course_page(Role.INSTRUCTOR, "GET", "HEAD", "POST")
+def platform_files(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+    """Both forms; an archive that was sent is handed in for students, and what became of it is shown."""
+    offer = visit.offer(assignment)
+    report, problem = None, ""
+    try:
+        if request.method == "POST" and request.POST.get("form") in FORMS:
+            return _grades(request, offer, request.POST["form"])
+        if request.method == "POST":
+            report = _collected(request, visit, offer)
+    except CourseError as error:
+        problem = str(error)
+    context = {
+        "visit": visit,
+        "offer": offer,
+        "report": report,
+        "problem": problem,
+        "forms": FORMS,
+        "new": sum(one.state == "new" for one in report.attempts) if report else 0,
+        "known": sum(one.state == "unchanged" for one in report.attempts) if report else 0,
+    }
+    return page(request, "platform_files.html", context)
+
+
+def _collected(request: HttpRequest, visit: Visit, offer: Offer) -> CollectReport:
+    """Hand in what an archive has.
+
+    Raises:
+        CourseError: there is none, or the worksheet, zone or time cannot be read.
+    """
+    sent, sheet = request.FILES.get("archive"), request.FILES.get("worksheet")
+    if sent is None:
+        raise CourseError(words(request)["t"]("no-files"))
+    zone = request.POST.get("zone", "").strip()
+    options = ArchiveOptions(
+        read_worksheet(sheet.read()).participants() if sheet else {},
+        zone,
+        _moment(request.POST.get("moment", "").strip(), zone),
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / (PurePath(sent.name or "").name or "archive.zip")
+        with place.open("wb") as file:
+            for part in sent.chunks():
+                file.write(part)
+        report = collect_archive(
+            offer,
+            shown.loaded(offer),
+            place,
+            options,
+            signer=settings.RUNNING.signer,
+            by=request.user,
+        )
+    new = sorted(one.student for one in report.attempts if one.state == "new")
+    if new:
+        after = {"students": new, "archive": place.name}
+        audit.note(request.user.username, "collect", offer.assignment, course=visit.course, after=after)
+    return report
+
+
+def _moment(text: str, zone: str) -> datetime | None:
+    """When everything was handed in, where the archive does not say it.
+
+    Raises:
+        CourseError: the zone or the time is none.
+    """
+    try:
+        clock = timestamps.named_zone(zone) if zone else UTC
+        if not text:
+            return None
+        local = datetime.fromisoformat(text)
+        if local.tzinfo is not None:
+            return local.astimezone(UTC)
+        return timestamps.local_moment(local, clock).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise CourseError(str(error)) from error
+
+
+def _grades(request: HttpRequest, offer: Offer, form: str) -> HttpResponse:
+    """Marks as a platform takes them.
+
+    Raises:
+        CourseError: Moodle's worksheet is missing, or what was sent is not usable.
+    """
+    register = class_register(offer.course)
+    assignment = shown.loaded(offer)
+    every = lines_of(offer, assignment, assignment.language)
+    lines = [one for one in every if one.final or "provisional" in request.POST]
+    sent = request.FILES.get("fill")
+    fill = sent.read() if sent else None
+    if form == "moodle":
+        if fill is None:
+            raise CourseError(words(request)["t"]("grades-worksheet-needed"))
+        made = grade_files.moodle(
+            fill,
+            lines,
+            register,
+            scaled="scale" in request.POST,
+            comments="comments" in request.POST,
+        )
+    elif form == "canvas":
+        made = grade_files.canvas(lines, register, offer.title, fill)
+    elif form == "jsonl":
+        return download(json_lines(tuple(lines)), f"{offer.assignment}-grades.jsonl")
+    else:
+        ilias = form == "ilias"
+        made = grade_files.plain(lines, register, separator=";" if ilias else ",", marked=ilias)
+    return download(made.content, f"{offer.assignment}-{form}.csv")

@@ -1,0 +1,221 @@
+"""Lists of grades as platforms take them, read back as those platforms do."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import zipfile
+from decimal import Decimal
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from autograder.app import grade_files
+from autograder.app.grade_lines import GradeLine, ItemMark, QuestionMark, json_lines, schema
+from autograder.errors import CourseError
+from autograder.platforms import patterns
+from autograder.platforms.classlists import read_class_list
+from autograder.platforms.csvfiles import CsvTable, guarded, parsed, unguarded, written
+from autograder.platforms.people import ListedStudent, Register
+from autograder.platforms.worksheets import read_worksheet
+from autograder.records import Status
+
+REGISTER = Register(
+    [
+        ListedStudent("s1", "Ada", "Lovelace", "ada@example.org", "alovelace", "4001"),
+        ListedStudent("s2", "=HYPERLINK(1)", "@Turing", "alan@example.org"),
+        ListedStudent("s3", "Grace", "Hopper"),
+    ]
+)
+ITEM = ItemMark(
+    "formula", "Parameters", Decimal(4), Decimal("2.5"), Status.FAILED, False, "half", "Only <one> half."
+)
+QUESTION = QuestionMark(
+    "mlp", Decimal(4), Decimal("2.5"), bonus=False, open=False, comments=("Well done",), items=(ITEM,)
+)
+LINE = GradeLine(
+    1, "warmup", "s1", "Ada", "Lovelace", "ada@example.org", Decimal(13), Decimal("8.125"), Decimal(0),
+    Decimal("8.125"), Decimal(0), "2.7", "2.7", True, "final", "2026-02-12T09:20:30Z", (QUESTION,),
+)  # fmt: skip
+OTHER = replace(LINE, student="s2", first_name="=HYPERLINK(1)", last_name="@Turing", total=Decimal("14.5"))
+WORKSHEET = (
+    'Identifier,"Full name","ID number","Email address",Status,Grade,"Maximum Grade","Grade can be changed",'
+    '"Last modified (submission)","Last modified (grade)","Feedback comments"\r\n'
+    'Participant 71,"Ada Lovelace",s1,ada@example.org,"Submitted",,13.00,Yes,"-","-",""\r\n'
+    'Participant 72,"=HYPERLINK(1) @Turing",,alan@example.org,"Submitted",,13.00,Yes,"-","-",""\r\n'
+    'Participant 73,"Grace Hopper",s3,,"No submission",,13.00,Yes,"-","-",""\r\n'
+    'Participant 74,"Nobody Known",s9,,"Submitted",,13.00,Yes,"-","-",""\r\n'
+)
+GERMAN = (
+    "﻿ID;Vollständiger Name;Bewertung;Bestwertung;Bewertung kann geändert werden;Feedback als Kommentar\n"
+    "Teilnehmer/in 71;Ada Lovelace;;26,00;Ja;alt\n"
+    "Teilnehmer/in 72;=HYPERLINK(1) @Turing;1,00;26,00;Nein;\n"
+)
+
+
+def rows(data: bytes, separator: str = ",") -> list[list[str]]:
+    """As any reader of CSV has them."""
+    return list(csv.reader(io.StringIO(data.decode("utf-8-sig"), newline=""), delimiter=separator))
+
+
+def test_moodle_s_worksheet_is_filled() -> None:
+    """Grades alone change; bonus beyond the maximum is bounded, nobody is guessed, no cell is a formula."""
+    made = grade_files.moodle(WORKSHEET.encode(), [LINE, OTHER], REGISTER, scaled=False, comments=True)
+    before, after = rows(WORKSHEET.encode()), rows(made.content)
+    assert ["8.13", "13.00", "", ""] == [row[5] for row in after[1:]]
+    assert "mlp: 2.5 / 4<br>– Parameters: Only &lt;one&gt; half.<br>– Well done" == after[1][10]
+    assert "'=HYPERLINK(1) @Turing" == after[2][1]
+    assert "-" == after[1][9]
+    changed = {
+        (at, column)
+        for at, row in enumerate(after)
+        for column, one in enumerate(row)
+        if one != before[at][column]
+    }
+    assert {(1, 5), (1, 10), (2, 5), (2, 10), (2, 1)} == changed
+    assert ("s1", "s2") == made.entered
+    assert () == made.missing
+    assert [
+        "s2: 14.50 is more than the maximum, 13.00: entered as that",
+        "Nobody Known: left as it is: nobody on the class list is called alike",
+        "without a mark, and left as they are: s3",
+    ] == list(made.remarks)
+
+
+def test_a_german_worksheet_stays_german() -> None:
+    """Semicolons, decimal commas and the byte order mark stay; another maximum is converted if it is said."""
+    with pytest.raises(CourseError, match=r"maximum is 26, and the assignment has 13 points; .* --scale"):
+        grade_files.moodle(GERMAN.encode(), [LINE], REGISTER, scaled=False, comments=False)
+    made = grade_files.moodle(GERMAN.encode(), [LINE, OTHER], REGISTER, scaled=True, comments=False)
+    assert made.content.startswith("﻿ID;Vollständiger Name;".encode())
+    found = rows(made.content, ";")
+    assert ["16,25", "1,00"] == [row[2] for row in found[1:]]
+    assert "alt" == found[1][5]
+    assert ("s2",) == made.missing
+    assert "the worksheet says that it cannot be changed" in made.remarks[0]
+    with pytest.raises(CourseError, match="no line names the columns"):
+        grade_files.moodle(b"a,b\n1,2\n", [LINE], REGISTER, scaled=True, comments=False)
+
+
+def test_moodle_s_feedback_archive_has_its_own_names() -> None:
+    """Folders are called as in a download of submissions, by which Moodle finds whose they are."""
+    made = grade_files.moodle_feedback(
+        read_worksheet(WORKSHEET.encode()), {"s1": b"<p>ada", "s2": b"<p>alan"}, REGISTER, "warmup"
+    )
+    with zipfile.ZipFile(io.BytesIO(made.content)) as archive:
+        found = {name: archive.read(name) for name in archive.namelist()}
+    assert {
+        "Ada Lovelace_71_assignsubmission_file_/warmup.html": b"<p>ada",
+        "=HYPERLINK(1) @Turing_72_assignsubmission_file_/warmup.html": b"<p>alan",
+    } == found
+
+
+def test_what_was_written_is_read_by_what_reads_downloads() -> None:
+    """Round trips: the archive's names, the worksheet, the gradebook and the list lead to the same people."""
+    sheet = read_worksheet(WORKSHEET.encode())
+    made = grade_files.moodle_feedback(sheet, {"s1": b"", "s2": b""}, REGISTER, "warmup")
+    with zipfile.ZipFile(io.BytesIO(made.content)) as archive:
+        names = archive.namelist()
+    moodle = patterns.choose(names, ())
+    assert moodle is not None
+    found = [patterns.read_name(moodle, name, None) for name in names]
+    assert [("71", "warmup.html"), ("72", "warmup.html")] == [
+        (one.identity.number, one.file) for one in found if one
+    ]
+    filled = grade_files.moodle(WORKSHEET.encode(), [LINE, OTHER], REGISTER, scaled=False, comments=True)
+    again = grade_files.moodle(filled.content, [LINE, OTHER], REGISTER, scaled=False, comments=True)
+    assert filled == again
+    assert [one.identity for one in sheet.rows] == [
+        one.identity for one in read_worksheet(filled.content).rows
+    ]
+    for written_list in (
+        grade_files.canvas([LINE, OTHER], REGISTER, "Warmup"),
+        grade_files.plain([LINE, OTHER], REGISTER),
+        grade_files.plain([LINE, OTHER], REGISTER, separator=";", marked=True),
+    ):
+        listed = read_class_list(written_list.content).students
+        assert [("s1", "Ada", "Lovelace"), ("s2", "=HYPERLINK(1)", "@Turing")] == [
+            (one.id, one.first_name, one.last_name) for one in listed
+        ]
+
+
+def test_canvas_gets_a_gradebook() -> None:
+    """With the row of possible points; a downloaded one lends its rows, numbers and the column's name."""
+    alone = grade_files.canvas([LINE, OTHER], REGISTER, "Warmup")
+    assert [
+        ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Warmup"],
+        ["    Points Possible", "", "", "", "", "13"],
+        ["Lovelace, Ada", "4001", "s1", "alovelace", "", "8.13"],
+        ["'@Turing, =HYPERLINK(1)", "", "s2", "", "", "14.50"],
+    ] == rows(alone.content)
+    downloaded = (
+        "Student,ID,SIS User ID,SIS Login ID,Section,Other (1),WARMUP (4711)\n"
+        ",,,,,Manual Posting,\n    Points Possible,,,,,5,10\n"
+        '"Lovelace, Ada",4001,s1,alovelace,"One, early",3,\n"Kim, Alex",4009,s9,ak,One,,\n'
+        '"Hopper, Grace",,,,One,,\n"Student, Test",5,,x,One,,\n'
+    )
+    filled = grade_files.canvas([LINE, OTHER], REGISTER, "Warmup", downloaded.encode())
+    assert [
+        ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "WARMUP (4711)"],
+        ["    Points Possible", "", "", "", "", "13"],
+        ["Lovelace, Ada", "4001", "s1", "alovelace", "One, early", "8.13"],
+    ] == rows(filled.content)
+    assert ("s2",) == filled.missing
+    assert "without a mark, and left as they are: s3" in filled.remarks
+    assert "Kim, Alex: left out: nobody on the class list is called alike" in filled.remarks
+
+
+def test_plain_lists_are_for_any_program() -> None:
+    """Names that would act are guarded; ILIAS has semicolons and a byte order mark."""
+    made = grade_files.plain([LINE, OTHER], REGISTER)
+    assert [
+        list(grade_files.PLAIN_COLUMNS),
+        ["alovelace", "Lovelace", "Ada", "s1", "ada@example.org", "8.13", "13", "2.7", "yes", "final"],
+        ["", "'@Turing", "'=HYPERLINK(1)", "s2", "ada@example.org", "14.50", "13", "2.7", "yes", "final"],
+    ] == rows(made.content)
+    ilias = grade_files.plain([LINE], REGISTER, separator=";", marked=True).content
+    assert ilias.startswith("﻿login;last_name;".encode())
+
+
+def test_gradescope_gets_results_as_of_an_autograder() -> None:
+    """A test for each question; a bonus question adds to the score; what is open has no status."""
+    bonus = replace(QUESTION, id="extra", bonus=True, open=True)
+    found = json.loads(grade_files.gradescope(replace(LINE, questions=(QUESTION, bonus))))
+    assert 8.125 == found["score"]
+    assert {"after_published", "hidden"} == {found["visibility"], found["stdout_visibility"]}
+    said = "– Parameters: Only <one> half.\n– Well done"
+    told = {"output": said, "output_format": "text", "visibility": "after_published"}
+    assert [
+        {"name": "mlp", "number": "1", "score": 2.5, "max_score": 4, "status": "failed", **told},
+        {"name": "extra", "number": "2", "score": 2.5, "max_score": 0, **told},
+    ] == found["tests"]
+
+
+def test_json_lines_follow_their_schema() -> None:
+    """Every line is valid, numbers are numbers, and what is missing or of another type is not."""
+    validator = jsonschema.Draft202012Validator(schema())
+    found = [json.loads(line) for line in json_lines((LINE, OTHER)).splitlines()]
+    assert [[], []] == [list(validator.iter_errors(one)) for one in found]
+    assert [8.125, 14.5] == [one["total"] for one in found]
+    wrong = [{**found[0], "total": "8"}, {**found[0], "state": "done"}, {**found[0], "questions": [{}]}]
+    assert all(list(validator.iter_errors(one)) for one in wrong)
+
+
+@given(st.lists(st.lists(st.text(max_size=12), min_size=2, max_size=2), max_size=5), st.sampled_from(",;\t"))
+def test_no_cell_acts_and_every_cell_comes_back(cells: list[list[str]], separator: str) -> None:
+    """Whatever stands in a cell: no spreadsheet takes it for a formula, and it is read as it was meant."""
+    kept = [[one.replace("\0", "").strip() for one in row] for row in cells]
+    kept = [row for row in kept if any(row) and not row[0].casefold().startswith("endhissheet")]
+    data = written(CsvTable(("Identifier", "Grade"), tuple(map(tuple, kept)), (), separator))
+    for row in rows(data, separator):
+        for cell in row:
+            assert not cell.lstrip().startswith(("=", "@")), cell
+    table = parsed(data, {}, (("identifier",), ("grade",)))
+    harmless = [
+        [one if not one.startswith(("'", '="')) else unguarded(guarded(one)) for one in row] for row in kept
+    ]
+    assert harmless == [[unguarded(one) for one in row] for row in table.rows]

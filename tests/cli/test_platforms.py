@@ -1,0 +1,161 @@
+"""From a class list and a download to files for platforms, as people type it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from autograder.app.exporting import ExportOptions, export_grades
+from autograder.app.grade_lines import schema
+from autograder.course import Course
+from tests.cli.running import ASSIGNMENT, STUDENTS, only_object, run
+from tests.support.downloads import NAME, make_course, tree, written
+
+BOOK = f"{NAME}.ipynb"
+
+
+def test_a_class_is_collected_with_a_report(tmp_path: Path) -> None:
+    """What is new, of nobody, refused, renamed and absent is told, as text and JSON; then it is known."""
+    course = make_course(tmp_path / "course")
+    source = written(
+        tmp_path / "moodle.zip",
+        {
+            "Ada Lovelace_7_assignsubmission_file_/answers.ipynb": "ada",
+            "Ada Lovelace_7_assignsubmission_file_/../evil": "out",
+            f"Alan Turning_8_assignsubmission_file_/{BOOK}": "alan",
+        },
+    )
+    words = ("collect", NAME, str(source), "--course", str(course.root))
+    tried = run(*words, "--dry-run")
+    assert (1, {}) == (tried.returncode, tree(course.root))
+    done = run(*words)
+    assert 1 == done.returncode
+    assert "1 new: it lies in submitted/" in done.stdout
+    assert "on the class list, with nothing handed in: s1002, s1003, s1004, s1005" in done.stdout
+    for told in (
+        "moodle.zip: Alan Turning is of nobody: did you mean s1002 (Alan Turing)?; not collected (1 files)",
+        "moodle.zip: Ada Lovelace_7_assignsubmission_file_/../evil was not taken: its place leads out",
+        f"s1001: answers.ipynb was taken as {BOOK}",
+    ):
+        assert told in done.stderr
+    again = only_object(run(*words, "--json").stdout)
+    assert [("s1001", "unchanged", {"answers.ipynb": BOOK})] == [
+        (one["student"], one["state"], one["renamed"]) for one in again["attempts"]
+    ]
+    assert ["Alan Turning"] == [one["called"] for one in again["unmatched"]]
+    unknown = run(*words, "--from", "moodel")
+    assert (3, True) == (unknown.returncode, "did you mean 'moodle'" in unknown.stderr)
+
+
+def test_a_class_list_is_imported(tmp_path: Path) -> None:
+    """New and changed ones are named; rows without an id end with 1."""
+    course = make_course(tmp_path / "course", roster="")
+    path = tmp_path / "participants.csv"
+    path.write_text("First name,Last name,ID number\nAda,Lovelace,s1\nAlan,Turing,s2\n")
+    words = ("roster", "import", str(path), "--course", str(course.root))
+    assert "would be new: s1, s2 (2)" in run(*words, "--dry-run").stdout
+    assert not course.roster.exists()
+    done = run(*words)
+    assert (0, "") == (done.returncode, done.stderr)
+    assert "new: s1, s2 (2)" in done.stdout
+    assert "nobody is new, and nothing has changed" in run(*words).stdout
+    path.write_text("First name,Last name,ID number\nAda,King,s1\nX,Y,=1\n")
+    found = run(*words, "--json")
+    assert 1 == found.returncode
+    told = only_object(found.stdout)
+    assert {"added": [], "changed": ["s1"], "absent": ["s2"]} == {
+        key: told[key] for key in ("added", "changed", "absent")
+    }
+
+
+@pytest.mark.sandbox
+def test_grades_of_a_class_become_files_for_platforms(course: Path, tmp_path: Path) -> None:
+    """What `grades` says stands in Moodle's worksheet, in Canvas's gradebook, and in lines of the schema."""
+    stands = only_object(run("grades", ASSIGNMENT, "--course", str(course), "--json").stdout)
+    totals = {one["student"]: one["total"] for one in stands["students"]}
+    people = {one.id: one for one in _people(Course.at(course))}
+    sheet = tmp_path / "grades.csv"
+    head = "Identifier,Full name,ID number,Grade,Maximum grade,Feedback comments\n"
+    body = [f"Participant {at},{people[who].name},{who},,90.00,\n" for at, who in enumerate(totals, start=70)]
+    sheet.write_text(head + "".join(body), encoding="utf-8")
+    words = ("export-grades", ASSIGNMENT, "--course", str(course))
+    refused = run(*words, "--for", "moodle", "--to", str(tmp_path / "x.csv"))
+    assert (3, True) == (refused.returncode, "name it with --fill FILE" in refused.stderr)
+    left = only_object(run(*words, "--for", "csv", "--to", str(tmp_path / "final.csv"), "--json").stdout)
+    waiting = {one["student"] for one in stands["students"] if one["state"] != "final"}
+    assert waiting
+    assert waiting == set(left["provisional"])
+    filled = tmp_path / "filled.csv"
+    run("feedback", ASSIGNMENT, "--course", str(course))
+    done = run(
+        *words, "--for", "moodle", "--to", str(filled), "--fill", str(sheet), "--provisional",
+        "--feedback", str(tmp_path / "pages.zip"), "--comments",
+    )  # fmt: skip
+    assert 0 == done.returncode, done.stderr
+    rows = list(csv.DictReader(io.StringIO(filled.read_text("utf-8"))))
+    assert {who: f"{total:.2f}" for who, total in totals.items()} == {
+        row["ID number"]: row["Grade"] for row in rows
+    }
+    assert all(row["Feedback comments"] for row in rows)
+    lines = tmp_path / "grades.jsonl"
+    assert 0 == run(*words, "--for", "jsonl", "--to", str(lines), "--provisional").returncode
+    validator = jsonschema.Draft202012Validator(schema())
+    found = [json.loads(line) for line in lines.read_text("utf-8").splitlines()]
+    assert [] == [error.message for one in found for error in validator.iter_errors(one)]
+    assert totals == {one["student"]: one["total"] for one in found}
+    assert (
+        0 == run(*words, "--for", "gradescope", "--to", str(tmp_path / "scope"), "--provisional").returncode
+    )
+    scores = {
+        path.parent.name: json.loads(path.read_text())["score"]
+        for path in tmp_path.glob("scope/*/results.json")
+    }
+    assert totals == scores
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+def test_an_export_that_was_killed_ends_in_the_same_state(course: Path, tmp_path: Path) -> None:
+    """At random moments: every file is there whole or not at all, and run again all of them are."""
+    place, options = Course.at(course), ExportOptions(provisional=True)
+
+    def export(to: Path) -> None:
+        export_grades(place, ASSIGNMENT, "gradescope", to, options)
+
+    export(tmp_path / "undisturbed")
+    started = time.monotonic()
+    export(tmp_path / "again")
+    whole, expected = time.monotonic() - started, tree(tmp_path / "undisturbed", ".")
+    assert STUDENTS == len(expected)
+    assert expected == tree(tmp_path / "again", ".")
+    chance = random.Random(17)
+    for number in range(12):
+        to = tmp_path / str(number)
+        child = os.fork()
+        if not child:
+            try:
+                export(to)
+            finally:
+                os._exit(0)
+        time.sleep(chance.uniform(0.5, 1.1) * whole)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        found = {name: data for name, data in tree(to, ".").items() if not name.endswith(".partial")}
+        assert found.items() <= expected.items()
+        export(to)
+        assert expected == tree(to, ".")
+
+
+def _people(course: Course) -> list:  # type: ignore[type-arg]
+    from autograder.app.collecting import class_register
+
+    return list(class_register(course).students)

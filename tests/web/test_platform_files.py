@@ -1,0 +1,126 @@
+"""Files of learning platforms: an archive is handed in for students, and grades are downloaded for them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from tests.service import course
+from tests.support.downloads import archive
+from tests.web.people import Small
+from tests.web.test_staff import entries
+from tests.web.test_student import text
+
+LIST = "First name,Last name,ID number,Email address\nAda,Lovelace,ada,ada@x.org\nBob,=Bobson,bob,bob@x.org\n"
+WORKSHEET = (
+    "Identifier,Full name,Grade,Maximum grade,Last modified (submission)\n"
+    'Participant 7,Ada Lovelace,,13.00,"Thursday, 12 February 2026, 10:20 AM"\n'
+    "Participant 8,Bob =Bobson,,13.00,-\n"
+)
+
+
+@pytest.fixture
+def client(at: Small) -> Any:
+    """An instructor's browser, in a course whose class list was taken over from Moodle."""
+    client = at.client("instructor")
+    sent = SimpleUploadedFile("list.csv", LIST.encode())
+    answer = client.post(f"{at.base}staff/members/list", {"list": sent}, follow=True)
+    assert "bob" in text(answer)
+    return client
+
+
+def place(at: Small) -> str:
+    """The address of the page."""
+    return f"{at.base}staff/a/{at.offer.assignment}/platforms/"
+
+
+def moodle(at: Small) -> bytes:
+    """Ada handed in both notebooks, Bob one of them under another name, and somebody nobody knows."""
+    files: dict[str, str | bytes] = {
+        f"Ada Lovelace_7_assignsubmission_file_/{name}": data
+        for name, data in course.released(at.folder).items()
+    }
+    files |= {
+        "Bob =Bobson_8_assignsubmission_file_/code (1).ipynb": "{}",
+        "Bob =Bobson_8_assignsubmission_file_/more/notes.txt": "notes",
+        "Ida Nobody_9_assignsubmission_file_/code.ipynb": "{}",
+    }
+    return archive(files)
+
+
+def send(at: Small, client: Any, data: bytes, **more: Any) -> str:
+    """What the page says after an archive was sent."""
+    return text(client.post(place(at), {"archive": SimpleUploadedFile("moodle.zip", data), **more}))
+
+
+def test_an_archive_is_handed_in_for_students(at: Small, client: Any) -> None:
+    """With the worksheet's times where it has them; a second time everything is here already."""
+    sheet = SimpleUploadedFile("grades.csv", WORKSHEET.encode())
+    told = send(at, client, moodle(at), worksheet=sheet, zone="Europe/Berlin")
+    assert "1 attempt is new." in told
+    assert "Ida Nobody: nobody on the class list is called alike" in told
+    assert "more/notes.txt: it lies in a folder" in told
+    assert "Bob =Bobson: it is not known when it was handed in" in told
+    ada = at.offer.attempts.get()
+    assert ("ada", datetime(2026, 2, 12, 9, 20, tzinfo=UTC)) == (ada.student, ada.submitted_at)
+    assert {"code.ipynb", "formulas.ipynb"} == set(ada.files.values_list("name", flat=True))
+    assert ada.receipt
+    told = send(at, client, moodle(at), moment="2026-02-12T10:00:00", zone="Europe/Berlin")
+    assert "1 attempt is new." in told
+    assert "1 attempt was here already." in told
+    assert "bob: code (1).ipynb → code.ipynb" in told
+    bob = at.offer.attempts.get(student="bob")
+    assert datetime(2026, 2, 12, 9, 0, tzinfo=UTC) == bob.submitted_at
+    told = send(at, client, moodle(at), moment="2026-02-12T10:00:00Z")
+    assert "2 attempts were here already." in told
+    assert 2 == at.offer.attempts.count()
+    log = [action for action, _, _ in entries(at)]
+    assert ["class list", "collect", "collect"] == sorted(log)
+
+
+def test_what_cannot_be_read_is_told_and_nothing_is_handed_in(at: Small, client: Any) -> None:
+    """No archive, no zone, no time, an older attempt than what is here."""
+    assert "Nothing was taken over: " in text(client.post(place(at)))
+    assert "the zone &#39;Berlin&#39; cannot be told" in send(at, client, moodle(at), zone="Berlin")
+    assert "Nothing was taken over: Invalid isoformat" in send(at, client, moodle(at), moment="yesterday")
+    assert "moodle.zip: not a zip archive" in send(at, client, b"nothing")
+    assert 0 == at.offer.attempts.count()
+    course.handed_in(at.offer, "ada", {"code.ipynb": b"newer"})
+    assert "a later attempt is here already" in send(at, client, moodle(at), moment="2026-02-12T10:00:00Z")
+    assert ["ada", "bob"] == sorted(at.offer.attempts.values_list("student", flat=True))
+
+
+def test_grades_are_downloaded_as_platforms_take_them(at: Small, client: Any) -> None:
+    """Moodle's worksheet filled in, a gradebook, lists and lines; the provisional only if asked for."""
+    course.handed_in(at.offer, "ada", course.released(at.folder))
+    course.graded_without_a_box(at.offer)
+    fill = lambda: SimpleUploadedFile("grades.csv", WORKSHEET.encode())  # noqa: E731
+    assert "Moodle takes its own grading worksheet" in text(client.post(place(at), {"form": "moodle"}))
+    left = client.post(place(at), {"form": "moodle", "fill": fill()})
+    assert ["", ""] == [row["Grade"] for row in csv.DictReader(io.StringIO(left.content.decode()))]
+    made = client.post(place(at), {"form": "moodle", "fill": fill(), "provisional": "on"})
+    assert 'attachment; filename="small-moodle.csv"' == made.headers["Content-Disposition"]
+    assert ["1.00", ""] == [row["Grade"] for row in csv.DictReader(io.StringIO(made.content.decode()))]
+    lines = client.post(place(at), {"form": "jsonl", "provisional": "on"}).content.splitlines()
+    [line] = [json.loads(one) for one in lines]
+    assert ("ada", "Lovelace", 1, "provisional") == tuple(
+        line[key] for key in ("student", "last_name", "total", "state")
+    )
+    canvas = client.post(place(at), {"form": "canvas", "provisional": "on"}).content.decode()
+    assert '"Lovelace, Ada",,ada,,,1.00' == canvas.splitlines()[2]
+    ilias = client.post(place(at), {"form": "ilias", "provisional": "on"}).content.decode("utf-8-sig")
+    assert ";Lovelace;Ada;ada;ada@x.org;1.00;13;;;provisional" == ilias.splitlines()[1]
+
+
+def test_the_page_is_german_too(at: Small, client: Any) -> None:
+    """Every sentence of it."""
+    client.cookies["django_language"] = "de"
+    page = text(client.get(place(at)))
+    assert "Dateien von Lernplattformen" in page
+    assert "Bewertungen herunterladen" in page
