@@ -94,6 +94,8 @@ class NotebookFile(Struct, frozen=True, forbid_unknown_fields=True):
     """Files of the assignment's folder that lie read-only beside the notebook while it runs."""
     take_along: tuple[str, ...] = ()
     """Files of a submission that are taken along; none by default."""
+    individual: bool = False
+    """Where students hand in as groups, each member hands in their own."""
 
 
 class AssignmentSettings(Struct, frozen=True, forbid_unknown_fields=True):

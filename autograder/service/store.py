@@ -329,6 +329,10 @@ class DatabaseStore:
         rows = {(row.student, row.place.notebook, row.place.cell): row for row in found}
         return {answer: row for answer, row in rows.items() if answer in wanted}
 
+    def deduct(self, assignment: str, taken: Mapping[str, Decimal]) -> None:
+        """See `Store.deduct`; pages compute it from the result."""
+        del assignment, taken
+
     def restore(
         self,
         results: Mapping[str, Graded],
