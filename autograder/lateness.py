@@ -162,7 +162,7 @@ def started(late: timedelta, unit: timedelta) -> int:
 
 
 def amount_text(amount: Decimal, unit: Unit, language: str) -> str:
-    """An amount with its unit: ``10 % of the possible points``."""
+    """An amount with its unit: ``10 percent of the possible points``."""
     number = written_number(amount, language)
     if unit == "points":
         return counted("late.points", language, amount, number=number)

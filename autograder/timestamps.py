@@ -31,7 +31,7 @@ _RULES: Mapping[Rule, tuple[str, str]] = {
     "review": ("late", "graded; a person decides what it costs"),
     "refuse": ("late-refused", "by exams.toml it is not graded"),
     "accept": ("late-accepted", "by exams.toml it counts"),
-    "penalty": ("late-penalty", "by exams.toml {taken} are taken off"),
+    "penalty": ("late-penalty", "by exams.toml it costs {taken}"),
 }
 _LATE: Mapping[Rule, str] = {
     "review": "timing.late",
@@ -150,10 +150,10 @@ class Timing(Struct, frozen=True):
             code = "timing.doubt-accepted" if self.rule == "accept" else "timing.not-known"
             return (Message(code, params),)
         codes = []
-        if self.late and self.slip and self.slip.used:
-            codes.append("timing.slip-covered" if not self.uncovered else "timing.slip")
         if self.uncovered:
             codes.append(_LATE[self.rule])
+        if self.slip and self.slip.used:
+            codes.append("timing.slip" if self.uncovered else "timing.slip-covered")
         if self.instead:
             codes.append("timing.earlier-late" if self.late else "timing.earlier")
         if self.slip and not self.slip.used:

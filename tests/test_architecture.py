@@ -21,6 +21,7 @@ LAYERS = (
     {"records"},
     {"errors", "atomic", "stream"},
     {"messages"},
+    {"lateness"},
     {"limits", "tables", "timestamps", "syntax", "algebra"},
     {"variants"},
     {"rubric"},

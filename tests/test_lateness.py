@@ -93,7 +93,7 @@ UNITS: tuple[Unit, ...] = ("percent", "percent-of-earned", "points")
 
 @each(
     "unit, amount",
-    zip(UNITS, ("10 % of the possible points", "10 % of the points earned", "10 points"), strict=True),
+    zip(UNITS, ("10 percent of the possible points", "10 percent of the points earned", "10 points"), strict=True),
 )
 def test_students_are_told_the_rule(unit: Unit, amount: str) -> None:
     """Each part of it in a sentence, in every language."""
@@ -122,5 +122,5 @@ def test_where_nothing_is_particular_nothing_is_told() -> None:
 def test_steps_are_told() -> None:
     """In order, the first one from the end on."""
     (told,) = Terms("penalty", penalty=STEPS).texts("en")
-    assert "5 % of the possible points from the end on; 20 %" in told
-    assert "33.3 % of the possible points more than 72 h after the end" in told
+    assert "5 percent of the possible points from the end on; 20 percent" in told
+    assert "33.3 percent of the possible points more than 72 h after the end" in told

@@ -89,6 +89,15 @@ class SlipStated(Struct, frozen=True):
     """In the order in which they take days; default: those with an end alone, the earliest end first."""
 
 
+class BestOf(Struct, frozen=True):
+    """Of several assignments the best ones count. TOML: ``[course.best_of]``."""
+
+    drop: Annotated[int, Meta(ge=0, le=100)]
+    """So many of the lowest are left out."""
+    assignments: tuple[str, ...] | None = None
+    """Default: those with an end alone, the earliest end first."""
+
+
 class Common(Struct, frozen=True):
     """What holds for every assignment with an end alone that does not say otherwise. TOML: ``[course]``.
 
@@ -101,6 +110,7 @@ class Common(Struct, frozen=True):
     penalty: Mapping[str, Any] | None = None
     counts: Counts | None = None
     slip_days: SlipStated | None = None
+    best_of: BestOf | None = None
 
 
 class Schedule(Struct, frozen=True):
@@ -238,7 +248,8 @@ def stated(course: Course, name: str) -> Any:
     place = f"{course.exams}: [{COMMON}]"
     try:
         common = _common(written[COMMON], place)
-        order = _slip_order(common.slip_days, written, place) if common.slip_days else ()
+        slip = common.slip_days
+        order = _in_order(slip.assignments, written, place, "slip_days") if slip else ()
     except RubricError as error:
         raise CourseError(str(error)) from error
     # What is said of lateness is said of homework: an exam's end is another matter.
@@ -281,21 +292,42 @@ def _common(table: Any, place: str) -> Common:
     return tables.convert(table, Common, place)
 
 
-def _slip_order(stated: SlipStated, written: Mapping[str, Any], place: str) -> tuple[str, ...]:
-    """The assignments that take slip days, in order: those that are stated, or by their common ends.
+def best_of(course: Course) -> tuple[tuple[str, ...], int]:
+    """The assignments that make a course's total, in order, and how many of the lowest are left out.
+
+    Raises:
+        CourseError: as in `stated`.
+    """
+    written = _written(course, "")
+    place = f"{course.exams}: [{COMMON}]"
+    try:
+        common = _common(written.get(COMMON, {}), place)
+        found = common.best_of or BestOf(0)
+        order = _in_order(found.assignments, written, place, "best_of")
+    except RubricError as error:
+        raise CourseError(str(error)) from error
+    if found.drop and found.drop >= len(order):
+        raise CourseError(f"{place}: best_of.drop: expected less than the {len(order)} assignments")
+    return order, found.drop
+
+
+def _in_order(
+    named: tuple[str, ...] | None, written: Mapping[str, Any], place: str, what: str
+) -> tuple[str, ...]:
+    """Some assignments in order: those that are named, or those with an end alone, by their common ends.
 
     Raises:
         RubricError: one that is stated has no times, or stands twice.
     """
     timed = {name: one for name, one in written.items() if name != COMMON and isinstance(one, Mapping)}
-    if stated.assignments is not None:
-        for name in stated.assignments:
-            if name not in timed or stated.assignments.count(name) > 1:
+    if named is not None:
+        for name in named:
+            if name not in timed or named.count(name) > 1:
                 fault = "stands twice" if name in timed else f"has no end here; {tables.hint(name, timed)}"
-                raise RubricError(f"{name!r} {fault}", place, "slip_days.assignments")
-        return stated.assignments
+                raise RubricError(f"{name!r} {fault}", place, f"{what}.assignments")
+        return named
     ends = {name: one["end"] for name, one in timed.items() if "end" in one and "start" not in one}
-    zone = written[COMMON].get("zone", "")
+    zone = written.get(COMMON, {}).get("zone", "")
     moments = {
         name: _at(end, _zone(Times(zone=timed[name].get("zone", zone)), place), f"{place}: {name}: end")
         for name, end in ends.items()

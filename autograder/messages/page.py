@@ -108,14 +108,11 @@ _TIMING: Mapping[str, str] = {
     "timing.refused": (
         "Handed in {late} after the end, which was {end}. In this course, late submissions are not graded."
     ),
-    "timing.penalty": "Handed in {late} after the end, which was {end}. For that, {taken} are taken off.",
-    "timing.slip": (
-        "Handed in {late} after the end, which was {end}. Slip days used for it: {used}. Slip days left: "
-        "{left}."
-    ),
+    "timing.penalty": "Handed in {late} after the end, which was {end}. That costs {taken}.",
+    "timing.slip": "Slip days used for it: {used}. Slip days left: {left}.",
     "timing.slip-covered": (
-        "Handed in {late} after the end, which was {end}. It counts as in time: slip days used for it: "
-        "{used}. Slip days left: {left}."
+        "Handed in {late} after the end, which was {end}. It counts as in time, by slip days. Used for it: "
+        "{used}. Left: {left}."
     ),
     "timing.slip-left": "Slip days left: {left}.",
     "timing.earlier-late": "What you handed in still later does not count.",
@@ -149,8 +146,8 @@ _TIMING: Mapping[str, str] = {
 }
 
 _LATE: Mapping[str, str | tuple[str, str]] = {
-    "late.percent": "{number} % of the possible points",
-    "late.percent-of-earned": "{number} % of the points earned",
+    "late.percent": "{number} percent of the possible points",
+    "late.percent-of-earned": "{number} percent of the points earned",
     "late.points": ("{number} point", "{number} points"),
     "late.per-day": "Handing in late costs {take} for each day that has begun.",
     "late.per-hour": "Handing in late costs {take} for each hour that has begun.",
