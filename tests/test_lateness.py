@@ -93,7 +93,11 @@ UNITS: tuple[Unit, ...] = ("percent", "percent-of-earned", "points")
 
 @each(
     "unit, amount",
-    zip(UNITS, ("10 percent of the possible points", "10 percent of the points earned", "10 points"), strict=True),
+    zip(
+        UNITS,
+        ("10 percent of the possible points", "10 percent of the points earned", "10 points"),
+        strict=True,
+    ),
 )
 def test_students_are_told_the_rule(unit: Unit, amount: str) -> None:
     """Each part of it in a sentence, in every language."""

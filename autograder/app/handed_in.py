@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from autograder.app.roll import Roll
 from autograder.course import Handin
 from autograder.grades import CellName, PersonMark
-from autograder.grading.batch import as_member, with_timing
-from autograder.grading.scoring import LATE
+from autograder.grading.batch import brought_up_to_date, was_refused
 from autograder.records import Graded, StudentGroup
 from autograder.rubric import Rubric
 from autograder.store import AnswerName, Decision, Store
@@ -29,20 +28,15 @@ def in_time(roll: Roll, handins: Iterable[Handin], name: str) -> Roll:
         graded = results.get(handin.student)
         if graded is None:
             continue
-        refused = bool(handin.timing and handin.timing.refused)
-        if refused is not _was_refused(graded) or graded.score.asked != handin.owner:
+        current = brought_up_to_date(graded, handin)
+        if current is None:
             stale.append(handin.student)
         else:
-            results[handin.student] = with_timing(as_member(graded, handin), handin.timing)
+            results[handin.student] = current
     if not stale:
         return replace(roll, results=results)
     told = f"graded before times or groups changed: {name_list(stale)}; run: autograder grade {name}"
     return replace(roll, results=results, remarks=(*roll.remarks, told), attention=True)
-
-
-def _was_refused(graded: Graded) -> bool:
-    items = graded.score.items
-    return bool(items) and all(item.code == LATE for item in items)
 
 
 def share_marks(
@@ -64,7 +58,7 @@ def share_marks(
     members: dict[tuple[StudentGroup, str], list[str]] = {}
     for student, graded in results.items():
         score = graded.score
-        if score.group is not None and score.group in teams and not _was_refused(graded):
+        if score.group is not None and score.group in teams and not was_refused(graded):
             members.setdefault((score.group, score.asked), []).append(student)
     if not members:
         return []

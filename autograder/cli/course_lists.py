@@ -57,11 +57,11 @@ def totals(
         found = totals_of(open_course(course), watch=watch)
     report.print_notes(found.remarks)
     if json:
-        rows = [
+        students = [
             {**_plain(one), "points": one.points, "possible": one.possible, "final": one.final}
             for one in found.rows
         ]
-        return report.print_json({"students": rows, "dropped": found.dropped, "remarks": found.remarks})
+        return report.print_json({"students": students, "dropped": found.dropped, "remarks": found.remarks})
     names = ("student", *found.assignments, "points", "possible", "dropped", "state")
     rows = [
         (

@@ -521,8 +521,8 @@ def _sum_sentences(standing: Standing, labels: Labels) -> tuple[str, ...]:
         said.append(labels(key, **numbers, points=left))
     if standing.late:
         before, points = standing.points + standing.late, standing.points
-        numbers = {"late": standing.late, "before": before, "points": points}
-        said.append(labels("late", **{name: labels.number(value) for name, value in numbers.items()}))
+        late = {"late": standing.late, "before": before, "points": points}
+        said.append(labels("late", **{name: labels.number(value) for name, value in late.items()}))
     if standing.bonus:
         key = "bonus" if _counted(standing) else "bonus-out"
         said.append(labels(key, points=labels.number(standing.bonus), sources=_sources(standing, labels)))

@@ -17,7 +17,7 @@ from autograder.assignment import Assignment
 from autograder.course import Handin
 from autograder.errors import GradebookError, NotebookError, describe_error
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.grading.scoring import FAULTS, LATE
+from autograder.grading.scoring import FAULTS, LATE, refused_results
 from autograder.notebook.files import read_file
 from autograder.records import Graded
 from autograder.rubric import Rubric
@@ -277,6 +277,23 @@ def with_timing(graded: Graded, timing: Timing | None) -> Graded:
     return replace(graded, score=replace(graded.score, notes=notes, deduction=deduction))
 
 
+def was_refused(graded: Graded) -> bool:
+    """Whether it came too late, and was not graded."""
+    return bool(graded.score.items) and all(item.code == LATE for item in graded.score.items)
+
+
+def brought_up_to_date(graded: Graded, handin: Handin) -> Graded | None:
+    """A result with what the time of handing in, the course's rules and its groups say now.
+
+    None where that cannot be told without grading: it was refused and is not any more, or the other way
+    round, or somebody else's submission counts now.
+    """
+    now_refused = bool(handin.timing and handin.timing.refused)
+    if was_refused(graded) is not now_refused or graded.score.asked != handin.owner:
+        return None
+    return with_timing(as_member(graded, handin), handin.timing)
+
+
 def collect(assignment: Assignment, handin: Handin) -> SubmittedFiles:
     """Read what one student handed in; what cannot be read, or is not graded, is kept as the reason why."""
     if handin.timing and handin.timing.refused:
@@ -299,8 +316,19 @@ def collect(assignment: Assignment, handin: Handin) -> SubmittedFiles:
 
 def refused_files(student: str, rubric: Rubric) -> SubmittedFiles:
     """What stands in place of a submission that came too late, where late ones are refused."""
-    late = NotebookError(LATE, "handed in after the end")
+    late = _too_late()
     return SubmittedFiles(student, {one.name: late for one in rubric.assignment.notebooks})
+
+
+def _too_late() -> NotebookError:
+    return NotebookError(LATE, "handed in after the end")
+
+
+def refused(graded: Graded, rubric: Rubric) -> Graded:
+    """The result of a submission as it is where it came too late for the student, and is not graded."""
+    results = refused_results(rubric, _too_late())
+    items = tuple(item for question in rubric.questions for item in results[question.id])
+    return replace(graded, score=replace(graded.score, items=items), notebooks=())
 
 
 def _content(folder: Path, name: str) -> bytes | NotebookError:
