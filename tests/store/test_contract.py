@@ -19,7 +19,7 @@ from autograder import rubric as rubrics
 from autograder.errors import GradebookError
 from autograder.gradebook import Gradebook
 from autograder.grades import CellName, PersonMark, standing
-from autograder.records import Graded, Status
+from autograder.records import Deduction, Graded, Status, StudentGroup
 from autograder.rubric import Rubric
 from autograder.store import Decision, EnteredMarks, FrontEnd, Store, Student
 from autograder.store.memory import MemoryStore
@@ -583,3 +583,22 @@ def test_nothing_is_put_back_where_nothing_was_written_over(store: Store) -> Non
     found = store.restore(store.results("exam"), {"grace": RUBRIC}, RELEASES)
     assert () == found
     assert before == (store.results("exam"), store.marks("exam"))
+
+
+def test_what_is_taken_off_for_being_late_touches_no_mark(store: Store) -> None:
+    """It is shown, changed and taken back, also of students whom the store does not know."""
+    keep(store, middling(), RUBRIC, MOMENT)
+    store.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"))})
+    before = (store.results("exam"), store.marks("exam"), store.decided("exam"))
+    for taken in ("1.5", "1.5", "0.25", "0"):
+        store.deduct("exam", {"grace": Decimal(taken), "zoe": Decimal(1)})
+        assert before == (store.results("exam"), store.marks("exam"), store.decided("exam"))
+    store.deduct("another", {"grace": Decimal(1)})
+
+
+def test_a_result_keeps_what_is_said_of_time_and_group(store: Store) -> None:
+    """What is taken off for being late, with whom it was handed in, and who did."""
+    deduction = Deduction(Decimal("12.50"), "percent-of-earned", Decimal(40))
+    score = replace(good().score, deduction=deduction, group=StudentGroup("red", ("ada", "bob")), by="bob")
+    keep(store, replace(good(), score=score), RUBRIC)
+    assert score == store.results("exam")["ada"].score
