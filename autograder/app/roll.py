@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from autograder.app.lists import read_roster
 from autograder.assignment import Assignment
-from autograder.course import Course, is_folder
+from autograder.course import Course, counting, is_folder
 from autograder.records import Graded
 from autograder.store import Store
 from autograder.tables import hint, name_list
@@ -49,13 +49,12 @@ def restore_marks(
     Args:
         assignment: loaded.
         store: of its course.
-        handed_in: for whom something was handed in; default: whose folder is there.
+        handed_in: for whom something was handed in; default: as `counting.everybody` finds it.
 
     Raises:
         GradebookError: the store refused.
     """
-    if handed_in is None:
-        handed_in = {one.student for one in assignment.course.handins(assignment.name)}
+    handed_in = _handed_in(assignment) if handed_in is None else handed_in
     found = store.results(assignment.name, assignment.rubric.digest)
     results = {student: graded for student, graded in found.items() if student in handed_in}
     rubrics = {student: assignment.rubric_of(one.score.asked) for student, one in results.items()}
@@ -76,8 +75,7 @@ def read_roll(assignment: Assignment, store: Store, handed_in: Collection[str] |
     """
     course, name = assignment.course, assignment.name
     everybody = store.results(name)
-    if handed_in is None:
-        handed_in = {one.student for one in course.handins(name)}
+    handed_in = _handed_in(assignment) if handed_in is None else handed_in
     results = {student: graded for student, graded in everybody.items() if student in handed_in}
     gone = {student: graded for student, graded in everybody.items() if student not in handed_in}
     notebooks = [one.name for one in assignment.rubric.assignment.notebooks]
@@ -90,6 +88,11 @@ def read_roll(assignment: Assignment, store: Store, handed_in: Collection[str] |
         roster = {canonical_id(one.id): one.id for one in read_roster(course.roster)}
         remarks += [*_strangers(name, handed_in, roster), *_absent(name, roster, handed_in)]
     return Roll(results, gone, (*wrong, *remarks), bool(wrong))
+
+
+def _handed_in(assignment: Assignment) -> set[str]:
+    """For whom something was handed in: of a group, for all members."""
+    return {one.student for one in counting.everybody(assignment.course, assignment.rubric).handins}
 
 
 def _gone(name: str, gone: Mapping[str, Graded], store: Store) -> Iterator[str]:

@@ -108,13 +108,16 @@ def assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
         own.values("student").annotate(number=Max("number"), moment=Max("submitted_at")).order_by("student")
     )
     stands = standings(offer, shown.loaded(offer))
+    rows = {row["student"]: row for row in last}
+    for who in stands.keys() - rows.keys():  # somebody else of the group handed in
+        rows[who] = {"student": who, "number": 0, "moment": None}
     return page(
         request,
         "staff_assignment.html",
         {
             "visit": visit,
             "offer": offer,
-            "rows": [(row, stands.get(row["student"])) for row in last],
+            "rows": [(rows[who], stands.get(who)) for who in sorted(rows)],
             "possible": shown.loaded(offer).rubric.assignment.points,
             "failed": own.filter(state=State.FAILED).order_by("submitted_at"),
             "times": offer.times,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -12,7 +13,9 @@ from autograder import rubric as rubrics
 from autograder.course import Course, Handin
 from autograder.course import schedule as schedules
 from autograder.course.counting import Counting, everybody
+from autograder.course.schedule import BestOf, SlipBank
 from autograder.errors import CourseError
+from autograder.lateness import Penalty
 from autograder.records import Deduction
 from autograder.timestamps import SlipUse, Timing
 from tests.support.cases import each
@@ -343,3 +346,22 @@ def test_members_may_have_notebooks_of_their_own(course: Course) -> None:
     assert {folders["ada"]} == {one.folder for one in found.values()}
     assert [folders["ada"], folders["bob"], None] == [one.own for one in found.values()]
     assert [timedelta(0), DAY, timedelta(0)] == [one.timing.late for one in found.values() if one.timing]
+
+
+def test_the_example_of_the_documentation_is_accepted(course: Course) -> None:
+    """docs/deadlines.md shows a file that is read as it says, and names every key."""
+    page = (Path(__file__).parents[2] / "docs" / "deadlines.md").read_text("utf-8")
+    (example,) = re.findall(r"^```toml\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    course.exams.write_text(example.replace("homework-1", "one").replace("homework-2", "two"))
+    for name, late in (("one", 26 * HOUR), ("two", 50 * HOUR)):
+        folder = hand_in(course, "ada", name, None)
+        end = datetime.fromisoformat(f"2026-05-{4 if name == 'one' else 18:02} 21:59:00")
+        (folder / "timestamp.txt").write_text(f"{end + late} UTC")
+    assert (SlipUse(2, 3, 5), None) == (timing(course, "one").slip, timing(course, "one").deduction)
+    assert (SlipUse(2, 1, 5), Deduction(Decimal(5))) == (
+        timing(course, "two").slip,
+        timing(course, "two").deduction,
+    )
+    assert (("one", "two"), 1) == schedules.best_of(course)
+    keys = {*Penalty.__struct_fields__, *SlipBank.__struct_fields__, *BestOf.__struct_fields__} - {"place"}
+    assert set() == {key for key in keys if not re.search(rf"`[a-z.]*{key}\b|`{key}`", page)}
