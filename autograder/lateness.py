@@ -35,7 +35,7 @@ _Hours = Annotated[int, Meta(ge=0, le=_MOST_HOURS)]
 _WHOLE = Decimal(100)
 
 
-class Step(Struct, frozen=True, forbid_unknown_fields=True):
+class PenaltyStep(Struct, frozen=True, forbid_unknown_fields=True):
     """One step of a penalty."""
 
     after_hours: _Hours
@@ -49,7 +49,7 @@ class Penalty(Struct, frozen=True, forbid_unknown_fields=True):
     per_day: Decimal | None = None
     """For each day that has begun: 24 hours, whatever clocks do."""
     per_hour: Decimal | None = None
-    steps: tuple[Step, ...] = ()
+    steps: tuple[PenaltyStep, ...] = ()
     """The last one that applies is taken, not the sum."""
     unit: Unit = "percent"
     cap: Decimal | None = None

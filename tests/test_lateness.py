@@ -8,13 +8,13 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.lateness import DAY, HOUR, Penalty, SlipDays, Step, Terms, started
+from autograder.lateness import DAY, HOUR, Penalty, PenaltyStep, SlipDays, Terms, started
 from autograder.messages import languages
 from autograder.records import Deduction, Unit
 from tests.support.cases import each
 
 D = Decimal
-STEPS = Penalty(steps=(Step(0, D(5)), Step(24, D(20)), Step(72, D("33.3"))))
+STEPS = Penalty(steps=(PenaltyStep(0, D(5)), PenaltyStep(24, D(20)), PenaltyStep(72, D("33.3"))))
 
 
 @each(
@@ -42,7 +42,7 @@ def test_a_delay_costs_what_the_rule_says(penalty: Penalty, late: timedelta, amo
 
 def test_before_the_first_step_nothing_is_taken() -> None:
     """A rule may begin later than the end."""
-    assert Penalty(steps=(Step(2, D(5)),)).deduction(2 * HOUR) is None
+    assert Penalty(steps=(PenaltyStep(2, D(5)),)).deduction(2 * HOUR) is None
 
 
 @given(st.timedeltas(timedelta(microseconds=1), 90 * DAY), st.timedeltas(timedelta(0), 30 * DAY))
@@ -74,8 +74,8 @@ def test_a_rule_may_close() -> None:
         (Penalty(per_day=D(10), cap=D(0)), "numbers above 0, got 0"),
         (Penalty(per_day=D(10), floor=D(-1)), "floor: expected a number from 0 on"),
         (Penalty(per_day=D(10), floor=D(101)), "at most 100 percent"),
-        (Penalty(steps=(Step(24, D(10)), Step(24, D(20)))), "each must come later"),
-        (Penalty(steps=(Step(24, D(10)), Step(48, D(10)))), "and take more"),
+        (Penalty(steps=(PenaltyStep(24, D(10)), PenaltyStep(24, D(20)))), "each must come later"),
+        (Penalty(steps=(PenaltyStep(24, D(10)), PenaltyStep(48, D(10)))), "and take more"),
     ],
 )
 def test_a_rule_that_makes_no_sense_is_told(penalty: Penalty, fault: str) -> None:

@@ -166,12 +166,7 @@ def grade(
                 watch.tell(line)
             undecided = became.attention
         shared = share_marks(opened, assignment.rubric, collected.groups, roll.results)
-        marks = opened.marks(name)
-        late = {
-            student: standing(one.score, assignment.rubric_of(one.score.asked), marks.get(student)).late
-            for student, one in roll.results.items()
-        }
-        opened.deduct(name, late)
+        _stand(assignment, opened, roll, {})
     attention = bool(found) or roll.attention or undecided
     changes = _changes(before, outcomes)
     remarks = (*found, *shared, *roll.remarks)
@@ -286,7 +281,6 @@ def _standings(assignment: Assignment, store: Store, watch: Listener, collected:
     found = restore_marks(assignment, store, handed_in)
     roll = in_time(read_roll(assignment, store, handed_in), collected.handins, assignment.name)
     shared = share_marks(store, assignment.rubric, collected.groups, roll.results)
-    marks = store.marks(assignment.name)
     every = course.assignments()
     given = read_bonus(course.bonus, assignment.name, every) if course.bonus.is_file() else {}
     known = {*roll.results, *roll.gone, *course.students()}
@@ -299,6 +293,22 @@ def _standings(assignment: Assignment, store: Store, watch: Listener, collected:
                 f"{course.bonus}: {student!r} has bonus points, but is not in the class list; {nearest}"
             )
     _tell_strangers(strangers, f"{course.bonus.name}: {{}} has bonus points", watch)
+    rows = _stand(assignment, store, roll, given)
+    return Standings(rows, Roll(roll.results, roll.gone, (*found, *shared, *roll.remarks), roll.attention))
+
+
+def _stand(
+    assignment: Assignment, store: Store, roll: Roll, given: Mapping[str, Decimal]
+) -> dict[str, Standing]:
+    """Where everybody stands; the store is told what is taken off for being late.
+
+    Args:
+        assignment: loaded.
+        store: of its course.
+        roll: the class.
+        given: bonus points of the course, by student.
+    """
+    marks = store.marks(assignment.name)
     rows = {
         student: standing(
             graded.score,
@@ -309,7 +319,7 @@ def _standings(assignment: Assignment, store: Store, watch: Listener, collected:
         for student, graded in roll.results.items()
     }
     store.deduct(assignment.name, {student: one.late for student, one in rows.items()})
-    return Standings(rows, Roll(roll.results, roll.gone, (*found, *shared, *roll.remarks), roll.attention))
+    return rows
 
 
 def _tell_strangers(strangers: Mapping[str, str], what: str, watch: Listener) -> None:

@@ -17,7 +17,7 @@ from autograder.errors import CourseError
 from autograder.grades import NOTHING, Standing
 
 
-class Part(Struct, frozen=True):
+class TotalPart(Struct, frozen=True):
     """One assignment of one student."""
 
     assignment: str
@@ -33,7 +33,7 @@ class Total(Struct, frozen=True):
     """One student's total."""
 
     student: str
-    parts: tuple[Part, ...]
+    parts: tuple[TotalPart, ...]
 
     @property
     def points(self) -> Decimal:
@@ -104,11 +104,11 @@ def total_of(student: str, graded: Mapping[str, Mapping[str, Standing]], drop: i
         whole = stand or next(iter(rows.values()))
         possible = sum((one.possible for one in whole.questions if not one.bonus), NOTHING)
         points, final = (stand.total, stand.final) if stand else (NOTHING, True)
-        parts.append(Part(name, points, possible, stand is not None, final))
+        parts.append(TotalPart(name, points, possible, stand is not None, final))
     return Total(student, dropped(parts, drop))
 
 
-def dropped(parts: Sequence[Part], drop: int) -> tuple[Part, ...]:
+def dropped(parts: Sequence[TotalPart], drop: int) -> tuple[TotalPart, ...]:
     """The parts, with the lowest ones marked as dropped."""
 
     def share(at: int) -> Fraction:
@@ -117,6 +117,6 @@ def dropped(parts: Sequence[Part], drop: int) -> tuple[Part, ...]:
 
     lowest = sorted(range(len(parts)), key=lambda at: (share(at), -at))[:drop]
     return tuple(
-        Part(one.assignment, one.points, one.possible, one.handed_in, one.final, at in lowest)
+        TotalPart(one.assignment, one.points, one.possible, one.handed_in, one.final, at in lowest)
         for at, one in enumerate(parts)
     )

@@ -179,9 +179,10 @@ class TaskView(Struct, frozen=True):
 
 
 def _task_views(
-    tasks: Sequence[Task], questions: Sequence[Question], points: Points, labels: Labels
+    tasks: Sequence[Task], questions: Sequence[Question], standing: Standing, labels: Labels
 ) -> tuple[TaskView, ...]:
     """A line for each task; none where the rubric states no tasks. Bonus points are told below the sum."""
+    points = {one.id: (one.points, one.most - one.least) for one in standing.questions}
     counted = [one for one in questions if not one.bonus]
     return tuple(
         _task_view(task, [one.id for one in counted if one.task == task.id], points, labels) for task in tasks
@@ -350,7 +351,6 @@ def page_view(
         )
         for question, points in zip(rubric.questions, standing.questions, strict=True)
     )
-    points = {one.id: (one.points, one.most - one.least) for one in standing.questions}
     return PageView(
         title=labels.pick(assignment.title, assignment.name),
         student=printable_text(score.student, 200),
@@ -367,7 +367,7 @@ def page_view(
         sum_sentences=_sum_sentences(standing, labels),
         isolation=_stamp(score.isolation, labels),
         refusal=_refusal(graded, labels, own),
-        tasks=_task_views(assignment.tasks, rubric.questions, points, labels),
+        tasks=_task_views(assignment.tasks, rubric.questions, standing, labels),
         questions=questions,
         notebooks=notebooks,
     )

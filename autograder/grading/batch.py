@@ -112,17 +112,18 @@ def grade_class(
     members_of = {members[0].student: members for members in together}
     for done in _in_parallel(grader, waiting, workers or os.cpu_count() or 1):
         shared = [(one, graded) for first, graded in done for one in members_of[first.student]]
-        yield from recorder.keep(
-            [
-                (
-                    handin,
-                    Key.of(handin.student, graded.digest, assignment.rubric, environment),
-                    as_member(graded, handin),
-                )
-                for handin, graded in shared
-            ]
-        )
+        yield from recorder.keep(_keyed(assignment.rubric, environment, shared))
     store.finish(recorder.run)
+
+
+def _keyed(
+    rubric: Rubric, environment: str, shared: Iterable[tuple[Handin, Graded]]
+) -> list[tuple[Handin, Key, Graded]]:
+    """Results with their keys, each as that of the one for whom it counts."""
+    return [
+        (one, Key.of(one.student, graded.digest, rubric, environment), as_member(graded, one))
+        for one, graded in shared
+    ]
 
 
 def _together(rubric: Rubric, handins: Iterable[Handin]) -> list[list[Handin]]:

@@ -67,8 +67,7 @@ def hand_out(
     before = common.manifest
     kept = before if before is not None and not replace else None
     whose = _drawn_for(students, groups.load(course, name), kept)
-    drawn_by = list(dict.fromkeys(whose.values()))
-    made = make_variants(common, drawn_by, pool, kept.catalogues if kept else None)
+    made = make_variants(common, [*dict.fromkeys(whose.values())], pool, kept.catalogues if kept else None)
     variants = {student: made.variants[whose[student]] for student in students}
     if kept is not None:
         _check_unchanged(variants, kept)
@@ -87,18 +86,14 @@ def hand_out(
         notebooks |= {digests[name]: data for name, data in contents.items()}
         drawn_for = whose[student] if whose[student] != student else ""
         given[canonical_id(student)] = StudentRelease(variant, digests, drawn_for)
-    others = before.students if before else {}
-    record = Manifest(name, made.catalogues, {**others, **given})
+    record = Manifest(name, made.catalogues, {**(before.students if before else {}), **given})
     manifest.store(course.variants(name), record, notebooks, course.secret())
-    folders = []
-    for student, variant in variants.items():
-        folder = course.personal(student, name)
-        try:
-            window = times.personal(student) if times else None
-            folders.append(_write(built[variant.digest, window], folder, window))
-        except OSError as error:
-            raise CourseError(f"{folder}: cannot be written: {error.strerror}") from error
-    return DistributionSummary(tuple(folders), len({digest for digest, _ in built}))
+    windows = {student: times.personal(student) if times else None for student in variants}
+    folders = tuple(
+        _write(built[variant.digest, windows[student]], course.personal(student, name), windows[student])
+        for student, variant in variants.items()
+    )
+    return DistributionSummary(folders, len({digest for digest, _ in built}))
 
 
 def _drawn_for(
@@ -147,7 +142,18 @@ def _check_unchanged(variants: Mapping[str, Variant], before: Manifest) -> None:
 
 
 def _write(asked: Assignment, folder: Path, window: Window | None) -> Path:
-    """One student's folder, with the same files as the release, and the student's own end in them."""
+    """One student's folder, with the same files as the release, and the student's own end in them.
+
+    Raises:
+        CourseError: it cannot be written.
+    """
+    try:
+        return _written(asked, folder, window)
+    except OSError as error:
+        raise CourseError(f"{folder}: cannot be written: {error.strerror}") from error
+
+
+def _written(asked: Assignment, folder: Path, window: Window | None) -> Path:
     release = asked.course.release(asked.name)
     folder.mkdir(parents=True, exist_ok=True)
     for notebook in asked.rubric.assignment.notebooks:

@@ -10,7 +10,7 @@ import pytest
 
 from autograder.app.classes import feedback, grade, standings
 from autograder.app.teams import report
-from autograder.app.totals import Part, dropped
+from autograder.app.totals import TotalPart, dropped
 from autograder.course import Course
 from autograder.errors import CourseError
 from autograder.grades import PersonMark
@@ -153,5 +153,5 @@ def test_the_report_names_what_is_not_consistent(course: Course) -> None:
 )
 def test_the_lowest_shares_are_dropped(shares: list[tuple[int, int]], drop: int, lowest: list[int]) -> None:
     """By the share of the possible points, exactly; of equal ones the later assignment."""
-    parts = [Part(str(at), Decimal(one), Decimal(of), True, True) for at, (one, of) in enumerate(shares)]
+    parts = [TotalPart(str(at), Decimal(one), Decimal(of), True, True) for at, (one, of) in enumerate(shares)]
     assert lowest == [at for at, part in enumerate(dropped(parts, drop)) if part.dropped]
