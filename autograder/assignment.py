@@ -191,7 +191,8 @@ class Assignment(Struct, frozen=True, eq=False):
         if draws is None:
             raise CourseError("variants were handed out, but the rubric has no table [variant] any more")
         secret, counts = self.course.secret(), self.rubric.planted
-        drawn = draw(secret, self.name, student, draws, catalogues=catalogues, counts=counts)
+        whose = given.drawn_for or student
+        drawn = draw(secret, self.name, whose, draws, catalogues=catalogues, counts=counts)
         values = {name: given.variant.values.get(name) for name in draws.drawn}
         if drawn.values != values or drawn.faults != given.variant.faults:
             raise CourseError(

@@ -12,7 +12,7 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from autograder.records import ItemResult, Score, Status
+from autograder.records import Deduction, ItemResult, Score, Status
 from autograder.rubric import Item, Question, Rubric
 from autograder.rubric.scales import Grade, Scale
 from autograder.timestamps import UNDECIDED
@@ -108,6 +108,10 @@ class Standing(Struct, frozen=True):
 
     untimely: bool = False
     """Handed in late, or nobody knows when, and a person has yet to decide what that means."""
+    deduction: Deduction | None = None
+    """For being late."""
+    group: str = ""
+    """With whom it was handed in; empty: alone."""
 
     @property
     def final(self) -> bool:
@@ -132,9 +136,14 @@ class Standing(Struct, frozen=True):
         return self._sums("points", bonus=True)
 
     @property
+    def late(self) -> Decimal:
+        """What is taken off for being late, of what is earned so far; a number from zero on."""
+        return self._late(max(NOTHING, self.earned - self.taken))
+
+    @property
     def points(self) -> Decimal:
         """So far, without bonus points."""
-        return max(NOTHING, self.earned - self.taken)
+        return self._counted("points")
 
     @property
     def bonus(self) -> Decimal:
@@ -162,9 +171,22 @@ class Standing(Struct, frozen=True):
         return self.scale.grade(self._total("most")) if self.scale else None
 
     def _total(self, what: str) -> Decimal:
-        points = max(NOTHING, self._sums(what, bonus=False) - self.taken)
+        points = self._counted(what)
         bonus = self._sums(what, bonus=True) + self.extra + self.given
         return self.scale.counted(points, bonus) if self.scale else points + bonus
+
+    def _counted(self, what: str) -> Decimal:
+        points = max(NOTHING, self._sums(what, bonus=False) - self.taken)
+        return points - self._late(points)
+
+    def _late(self, points: Decimal) -> Decimal:
+        """What is taken off so many points: never more than there are, and never below the floor."""
+        if self.deduction is None:
+            return NOTHING
+        possible = _sum(question.possible for question in self.questions if not question.bonus)
+        of = {"percent": possible / 100, "percent-of-earned": points / 100, "points": Decimal(1)}
+        unit = of[self.deduction.unit]
+        return max(NOTHING, min(self.deduction.amount * unit, points - self.deduction.floor * unit))
 
     def _sums(self, what: str, *, bonus: bool) -> Decimal:
         return _sum(getattr(question, what) for question in self.questions if question.bonus is bonus)
@@ -194,6 +216,8 @@ def standing(
         rubric.assignment.grading,
         score.rubric_version != rubric.version,
         any(note.code in UNDECIDED for note in score.notes),
+        score.deduction,
+        score.group.name if score.group else "",
     )
 
 

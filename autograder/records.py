@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Collection, Mapping
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from msgspec import Meta, Struct
@@ -315,6 +315,27 @@ class ItemResult(Struct, frozen=True):
     """Ids of the options that were chosen; empty for kinds without options."""
 
 
+Unit = Literal["percent", "percent-of-earned", "points"]
+"""Of what is taken off: percent of the possible points, percent of those that were earned, or points."""
+
+
+class Deduction(Struct, frozen=True):
+    """What is taken off the points of a submission for being late; `autograder.grades` computes it."""
+
+    amount: Decimal
+    unit: Unit = "percent"
+    floor: Decimal = Decimal(0)
+    """What is left at least, of what was earned; in the same unit."""
+
+
+class StudentGroup(Struct, frozen=True):
+    """Students who hand in one submission together."""
+
+    name: str
+    members: tuple[str, ...]
+    """In order."""
+
+
 class Score(Struct, frozen=True):
     """The marks of one submission. What gradebook and feedback are both made from."""
 
@@ -325,6 +346,17 @@ class Score(Struct, frozen=True):
     """One for every item of the rubric, in its order."""
     notes: tuple[Note, ...] = ()
     isolation: str = "namespaces"
+    deduction: Deduction | None = None
+    """For being late; not among the items' points."""
+    group: StudentGroup | None = None
+    """Whose submission it is, where several students handed it in together."""
+    by: str = ""
+    """Who of the group handed it in, and was asked its questions; empty: the student."""
+
+    @property
+    def asked(self) -> str:
+        """Whose questions these are, where each is asked others."""
+        return self.by or self.student
 
     @property
     def points(self) -> Decimal:

@@ -9,31 +9,35 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from decimal import Decimal
 from pathlib import Path
-from typing import Literal
 from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
+from autograder.lateness import Rule, Terms, amount_text
 from autograder.messages import sentence
-from autograder.records import Message, Note
+from autograder.records import Deduction, Message, Note
 
 FILE_NAME = "timestamp.txt"
 UNDECIDED = frozenset({"late", "time-not-known"})
 """The codes of `Timing.notes` that wait for a person."""
-NOTES = UNDECIDED | {"late-accepted", "late-refused", "time-accepted", "earlier-attempt"}
+NOTES = UNDECIDED | {
+    *("late-accepted", "late-refused", "late-penalty", "slip-days"),
+    *("time-accepted", "earlier-attempt"),
+}
 """All codes of `Timing.notes`."""
-Rule = Literal["review", "refuse", "accept"]
-"""What becomes of a late submission: a person decides, it is not graded, or it counts like any other."""
 _RULES: Mapping[Rule, tuple[str, str]] = {
     "review": ("late", "graded; a person decides what it costs"),
     "refuse": ("late-refused", "by exams.toml it is not graded"),
     "accept": ("late-accepted", "by exams.toml it counts"),
+    "penalty": ("late-penalty", "by exams.toml it costs {taken}"),
 }
 _LATE: Mapping[Rule, str] = {
     "review": "timing.late",
     "refuse": "timing.refused",
     "accept": "timing.accepted",
+    "penalty": "timing.penalty",
 }
 _MOST_BYTES = 200
 _FIXED = {"UTC": 0, "GMT": 0, "Z": 0, "CET": 1, "CEST": 2}
@@ -60,6 +64,18 @@ class Window(Struct, frozen=True):
     """As people call it: ``Europe/Berlin``."""
     own: bool = False
     """It is told to one student as theirs: extra time is in it."""
+    terms: Terms = Terms()
+    """What is said about lateness."""
+
+
+class SlipUse(Struct, frozen=True):
+    """Slip days of one student, after one assignment."""
+
+    used: int
+    """For this one."""
+    left: int
+    days: int
+    """In the whole course."""
 
 
 class Timing(Struct, frozen=True):
@@ -74,11 +90,26 @@ class Timing(Struct, frozen=True):
     """What the course says to that; a time that is in doubt is never refused."""
     instead: datetime | None = None
     """Where an earlier attempt counts: when the late one was handed in."""
+    slip: SlipUse | None = None
+    """What the student has of slip days; None where the assignment knows none."""
+    deduction: Deduction | None = None
+    """What is taken off, where that is the rule."""
+
+    @property
+    def uncovered(self) -> timedelta:
+        """What slip days leave of the delay: what the rule is about."""
+        used = self.slip.used if self.slip else 0
+        return max(self.late - timedelta(days=used), timedelta(0))
 
     @property
     def refused(self) -> bool:
         """It is late, and therefore not graded."""
-        return bool(self.late) and self.rule == "refuse"
+        return bool(self.uncovered) and self.rule == "refuse"
+
+    @property
+    def costly(self) -> bool:
+        """It may cost something."""
+        return bool(self.doubt or self.uncovered) and self.rule != "accept"
 
     def notes(self) -> tuple[Note, ...]:
         """Remarks for staff, with the rule that was applied; none where it was in time."""
@@ -87,26 +118,47 @@ class Timing(Struct, frozen=True):
             return (Note("time-accepted", f"{self.doubt} The end was {end}; by exams.toml it counts."),)
         if self.doubt:
             return (Note("time-not-known", f"{self.doubt} The end was {end}; a person decides."),)
+        found = []
         if self.late:
-            code, what = _RULES[self.rule]
-            return (Note(code, f"Handed in {duration(self.late)} after the end ({end}): {what}."),)
+            told = f"Handed in {duration(self.late)} after the end ({end}): "
+            if self.slip and self.slip.used:
+                used = f"{self.slip.used} slip days are used for it, {self.slip.left} are left"
+                found.append(Note("slip-days", f"{told}{used}."))
+            if self.uncovered:
+                code, what = _RULES[self.rule]
+                found.append(Note(code, f"{told}{what.format(taken=self._taken('en'))}."))
         if self.instead:
             after = duration(self.instead - self.window.end)
-            text = f"Graded is the last attempt in time; another one came {after} after the end ({end})."
-            return (Note("earlier-attempt", text),)
-        return ()
+            last = "the last attempt that is taken" if self.late else "the last attempt in time"
+            text = f"Graded is {last}; another one came {after} after the end ({end})."
+            found.append(Note("earlier-attempt", text))
+        return tuple(found)
 
-    def message(self, language: str = "en") -> Message | None:
+    def _taken(self, language: str) -> str:
+        taken = self.deduction or Deduction(Decimal(0))
+        return amount_text(taken.amount, taken.unit, language)
+
+    def messages(self, language: str = "en") -> tuple[Message, ...]:
         """What the student reads, with times as the language writes them; nothing where it was in time."""
         params = {
             "end": format_moment(self.window.end, self.window.zone, language),
             "late": duration(self.late),
+            "taken": self._taken(language),
+            **({"used": str(self.slip.used), "left": str(self.slip.left)} if self.slip else {}),
         }
         if self.doubt:
-            return Message("timing.doubt-accepted" if self.rule == "accept" else "timing.not-known", params)
-        if self.late:
-            return Message(_LATE[self.rule], params)
-        return Message("timing.earlier", params) if self.instead else None
+            code = "timing.doubt-accepted" if self.rule == "accept" else "timing.not-known"
+            return (Message(code, params),)
+        codes = []
+        if self.uncovered:
+            codes.append(_LATE[self.rule])
+        if self.slip and self.slip.used:
+            codes.append("timing.slip" if self.uncovered else "timing.slip-covered")
+        if self.instead:
+            codes.append("timing.earlier-late" if self.late else "timing.earlier")
+        if self.slip and not self.slip.used:
+            codes.append("timing.slip-left")
+        return tuple(Message(code, params) for code in codes)
 
 
 def read_stamp(folder: Path) -> Stamp:

@@ -22,6 +22,7 @@ LAYERS = (
     {"records"},
     {"errors", "atomic", "stream"},
     {"messages"},
+    {"lateness"},
     {"limits", "tables", "timestamps", "syntax", "algebra"},
     {"variants"},
     {"rubric"},

@@ -17,7 +17,7 @@ from autograder.app.lists import read_bonus
 from autograder.errors import CourseError
 from autograder.gradebook import Gradebook
 from autograder.grades import PersonMark, Standing, standing
-from autograder.records import Note, Score, Status
+from autograder.records import Deduction, Note, Score, Status
 from autograder.rubric import Rubric
 from autograder.rubric.scales import Grade
 from tests.feedback.examples import FAULTS, RIGHT, TOML, good, item, middling, release
@@ -139,6 +139,51 @@ def test_another_version_of_the_rubric_is_never_final() -> None:
     assert not standing(score, EXAM).final
     shorter = standing(replace(score, rubric_version=3, items=score.items[:-1]), EXAM)
     assert (False, Decimal(3)) == (shorter.final, shorter.pending)
+
+
+def late(deduction: Deduction, score: Score | None = None) -> Standing:
+    """Where a late one stands: 17 points are possible."""
+    return standing(replace(score or good().score, deduction=deduction), EXAM)
+
+
+def test_what_being_late_costs_is_taken_off_exactly() -> None:
+    """Percent of what is possible or of what was earned, or points; never more than there are."""
+    half = middling().score
+    earned = standing(half, EXAM).earned
+    for amount, unit, taken in (
+        (Decimal("33.3"), "percent", Decimal("5.661")),
+        (Decimal("33.3"), "percent-of-earned", earned * Decimal("0.333")),
+        (Decimal("0.1"), "points", Decimal("0.1")),
+        (Decimal(100), "percent", earned),
+        (Decimal(50), "points", earned),
+    ):
+        one = late(Deduction(amount, unit), half)
+        assert (min(taken, earned), earned - min(taken, earned)) == (one.late, one.points)
+    assert (Decimal("1.7"), 0) == (late(Deduction(Decimal(10))).late, late(Deduction(Decimal(100))).total)
+
+
+def test_a_floor_leaves_what_it_says() -> None:
+    """Of what was earned: where that is less already, being late takes nothing."""
+    floored = Deduction(Decimal(100), "percent", Decimal(50))
+    assert Decimal("8.5") == late(floored).total == standing(good().score, EXAM).total - late(floored).late
+    half = passing(*[(question.id, question.items[0].id) for question in EXAM.questions[:1]])
+    earned = standing(half, EXAM).earned
+    assert earned < Decimal("8.5")
+    assert (0, earned) == (late(floored, half).late, late(floored, half).total)
+
+
+def test_a_late_one_with_open_items_has_a_range() -> None:
+    """The least and the most are taken from alike; bonus points are not touched."""
+    score = replace(middling().score, deduction=Deduction(Decimal(20), "percent-of-earned"))
+    before, after = (
+        standing(middling().score, EXAM, given=Decimal(2)),
+        standing(score, EXAM, given=Decimal(2)),
+    )
+    assert before.pending == after.pending > 0
+    assert (before.total - 2) * Decimal("0.8") + 2 == after.total
+    assert after.worst
+    assert before.worst
+    assert float(after.worst.name) >= float(before.worst.name)
 
 
 def test_without_a_scale_there_are_points_and_no_grade() -> None:

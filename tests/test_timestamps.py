@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from autograder.messages import languages, render
+from autograder.records import Deduction
 from autograder.timestamps import (
     NOTES,
+    SlipUse,
     Timing,
     Window,
     by_clock,
@@ -137,6 +140,12 @@ TIMINGS = {
     "timing.late": Timing(WINDOW, timedelta(minutes=12, seconds=5)),
     "timing.refused": Timing(WINDOW, timedelta(minutes=12, seconds=5), rule="refuse"),
     "timing.accepted": Timing(WINDOW, timedelta(minutes=12, seconds=5), rule="accept"),
+    "timing.penalty": Timing(
+        WINDOW, timedelta(minutes=12, seconds=5), rule="penalty", deduction=Deduction(Decimal(10))
+    ),
+    "timing.slip-covered": Timing(
+        WINDOW, timedelta(minutes=12, seconds=5), rule="refuse", slip=SlipUse(1, 2, 3)
+    ),
     "timing.not-known": Timing(WINDOW, doubt="There is no timestamp.txt."),
     "timing.doubt-accepted": Timing(WINDOW, doubt="There is no timestamp.txt.", rule="accept"),
     "timing.earlier": Timing(WINDOW, instead=datetime(2026, 2, 12, 10, 40, tzinfo=UTC)),
@@ -147,7 +156,7 @@ TIMINGS = {
 def test_students_and_staff_read_what_is_so(code: str) -> None:
     """A sentence in both languages and one remark, which is known by its code; none of them in time."""
     timing = TIMINGS[code]
-    message, notes = timing.message(), timing.notes()
+    (message,), notes = timing.messages() or (None,), timing.notes()
     assert code == (message.code if message else "")
     assert bool(code) == bool(notes)
     for note in notes:

@@ -11,11 +11,12 @@ from msgspec import Struct
 from autograder import assignment as assignments
 from autograder.app import SILENT, Isolation, Listener, counted
 from autograder.app.decisions import enter_decisions, stated_decisions
+from autograder.app.handed_in import in_time, share_marks
 from autograder.app.lists import read_bonus, read_roster
 from autograder.app.roll import Roll, read_roll, restore_marks
 from autograder.app.stores import OpenStore, open_store
 from autograder.assignment import Assignment
-from autograder.course import Course, Handin, schedule
+from autograder.course import Course, Handin, counting, groups
 from autograder.course.schedule import Schedule
 from autograder.errors import CourseError
 from autograder.feedback import publish
@@ -23,11 +24,12 @@ from autograder.feedback.publish import Page
 from autograder.grades import NOTHING, Standing, standing
 from autograder.grading import batch
 from autograder.grading.batch import Outcome
-from autograder.records import Score
+from autograder.records import Score, StudentGroup
 from autograder.sandbox.pool import Pool
 from autograder.store import Store
 from autograder.tables import hint
 from autograder.timestamps import NOTES as TIME
+from autograder.timestamps import Timing
 
 __all__ = ["TIME", "Outcome", "Page", "Standing"]
 """What a front end needs of what lies below."""
@@ -42,6 +44,13 @@ class Collected(Struct, frozen=True):
     """Folders that are not graded for their name, and what is wrong with it."""
     times: Schedule | None
     """When the assignment is sat, where the course says so."""
+    groups: tuple[StudentGroup, ...] = ()
+    """Who hands in together."""
+
+    @property
+    def timings(self) -> dict[str, Timing]:
+        """How each submission stands to the time, by student, where there is one."""
+        return {one.student: one.timing for one in self.handins if one.timing}
 
 
 class PointsChange(Struct, frozen=True):
@@ -96,12 +105,12 @@ def collect(course: Course, assignment: Assignment, students: Collection[str] = 
     Raises:
         CourseError: a file or folder of the course is not usable, or one of the students handed in nothing.
     """
-    name, times = assignment.name, schedule.load(course, assignment.rubric)
-    handins = [one for one in course.handins(name) if not students or one.student in students]
+    name, found = assignment.name, counting.everybody(course, assignment.rubric)
+    handins = [one for one in found.handins if not students or one.student in students]
     missing = sorted(set(students) - {one.student for one in handins})
     if missing:
         raise CourseError(f"nothing was handed in by {', '.join(missing)} for {name}")
-    return Collected(tuple(schedule.settled(course, times, handins, name)), course.misnamed(name), times)
+    return Collected(tuple(handins), course.misnamed(name), found.times, found.groups)
 
 
 def grade(
@@ -142,21 +151,26 @@ def grade(
         watch.tell(f"{course.exams.name} does not say when {name} is sat: nobody is late")
     with store(assignment, new=True) as opened, Pool(isolation=isolation) as pool:
         decisions, undecided = stated_decisions(course, assignment.rubric), False
-        _enrol(course, times, opened, watch)
-        found = restore_marks(assignment, opened)
+        _enrol(course, collected, opened, watch)
+        everybody = (collect(course, assignment) if students else collected).handins
+        handed_in = {one.student for one in everybody}
+        found = restore_marks(assignment, opened, handed_in)
         before = {one: graded.score for one, graded in opened.results(name).items()}
         graded = batch.grade_class(assignment, handins, opened, pool, workers=workers or None, again=again)
         outcomes = tuple(counted(graded, len(handins), watch))
-        roll = read_roll(assignment, opened)
+        roll = read_roll(assignment, opened, handed_in)
         if decisions:
             results = list(roll.results.values())
             became = enter_decisions(assignment.rubric, opened, decisions, results, course.secret())
             for line in became.lines:
                 watch.tell(line)
             undecided = became.attention
+        shared = share_marks(opened, assignment.rubric, collected.groups, roll.results)
+        _stand(assignment, opened, roll, {})
     attention = bool(found) or roll.attention or undecided
     changes = _changes(before, outcomes)
-    return GradedClass(outcomes, changes, (*found, *roll.remarks), collected.misnamed, attention)
+    remarks = (*found, *shared, *roll.remarks)
+    return GradedClass(outcomes, changes, remarks, collected.misnamed, attention)
 
 
 regrade = partial(grade, again=True)
@@ -181,17 +195,24 @@ def _points(score: Score) -> dict[str, Decimal]:
     return {f"{item.question}/{item.item}": item.points for item in score.items}
 
 
-def _enrol(course: Course, times: Schedule | None, store: Store, watch: Listener) -> None:
-    """Enter the class list. Times of somebody whom nobody knows are told, or refused where there is one."""
-    handed_in = course.students()
+def _enrol(course: Course, collected: Collected, store: Store, watch: Listener) -> None:
+    """Enter the class list. Times or a group of somebody whom nobody knows are told, or refused with one."""
+    handed_in, times = course.students(), collected.times
     if course.roster.is_file():
         roster = read_roster(course.roster)
+        known = {*handed_in, *(one.id for one in roster)}
         if times:
-            times.check_students({*handed_in, *(one.id for one in roster)})
+            times.check_students(known)
+        if faults := groups.strangers(collected.groups, known):
+            raise CourseError("; ".join(faults))
         store.enrol(roster)
-    elif times:
+        return
+    for sentence in groups.strangers(collected.groups, handed_in):
+        watch.tell(sentence)
+    if times:
         what = f"{course.exams.name}: {{}} has times of their own"
-        _tell_strangers(times.strangers(handed_in), what, watch)
+        members = {member for group in collected.groups for member in group.members}
+        _tell_strangers(times.strangers(handed_in | members), what, watch)
 
 
 def standings(
@@ -206,7 +227,7 @@ def standings(
     """
     assignment = assignments.load(course, name)
     with store(assignment, new=False) as opened:
-        return _standings(assignment, opened, watch)
+        return _standings(assignment, opened, watch, collect(assignment.course, assignment))
 
 
 def feedback(
@@ -236,28 +257,30 @@ def feedback(
     if language and language not in known:
         raise CourseError(f"--language: expected one of {', '.join(known)}, got {language!r}")
     with store(assignment, new=False) as opened:
-        stand = _standings(assignment, opened, watch)
+        collected = collect(course, assignment)
+        stand = _standings(assignment, opened, watch, collected)
     results = stand.roll.results
-    handins = collect(course, assignment).handins
     pages = publish.pages(
         course,
         assignment.rubric,
         results,
-        {student: assignment.rubric_of(student) for student in results},
+        {student: assignment.rubric_of(graded.score.asked) for student, graded in results.items()},
         stand.rows,
-        submitted={handin.student: handin.submitted_at for handin in handins},
-        timings={handin.student: handin.timing for handin in handins if handin.timing},
+        submitted={handin.student: handin.submitted_at for handin in collected.handins},
+        timings=collected.timings,
         language=language or assignment.language,
         remarks=stand.roll.remarks,
     )
     return Published(tuple(counted(pages, len(results) + 2, watch)), stand.roll.remarks)
 
 
-def _standings(assignment: Assignment, store: Store, watch: Listener) -> Standings:
+def _standings(assignment: Assignment, store: Store, watch: Listener, collected: Collected) -> Standings:
+    """Where everybody stands. The store is told what is taken off, and what members of a group share."""
     course = assignment.course
-    found = restore_marks(assignment, store)
-    roll = read_roll(assignment, store)
-    marks = store.marks(assignment.name)
+    handed_in = {one.student for one in collected.handins}
+    found = restore_marks(assignment, store, handed_in)
+    roll = in_time(read_roll(assignment, store, handed_in), collected.handins, assignment.name)
+    shared = share_marks(store, assignment.rubric, collected.groups, roll.results)
     every = course.assignments()
     given = read_bonus(course.bonus, assignment.name, every) if course.bonus.is_file() else {}
     known = {*roll.results, *roll.gone, *course.students()}
@@ -270,13 +293,33 @@ def _standings(assignment: Assignment, store: Store, watch: Listener) -> Standin
                 f"{course.bonus}: {student!r} has bonus points, but is not in the class list; {nearest}"
             )
     _tell_strangers(strangers, f"{course.bonus.name}: {{}} has bonus points", watch)
+    rows = _stand(assignment, store, roll, given)
+    return Standings(rows, Roll(roll.results, roll.gone, (*found, *shared, *roll.remarks), roll.attention))
+
+
+def _stand(
+    assignment: Assignment, store: Store, roll: Roll, given: Mapping[str, Decimal]
+) -> dict[str, Standing]:
+    """Where everybody stands; the store is told what is taken off for being late.
+
+    Args:
+        assignment: loaded.
+        store: of its course.
+        roll: the class.
+        given: bonus points of the course, by student.
+    """
+    marks = store.marks(assignment.name)
     rows = {
         student: standing(
-            graded.score, assignment.rubric_of(student), marks.get(student), given.get(student, NOTHING)
+            graded.score,
+            assignment.rubric_of(graded.score.asked),
+            marks.get(student),
+            given.get(student, NOTHING),
         )
         for student, graded in roll.results.items()
     }
-    return Standings(rows, Roll(roll.results, roll.gone, (*found, *roll.remarks), roll.attention))
+    store.deduct(assignment.name, {student: one.late for student, one in rows.items()})
+    return rows
 
 
 def _tell_strangers(strangers: Mapping[str, str], what: str, watch: Listener) -> None:

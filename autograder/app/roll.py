@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from autograder.app.lists import read_roster
 from autograder.assignment import Assignment
-from autograder.course import Course, is_folder
+from autograder.course import Course, counting, is_folder
 from autograder.records import Graded
 from autograder.store import Store
 from autograder.tables import hint, name_list
@@ -41,21 +41,33 @@ class Roll(Struct, frozen=True):
     """Something is to be put right: it was handed in, and is not graded."""
 
 
-def restore_marks(assignment: Assignment, store: Store) -> tuple[str, ...]:
+def restore_marks(
+    assignment: Assignment, store: Store, handed_in: Collection[str] | None = None
+) -> tuple[str, ...]:
     """Put back what something else wrote over our marks in the store; sentences about it.
+
+    Args:
+        assignment: loaded.
+        store: of its course.
+        handed_in: for whom something was handed in; default: as `counting.everybody` finds it.
 
     Raises:
         GradebookError: the store refused.
     """
-    handed_in = {one.student for one in assignment.course.handins(assignment.name)}
+    handed_in = _handed_in(assignment) if handed_in is None else handed_in
     found = store.results(assignment.name, assignment.rubric.digest)
     results = {student: graded for student, graded in found.items() if student in handed_in}
-    rubrics = {student: assignment.rubric_of(student) for student in results}
+    rubrics = {student: assignment.rubric_of(one.score.asked) for student, one in results.items()}
     return store.restore(results, rubrics, assignment.release_bytes, assignment.language)
 
 
-def read_roll(assignment: Assignment, store: Store) -> Roll:
+def read_roll(assignment: Assignment, store: Store, handed_in: Collection[str] | None = None) -> Roll:
     """The class as it lies in submitted/, beside the results that are kept and the class list.
+
+    Args:
+        assignment: loaded.
+        store: of its course.
+        handed_in: as in `restore_marks`.
 
     Raises:
         CourseError: there is no folder of submissions, or the class list is not usable.
@@ -63,19 +75,24 @@ def read_roll(assignment: Assignment, store: Store) -> Roll:
     """
     course, name = assignment.course, assignment.name
     everybody = store.results(name)
-    handed_in = {one.student for one in course.handins(name)}
+    handed_in = _handed_in(assignment) if handed_in is None else handed_in
     results = {student: graded for student, graded in everybody.items() if student in handed_in}
     gone = {student: graded for student, graded in everybody.items() if student not in handed_in}
     notebooks = [name for name, release in assignment.releases.items() if release.has_answers]
     wrong = [*misplaced_notebooks(course, name, notebooks), *misnamed_files(course)]
     remarks = list(_gone(name, gone, store))
-    waiting = sorted(handed_in - everybody.keys())
+    waiting = sorted(set(handed_in) - everybody.keys())
     if waiting:
         remarks.append(f"handed in, but not graded yet: {name_list(waiting)}; run: autograder grade {name}")
     if course.roster.is_file():
         roster = {canonical_id(one.id): one.id for one in read_roster(course.roster)}
         remarks += [*_strangers(name, handed_in, roster), *_absent(name, roster, handed_in)]
     return Roll(results, gone, (*wrong, *remarks), bool(wrong))
+
+
+def _handed_in(assignment: Assignment) -> set[str]:
+    """For whom something was handed in: of a group, for all members."""
+    return {one.student for one in counting.everybody(assignment.course, assignment.rubric).handins}
 
 
 def _gone(name: str, gone: Mapping[str, Graded], store: Store) -> Iterator[str]:
@@ -165,9 +182,10 @@ def _of_student(
 
 def misnamed_files(course: Course) -> list[str]:
     """A sentence for each file beside the course's lists that is called almost as one of them."""
-    known = [
-        path.name for path in (course.roster, course.bonus, course.decisions, course.exams, course.collecting)
-    ]
+    lists = (
+        course.roster, course.bonus, course.groups, course.decisions, course.exams, course.collecting
+    )
+    known = [path.name for path in lists]
     beside = sorted(path.name for path in course.root.iterdir() if path.is_file())
     sentences = []
     for name in beside:

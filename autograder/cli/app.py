@@ -13,6 +13,7 @@ import typer
 
 from autograder.cli.algebra import algebra
 from autograder.cli.classes import feedback, grade, grades
+from autograder.cli.course_lists import groups, totals
 from autograder.cli.marking import export_marks, import_marks
 from autograder.cli.options import EXIT_NO_SANDBOX, EXIT_REFUSED
 from autograder.cli.platforms import collect, export_grades, import_roster
@@ -49,6 +50,8 @@ COMMANDS = (
     (feedback, "feedback dl4nlp-exam --language de"),
     (grades, "grades dl4nlp-exam --csv"),
     (export_grades, "export-grades dl4nlp-exam --for canvas --to grades.csv"),
+    (groups, "groups homework-1"),
+    (totals, "totals --csv"),
     (export_marks, "mark export dl4nlp-exam --to marks.csv"),
     (import_marks, "mark import marks.csv --dry-run"),
     (serve, "serve demo-course --demo"),

@@ -177,12 +177,14 @@ def csv_text(rows: Sequence[tuple[Standing, Sequence[Note]]]) -> str:
     questions = [question.id for question in rows[0][0].questions] if rows else []
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    sums = ("points", "bonus", "total", "open")
-    writer.writerow(("student", *questions, *sums, "grade", "best_grade", "passed", "state", "time"))
+    sums = ("points", "late", "bonus", "total", "open")
+    facts = ("grade", "best_grade", "passed", "state", "time", "group")
+    writer.writerow(("student", *questions, *sums, *facts))
     for one, time in rows:
         points = [_number(question.points) for question in one.questions]
-        points += [_number(value) for value in (one.points, one.bonus, one.total, one.pending)]
-        writer.writerow([one.student, *points, *_grades(one), _passed(one), _state(one), _told(time)])
+        points += [_number(value) for value in (one.points, one.late, one.bonus, one.total, one.pending)]
+        shown = (*_grades(one), _passed(one), _state(one), _told(time), one.group)
+        writer.writerow((one.student, *points, *shown))
     return text.getvalue()
 
 
@@ -192,6 +194,7 @@ def _plain(one: Standing, time: Sequence[Note]) -> dict[str, Any]:
         "student": one.student,
         "questions": {question.id: question.points for question in one.questions},
         "points": one.points,
+        "late": one.late,
         "bonus": one.bonus,
         "total": one.total,
         "open": one.pending,
@@ -200,6 +203,7 @@ def _plain(one: Standing, time: Sequence[Note]) -> dict[str, Any]:
         "passed": _passed(one),
         "state": _state(one),
         "time": _told(time),
+        "group": one.group,
     }
 
 
@@ -208,16 +212,20 @@ def _table(rows: Sequence[tuple[Standing, Sequence[Note]]], title: str) -> Table
     from rich.table import Table
 
     table = Table(title=title)
-    timed = any(time for _, time in rows)
-    sums = ("points", "bonus", "total", "open")
-    for name in ("student", *sums, "grade", "passed", "state", *["time"] * timed):
+    timed, grouped = any(time for _, time in rows), any(one.group for one, _ in rows)
+    late = any(one.late for one, _ in rows)
+    sums = ("points", *["late"] * late, "bonus", "total", "open")
+    known = ("student", *["group"] * grouped, *sums, "grade", "passed", "state", *["time"] * timed)
+    for name in known:
         table.add_column(name, justify="right" if name in sums else "left")
     for one, time in rows:
-        extra, waiting = (_number(value) if value else "" for value in (one.bonus, one.pending))
+        shown = (one.bonus, one.pending, -one.late)
+        extra, waiting, off = (_number(value) if value else "" for value in shown)
         grade = " to ".join(dict.fromkeys(_grades(one)))
-        cells = (_number(one.points), extra, _number(one.total), waiting)
+        cells = (_number(one.points), *[off] * late, extra, _number(one.total), waiting)
         codes = [", ".join(note.code for note in time)] * timed
-        table.add_row(escape(one.student), *cells, escape(grade), _passed(one), _state(one), *codes)
+        who = [escape(one.student), *[escape(one.group)] * grouped]
+        table.add_row(*who, *cells, escape(grade), _passed(one), _state(one), *codes)
     return table
 
 

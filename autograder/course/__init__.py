@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from autograder import atomic
 from autograder.errors import CourseError
+from autograder.records import StudentGroup
 from autograder.timestamps import Timing, read_stamp
 
 SECRET_BYTES = 32
@@ -36,6 +37,17 @@ class Handin(Struct, frozen=True):
     """Why it is not known when that was, for staff."""
     timing: Timing | None = None
     """How that stands to the time allowed; None where no time is (`autograder.course.schedule`)."""
+    group: StudentGroup | None = None
+    """With whom it was handed in."""
+    by: str = ""
+    """Who of the group handed it in; empty: the student."""
+    own: Path | None = None
+    """Where a member's own notebooks lie, where a group does not share all (`NotebookFile.individual`)."""
+
+    @property
+    def owner(self) -> str:
+        """Whose folder it is."""
+        return self.by or self.student
 
     @classmethod
     def at(cls, student: str, folder: Path) -> Handin:
@@ -109,6 +121,11 @@ class Course(Struct, frozen=True):
     def collecting(self) -> Path:
         """How names in downloads are to be read."""
         return self.root / "collect.toml"
+
+    @property
+    def groups(self) -> Path:
+        """Who hands in together."""
+        return self.root / "groups.csv"
 
     @property
     def private(self) -> Path:

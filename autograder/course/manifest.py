@@ -22,12 +22,14 @@ _PURPOSE = b"manifest of variants\0"
 _FILE = "manifest.json"
 
 
-class StudentRelease(Struct, frozen=True, forbid_unknown_fields=True):
+class StudentRelease(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What one student was given."""
 
     variant: Variant
     notebooks: dict[str, str]
     """SHA-256 of each released notebook, by its name."""
+    drawn_for: str = ""
+    """By whose id it was drawn, where a group has one variant; empty: the student's own."""
 
 
 class Manifest(Struct, frozen=True, forbid_unknown_fields=True):

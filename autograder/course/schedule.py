@@ -13,21 +13,27 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
+from decimal import Decimal
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from autograder import atomic, tables, timestamps
-from autograder.course import Course, Handin
+from autograder.course import Course, Handin, groups
 from autograder.errors import CourseError, RubricError
+from autograder.lateness import COUNTS, DAY, Counts, Penalty, Rule, SlipDays, Terms, started
+from autograder.records import StudentGroup
 from autograder.rubric import Rubric
-from autograder.timestamps import Rule, Timing, Window
+from autograder.timestamps import SlipUse, Timing, Window
 from autograder.variants.drawing import canonical_id
 
+COMMON = "course"
+"""The table of ``exams.toml`` that holds for all assignments."""
 CLOCKS_DIFFER = timedelta(minutes=5)
 """How far ahead of ours the clock of another machine may be."""
 _NOTHING = timedelta(0)
+_SHARED = ("zone", "late", "grace_minutes", "penalty", "counts")
 
 
 class Own(Struct, frozen=True):
@@ -40,6 +46,15 @@ class Own(Struct, frozen=True):
     """What a person decided about this student's late submission, or one whose time is not known."""
 
 
+class SlipBank(Struct, frozen=True):
+    """The course's slip days, as one assignment has them."""
+
+    days: int
+    most: int
+    place: int
+    """When its turn is: what takes days before it has a smaller one."""
+
+
 class Times(Struct, frozen=True):
     """When one assignment is sat. TOML: ``[<assignment>]``."""
 
@@ -50,7 +65,52 @@ class Times(Struct, frozen=True):
     zone: str = ""
     """Whose clock the times are by; needed where they state no offset from UTC."""
     late: Rule = "review"
+    grace_minutes: Annotated[int, Meta(ge=0, le=7 * 24 * 60)] = 0
+    """So soon after the end is still in time."""
+    penalty: Penalty | None = None
+    """What ``late = "penalty"`` costs."""
+    counts: Counts | None = None
+    """Default: "last" where late ones count or cost points, otherwise "in-time"."""
     students: Mapping[str, Any] = {}
+    groups: Mapping[str, Any] = {}
+    """As `students`, for all members of a group."""
+    slip_days: SlipBank | None = None
+    """From ``[course.slip_days]``, which alone states it."""
+
+
+class SlipStated(Struct, frozen=True):
+    """A bank of slip days. TOML: ``[course.slip_days]``."""
+
+    days: Annotated[int, Meta(ge=1, le=366)]
+    """For each student, over all assignments together."""
+    most: Annotated[int, Meta(ge=1, le=366)] | None = None
+    """For one assignment; default: all of them."""
+    assignments: tuple[str, ...] | None = None
+    """In the order in which they take days; default: those with an end alone, the earliest end first."""
+
+
+class BestOf(Struct, frozen=True):
+    """Of several assignments the best ones count. TOML: ``[course.best_of]``."""
+
+    drop: Annotated[int, Meta(ge=0, le=100)]
+    """So many of the lowest are left out."""
+    assignments: tuple[str, ...] | None = None
+    """Default: those with an end alone, the earliest end first."""
+
+
+class Common(Struct, frozen=True):
+    """What holds for every assignment with an end alone that does not say otherwise. TOML: ``[course]``.
+
+    The zone holds for all of them.
+    """
+
+    zone: str = ""
+    late: Rule | None = None
+    grace_minutes: int | None = None
+    penalty: Mapping[str, Any] | None = None
+    counts: Counts | None = None
+    slip_days: SlipStated | None = None
+    best_of: BestOf | None = None
 
 
 class Schedule(Struct, frozen=True):
@@ -63,10 +123,16 @@ class Schedule(Struct, frozen=True):
     """What becomes of late submissions."""
     decided: Mapping[str, Rule] = {}
     """What a person decided about one student's, by canonical id."""
+    counts: Counts | None = None
+    """Which attempt counts; None: as the rule has it (`lateness.COUNTS`)."""
 
     def of(self, student: str) -> Window:
         """The window of one student."""
         return self.own.get(canonical_id(student), self.common)
+
+    def of_members(self, members: Iterable[str]) -> Window:
+        """The window of students who hand in together: that of the one who has most time."""
+        return max((self.of(student) for student in members), key=lambda window: window.end)
 
     def personal(self, student: str) -> Window:
         """The window of one student, to be told in a notebook that nobody else gets."""
@@ -92,37 +158,72 @@ class Schedule(Struct, frozen=True):
         names = {canonical_id(student) for student in known}
         return {student: tables.hint(student, names) for student in self.own if student not in names}
 
-    def counting(self, attempts: Iterable[Handin], now: datetime) -> Handin:
+    def counting(self, attempts: Iterable[Handin], now: datetime, left: int = 0) -> Handin:
         """The attempt that counts, with how it stands to the time.
 
-        That is the last one in time, if there is any; where late ones are accepted, the last one.
+        That is the last one in time, if there is any, or where the course says so the last one at all. One
+        that is refused never stands before one that is not.
 
         Args:
             attempts: of one student; the first is what was collected last.
             now: the time; what claims to be of later is not believed.
+            left: how many slip days the student has.
         """
-        latest, *earlier = (self._timed(attempt, now) for attempt in attempts)
-        if latest.timing is None or not latest.timing.late or latest.timing.rule == "accept":
+        latest, *earlier = (self._timed(attempt, now, left) for attempt in attempts)
+        if latest.timing is None or not latest.timing.late:
             return latest
-        in_time = [one for one in earlier if one.timing and not one.timing.late and not one.timing.doubt]
-        chosen = max(in_time, key=_moment, default=latest)
+        counts = self.counts or COUNTS[latest.timing.rule]
+        if latest.timing.rule == "accept" or (counts == "last" and not latest.timing.refused):
+            return latest
+        known = [one for one in earlier if one.timing and not one.timing.doubt]
+        in_time = [one for one in known if one.timing and not one.timing.late]
+        taken = [one for one in (latest, *known) if one.timing and not one.timing.refused]
+        chosen = max((in_time if counts == "in-time" else None) or taken, key=_moment, default=latest)
         if chosen.timing and chosen is not latest:
             return replace(chosen, timing=replace(chosen.timing, instead=latest.submitted_at))
         return latest
 
-    def _timed(self, handin: Handin, now: datetime) -> Handin:
-        window, moment, rule = self.of(handin.student), handin.submitted_at, self.rule(handin.student)
+    def _timed(self, handin: Handin, now: datetime, left: int) -> Handin:
+        window = self.of_members(handin.group.members if handin.group else (handin.student,))
+        moment, rule = handin.submitted_at, self.rule(handin.student)
+        slip = window.terms.slip
+        kept = SlipUse(0, left, slip.days) if slip else None
         if moment is None:
-            return replace(handin, timing=Timing(window, doubt=handin.time_fault, rule=rule))
+            return replace(handin, timing=Timing(window, doubt=handin.time_fault, rule=rule, slip=kept))
         stated = timestamps.format_moment(timestamps.by_clock(moment, window), window.zone)
         told = f"The time of handing in is {stated}, which is"
         if moment > now + CLOCKS_DIFFER:
-            timing = Timing(window, doubt=f"{told} still to come.", rule=rule)
+            timing = Timing(window, doubt=f"{told} still to come.", rule=rule, slip=kept)
         elif window.start and moment < window.start:
-            timing = Timing(window, doubt=f"{told} before the start.", rule=rule)
+            timing = Timing(window, doubt=f"{told} before the start.", rule=rule, slip=kept)
         else:
-            timing = Timing(window, max(moment - window.end, _NOTHING), rule=rule)
+            timing = self._late(handin.student, window, max(moment - window.end, _NOTHING), left)
         return replace(handin, timing=timing)
+
+    def _late(self, student: str, window: Window, late: timedelta, left: int) -> Timing:
+        """How a delay is dealt with: grace, then slip days, then the rule for what is left of it."""
+        terms, rule = window.terms, self.rule(student)
+        late = _NOTHING if late <= terms.grace else late
+        use = None
+        if terms.slip:
+            wanted = started(late, DAY)
+            used = min(wanted, left, terms.slip.most)
+            decided = canonical_id(student) in self.decided
+            if rule == "accept" or decided or (used < wanted and self._refused(terms, rule, late, used)):
+                used = 0  # days that buy nothing are not spent
+            use = SlipUse(used, left - used, terms.slip.days)
+        rest = max(late - (use.used if use else 0) * DAY, _NOTHING)
+        if rest and self._refused(terms, rule, late, use.used if use else 0):
+            rule = "refuse"
+        costs = terms.penalty if rule == "penalty" else None
+        deduction = costs.deduction(rest) if costs and rest else None
+        return Timing(window, late, rule=rule, slip=use, deduction=deduction)
+
+    @staticmethod
+    def _refused(terms: Terms, rule: Rule, late: timedelta, used: int) -> bool:
+        """Whether what slip days leave of a delay is more than is taken."""
+        closed = rule == "penalty" and terms.penalty is not None and terms.penalty.closed(late - used * DAY)
+        return rule == "refuse" or closed
 
 
 def _moment(handin: Handin) -> datetime:
@@ -135,19 +236,104 @@ def stated(course: Course, name: str) -> Any:
     Raises:
         CourseError: the file cannot be read, or names an assignment that does not exist.
     """
+    written = _written(course, name)
+    table = written.get(name)
+    if not isinstance(table, Mapping):
+        return table
+    if "slip_days" in table:
+        place = f"{course.exams}: [{name}] slip_days"
+        raise CourseError(f"{place}: stands in [course.slip_days], for all assignments together")
+    if COMMON not in written:
+        return table
+    place = f"{course.exams}: [{COMMON}]"
+    try:
+        common = _common(written[COMMON], place)
+        slip = common.slip_days
+        order = _in_order(slip.assignments, written, place, "slip_days") if slip else ()
+    except RubricError as error:
+        raise CourseError(str(error)) from error
+    # What is said of lateness is said of homework: an exam's end is another matter.
+    shared = ("zone",) if "start" in table else _SHARED
+    whole = {**{key: written[COMMON][key] for key in shared if key in written[COMMON]}, **table}
+    if common.slip_days and name in order:
+        days = common.slip_days.days
+        most = min(common.slip_days.most or days, days)
+        whole["slip_days"] = {"days": days, "most": most, "place": order.index(name)}
+    return whole
+
+
+def _written(course: Course, name: str) -> dict[str, Any]:
+    """``exams.toml`` as it is written; empty where there is none.
+
+    Raises:
+        CourseError: as in `stated`.
+    """
     path = course.exams
     if not path.exists():
-        return None
+        return {}
+    known = (*course.assignments(), name)
+    if COMMON in known:
+        raise CourseError(f"{path}: an assignment cannot be called {COMMON!r} where times are stated")
     try:
-        written = tomllib.loads(atomic.read(path).decode("utf-8"))
-        tables.check_known_keys(written, (*course.assignments(), name), str(path))
+        written = tomllib.loads(atomic.read(path).decode("utf-8"), parse_float=Decimal)
+        tables.check_known_keys(written, (*known, COMMON), str(path))
     except OSError as error:
         raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise CourseError(f"{path}: not valid TOML: {error}") from error
     except RubricError as error:
         raise CourseError(str(error)) from error
-    return written.get(name)
+    return written
+
+
+def _common(table: Any, place: str) -> Common:
+    if not isinstance(table, Mapping):
+        raise RubricError("expected a table, such as zone and late for all assignments", place)
+    return tables.convert(table, Common, place)
+
+
+def best_of(course: Course) -> tuple[tuple[str, ...], int]:
+    """The assignments that make a course's total, in order, and how many of the lowest are left out.
+
+    Raises:
+        CourseError: as in `stated`.
+    """
+    written = _written(course, "")
+    place = f"{course.exams}: [{COMMON}]"
+    try:
+        common = _common(written.get(COMMON, {}), place)
+        found = common.best_of or BestOf(0)
+        order = _in_order(found.assignments, written, place, "best_of")
+    except RubricError as error:
+        raise CourseError(str(error)) from error
+    if found.drop and found.drop >= len(order):
+        raise CourseError(f"{place}: best_of.drop: expected less than the {len(order)} assignments")
+    return order, found.drop
+
+
+def _in_order(
+    named: tuple[str, ...] | None, written: Mapping[str, Any], place: str, what: str
+) -> tuple[str, ...]:
+    """Some assignments in order: those that are named, or those with an end alone, by their common ends.
+
+    Raises:
+        RubricError: one that is stated has no times, or stands twice.
+    """
+    timed = {name: one for name, one in written.items() if name != COMMON and isinstance(one, Mapping)}
+    if named is not None:
+        for name in named:
+            if name not in timed or named.count(name) > 1:
+                fault = "stands twice" if name in timed else f"has no end here; {tables.hint(name, timed)}"
+                raise RubricError(f"{name!r} {fault}", place, f"{what}.assignments")
+        return named
+    ends = {name: one["end"] for name, one in timed.items() if "end" in one and "start" not in one}
+    zone = written.get(COMMON, {}).get("zone", "")
+    moments = {
+        name: _at(end, _zone(Times(zone=timed[name].get("zone", zone)), place), f"{place}: {name}: end")
+        for name, end in ends.items()
+        if isinstance(end, datetime)
+    }
+    return tuple(sorted(moments, key=lambda name: (moments[name].astimezone(UTC), name)))
 
 
 def load(course: Course, rubric: Rubric) -> Schedule | None:
@@ -159,28 +345,36 @@ def load(course: Course, rubric: Rubric) -> Schedule | None:
     name = rubric.assignment.name
     table = stated(course, name)
     try:
-        return None if table is None else read(table, rubric, f"{course.exams}: [{name}]")
+        if table is None:
+            return None
+        return read(table, rubric, f"{course.exams}: [{name}]", groups.load(course, name))
     except RubricError as error:
         raise CourseError(str(error)) from error
 
 
-def settled(course: Course, schedule: Schedule | None, handins: Iterable[Handin], name: str) -> list[Handin]:
-    """Of every student the attempt that counts; without a schedule, what was collected.
+def slip_order(course: Course, before: str) -> tuple[str, ...]:
+    """The assignments that take slip days before another one, in order.
+
+    Raises:
+        CourseError: as in `stated`.
+    """
+    tables_ = {name: stated(course, name) for name in course.assignments()}
+    places = {
+        name: table["slip_days"]["place"]
+        for name, table in tables_.items()
+        if isinstance(table, Mapping) and "slip_days" in table
+    }
+    return tuple(sorted((one for one in places if places[one] < places[before]), key=places.__getitem__))
+
+
+def read(table: Any, rubric: Rubric, place: str, teams: Collection[StudentGroup] = ()) -> Schedule:
+    """The schedule of one assignment from its table.
 
     Args:
-        course: whose folder of earlier attempts is looked at.
-        schedule: of the assignment.
-        handins: what was collected.
-        name: of the assignment.
-    """
-    if schedule is None:
-        return list(handins)
-    now = datetime.now(UTC)
-    return [schedule.counting((one, *course.earlier(one.student, name)), now) for one in handins]
-
-
-def read(table: Any, rubric: Rubric, place: str) -> Schedule:
-    """The schedule of one assignment from its table.
+        table: as it is written, with what holds for all assignments in it.
+        rubric: of the assignment.
+        place: where the table stands, for errors.
+        teams: who hands in together, for times of a group.
 
     Raises:
         RubricError: a key is unknown, has another type, or states impossible times.
@@ -188,39 +382,77 @@ def read(table: Any, rubric: Rubric, place: str) -> Schedule:
     if not isinstance(table, Mapping):
         raise RubricError("expected a table with start, and zone or end", place)
     try:
-        return _read(table, rubric, place)
+        return _read(table, rubric, place, teams)
     except OverflowError as error:  # the first and the last day of all have no counterpart in other zones
         raise RubricError("a time is outside of the years 1 to 9999", place) from error
 
 
-def _read(table: Mapping[str, Any], rubric: Rubric, place: str) -> Schedule:
+def _read(table: Mapping[str, Any], rubric: Rubric, place: str, teams: Collection[StudentGroup]) -> Schedule:
     times = tables.convert(table, Times, place)
-    exam = rubric.assignment.exam
-    needed = timedelta(minutes=exam.whole_minutes if exam else 0)
     zone = _zone(times, place)
-    start = _at(times.start, zone, f"{place}: start") if times.start else None
-    if times.end is not None:
-        end = _at(times.end, zone, f"{place}: end")
-    elif start is None:
-        raise RubricError("expected start, end, or both; neither is stated", place)
-    elif exam is None:
-        raise RubricError("is needed, since the rubric states no [assignment.exam] minutes", place, "end")
-    else:
-        end = _after(start, needed)
-    common = _window(start, end, needed, times.zone, place)
+    needed = _needed(rubric)
+    common = _common_window(times, zone, rubric, place)
+
+    def of_its_own(entry: Any, where: str) -> tuple[Window, Rule | None]:
+        if not isinstance(entry, Mapping):
+            raise RubricError("expected a table with extra_minutes, start, end or late", where)
+        stated = tables.convert(entry, Own, where)
+        if stated.late == "penalty" and times.penalty is None:
+            raise RubricError('late = "penalty" needs a table penalty', where)
+        return _own(stated, common, zone, needed, times.zone, place=where), stated.late
+
     own: dict[str, Window] = {}
     decided: dict[str, Rule] = {}
     for student, entry in times.students.items():
         where = f"{place}: student {student!r}"
         if canonical_id(student) in own:
             raise RubricError("stands twice; each may stand once", where)
-        if not isinstance(entry, Mapping):
-            raise RubricError("expected a table with extra_minutes, start, end or late", where)
-        stated = tables.convert(entry, Own, where)
-        own[canonical_id(student)] = _own(stated, common, zone, needed, times.zone, place=where)
-        if stated.late:
-            decided[canonical_id(student)] = stated.late
-    return Schedule(common, own, times.late, decided)
+        own[canonical_id(student)], late = of_its_own(entry, where)
+        if late:
+            decided[canonical_id(student)] = late
+    members = {team.name: team.members for team in teams}
+    for name, entry in times.groups.items():
+        where = f"{place}: group {name!r}"
+        if name not in members:
+            raise RubricError(f"there is no such group; {tables.hint(name, members)}", where)
+        window, late = of_its_own(entry, where)
+        for student in map(canonical_id, members[name]):
+            own[student] = max(own.get(student, window), window, key=lambda one: one.end)
+            decided |= {student: late} if late and student not in decided else {}
+    return Schedule(common, own, times.late, decided, times.counts)
+
+
+def _needed(rubric: Rubric) -> timedelta:
+    """How long everybody must have, from start to end."""
+    exam = rubric.assignment.exam
+    return timedelta(minutes=exam.whole_minutes if exam else 0)
+
+
+def _common_window(times: Times, zone: tzinfo | None, rubric: Rubric, place: str) -> Window:
+    start = _at(times.start, zone, f"{place}: start") if times.start else None
+    if times.end is not None:
+        end = _at(times.end, zone, f"{place}: end")
+    elif start is None:
+        raise RubricError("expected start, end, or both; neither is stated", place)
+    elif rubric.assignment.exam is None:
+        raise RubricError("is needed, since the rubric states no [assignment.exam] minutes", place, "end")
+    else:
+        end = _after(start, _needed(rubric))
+    return replace(_window(start, end, _needed(rubric), times.zone, place), terms=_terms(times, place))
+
+
+def _terms(times: Times, place: str) -> Terms:
+    """What is said about lateness.
+
+    Raises:
+        RubricError: a penalty is needed and not stated, or not usable.
+    """
+    if times.penalty and (fault := times.penalty.fault()):
+        raise RubricError(fault, place, "penalty")
+    if times.late == "penalty" and times.penalty is None:
+        raise RubricError('is needed with late = "penalty"', place, "penalty")
+    slip = SlipDays(times.slip_days.days, times.slip_days.most) if times.slip_days else None
+    return Terms(times.late, timedelta(minutes=times.grace_minutes), times.penalty, slip)
 
 
 def _own(
@@ -241,7 +473,7 @@ def _own(
         )
     else:
         end = _after(start, common.end.astimezone(UTC) - common.start.astimezone(UTC) + extra)
-    return _window(start, end, needed, zone_name, place)
+    return replace(_window(start, end, needed, zone_name, place), terms=common.terms)
 
 
 def _zone(times: Times, place: str) -> tzinfo | None:

@@ -91,9 +91,9 @@ def environment(folder: Path = TEMPLATES) -> jinja2.Environment:
 
 def _submitted(moment: datetime.datetime | None, timing: Timing | None, labels: Labels) -> SubmittedView:
     """When it was handed in, by the clock of the place where the exam was sat, or else in UTC."""
-    message = timing.message(labels.language) if timing else None
-    said = sentence(message, labels.language) if message else ""
-    bad = timing is not None and (bool(timing.late) or bool(timing.doubt)) and timing.rule != "accept"
+    found = timing.messages(labels.language) if timing else ()
+    said = " ".join(sentence(message, labels.language) for message in found)
+    bad = timing is not None and timing.costly
     if moment is None:
         return SubmittedView("", said, bad)
     aware = moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)

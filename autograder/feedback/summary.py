@@ -12,7 +12,7 @@ from autograder.feedback.labels import Labels
 from autograder.feedback.render import environment
 from autograder.feedback.sanitise import POLICY, printable_text
 from autograder.grades import Standing, standing
-from autograder.records import Graded, ItemResult, Note, Status
+from autograder.records import Graded, ItemResult, Note, Score, Status
 from autograder.rubric import Rubric
 from autograder.rubric.scales import Grade, Scale
 
@@ -23,6 +23,10 @@ _TENS = 10
 class _StudentRow(Struct, frozen=True):
     student: str
     stated: str
+    group: str
+    """The group with its members; empty for who handed in alone."""
+    late: str
+    """What was taken off for being late; empty for nothing."""
     points: str
     pending: str
     grade: str
@@ -98,6 +102,8 @@ def _row(
     return _StudentRow(
         student=printable_text(score.student, 200),
         stated=printable_text(", ".join(graded.stated.values()), 500),
+        group=_group(score),
+        late=labels.number(-stands.late) if stands.late else "",
         points=labels.number(stands.total),
         pending=labels.number(stands.pending) if stands.pending else "",
         grade=grade_range(stands.worst, stands.best, labels) if stands.worst and stands.best else "",
@@ -108,6 +114,12 @@ def _row(
         seconds=f"{graded.seconds:.2f}",
         notes=_notes(score.notes),
     )
+
+
+def _group(score: Score) -> str:
+    if score.group is None:
+        return ""
+    return printable_text(f"{score.group.name} ({', '.join(score.group.members)})", 500)
 
 
 def _is_marked(

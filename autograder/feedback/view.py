@@ -180,9 +180,10 @@ class TaskView(Struct, frozen=True):
 
 
 def _task_views(
-    tasks: Sequence[Task], questions: Sequence[Question], points: Points, labels: Labels
+    tasks: Sequence[Task], questions: Sequence[Question], standing: Standing, labels: Labels
 ) -> tuple[TaskView, ...]:
     """A line for each task; none where the rubric states no tasks. Bonus points are told below the sum."""
+    points = {one.id: (one.points, one.most - one.least) for one in standing.questions}
     counted = [one for one in questions if not one.bonus]
     return tuple(
         _task_view(task, [one.id for one in counted if one.task == task.id], points, labels) for task in tasks
@@ -285,6 +286,8 @@ class PageView(Struct, frozen=True):
     student: str
     stated: str
     """What the student wrote about themselves; nothing follows from it."""
+    group: str
+    """With whom it was handed in, and who did; empty: alone."""
     submitted: SubmittedView
     total: str
     possible: str
@@ -351,11 +354,11 @@ def page_view(
         )
         for question, points in zip(rubric.questions, standing.questions, strict=True)
     )
-    points = {one.id: (one.points, one.most - one.least) for one in standing.questions}
     return PageView(
         title=labels.pick(assignment.title, assignment.name),
         student=printable_text(score.student, 200),
         stated=printable_text(", ".join(graded.stated.values()), 500),
+        group=_group(score, labels),
         submitted=submitted,
         total=labels.number(standing.total),
         possible=labels.number(assignment.points),
@@ -367,7 +370,7 @@ def page_view(
         sum_sentences=_sum_sentences(standing, labels),
         isolation=_stamp(score.isolation, labels),
         refusal=_refusal(graded, labels, own),
-        tasks=_task_views(assignment.tasks, rubric.questions, points, labels),
+        tasks=_task_views(assignment.tasks, rubric.questions, standing, labels),
         questions=questions,
         notebooks=notebooks,
         files=files,
@@ -384,6 +387,15 @@ def _stamp(isolation: str, labels: Labels) -> str:
     if isolation == "namespaces":
         return ""
     return labels("isolation", isolation=printable_text(isolation, 40))
+
+
+def _group(score: Score, labels: Labels) -> str:
+    """The group, its members, and who handed in for it."""
+    if score.group is None:
+        return ""
+    members = ", ".join(score.group.members)
+    said = labels("group-of", name=score.group.name, members=members, by=score.asked)
+    return printable_text(said, 500)
 
 
 def _refusal(graded: Graded, labels: Labels, own: Mapping[SentenceKey, str]) -> str:
@@ -497,11 +509,13 @@ def _percent(part: Decimal, whole: Decimal) -> int:
 
 def _sum_lines(standing: Standing, labels: Labels) -> tuple[tuple[str, str], ...]:
     """What stands between the tasks and the sum, with its points, where anything was added or taken."""
-    if not (standing.bonus or standing.taken):
+    if not (standing.bonus or standing.taken or standing.late):
         return ()
     found = [(labels("task-points"), labels.number(standing.earned))]
     if standing.taken:
-        found.append((labels("taken-line"), labels.number(standing.points - standing.earned)))
+        found.append((labels("taken-line"), labels.number(-min(standing.taken, standing.earned))))
+    if standing.late:
+        found.append((labels("late-line"), labels.number(-standing.late)))
     if standing.bonus:
         sign = "+" if _counted(standing) else ""
         key = "bonus-line" if _counted(standing) else "bonus-line-out"
@@ -514,8 +528,13 @@ def _sum_sentences(standing: Standing, labels: Labels) -> tuple[str, ...]:
     said = []
     if standing.taken:
         key = "taken" if standing.taken <= standing.earned else "taken-bounded"
-        numbers = {name: labels.number(getattr(standing, name)) for name in ("taken", "earned", "points")}
-        said.append(labels(key, **numbers))
+        numbers = {name: labels.number(getattr(standing, name)) for name in ("taken", "earned")}
+        left = labels.number(standing.points + standing.late)
+        said.append(labels(key, **numbers, points=left))
+    if standing.late:
+        before, points = standing.points + standing.late, standing.points
+        late = {"late": standing.late, "before": before, "points": points}
+        said.append(labels("late", **{name: labels.number(value) for name, value in late.items()}))
     if standing.bonus:
         key = "bonus" if _counted(standing) else "bonus-out"
         said.append(labels(key, points=labels.number(standing.bonus), sources=_sources(standing, labels)))

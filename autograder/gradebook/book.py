@@ -197,6 +197,14 @@ class Gradebook:
         with self._write() as connection:
             return marks.enter(connection, assignment, given)
 
+    def deduct(self, assignment: str, taken: Mapping[str, Decimal]) -> None:
+        """See `Store.deduct`: as nbgrader's own plugin for late submissions writes it."""
+        with self._read() as connection:
+            changes = marks.other_penalties(connection, assignment, taken)
+        if changes:
+            with self._write() as connection:
+                marks.write_penalties(connection, changes)
+
     def restore(
         self,
         results: Mapping[str, Graded],

@@ -172,6 +172,39 @@ def put_back(connection: sa.Connection, changes: Sequence[Mapping[str, Any]]) ->
         connection.execute(update, list(changes))
 
 
+def other_penalties(
+    connection: sa.Connection, assignment: str, taken: Mapping[str, Decimal]
+) -> list[dict[str, Any]]:
+    """Rows of notebooks whose penalty for being late is another one: the first of a student has all of it.
+
+    nbgrader adds the penalties of a submission's notebooks up.
+    """
+    submission, row, notebook = tables.SUBMISSION, tables.SUBMITTED_NOTEBOOK, tables.NOTEBOOK
+    query = (
+        sa.select(submission.c.student_id, row.c.id, row.c.late_submission_penalty)
+        .join_from(row, submission, submission.c.id == row.c.assignment_id)
+        .join(tables.ASSIGNMENT, tables.ASSIGNMENT.c.id == submission.c.assignment_id)
+        .join(notebook, notebook.c.id == row.c.notebook_id)
+        .where(tables.ASSIGNMENT.c.name == assignment)
+        .order_by(submission.c.student_id, notebook.c.name)
+    )
+    seen: set[str] = set()
+    changes = []
+    for student, identifier, before in connection.execute(query):
+        wanted = float(taken[student]) if student in taken and student not in seen else 0.0
+        if student in taken and (before or 0.0) != wanted:
+            changes.append({"row": identifier, "penalty": wanted})
+        seen.add(student)
+    return changes
+
+
+def write_penalties(connection: sa.Connection, changes: Sequence[Mapping[str, Any]]) -> None:
+    """Write penalties for being late, by row of a notebook."""
+    table = tables.SUBMITTED_NOTEBOOK
+    update = sa.update(table).where(table.c.id == sa.bindparam("row"))
+    connection.execute(update.values(late_submission_penalty=sa.bindparam("penalty")), list(changes))
+
+
 def write_comments(connection: sa.Connection, submission: str, texts: Mapping[CellName, str]) -> None:
     """Write ``auto_comment`` where it differs; a cell without a text gets none."""
     comment = tables.COMMENT

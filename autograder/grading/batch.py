@@ -17,7 +17,7 @@ from autograder.assignment import Assignment
 from autograder.course import Handin
 from autograder.errors import GradebookError, NotebookError, describe_error
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.grading.scoring import FAULTS, LATE
+from autograder.grading.scoring import FAULTS, LATE, refused_results
 from autograder.notebook.document import MAX_BYTES
 from autograder.notebook.files import read_below
 from autograder.records import Graded
@@ -93,12 +93,14 @@ def grade_class(
     environment = assignment.digest()
     waiting: list[Handin] = []
     known: list[tuple[Handin, Key, Graded]] = []
-    for handin in handins:
-        found = None if again else _known(store, assignment, handin, environment, pool.isolation)
+    together = _together(assignment.rubric, handins)
+    for members in together:
+        found = None if again else _known_to_one(store, assignment, members, environment, pool.isolation)
         if found is None:
-            waiting.append(handin)
+            waiting.append(members[0])
         else:
-            known.append((handin, *found))
+            key, graded = found
+            known += [(one, replace(key, student=one.student), as_member(graded, one)) for one in members]
     # Before the first row is written: on a machine whose sandbox does not hold, nothing is.
     grader = Grader(assignment, pool) if waiting else None
     store.prepare(assignment.rubric, assignment.release_bytes)
@@ -108,14 +110,55 @@ def grade_class(
         return
     environment = environment_digest(environment, pool.isolation)
     recorder.run = store.begin(assignment.rubric, environment, pool.isolation.value)
+    members_of = {members[0].student: members for members in together}
     for done in _in_parallel(grader, waiting, workers or os.cpu_count() or 1):
-        yield from recorder.keep(
-            [
-                (handin, Key.of(handin.student, graded.digest, assignment.rubric, environment), graded)
-                for handin, graded in done
-            ]
-        )
+        shared = [(one, graded) for first, graded in done for one in members_of[first.student]]
+        yield from recorder.keep(_keyed(assignment.rubric, environment, shared))
     store.finish(recorder.run)
+
+
+def _keyed(
+    rubric: Rubric, environment: str, shared: Iterable[tuple[Handin, Graded]]
+) -> list[tuple[Handin, Key, Graded]]:
+    """Results with their keys, each as that of the one for whom it counts."""
+    return [
+        (one, Key.of(one.student, graded.digest, rubric, environment), as_member(graded, one))
+        for one, graded in shared
+    ]
+
+
+def _together(rubric: Rubric, handins: Iterable[Handin]) -> list[list[Handin]]:
+    """The submissions, each once, with all for whom it counts.
+
+    Members of a group share one, unless it came too late for some, or each has notebooks of their own.
+    """
+    apart = any(one.individual for one in rubric.assignment.notebooks)
+    found: dict[tuple[object, ...], list[Handin]] = {}
+    for one in handins:
+        shared = one.group is not None and not apart and not (one.timing and one.timing.refused)
+        found.setdefault((one.owner, one.folder) if shared else (one.student,), []).append(one)
+    return list(found.values())
+
+
+def as_member(graded: Graded, handin: Handin) -> Graded:
+    """The result of a submission as that of one for whom it counts."""
+    score = replace(graded.score, student=handin.student, group=handin.group, by=handin.by)
+    return replace(graded, score=score)
+
+
+def _known_to_one(
+    store: Store,
+    assignment: Assignment,
+    members: Sequence[Handin],
+    environment: str,
+    isolation: Isolation,
+) -> tuple[Key, Graded] | None:
+    """What is known of a submission, for any of those for whom it counts; it was asked the same questions."""
+    for one in members:
+        found = _known(store, assignment, one, environment, isolation)
+        if found is not None and found[1].score.asked == one.owner:
+            return found
+    return None
 
 
 def _known(
@@ -151,7 +194,7 @@ def _in_parallel(
         try:
             handed = collect(grader.assignment, handin)
         except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
-            return grader.left_open(handin.student, error)
+            return grader.left_open(handin.owner, error)
         return grader.grade(handed)
 
     queue = _asked_ahead(grader, waiting)
@@ -179,7 +222,7 @@ def _asked_ahead(grader: Grader, waiting: Sequence[Handin]) -> Iterator[Handin]:
     for start in range(0, len(waiting), ASKED_AT_ONCE):
         some = waiting[start : start + ASKED_AT_ONCE]
         with contextlib.suppress(Exception):  # each is asked by itself then, and told what is the matter
-            grader.sittings.ahead((one.student, collect(grader.assignment, one).digest()) for one in some)
+            grader.sittings.ahead((one.owner, collect(grader.assignment, one).digest()) for one in some)
         yield from some
 
 
@@ -206,7 +249,7 @@ class _Recorder:
         rubrics = self._assignment.rubric_of
         try:
             entries = [
-                GradedEntry(key, graded, rubrics(handin.student), handin.submitted_at)
+                GradedEntry(key, graded, rubrics(handin.owner), handin.submitted_at)
                 for handin, key, graded in group
             ]
             problems = self._store.record(entries, run=self.run, language=self._language)
@@ -229,34 +272,68 @@ class _Recorder:
 
 
 def with_timing(graded: Graded, timing: Timing | None) -> Graded:
-    """The result with the remarks about its time, in the place of older ones."""
+    """The result with what is remarked and taken off for its time, in the place of what was before."""
     others = [note for note in graded.score.notes if note.code not in timestamps.NOTES]
     notes = (*(timing.notes() if timing else ()), *others)
-    return replace(graded, score=replace(graded.score, notes=notes))
+    deduction = timing.deduction if timing else None
+    return replace(graded, score=replace(graded.score, notes=notes, deduction=deduction))
+
+
+def was_refused(graded: Graded) -> bool:
+    """Whether it came too late, and was not graded."""
+    return bool(graded.score.items) and all(item.code == LATE for item in graded.score.items)
+
+
+def brought_up_to_date(graded: Graded, handin: Handin) -> Graded | None:
+    """A result with what the time of handing in, the course's rules and its groups say now.
+
+    None where that cannot be told without grading: it was refused and is not any more, or the other way
+    round, or somebody else's submission counts now.
+    """
+    now_refused = bool(handin.timing and handin.timing.refused)
+    if was_refused(graded) is not now_refused or graded.score.asked != handin.owner:
+        return None
+    return with_timing(as_member(graded, handin), handin.timing)
 
 
 def collect(assignment: Assignment, handin: Handin) -> SubmittedFiles:
     """Read what one student handed in; what cannot be read, or is not graded, is kept as the reason why."""
     if handin.timing and handin.timing.refused:
-        return refused_files(handin.student, assignment.rubric)
+        return refused_files(handin.owner, assignment.rubric)
     notebooks: dict[str, bytes | NotebookError] = {}
     files: dict[str, bytes | NotebookError] = {}
     for notebook in assignment.rubric.assignment.notebooks:
-        notebooks[notebook.name] = _content(handin.folder, f"{notebook.name}.ipynb")
+        folder = handin.own if notebook.individual and handin.group else handin.folder
+        if folder is None:
+            told = f"{notebook.name}.ipynb is each member's own, and {handin.student} handed in none"
+            notebooks[notebook.name] = NotebookError("missing", told)
+            continue
+        notebooks[notebook.name] = _content(folder, f"{notebook.name}.ipynb")
         for path, most in notebook.own.items():
-            content = _content(handin.folder, path, most)
+            content = _content(folder, path, most)
             if isinstance(content, NotebookError) and content.code == "missing":
                 # Browsers and learning platforms drop folders; no other file of a submission is called so.
-                content = _content(handin.folder, path.rpartition("/")[2], most)
+                content = _content(folder, path.rpartition("/")[2], most)
             if not isinstance(content, NotebookError) or content.code != "missing":
                 files[path] = content
-    return SubmittedFiles(handin.student, notebooks, files)
+    return SubmittedFiles(handin.owner, notebooks, files)
 
 
 def refused_files(student: str, rubric: Rubric) -> SubmittedFiles:
     """What stands in place of a submission that came too late, where late ones are refused."""
-    late = NotebookError(LATE, "handed in after the end")
+    late = _too_late()
     return SubmittedFiles(student, {one.name: late for one in rubric.assignment.notebooks})
+
+
+def _too_late() -> NotebookError:
+    return NotebookError(LATE, "handed in after the end")
+
+
+def refused(graded: Graded, rubric: Rubric) -> Graded:
+    """The result of a submission as it is where it came too late for the student, and is not graded."""
+    results = refused_results(rubric, _too_late())
+    items = tuple(item for question in rubric.questions for item in results[question.id])
+    return replace(graded, score=replace(graded.score, items=items), notebooks=())
 
 
 def within(content: bytes, path: str, most: int) -> bytes | NotebookError:

@@ -8,6 +8,8 @@ _PAGE: Mapping[str, str | tuple[str, str]] = {
     "page.feedback": "Feedback",
     "page.student": "Student",
     "page.submitted": "Handed in",
+    "page.group": "Group",
+    "page.group-of": "{name} ({members}), handed in by {by}",
     "page.stated": "As stated in the notebook",
     "page.task": "Task",
     "page.subject": "Subject",
@@ -77,6 +79,8 @@ _PAGE: Mapping[str, str | tuple[str, str]] = {
         "Taken away by a person: {taken}, but no more than the {earned} that were earned: a sum is never "
         "below zero."
     ),
+    "page.late-line": "For handing in late",
+    "page.late": "Taken off for handing in late: {late} ({before} − {late} = {points}).",
     "page.extra-given": "Bonus points that a person gave for this: {points}",
     "page.extra-taken": "Points that a person took away for this: {points}",
     "page.bonus-line": "Bonus points",
@@ -115,6 +119,14 @@ _TIMING: Mapping[str, str] = {
     "timing.refused": (
         "Handed in {late} after the end, which was {end}. In this course, late submissions are not graded."
     ),
+    "timing.penalty": "Handed in {late} after the end, which was {end}. That costs {taken}.",
+    "timing.slip": "Slip days used for it: {used}. Slip days left: {left}.",
+    "timing.slip-covered": (
+        "Handed in {late} after the end, which was {end}. It counts as in time, by slip days. Used for it: "
+        "{used}. Left: {left}."
+    ),
+    "timing.slip-left": "Slip days left: {left}.",
+    "timing.earlier-late": "What you handed in still later does not count.",
     "timing.accepted": "Handed in {late} after the end, which was {end}. It counts all the same.",
     "timing.doubt-accepted": (
         "It could not be told when this was handed in; the end was {end}. It counts all the same."
@@ -144,6 +156,26 @@ _TIMING: Mapping[str, str] = {
     "moment.utc": "{moment:%Y-%m-%d %H:%M} UTC",
 }
 
+_LATE: Mapping[str, str | tuple[str, str]] = {
+    "late.percent": "{number} percent of the possible points",
+    "late.percent-of-earned": "{number} percent of the points earned",
+    "late.points": ("{number} point", "{number} points"),
+    "late.per-day": "Handing in late costs {take} for each day that has begun.",
+    "late.per-hour": "Handing in late costs {take} for each hour that has begun.",
+    "late.steps": "Handing in late costs: {steps}.",
+    "late.step": "{take} more than {hours} h after the end",
+    "late.step-at-once": "{take} from the end on",
+    "late.cap": "It never costs more than {take}.",
+    "late.floor": "It never leaves less than {left} of what was earned.",
+    "late.closed": "What comes more than {hours} h after the end is not graded.",
+    "late.grace": "What comes up to {minutes} min after the end is still in time.",
+    "late.slip": (
+        "Each student has {days} slip day for the whole course: a day that has begun and costs nothing.",
+        "Each student has {days} slip days for the whole course: days that have begun and cost nothing.",
+    ),
+    "late.slip-most": "At most {most} can be used for one assignment; they are used by themselves.",
+}
+
 _TITLE_PAGE: Mapping[str, str] = {
     "title.allowed": "**Time allowed:** {minutes} minutes for {points} points",
     "title.reading": ", after {minutes} minutes for reading",
@@ -154,6 +186,7 @@ _TITLE_PAGE: Mapping[str, str] = {
     "title.deadline": "**End:** {end} ({zone}). Extra time that you were granted comes on top.",
     "title.deadline-own": "**Your end:** {end} ({zone}). Granted extra time is in it.",
     "title.moment": "{moment:%Y-%m-%d, %H:%M}",
+    "title.late": "**Handing in late:** {rule}",
     "title.aids": "**Permitted aids:** {aids}",
     "title.submissions": "**Handing in:** one submission counts, the last one within the time.",
     "title.head": "| Task | Subject | Possible points | Achieved points |",
@@ -192,4 +225,10 @@ _SHEET: Mapping[str, str | tuple[str, str]] = {
     "sheet.needs": "Only with",
 }
 
-SENTENCES: Mapping[str, str | tuple[str, str]] = {**_PAGE, **_TIMING, **_TITLE_PAGE, **_SHEET}
+SENTENCES: Mapping[str, str | tuple[str, str]] = {
+    **_PAGE,
+    **_TIMING,
+    **_LATE,
+    **_TITLE_PAGE,
+    **_SHEET,
+}

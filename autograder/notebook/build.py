@@ -360,7 +360,7 @@ def fill_title_page(text: str, rubric: Rubric, window: Window | None, place: str
                 f"{place}: {found[0].strip()}: expected times or tasks, and one of {languages}",
             )
         if not made[wanted]:
-            table = "[assignment.exam]" if wanted == "times" else "[[assignment.task]]"
+            table = "[assignment.exam], and no end is stated" if wanted == "times" else "[[assignment.task]]"
             raise NotebookError("title-page", f"{place}: {found[0].strip()}: the rubric has no {table}")
         return made[wanted]
 
@@ -369,26 +369,28 @@ def fill_title_page(text: str, rubric: Rubric, window: Window | None, place: str
 
 def _times(rubric: Rubric, window: Window | None, language: str) -> str:
     exam = rubric.assignment.exam
-    if exam is None:
-        return ""
-    allowed = sentence(
-        "title.allowed",
-        language,
-        minutes=exam.minutes,
-        points=written_number(rubric.assignment.points, language),
-    )
-    if exam.reading_minutes:
-        allowed += sentence("title.reading", language, minutes=exam.reading_minutes)
-    lines = [allowed]
+    lines = []
+    if exam:
+        allowed = sentence(
+            "title.allowed",
+            language,
+            minutes=exam.minutes,
+            points=written_number(rubric.assignment.points, language),
+        )
+        if exam.reading_minutes:
+            allowed += sentence("title.reading", language, minutes=exam.reading_minutes)
+        lines.append(allowed)
     if window:
         start = sentence("title.moment", language, moment=window.start) if window.start else ""
         key = ("window" if start else "deadline") + ("-own" if window.own else "")
         end = sentence("title.moment", language, moment=window.end)
         lines.append(sentence(f"title.{key}", language, start=start, end=end, zone=window.zone))
-    aids = exam.aids.get(language) or exam.aids.get("en")
-    if aids:
-        lines.append(sentence("title.aids", language, aids=aids))
-    lines.append(sentence("title.submissions", language))
+        if late := " ".join(window.terms.texts(language)):
+            lines.append(sentence("title.late", language, rule=late))
+    if exam:
+        if aids := exam.aids.get(language) or exam.aids.get("en"):
+            lines.append(sentence("title.aids", language, aids=aids))
+        lines.append(sentence("title.submissions", language))
     return "\n".join(f"- {line}" for line in lines)
 
 

@@ -76,6 +76,7 @@ class _Times(Struct, frozen=True, omit_defaults=True):
     end: _Moment
     zone: str
     start: _Moment | None = None
+    late: dict[str, str] = {}
     own: bool = False
 
 
@@ -170,7 +171,9 @@ def in_window(source: str, window: Window) -> str:
 def _times(window: Window) -> dict[str, Any]:
     start = {"start": window.start.isoformat()} if window.start else {}
     times = {**start, "end": window.end.isoformat(), "zone": window.zone}
-    return {**times, "own": True} if window.own else times
+    late = {language: " ".join(window.terms.texts(language)) for language in languages()}
+    told = {"late": late} if any(late.values()) else {}
+    return {**times, **told, **({"own": True} if window.own else {})}
 
 
 def specification_of(source: str) -> dict[str, Any] | None:

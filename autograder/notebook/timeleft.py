@@ -10,6 +10,8 @@ from autograder.messages.catalogue import sentence
 
 TOLD_AFTERWARDS = timedelta(hours=1)
 """How long the end is spoken of once it has passed. Somebody who reads their notebook later is not late."""
+TOLD_WITH_A_RULE = timedelta(days=14)
+"""The same, where what comes later costs something by a rule."""
 
 
 def time_left(specification: Mapping[str, Any], language: str = "", now: datetime | None = None) -> str:
@@ -17,7 +19,8 @@ def time_left(specification: Mapping[str, Any], language: str = "", now: datetim
 
     Args:
         specification: of the assignment; its ``times`` are texts: end and, where one is stated, start
-            (with their offset), and zone; and ``own``, where the end is that of the student alone.
+            (with their offset), and zone; ``late``, by language, what being late costs; and ``own``, where
+            the end is that of the student alone.
         language: default: the specification's.
         now: default: the present, in UTC.
     """
@@ -27,7 +30,8 @@ def time_left(specification: Mapping[str, Any], language: str = "", now: datetim
     end = datetime.fromisoformat(times["end"])
     start = datetime.fromisoformat(times["start"]) if times.get("start") else None
     now = now or datetime.now(timezone.utc)  # noqa: UP017 - students' machines, not ours
-    if (start and now < start) or now - TOLD_AFTERWARDS > end:
+    late = times.get("late") or {}
+    if (start and now < start) or now - (TOLD_WITH_A_RULE if late else TOLD_AFTERWARDS) > end:
         return ""
     minutes = int((end - now).total_seconds()) // 60
     left = f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
@@ -35,4 +39,5 @@ def time_left(specification: Mapping[str, Any], language: str = "", now: datetim
     same_day = now.astimezone(end.tzinfo).date() == end.date()
     said = sentence("time-left.today" if same_day else "time-left.another-day", chosen, end=end)
     key = ("left" if now <= end else "over") + ("-own" if times.get("own") else "")
-    return sentence(f"time-left.{key}", chosen, left=left, end=said, zone=times["zone"])
+    told = sentence(f"time-left.{key}", chosen, left=left, end=said, zone=times["zone"])
+    return " ".join(filter(None, (told, late.get(chosen) or late.get("en"))))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import shutil
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -11,15 +12,16 @@ from msgspec import Struct
 from autograder import assignment as assignments
 from autograder import atomic
 from autograder.assignment import Assignment
-from autograder.course import Course, manifest, schedule
+from autograder.course import Course, groups, manifest, schedule
 from autograder.course.manifest import Manifest, StudentRelease
 from autograder.errors import CourseError
 from autograder.notebook.student_check import FILE_NAME, in_window
 from autograder.paths import files_in
-from autograder.personal.variant_set import VariantSet, make_variants
+from autograder.personal.variant_set import make_variants
+from autograder.records import StudentGroup
 from autograder.sandbox.pool import Pool
 from autograder.timestamps import Window
-from autograder.variants.drawing import canonical_id
+from autograder.variants.drawing import Variant, canonical_id
 
 _MOST_NAMED = 5
 
@@ -64,35 +66,55 @@ def hand_out(
     _check_ids(students)
     common = assignments.load(course, name)
     before = common.manifest
-    made = make_variants(common, students, pool, before.catalogues if before and not replace else None)
-    if before is not None and not replace:
-        _check_unchanged(made, before)
+    kept = before if before is not None and not replace else None
+    whose = _drawn_for(students, groups.load(course, name), kept)
+    made = make_variants(common, [*dict.fromkeys(whose.values())], pool, kept.catalogues if kept else None)
+    variants = {student: made.variants[whose[student]] for student in students}
+    if kept is not None:
+        _check_unchanged(variants, kept)
     times = schedule.load(course, common.rubric)
     if times:
         times.check_students(students)
     built: dict[tuple[str, Window | None], Assignment] = {}
     given: dict[str, StudentRelease] = {}
     notebooks: dict[str, bytes] = {}
-    for student, variant in made.variants.items():
+    for student, variant in variants.items():
         kind = (variant.digest, times.personal(student) if times else None)
         if kind not in built:
             built[kind] = made.assignment(variant, language, student)
         contents = built[kind].release_bytes
         digests = {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
         notebooks |= {digests[name]: data for name, data in contents.items()}
-        given[canonical_id(student)] = StudentRelease(variant, digests)
-    kept = before.students if before else {}
-    record = Manifest(name, made.catalogues, {**kept, **given})
+        drawn_for = whose[student] if whose[student] != student else ""
+        given[canonical_id(student)] = StudentRelease(variant, digests, drawn_for)
+    record = Manifest(name, made.catalogues, {**(before.students if before else {}), **given})
     manifest.store(course.variants(name), record, notebooks, course.secret())
-    folders = []
-    for student, variant in made.variants.items():
-        folder = course.personal(student, name)
-        try:
-            window = times.personal(student) if times else None
-            folders.append(_write(built[variant.digest, window], folder, window))
-        except OSError as error:
-            raise CourseError(f"{folder}: cannot be written: {error.strerror}") from error
-    return DistributionSummary(tuple(folders), len({digest for digest, _ in built}))
+    windows = {student: times.personal(student) if times else None for student in variants}
+    folders = tuple(
+        _write(built[variant.digest, windows[student]], course.personal(student, name), windows[student])
+        for student, variant in variants.items()
+    )
+    return DistributionSummary(folders, len({digest for digest, _ in built}))
+
+
+def _drawn_for(
+    students: Sequence[str], teams: Collection[StudentGroup], before: Manifest | None
+) -> dict[str, str]:
+    """By whose id each student's variant is drawn: a group has that of its first member.
+
+    Whoever has one already keeps it, and members who have none get the first of those.
+    """
+    leaders: dict[str, str] = {}
+    for team in teams:
+        given = [(member, before.of(member) if before else None) for member in team.members]
+        had = [one.drawn_for or member for member, one in given if one is not None]
+        leaders |= {canonical_id(member): (had or [team.members[0]])[0] for member in team.members}
+    found = {}
+    for student in students:
+        had_one = before.of(student) if before else None
+        own = (had_one.drawn_for or student) if had_one else ""
+        found[student] = own or leaders.get(canonical_id(student), student)
+    return found
 
 
 def _check_ids(students: Sequence[str]) -> None:
@@ -105,23 +127,34 @@ def _check_ids(students: Sequence[str]) -> None:
             )
 
 
-def _check_unchanged(made: VariantSet, before: Manifest) -> None:
+def _check_unchanged(variants: Mapping[str, Variant], before: Manifest) -> None:
     """Refuse to change what students may be working on."""
     changed = [
         student
-        for student, variant in made.variants.items()
+        for student, variant in variants.items()
         if (given := before.of(student)) is not None and given.variant != variant
     ]
     if changed:
         named = ", ".join(changed[:_MOST_NAMED]) + (" …" if len(changed) > _MOST_NAMED else "")
         raise CourseError(
-            f"{len(changed)} of {len(made.variants)} students were handed out other variants than the rubric "
+            f"{len(changed)} of {len(variants)} students were handed out other variants than the rubric "
             f"draws now ({named}); put its table [variant] back as it was, or give new ones with --replace"
         )
 
 
 def _write(asked: Assignment, folder: Path, window: Window | None) -> Path:
-    """One student's folder, with the same files as the release, and the student's own end in them."""
+    """One student's folder, with the same files as the release, and the student's own end in them.
+
+    Raises:
+        CourseError: it cannot be written.
+    """
+    try:
+        return _written(asked, folder, window)
+    except OSError as error:
+        raise CourseError(f"{folder}: cannot be written: {error.strerror}") from error
+
+
+def _written(asked: Assignment, folder: Path, window: Window | None) -> Path:
     release = asked.course.release(asked.name)
     folder.mkdir(parents=True, exist_ok=True)
     for notebook in asked.rubric.assignment.notebooks:

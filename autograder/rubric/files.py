@@ -42,6 +42,8 @@ class NotebookFile(Struct, frozen=True, forbid_unknown_fields=True):
     take_along: tuple[str, ...] = ()
     """Other files of a submission that are taken along; none by default."""
     results: tuple[ResultFile, ...] = msgspec.field(name="result", default=())
+    individual: bool = False
+    """Where students hand in as groups, each member hands in their own."""
 
     @property
     def own(self) -> dict[str, int]:

@@ -7,7 +7,7 @@ worker; what the first one brings later is not kept. So each attempt has one res
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,19 +15,22 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
+from msgspec.structs import replace
 
-from autograder.course import Handin, name_fault, schedule
+from autograder.course import Handin, groups, name_fault, schedule
+from autograder.course.counting import settled
 from autograder.course.schedule import Schedule
 from autograder.errors import NotebookError, ServiceError
-from autograder.grading.batch import refused_files, with_timing, within
+from autograder.grading.batch import as_member, refused, refused_files, with_timing, within
 from autograder.grading.pipeline import SubmittedFiles
-from autograder.records import Graded
+from autograder.records import Graded, StudentGroup
 from autograder.rubric import Rubric
-from autograder.service import blobs, tasks
+from autograder.service import blobs, tasks, versions
 from autograder.service.models import Account, Attempt, AttemptFile, Offer, PlatformCourse, State
 from autograder.service.receipts import Signer
 from autograder.service.store import DatabaseStore
 from autograder.store import GradedEntry, Key
+from autograder.variants.drawing import canonical_id
 
 LEASE = timedelta(seconds=30)
 """How long a worker has an attempt; it is made longer while it lives."""
@@ -148,8 +151,8 @@ def contents(attempt: Attempt) -> dict[str, bytes]:
 
 def to_grade(attempt: Attempt, rubric: Rubric, files: Mapping[str, bytes]) -> SubmittedFiles:
     """What a grader gets: the notebooks that the rubric asks for, and the files that go with them."""
-    timing = timed(attempt, rubric).timing
-    if timing and timing.refused:
+    found = timed(attempt, rubric)
+    if found and all(one.timing and one.timing.refused for one in found):
         return refused_files(attempt.student, rubric)
     notebooks: dict[str, bytes | NotebookError] = {}
     along: dict[str, bytes | NotebookError] = {}
@@ -229,46 +232,101 @@ def keep(attempt: Attempt, graded: Graded, rubric: Rubric, environment: str) -> 
         row.state, row.graded_at, row.problem = State.GRADED, timezone.now(), ""
         row.lease = row.leased_until = None
         row.save()
-        with connection.cursor() as cursor:  # two attempts of one student may be done at once
-            cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [row.offer_id, row.student])
-        handin = counting(row.offer, row.student, rubric)
-        if handin is not None and handin.folder.name == str(row.pk):
-            timed = with_timing(graded, handin.timing)
-            store.record([GradedEntry(key, timed, rubric, row.submitted_at)])
+        members = together(row.offer, row.student)
+        with connection.cursor() as cursor:  # two attempts of one student, or group, may be done at once
+            cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [row.offer_id, min(members)])
+        handins = _counting(row.offer, rubric, members)
+        entries = [
+            GradedEntry(
+                replace(key, student=who), as_counted(graded, handin, rubric), rubric, row.submitted_at
+            )
+            for who, handin in handins.items()
+            if handin.folder.name == str(row.pk)
+        ]
+        if entries:
+            store.record(entries)
             if row.offer.published_at and PlatformCourse.objects.filter(course=row.offer.course).exists():
                 tasks.send_scores(row.offer_id)
     return True
 
 
+def as_counted(graded: Graded, handin: Handin, rubric: Rubric) -> Graded:
+    """A result as that of the one for whom it counts, with what the time means for them.
+
+    Slip days are each student's own: what is taken of one member of a group may be refused of another.
+    """
+    found = with_timing(as_member(graded, handin), handin.timing)
+    return refused(found, rubric) if handin.timing and handin.timing.refused else found
+
+
 def counting(offer: Offer, student: str, rubric: Rubric) -> Handin | None:
     """The attempt of a student that counts, as the schedule has it; its folder's name is the attempt's id.
 
-    Where there are no times it is the last one. None: nothing was handed in.
+    Where there are no times it is the last one; of a group, whoever of its members handed it in. None:
+    nothing was handed in.
     """
-    return _counting(Attempt.objects.filter(offer=offer, student=student), schedule_of(offer, rubric)).get(
-        student
-    )
+    return _counting(offer, rubric, together(offer, student)).get(student)
 
 
 def all_counting(offer: Offer, rubric: Rubric) -> dict[str, Handin]:
     """The attempt of every student that counts, as `counting` has it."""
-    return _counting(Attempt.objects.filter(offer=offer), schedule_of(offer, rubric))
+    return _counting(offer, rubric)
 
 
-def _counting(attempts: QuerySet[Attempt], times: Schedule | None) -> dict[str, Handin]:
-    """By student, of those attempts that did not fail."""
+def groups_of(offer: Offer) -> tuple[StudentGroup, ...]:
+    """Who hands in together."""
+    return tuple(StudentGroup(name, tuple(members)) for name, members in sorted(offer.groups.items()))
+
+
+def together(offer: Offer, student: str) -> tuple[str, ...]:
+    """The members of a student's group; who is in none is alone."""
+    group = groups.by_student(groups_of(offer)).get(canonical_id(student))
+    return group.members if group else (student,)
+
+
+def _counting(offer: Offer, rubric: Rubric, students: Collection[str] | None = None) -> dict[str, Handin]:
+    """By student, of those attempts that did not fail; of these students and no others, where they are named.
+
+    Whoever of a group is named, all of its members are.
+    """
+    attempts = Attempt.objects.filter(offer=offer).exclude(state=State.FAILED)
+    if students is not None:
+        attempts = attempts.filter(student__in=students)
     handins: dict[str, list[Handin]] = {}
-    rows = attempts.exclude(state=State.FAILED).only("pk", "student", "submitted_at")
-    for one in rows.order_by("student", "-number"):
+    for one in attempts.only("pk", "student", "submitted_at").order_by("student", "-number"):
         handins.setdefault(one.student, []).append(_handin(one))
-    now = timezone.now()
-    return {who: times.counting(own, now) if times else own[0] for who, own in handins.items()}
+    times = schedule_of(offer, rubric)
+    left = slip_days_left(offer, times)
+    found = settled(handins, times, groups_of(offer), left, timezone.now())
+    return {one.student: one for one in found}
 
 
-def timed(attempt: Attempt, rubric: Rubric) -> Handin:
-    """An attempt, with how it stands to the time allowed."""
-    times = schedule_of(attempt.offer, rubric)
-    return times.counting([_handin(attempt)], timezone.now()) if times else _handin(attempt)
+def slip_days_left(offer: Offer, times: Schedule | None) -> dict[str, int]:
+    """By canonical id, the slip days that assignments before this one leave; who used none is not in it."""
+    left: dict[str, int] = {}
+    if times is None or times.common.terms.slip is None:
+        return left
+    others = Offer.objects.filter(course=offer.course_id).exclude(times={}).select_related("version")
+    places = {one: one.times["slip_days"]["place"] for one in others if "slip_days" in one.times}
+    own = offer.times["slip_days"]["place"]
+    for earlier in sorted((one for one in places if places[one] < own), key=places.__getitem__):
+        rubric = versions.rubric_of(earlier.version)
+        handins: dict[str, list[Handin]] = {}
+        attempts = Attempt.objects.filter(offer=earlier).exclude(state=State.FAILED)
+        for one in attempts.only("pk", "student", "submitted_at").order_by("student", "-number"):
+            handins.setdefault(one.student, []).append(_handin(one))
+        found = settled(handins, schedule_of(earlier, rubric), groups_of(earlier), left, timezone.now())
+        for handin in found:
+            if handin.timing and handin.timing.slip:
+                left[canonical_id(handin.student)] = handin.timing.slip.left
+    return left
+
+
+def timed(attempt: Attempt, rubric: Rubric) -> list[Handin]:
+    """An attempt, with how it stands to the time allowed, for each for whom it may count."""
+    times, teams = schedule_of(attempt.offer, rubric), groups_of(attempt.offer)
+    left = slip_days_left(attempt.offer, times)
+    return settled({attempt.student: [_handin(attempt)]}, times, teams, left, timezone.now())
 
 
 def schedule_of(offer: Offer, rubric: Rubric) -> Schedule | None:
@@ -277,7 +335,7 @@ def schedule_of(offer: Offer, rubric: Rubric) -> Schedule | None:
     Raises:
         RubricError: the times are impossible ones.
     """
-    return schedule.read(offer.times, rubric, offer.assignment) if offer.times else None
+    return schedule.read(offer.times, rubric, offer.assignment, groups_of(offer)) if offer.times else None
 
 
 def _handin(attempt: Attempt) -> Handin:

@@ -109,6 +109,8 @@ class Offer(models.Model):
     """Since when students see their marks; None: not."""
     times = models.JSONField(default=dict)
     """A table as in exams.toml (`autograder.course.schedule`); empty: no end."""
+    groups = models.JSONField(default=dict)
+    """Who hands in together, ids by the group's name: of the folder's groups.csv; empty: everybody alone."""
     most_attempts = models.PositiveIntegerField(default=50)
     bonus = models.JSONField(default=dict)
     """Bonus points that the course gives besides, as text, by student: of the folder's bonus.csv."""

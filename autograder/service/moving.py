@@ -10,6 +10,7 @@ import io
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from django.db import transaction
@@ -20,7 +21,7 @@ from autograder import atomic
 from autograder.app.lists import read_bonus, read_roster
 from autograder.app.stores import open_store
 from autograder.assignment import Assignment
-from autograder.course import Course, Handin
+from autograder.course import Course, Handin, groups, schedule
 from autograder.errors import ServiceError
 from autograder.grading.batch import collect
 from autograder.paths import files_below
@@ -114,7 +115,9 @@ def _handed_in(course: Course, offer: Offer, store: DatabaseStore, signer: Signe
         with open_store(assignment, new=False) as book:
             known = book.results(offer.assignment)
             _recorded(assignment, known, book, store)
-    store.enrol(Student(one.student) for one in course.handins(offer.assignment))
+    members = {member for team in attempts.groups_of(offer) for member in team.members}
+    handed_in = {one.student for one in course.handins(offer.assignment)}
+    store.enrol(Student(one) for one in sorted(handed_in | members))
     for latest in course.handins(offer.assignment):
         earlier = sorted(course.earlier(latest.student, offer.assignment), key=_moment)
         for handin in (*earlier, latest):
@@ -128,7 +131,7 @@ def _recorded(assignment: Assignment, known: dict[str, Graded], book: Store, sto
     new = {student: graded for student, graded in known.items() if student not in there}
     moments = {one.student: one.submitted_at for one in assignment.course.handins(name)}
     for student, graded in new.items():
-        rubric = assignment.rubric_of(student)
+        rubric = assignment.rubric_of(graded.score.asked)
         key = Key(student, name, graded.digest, graded.score.rubric_version, rubric.digest, IMPORTED)
         store.record([GradedEntry(key, graded, rubric, moments.get(student))])
     decided = book.decided(name)
@@ -196,12 +199,39 @@ def leave(record: CourseRecord, folder: Path) -> Course:
     for one in record.files.select_related("blob"):
         atomic.write(folder / one.path, bytes(one.blob.data))
     atomic.write(course.roster, _roster(Member.objects.filter(course=record, role=Role.STUDENT)).encode())
-    if times := {offer.assignment: offer.times for offer in offers if offer.times}:
+    if times := _times(offers):
         atomic.write(course.exams, msgspec.toml.encode(times))
+    if any(offer.groups for offer in offers):
+        atomic.write(course.groups, _groups(offers).encode())
     for offer in offers:
         _leave_attempts(offer, course)
         _leave_results(record, offer, course)
     return course
+
+
+def _times(offers: Iterable[Offer]) -> dict[str, Any]:
+    """``exams.toml``: what each offer says, and the slip days that are the same for all."""
+    times = {offer.assignment: dict(offer.times) for offer in offers if offer.times}
+    banks = {name: table.pop("slip_days") for name, table in times.items() if "slip_days" in table}
+    if not banks:
+        return times
+    order = sorted(banks, key=lambda name: banks[name]["place"])
+    first = banks[order[0]]
+    slip = {"days": first["days"], "most": first["most"], "assignments": order}
+    return {schedule.COMMON: {"slip_days": slip}, **times}
+
+
+def _groups(offers: Iterable[Offer]) -> str:
+    written = io.StringIO()
+    rows = csv.writer(written, lineterminator="\n")
+    rows.writerow(groups.COLUMNS)
+    rows.writerows(
+        (team.name, member, offer.assignment)
+        for offer in offers
+        for team in attempts.groups_of(offer)
+        for member in team.members
+    )
+    return written.getvalue()
 
 
 def _roster(members: Iterable[Member]) -> str:
@@ -221,7 +251,9 @@ def _leave_attempts(offer: Offer, course: Course) -> None:
     for student in sorted(students):
         handin = attempts.counting(offer, student, rubric)
         of_student = Attempt.objects.filter(offer=offer, student=student).order_by("number")
-        last = str(of_student.last().pk) if handin is None else handin.folder.name
+        last = str(of_student.last().pk)  # of a member for whom another one's counts, too
+        if handin is not None and handin.owner == student:
+            last = handin.folder.name
         for attempt in of_student:
             place = course.root / "submitted" / student / offer.assignment
             if str(attempt.pk) != last:
@@ -249,7 +281,7 @@ def _leave_results(record: CourseRecord, offer: Offer, course: Course) -> None:
             if graded is not None:
                 key = Key(*(getattr(row, field) for field in Key.__struct_fields__))
                 book.record(
-                    [GradedEntry(key, graded, assignment.rubric_of(row.student), row.submitted_at)],
+                    [GradedEntry(key, graded, assignment.rubric_of(graded.score.asked), row.submitted_at)],
                     language=assignment.language,
                 )
         decided = source.decided(name)

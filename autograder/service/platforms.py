@@ -37,7 +37,8 @@ from autograder.service.models import (
     Role,
     SentScore,
 )
-from autograder.service.store import DatabaseStore, standings
+from autograder.service.standing import standings
+from autograder.service.store import DatabaseStore
 from autograder.store import Student
 
 SECONDS = 10.0

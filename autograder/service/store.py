@@ -13,9 +13,8 @@ from django.db import DatabaseError, transaction
 from django.utils import timezone
 from msgspec.structs import replace
 
-from autograder.assignment import Assignment
 from autograder.errors import CourseError, GradebookError
-from autograder.grades import CellName, CellPoints, PersonMark, Standing, automatic_points, standing
+from autograder.grades import CellName, CellPoints, PersonMark, automatic_points
 from autograder.limits import Budgets, budgets
 from autograder.marking.points import cell_points, items_of, rescaled, verdicts_of
 from autograder.notebook.release import load_release
@@ -329,6 +328,10 @@ class DatabaseStore:
         rows = {(row.student, row.place.notebook, row.place.cell): row for row in found}
         return {answer: row for answer, row in rows.items() if answer in wanted}
 
+    def deduct(self, assignment: str, taken: Mapping[str, Decimal]) -> None:
+        """See `Store.deduct`; pages compute it from the result."""
+        del assignment, taken
+
     def restore(
         self,
         results: Mapping[str, Graded],
@@ -360,16 +363,6 @@ def _wanted(rubric: Rubric, releases: Mapping[str, bytes]) -> set[CellName]:
 
 def _columns(key: Key) -> dict[str, object]:
     return msgspec.structs.asdict(key)
-
-
-def standings(offer: Offer, assignment: Assignment) -> dict[str, Standing]:
-    """Where everybody stands in an assignment that is offered, loaded from its version."""
-    store = DatabaseStore(offer.course)
-    marks = store.marks(offer.assignment)
-    return {
-        who: standing(graded.score, assignment.rubric_of(who), marks.get(who), given_to(offer, who))
-        for who, graded in store.results(offer.assignment).items()
-    }
 
 
 def given_to(offer: Offer, student: str) -> Decimal:

@@ -19,7 +19,7 @@ from django.db.models import Max
 from autograder import assignment as assignments
 from autograder import atomic
 from autograder import rubric as rubrics
-from autograder.course import PRIVATE, Course, schedule
+from autograder.course import PRIVATE, Course, groups, schedule
 from autograder.errors import AutograderError, CourseError, ServiceError
 from autograder.grades import CellName
 from autograder.notebook.files import read_file
@@ -168,8 +168,8 @@ def _files(course: Course, name: str) -> Iterator[tuple[str, bytes]]:
 def offer(record: CourseRecord, course: Course, name: str) -> Offer:
     """Offer an assignment of a folder, or its new version, with a row for each cell that is marked.
 
-    Times are those of exams.toml, where the offer is new. What was handed in keeps the version that it was
-    graded by, until it is graded again (`attempts.grade_again`).
+    Times are those of exams.toml, where the offer is new; groups always are those of groups.csv. What was
+    handed in keeps the version that it was graded by, until it is graded again (`attempts.grade_again`).
 
     Raises:
         As `take`.
@@ -177,6 +177,12 @@ def offer(record: CourseRecord, course: Course, name: str) -> Offer:
     """
     version = take(record, course, name)
     rubric = rubrics.load(course.rubric(name))
+    teams = {team.name: list(team.members) for team in groups.load(course, name)}
+    if teams and any(one.individual for one in rubric.assignment.notebooks):
+        raise CourseError(
+            f"{course.rubric(name)}: the service does not know notebooks of each member's own (individual) "
+            "where students hand in as groups; grade this assignment in a folder"
+        )
     schedule.load(course, rubric)  # impossible times are told now, and not to the first who hands in
     times = msgspec.to_builtins(schedule.stated(course, name) or {})
     releases = {
@@ -191,11 +197,12 @@ def offer(record: CourseRecord, course: Course, name: str) -> Offer:
                 "version": version,
                 "title": next(iter(rubric.assignment.title.values()), name),
                 "times": times,
+                "groups": teams,
             },
         )
-        if not new and made.version_id != version.pk:
-            made.version = version
-            made.save(update_fields=["version"])
+        if not new and (made.version_id, made.groups) != (version.pk, teams):
+            made.version, made.groups = version, teams
+            made.save(update_fields=["version", "groups"])
     return made
 
 

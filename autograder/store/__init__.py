@@ -274,6 +274,20 @@ class Store(Protocol):
             GradebookError: the store refused.
         """
 
+    def deduct(self, assignment: str, taken: Mapping[str, Decimal]) -> None:
+        """Show people what is taken off for being late, where they see sums: in nbgrader and its exports.
+
+        It follows from the time of handing in and the marks (`grades.Standing.late`), so nothing is read
+        back, and no mark is touched.
+
+        Args:
+            assignment: its name.
+            taken: points by student, from zero on; whoever is not in it keeps what is shown.
+
+        Raises:
+            GradebookError: the store refused.
+        """
+
     def restore(
         self,
         results: Mapping[str, Graded],

@@ -11,19 +11,21 @@ from msgspec import Struct
 
 from autograder.assignment import Assignment
 from autograder.course import Handin
+from autograder.course.schedule import Schedule
 from autograder.errors import CourseError, NotebookError
 from autograder.feedback.render import render
-from autograder.grades import standing
 from autograder.notebook.document import parse
 from autograder.notebook.student_check import FILE_NAME, read_specification
 from autograder.service import attempts, versions
 from autograder.service.marking import wordings
 from autograder.service.models import Attempt, Offer
-from autograder.service.store import DatabaseStore, given_to
+from autograder.service.standing import current, stands
+from autograder.service.store import DatabaseStore
 from autograder.student import saved_notebook
 from autograder.student.rendering import MARKS
 from autograder.student.report import ReportLine
 from autograder.timestamps import Window, by_clock, duration, format_moment
+from autograder.variants.drawing import canonical_id
 
 _MINUTE = timedelta(minutes=1)
 
@@ -38,7 +40,11 @@ class TimesShown(Struct, frozen=True):
     left: str = ""
     """Empty: it is over, or there is no end."""
     over: str = ""
-    """What becomes of late ones, where it is over: a rule of `autograder.timestamps`."""
+    """What becomes of late ones, where it is over: a rule of `autograder.lateness`."""
+    terms: Sequence[str] = ()
+    """What being late costs, in sentences."""
+    slip: str = ""
+    """How many slip days the student has left; empty: the assignment knows none."""
 
     @property
     def open(self) -> bool:
@@ -93,13 +99,26 @@ def times(offer: Offer, student: str, language: str) -> TimesShown:
     schedule = attempts.schedule_of(offer, loaded(offer).rubric)
     if schedule is None:
         return TimesShown()
-    window, now = schedule.of(student), timezone.now()
-    end = _by(window.end, window, language)
+    window, now = schedule.of_members(attempts.together(offer, student)), timezone.now()
+    end, terms = _by(window.end, window, language), window.terms.texts(language)
+    slip = slip_days(offer, student, schedule)
     if window.start and now < window.start:
-        return TimesShown(_by(window.start, window, language), end)
+        return TimesShown(_by(window.start, window, language), end, "", "", terms, slip)
     if now <= window.end:
-        return TimesShown("", end, duration(_minutes(window.end - now)))
-    return TimesShown("", end, "", schedule.rule(student))
+        return TimesShown("", end, duration(_minutes(window.end - now)), "", terms, slip)
+    return TimesShown("", end, "", schedule.rule(student), terms, slip)
+
+
+def slip_days(offer: Offer, student: str, times: Schedule) -> str:
+    """How many slip days a student has left, after what was handed in here; empty: there are none here."""
+    bank = times.common.terms.slip
+    if bank is None:
+        return ""
+    found = attempts.counting(offer, student, loaded(offer).rubric)
+    if found and found.timing and found.timing.slip:
+        return str(found.timing.slip.left)
+    left = attempts.slip_days_left(offer, times)
+    return str(left.get(canonical_id(student), bank.days))
 
 
 def _minutes(left: timedelta) -> timedelta:
@@ -113,7 +132,8 @@ def received(attempt: Attempt, language: str) -> str:
     moment = attempt.submitted_at.replace(microsecond=0)
     if schedule is None:
         return format_moment(moment, "UTC", language)
-    return _by(moment, schedule.of(attempt.student), language)
+    members = attempts.together(attempt.offer, attempt.student)
+    return _by(moment, schedule.of_members(members), language)
 
 
 def _by(moment: datetime, window: Window, language: str) -> str:
@@ -161,14 +181,14 @@ def feedback(offer: Offer, student: str, language: str) -> str | None:
     if graded is None:
         return None
     assignment = loaded(offer)
-    rubric = assignment.rubric_of(student)
     handin: Handin | None = attempts.counting(offer, student, assignment.rubric)
+    graded = current(graded, handin)
     return render(
         graded,
-        rubric,
+        assignment.rubric_of(graded.score.asked),
         language=language,
         submitted_at=handin.submitted_at if handin else None,
-        stands=standing(graded.score, rubric, marks, given_to(offer, student)),
+        stands=stands(offer, assignment, graded, marks),
         timing=handin.timing if handin else None,
         wordings=wordings.of_student(offer, student),
     )

@@ -18,6 +18,7 @@ from django.utils import timezone
 from msgspec import Struct
 
 from autograder.app import open_course
+from autograder.app.handed_in import share_marks
 from autograder.app.rosters import listed_students
 from autograder.course import schedule
 from autograder.errors import AutograderError, CourseError, RubricError
@@ -34,7 +35,8 @@ from autograder.service.models import (
     SentScore,
     State,
 )
-from autograder.service.store import DatabaseStore, standings
+from autograder.service.standing import standings
+from autograder.service.store import DatabaseStore
 from autograder.timestamps import duration
 from autograder.web import shown
 from autograder.web.account import invite as make_invitation
@@ -104,18 +106,26 @@ def assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
         own.values("student").annotate(number=Max("number"), moment=Max("submitted_at")).order_by("student")
     )
     stands = standings(offer, shown.loaded(offer))
+    rows = {row["student"]: row for row in last}
+    for who in stands.keys() - rows.keys():  # somebody else of the group handed in
+        rows[who] = {"student": who, "number": 0, "moment": None}
     return page(
         request,
         "staff_assignment.html",
         {
             "visit": visit,
             "offer": offer,
-            "rows": [(row, stands.get(row["student"])) for row in last],
+            "rows": [(rows[who], stands.get(who)) for who in sorted(rows)],
             "possible": shown.loaded(offer).rubric.assignment.points,
             "failed": own.filter(state=State.FAILED).order_by("submitted_at"),
             "times": offer.times,
-            "own_times": sorted(offer.times.get("students", {}).items()),
-            "late": _LATE,
+            "own_times": sorted(
+                (who, one)
+                for whose in ("students", "groups")
+                for who, one in offer.times.get(whose, {}).items()
+            ),
+            "groups": [(one.name, ", ".join(one.members)) for one in attempts.groups_of(offer)],
+            "late": _LATE if offer.times.get("penalty") is None else (*_LATE, "penalty"),
             "platforms": _known_to_platforms(offer),
             "folder": visit.course.slug in settings.RUNNING.folders,
             "instructor": visit.at_least(Role.INSTRUCTOR),
@@ -168,42 +178,54 @@ def set_published(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
     since = (offer.published_at or timezone.now()) if wanted else None
     with transaction.atomic():
         _note(request, visit, "published", assignment, before=offer.published_at is not None, after=wanted)
+        if wanted:
+            _share(offer)
         Offer.objects.filter(pk=offer.pk).update(published_at=since)
         if PlatformCourse.objects.filter(course=visit.course).exists():
             tasks.send_scores(offer.pk)
     return _back(visit, offer)
 
 
+def _share(offer: Offer) -> None:
+    """Let what somebody gave one member of a group stand for the others, before any of them sees it."""
+    store, teams = DatabaseStore(offer.course), attempts.groups_of(offer)
+    if teams:
+        share_marks(store, shown.loaded(offer).rubric, teams, store.results(offer.assignment))
+
+
 @course_page(Role.INSTRUCTOR, "POST")
 def set_times(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """Set the common dates; empty fields: there is no end."""
     offer = visit.offer(assignment)
-    stated = {name: request.POST.get(name, "").strip() for name in ("start", "end", "zone", "late")}
+    fields = ("start", "end", "zone", "late")
+    stated = {name: request.POST.get(name, "").strip() for name in fields}
     wanted: dict[str, Any] = {name: value for name, value in stated.items() if value}
     if not (wanted.get("start") or wanted.get("end")):
         wanted = {}
-    elif own := offer.times.get("students"):
-        wanted["students"] = own
+    else:  # what exams.toml says besides stays: times of their own, penalties, slip days
+        wanted |= {name: value for name, value in offer.times.items() if name not in fields}
     return _timed(request, visit, offer, wanted)
 
 
 @course_page(Role.INSTRUCTOR, "POST")
 def set_extension(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
-    """Give a student times of their own, or take them away; with an empty form."""
+    """Give a student or a group times of their own, or take them away; with an empty form."""
     offer = visit.offer(assignment)
     student = request.POST.get("student", "").strip()
     own: dict[str, Any] = {}
     if extra := request.POST.get("extra_minutes", "").strip():
         own["extra_minutes"] = int(extra) if extra.isdecimal() and len(extra) < 10 else extra
     own |= {name: value for name in ("end", "late") if (value := request.POST.get(name, "").strip())}
-    others = {who: one for who, one in offer.times.get("students", {}).items() if who != student}
-    known = Member.objects.filter(course=visit.course, student=student).exclude(student="").exists()
+    member = Member.objects.filter(course=visit.course, student=student).exclude(student="").exists()
+    whose = "students" if member or student not in offer.groups else "groups"
+    others = {who: one for who, one in offer.times.get(whose, {}).items() if who != student}
+    known = member or student in offer.groups
     say = words(request)["t"]
     if not known or not offer.times:
         notices.error(request, say("no-times") if known else say("not-in-class", student=student))
         return _back(visit, offer)
     return _timed(
-        request, visit, offer, {**offer.times, "students": {**others, **({student: own} if own else {})}}
+        request, visit, offer, {**offer.times, whose: {**others, **({student: own} if own else {})}}
     )
 
 
@@ -211,7 +233,8 @@ def _timed(request: HttpRequest, visit: Visit, offer: Offer, wanted: dict[str, A
     """Save times, and grade again whom they change."""
     rubric = shown.loaded(offer).rubric
     try:
-        after = schedule.read(wanted, rubric, offer.assignment) if wanted else None
+        teams = attempts.groups_of(offer)
+        after = schedule.read(wanted, rubric, offer.assignment, teams) if wanted else None
     except RubricError as error:
         notices.error(request, words(request)["t"]("bad-times", reason=str(error)))
         return _back(visit, offer)
@@ -220,7 +243,10 @@ def _timed(request: HttpRequest, visit: Visit, offer: Offer, wanted: dict[str, A
     changed = [
         who
         for who in students
-        if (before and (before.of(who), before.rule(who))) != (after and (after.of(who), after.rule(who)))
+        if any(
+            (before and (before.of(one), before.rule(one))) != (after and (after.of(one), after.rule(one)))
+            for one in attempts.together(offer, who)
+        )
     ]
     with transaction.atomic():
         _note(request, visit, "times", offer.assignment, before=offer.times, after=wanted)

@@ -68,8 +68,9 @@ def course(request: HttpRequest, visit: Visit) -> HttpResponse:
     language = language_of(request)
     rows = []
     for offer in Offer.objects.filter(course=visit.course, visible=True).order_by("pk"):
-        own = Attempt.objects.filter(offer=offer, student=visit.student)
-        rows.append((offer, shown.times(offer, visit.student, language), own.count()))
+        members = attempts.together(offer, visit.student)
+        number = Attempt.objects.filter(offer=offer, student__in=members).count()
+        rows.append((offer, shown.times(offer, visit.student, language), number))
     return page(request, "course.html", {"visit": visit, "rows": rows})
 
 
@@ -81,9 +82,9 @@ def assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
         return _take(request, visit, offer)
     language = language_of(request)
     times = shown.times(offer, visit.student, language)
-    own = list(
-        Attempt.objects.filter(offer=offer, student=visit.student).order_by("-number").defer("receipt")
-    )
+    members = attempts.together(offer, visit.student)
+    handed_in = Attempt.objects.filter(offer=offer, student__in=members).defer("receipt")
+    team = next((one for one in attempts.groups_of(offer) if visit.student in one.members), None)
     return page(
         request,
         "assignment.html",
@@ -93,7 +94,11 @@ def assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
             "times": times,
             "files": sorted(versions.names(offer.version, visit.student)) if times.open else [],
             "wanted": shown.wanted(shown.loaded(offer)),
-            "attempts": [(one, shown.received(one, language)) for one in own],
+            "attempts": [
+                (one, shown.received(one, language)) for one in handed_in.order_by("-submitted_at", "pk")
+            ],
+            "team": team.name if team else "",
+            "others": ", ".join(one for one in members if one != visit.student),
             "counts": shown.counts(offer, visit.student),
         },
     )

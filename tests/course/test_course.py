@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from autograder import atomic
-from autograder.app.lists import read_rows
 from autograder.course import Course, manifest, name_fault, schedule
+from autograder.course.rows import read_rows
 from autograder.errors import CourseError, RubricError
 from autograder.rubric import load as load_rubric
 from tests.support.cases import each

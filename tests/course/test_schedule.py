@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from autograder.course import Course, Handin
-from autograder.course.schedule import Own, Schedule, Times, settled
+from autograder.course.counting import everybody, settled
+from autograder.course.schedule import Own, Schedule, Times
 from autograder.course.schedule import load as load_schedule
 from autograder.errors import CourseError
 from autograder.rubric import Rubric, load
@@ -102,7 +103,7 @@ def test_a_course_without_the_file_or_the_assignment_has_no_times(course: Course
     course.exams.write_text("[other]\nstart = 2026-02-12T10:00:00Z\n")
     assert None is load_schedule(course, rubric_of(course))
     handins = [handed("ada", "2030-01-01")]
-    assert handins == settled(course, None, handins, "exam")
+    assert handins == settled({"ada": handins}, None, (), {}, NOW)
 
 
 def test_the_example_of_the_documentation_is_accepted(course: Course) -> None:
@@ -346,7 +347,7 @@ def test_an_unknown_time_is_not_replaced_by_an_earlier_attempt(course: Course) -
 
 def test_earlier_attempts_lie_beside_what_was_collected(course: Course) -> None:
     """Staff keeps them below earlier/, a folder for each; students cannot reach it by what they hand in."""
-    schedule = schedule_of(course)
+    schedule_of(course)
     for place, moment in (
         ("submitted/zoe/exam", "2026-02-12 11:00"),
         ("submitted/zoe/exam/earlier/zoe/exam/1", "2026-02-12 10:20"),
@@ -355,5 +356,5 @@ def test_earlier_attempts_lie_beside_what_was_collected(course: Course) -> None:
         (course.root / place).mkdir(parents=True)
         (course.root / place / "timestamp.txt").write_text(f"{moment} UTC")
     (course.root / "earlier/zoe/exam/link").symlink_to(course.root / "submitted/zoe/exam/earlier/zoe/exam/1")
-    (chosen,) = settled(course, schedule, course.handins("exam"), "exam")
+    (chosen,) = everybody(course, rubric_of(course)).handins
     assert course.root / "earlier/zoe/exam/first" == chosen.folder

@@ -411,6 +411,12 @@ def test_nbgrader_reads_what_was_written(book: Gradebook, path: Path) -> None:
     with (path.parent / "grades.csv").open() as file:
         exported = {row["student_id"]: (row["score"], row["max_score"]) for row in csv.DictReader(file)}
     assert {"ada": ("17.0", "17.0"), "grace": ("9.5", "17.0"), "mallory": ("1.0", "17.0")} == exported
+    for taken, score in (("1.5", "8.0"), ("50", "0.0"), ("0", "9.5")):
+        book.deduct("exam", {"grace": Decimal(taken)})
+        nbgrader(path.parent, "export")
+        with (path.parent / "grades.csv").open() as file:
+            row = next(one for one in csv.DictReader(file) if one["student_id"] == "grace")
+        assert (float(taken), score) == (float(row["late_submission_penalty"]), row["score"])
     listed = nbgrader(path.parent, "db", "student", "list")
     assert "grace (Hopper, Grace) -- grace@example.org" in listed
     nbgrader(path.parent, "generate_feedback", "exam")

@@ -6,12 +6,14 @@ import ast
 import contextlib
 import io
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from autograder.kinds import forms
+from autograder.lateness import Penalty, Terms
 from autograder.messages import template
 from autograder.notebook.student_check import build_student_check, read_specification
 from autograder.notebook.timeleft import time_left
@@ -114,3 +116,15 @@ def test_a_deadline_alone_counts_down_at_any_time() -> None:
     assert {"end": END.isoformat(), "zone": "Europe/Berlin"} == stated["times"]
     told = time_left(stated, "en", END.astimezone(UTC) - timedelta(days=2))
     assert told.startswith("Time left: 48 h 0 min. The end is on 2026-02-12 at 11:30")
+
+
+def test_the_check_says_what_being_late_costs() -> None:
+    """Before the end and for two weeks after it, in the reader's language."""
+    terms = Terms("penalty", penalty=Penalty(per_day=Decimal(10)))
+    check = build_student_check(exam(), window=Window(None, END, "UTC", terms=terms), forms=forms()).decode()
+    stated = read_specification(check, "coursecheck.py")
+    rule = "costs 10 percent of the possible points for each day that has begun."
+    for since, said in ((-2, True), (1, True), (13, True), (15, False)):
+        told = time_left(stated, "en", END.astimezone(UTC) + timedelta(days=since))
+        assert said is told.endswith(rule)
+    assert "kostet 10 Prozent" in time_left(stated, "de", END.astimezone(UTC))

@@ -6,12 +6,15 @@ import json
 import re
 import time
 from datetime import datetime
+from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 import nbformat
 import pytest
+from msgspec.structs import replace
 
 from autograder.errors import NotebookError
+from autograder.lateness import Penalty, Terms
 from autograder.notebook.build import build_release, fill_title_page
 from autograder.notebook.read import details
 from autograder.records import Cell, Markdown
@@ -206,3 +209,30 @@ def test_a_deadline_alone_is_told_without_a_start(language: str, own: bool, said
     text = filled(f"<!-- exam times {language} -->", window=Window(None, WINDOW.end, "Europe/Berlin", own))
     assert [True] == [line.startswith(said) for line in text.splitlines() if "11:30" in line]
     assert not {"Start", "Beginn"} & set(text.replace("*", " ").replace(":", " ").split())
+
+
+COSTLY = Window(
+    None,
+    WINDOW.end,
+    "Europe/Berlin",
+    terms=Terms("penalty", penalty=Penalty(per_day=Decimal(10), cap=Decimal(50))),
+)
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "- **Handing in late:** Handing in late costs 10 percent of the possible points for each day"),
+        ("de", "- **Verspätete Abgabe:** Verspätete Abgabe kostet 10 Prozent der möglichen Punkte für jeden"),
+    ],
+)
+def test_what_being_late_costs_stands_on_the_title_page(language: str, said: str) -> None:
+    """Also of an assignment that is no exam and has a deadline alone; without either there is an error."""
+    text = filled(f"<!-- exam times {language} -->", window=COSTLY)
+    assert [True] == [line.startswith(said) for line in text.splitlines() if "50" in line]
+    homework = replace(RUBRIC, assignment=replace(RUBRIC.assignment, exam=None))
+    lines = filled(f"<!-- exam times {language} -->", homework, COSTLY).splitlines()
+    assert 2 == len(lines)
+    assert lines[1].startswith(said)
+    with pytest.raises(NotebookError, match="and no end is stated"):
+        filled(f"<!-- exam times {language} -->", homework)

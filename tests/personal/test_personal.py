@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from autograder import assignment as assignments
 from autograder import rubric as rubrics
+from autograder.app.teams import report
 from autograder.assignment import Assignment
 from autograder.course import Course
 from autograder.errors import CourseError, NotebookError
@@ -386,3 +387,23 @@ def test_the_exam_may_draw_its_faults_without_changing_its_release(tmp_path: Pat
     drawn = build(course, drawing)
     # The check of students knows nothing of what differs from sheet to sheet.
     assert {"coursecheck.py"} >= {name for name in plain | drawn if plain[name] != drawn[name]}
+
+
+def test_a_group_has_one_variant(room: Class, tmp_path: Path) -> None:
+    """That of a member who has one already, or of the first; a group of two that had theirs is reported."""
+    course = Course.at(Path(shutil.copytree(room.course.root, tmp_path / "course", symlinks=True)))
+    course.groups.write_text("group,student\nred,kim\nred,ada\nblue,lea\nblue,max\ngreen,bob\ngreen,émile\n")
+    hand_out(course, NAME, (*STUDENTS, "kim", "lea", "max"), room.pool)
+    asked = assignments.load(course, NAME)
+    assert asked.manifest
+    drawn_for = {who: one.drawn_for for who, one in asked.manifest.students.items() if one.drawn_for}
+    assert {"kim": "ada", "max": "lea"} == drawn_for
+    for one, other in (("kim", "ada"), ("max", "lea")):
+        assert asked.variant_of(one) == asked.variant_of(other)
+        assert asked.rubric_of(one) == asked.rubric_of(other)
+        given = [(course.personal(who, NAME) / f"{NAME}.ipynb").read_bytes() for who in (one, other)]
+        assert given[0] == given[1]
+    assert room.personal("ada") == (course.personal("ada", NAME) / f"{NAME}.ipynb").read_bytes()
+    assert ["green (bob, \\xe9mile): members were handed out 2 variants"] == [
+        fault.partition(";")[0] for fault in report(course, NAME).faults
+    ]

@@ -114,7 +114,7 @@ def totals(offer: Offer) -> dict[str, Decimal]:
     """What everybody has, as pages show it."""
     from autograder.service import versions
     from autograder.service.loaded import Loaded
-    from autograder.service.store import standings
+    from autograder.service.standing import standings
 
     offer.refresh_from_db()
     loaded = Loaded()

@@ -453,7 +453,8 @@ def test_partial_marks_follow_a_rubric(room: Room) -> None:
 def test_every_door_gives_the_same(room: Room) -> None:
     """Page, group, sheet, whole mark, decision, request: the same points of the cell everywhere."""
     from autograder.service.marking import saving
-    from autograder.service.store import DatabaseStore, standings
+    from autograder.service.standing import standings
+    from autograder.service.store import DatabaseStore
     from autograder.store import Decision
 
     store = DatabaseStore(room.offer.course)

@@ -81,7 +81,7 @@ def kept(root: Path) -> tuple[object, ...]:
 def moved(service_course: CourseRecord, root: Path, to: Path) -> Course:
     """Into the service, and into a folder."""
     from autograder.service import moving
-    from autograder.service.store import standings as stands
+    from autograder.service.standing import standings as stands
     from autograder.web import shown
 
     service_course.secret = open_course(root).secret()

@@ -19,7 +19,7 @@ from autograder import rubric as rubrics
 from autograder.errors import GradebookError
 from autograder.gradebook import Gradebook
 from autograder.grades import CellName, PersonMark, standing
-from autograder.records import Graded, Status
+from autograder.records import Deduction, Graded, Status, StudentGroup
 from autograder.rubric import Rubric
 from autograder.store import Decision, EnteredMarks, FrontEnd, Store, Student
 from autograder.store.memory import MemoryStore
@@ -137,12 +137,12 @@ def totals(store: Store, rubric: Rubric = RUBRIC) -> dict[str, tuple[Decimal, bo
 
 
 def test_the_protocol_is_small_and_documented() -> None:
-    """Thirteen methods; the page about stores says of each who calls it and what matters."""
+    """Fourteen methods; the page about stores says of each who calls it and what matters."""
     page = (Path(__file__).parents[2] / "docs" / "stores.md").read_text("utf-8")
     table = page.partition("## What it must keep")[2].partition("\n\nPoints")[0]
     named = re.findall(r"`(\w+)`", "".join(row.split("|")[1] for row in table.splitlines() if "| `" in row))
     methods = [name for name, one in vars(Store).items() if inspect.isfunction(one) and name[0] != "_"]
-    assert 13 == len(methods)
+    assert 14 == len(methods)
     assert sorted(methods) == sorted(named)
     assert [] == [name for name in methods if "GradebookError" not in (getattr(Store, name).__doc__ or "")]
 
@@ -583,3 +583,22 @@ def test_nothing_is_put_back_where_nothing_was_written_over(store: Store) -> Non
     found = store.restore(store.results("exam"), {"grace": RUBRIC}, RELEASES)
     assert () == found
     assert before == (store.results("exam"), store.marks("exam"))
+
+
+def test_what_is_taken_off_for_being_late_touches_no_mark(store: Store) -> None:
+    """It is shown, changed and taken back, also of students whom the store does not know."""
+    keep(store, middling(), RUBRIC, MOMENT)
+    store.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"))})
+    before = (store.results("exam"), store.marks("exam"), store.decided("exam"))
+    for taken in ("1.5", "1.5", "0.25", "0"):
+        store.deduct("exam", {"grace": Decimal(taken), "zoe": Decimal(1)})
+        assert before == (store.results("exam"), store.marks("exam"), store.decided("exam"))
+    store.deduct("another", {"grace": Decimal(1)})
+
+
+def test_a_result_keeps_what_is_said_of_time_and_group(store: Store) -> None:
+    """What is taken off for being late, with whom it was handed in, and who did."""
+    deduction = Deduction(Decimal("12.50"), "percent-of-earned", Decimal(40))
+    score = replace(good().score, deduction=deduction, group=StudentGroup("red", ("ada", "bob")), by="bob")
+    keep(store, replace(good(), score=score), RUBRIC)
+    assert score == store.results("exam")["ada"].score

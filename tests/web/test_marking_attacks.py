@@ -333,7 +333,7 @@ def test_a_whole_mark_is_shown_and_stays(marking: Marking) -> None:
 
 def test_every_view_has_the_same_points(marking: Marking) -> None:
     """Standings, the student's page, the sheet, statistics."""
-    from autograder.service.store import standings
+    from autograder.service.standing import standings
     from autograder.web import shown
 
     ta = marking.people.client("ta")

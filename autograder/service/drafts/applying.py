@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from django.db import transaction
 from django.utils import timezone
+from msgspec.structs import replace
 
 from autograder.course import Handin
 from autograder.errors import ServiceError
-from autograder.grading.batch import with_timing
 from autograder.records import Graded
 from autograder.rubric import Rubric
 from autograder.service import attempts, audit, tasks, versions
@@ -59,7 +59,8 @@ def apply(draft: DraftVersion, by: Account) -> None:
         handins = attempts.all_counting(row.offer, rubric)
         results = _results(row, handins)
         _locked_marks(row)
-        rows = [results[handin.folder.name] for _, handin in sorted(handins.items())]
+        counted = dict.fromkeys(handin.folder.name for _, handin in sorted(handins.items()))
+        rows = [results[name] for name in counted]
         for start in range(0, len(rows), _TOGETHER):
             _recorded(row, rows[start : start + _TOGETHER], rubric, handins)
         _offered(row, rubric, handins)
@@ -136,7 +137,12 @@ def _recorded(
 ) -> None:
     """Let some results count, with the marks that people gave their students."""
     store, now = DatabaseStore(draft.offer.course), timezone.now()
-    entries = [_entry(row, rubric, handins[row.attempt.student]) for row in rows]
+    entries = [
+        _entry(row, rubric, handin)
+        for row in rows
+        for handin in handins.values()
+        if handin.folder.name == str(row.attempt_id)
+    ]
     followed = list(_followed(draft, entries, rubric))
     store.record(entries)
     CellMark.objects.bulk_update(followed, ["points", "items", "again", "revision", "decided"])
@@ -149,8 +155,8 @@ def _recorded(
 def _entry(row: DraftResult, rubric: Rubric, handin: Handin) -> GradedEntry:
     stored = StoredResult.objects.get(pk=row.result_id)
     key = Key(*(getattr(stored, field) for field in Key.__struct_fields__))
-    graded = with_timing(_graded(bytes(stored.graded)), handin.timing)
-    return GradedEntry(key, graded, rubric, row.attempt.submitted_at)
+    graded = attempts.as_counted(_graded(bytes(stored.graded)), handin, rubric)
+    return GradedEntry(replace(key, student=handin.student), graded, rubric, row.attempt.submitted_at)
 
 
 def _graded(stored: bytes) -> Graded:

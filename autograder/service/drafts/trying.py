@@ -171,10 +171,12 @@ def keep(row: DraftResult, graded: Graded, rubric: Rubric, key: Key) -> bool:
         False: the draft is settled by now, or the attempt counts no more, and nothing was kept.
     """
     attempt = row.attempt
-    handin = attempts.counting(attempt.offer, attempt.student, rubric)
+    members = attempts.together(attempt.offer, attempt.student)
+    found = (attempts.counting(attempt.offer, who, rubric) for who in members)
+    handin = next((one for one in found if one and one.folder.name == str(attempt.pk)), None)
     with transaction.atomic():
         mine = DraftResult.objects.select_for_update(of=("self",)).filter(pk=row.pk, draft__settled="")
-        if handin is None or handin.folder.name != str(attempt.pk) or not mine.exists():
+        if handin is None or not mine.exists():
             return False
         entry = GradedEntry(key, with_timing(graded, handin.timing), rubric, attempt.submitted_at)
         result = DatabaseStore(attempt.offer.course).keep(entry)

@@ -16,7 +16,8 @@ from autograder.rubric import Rubric
 from autograder.service.marking import answers, consistency
 from autograder.service.marking.refusals import NotTaken
 from autograder.service.models import CellMark, CellPlace, IndependentMark, Role
-from autograder.service.store import DatabaseStore, standings
+from autograder.service.standing import standings
+from autograder.service.store import DatabaseStore
 from autograder.web import shown
 from autograder.web.guard import Visit, course_page
 from autograder.web.marking import pages

@@ -1,0 +1,95 @@
+"""What follows from how something was handed in: the time as it stands now, and marks that a group shares."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from decimal import Decimal
+
+from msgspec.structs import replace
+
+from autograder.app.roll import Roll
+from autograder.course import Handin
+from autograder.grades import CellName, PersonMark
+from autograder.grading.batch import brought_up_to_date, was_refused
+from autograder.records import Graded, StudentGroup
+from autograder.rubric import Rubric
+from autograder.store import AnswerName, Decision, Store
+from autograder.tables import name_list
+
+
+def in_time(roll: Roll, handins: Iterable[Handin], name: str) -> Roll:
+    """The class with what its lists and the times of handing in say now, which grading wrote down before.
+
+    Where another member's submission counts now, or one is refused that was graded, or the other way round,
+    the result stays as it is and a remark asks for it to be graded again.
+    """
+    results, stale = dict(roll.results), []
+    for handin in handins:
+        graded = results.get(handin.student)
+        if graded is None:
+            continue
+        current = brought_up_to_date(graded, handin)
+        if current is None:
+            stale.append(handin.student)
+        else:
+            results[handin.student] = current
+    if not stale:
+        return replace(roll, results=results)
+    told = f"graded before times or groups changed: {name_list(stale)}; run: autograder grade {name}"
+    return replace(roll, results=results, remarks=(*roll.remarks, told), attention=True)
+
+
+def share_marks(
+    store: Store, rubric: Rubric, teams: Collection[StudentGroup], results: Mapping[str, Graded]
+) -> list[str]:
+    """Let what a person gave one member of a group stand for all who share the submission.
+
+    A mark that somebody gave another member themselves stays: that is how one of a group gets another mark.
+    Extra credit, and what is in notebooks of their own, is each member's alone.
+
+    Returns:
+        Where members have marks of people that differ, a sentence for staff.
+
+    Raises:
+        GradebookError: the store refused.
+    """
+    name = rubric.assignment.name
+    alone = {one.name for one in rubric.assignment.notebooks if one.individual}
+    members: dict[tuple[StudentGroup, str], list[str]] = {}
+    for student, graded in results.items():
+        score = graded.score
+        if score.group is not None and score.group in teams and not was_refused(graded):
+            members.setdefault((score.group, score.asked), []).append(student)
+    if not members:
+        return []
+    marks, decided = store.marks(name), store.decided(name)
+    entered: dict[AnswerName, Decision] = {}
+    remarks = []
+    for students in members.values():
+        for cell, given in _given(students, marks, decided).items():
+            if cell[0] in alone:
+                continue
+            if len({one.points for one in given.values()}) > 1:
+                who = name_list(sorted(given))
+                remarks.append(f"{who} share {cell[1]}, but people gave each of them another mark")
+                continue
+            shared = next(iter(given.values()))
+            entered |= {(student, *cell): shared for student in students if student not in given}
+    if entered:
+        store.decide(name, entered)
+    return remarks
+
+
+def _given(
+    students: Iterable[str],
+    marks: Mapping[str, Mapping[CellName, PersonMark]],
+    decided: Mapping[AnswerName, Decimal],
+) -> dict[CellName, dict[str, Decision]]:
+    """By cell and student, what somebody gave them themselves."""
+    found: dict[CellName, dict[str, Decision]] = {}
+    for student in students:
+        for cell, mark in marks.get(student, {}).items():
+            if mark.points is not None and decided.get((student, *cell)) != mark.points and not mark.again:
+                decision = Decision(cell[1], "", mark.points, mark.comment)
+                found.setdefault(cell, {})[student] = decision
+    return found

@@ -1,0 +1,122 @@
+"""The total of a course: several assignments together, without the lowest where the course drops some."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+
+from msgspec import Struct
+
+from autograder.app import SILENT, Listener
+from autograder.app.classes import standings
+from autograder.app.lists import read_roster
+from autograder.app.stores import OpenStore, open_store
+from autograder.course import Course, schedule
+from autograder.errors import CourseError
+from autograder.grades import NOTHING, Standing
+
+
+class TotalPart(Struct, frozen=True):
+    """One assignment of one student."""
+
+    assignment: str
+    points: Decimal
+    possible: Decimal
+    handed_in: bool
+    final: bool
+    dropped: bool = False
+    """It is one of the lowest, and does not count."""
+
+
+class Total(Struct, frozen=True):
+    """One student's total."""
+
+    student: str
+    parts: tuple[TotalPart, ...]
+
+    @property
+    def points(self) -> Decimal:
+        """Of what counts."""
+        return sum((part.points for part in self.parts if not part.dropped), NOTHING)
+
+    @property
+    def possible(self) -> Decimal:
+        """Of what counts."""
+        return sum((part.possible for part in self.parts if not part.dropped), NOTHING)
+
+    @property
+    def final(self) -> bool:
+        """Nothing is open that could change it."""
+        return all(part.final for part in self.parts)
+
+
+class Totals(Struct, frozen=True):
+    """The totals of a class."""
+
+    rows: tuple[Total, ...]
+    assignments: tuple[str, ...]
+    """In order: those that were graded."""
+    dropped: int
+    """How many of the lowest are left out."""
+    remarks: tuple[str, ...]
+    """For staff, a sentence each."""
+
+
+def totals(course: Course, *, watch: Listener = SILENT, store: OpenStore = open_store) -> Totals:
+    """Everybody's total over the assignments that ``exams.toml`` names, or those with an end alone.
+
+    Lowest is the smallest share of the possible points; of equal ones the later assignment is dropped. What
+    nobody was graded in yet counts for nobody; so many fewer are dropped as there are such assignments.
+
+    Raises:
+        CourseError: no assignment is named, none was graded, or a list of the course is not usable.
+        RubricError: a rubric is not valid.
+        GradebookError: the store refused.
+    """
+    order, drop = schedule.best_of(course)
+    if not order:
+        raise CourseError(
+            f"{course.exams}: expected [course.best_of] assignments, or assignments with an end"
+        )
+    graded: dict[str, Mapping[str, Standing]] = {}
+    remarks = []
+    for name in order:
+        stand = standings(course, name, watch=watch, store=store)
+        if stand.rows:
+            graded[name] = stand.rows
+            remarks += [f"{name}: {remark}" for remark in stand.roll.remarks]
+        else:
+            remarks.append(f"{name} counts for nobody: nobody was graded in it yet")
+    drop = max(0, drop - (len(order) - len(graded)))
+    students = {student for rows in graded.values() for student in rows}
+    if course.roster.is_file():
+        students |= {one.id for one in read_roster(course.roster)}
+    rows = tuple(total_of(student, graded, drop) for student in sorted(students))
+    return Totals(rows, tuple(graded), drop, tuple(remarks))
+
+
+def total_of(student: str, graded: Mapping[str, Mapping[str, Standing]], drop: int) -> Total:
+    """The total of one student; what they did not hand in are no points."""
+    parts = []
+    for name, rows in graded.items():
+        stand = rows.get(student)
+        whole = stand or next(iter(rows.values()))
+        possible = sum((one.possible for one in whole.questions if not one.bonus), NOTHING)
+        points, final = (stand.total, stand.final) if stand else (NOTHING, True)
+        parts.append(TotalPart(name, points, possible, stand is not None, final))
+    return Total(student, dropped(parts, drop))
+
+
+def dropped(parts: Sequence[TotalPart], drop: int) -> tuple[TotalPart, ...]:
+    """The parts, with the lowest ones marked as dropped."""
+
+    def share(at: int) -> Fraction:
+        part = parts[at]
+        return Fraction(part.points) / Fraction(part.possible) if part.possible else Fraction(1)
+
+    lowest = sorted(range(len(parts)), key=lambda at: (share(at), -at))[:drop]
+    return tuple(
+        TotalPart(one.assignment, one.points, one.possible, one.handed_in, one.final, at in lowest)
+        for at, one in enumerate(parts)
+    )

@@ -1,0 +1,146 @@
+"""Which attempt counts for everybody: one for all members of a group, with slip days over the whole course.
+
+All of it follows from what lies in submitted/ and earlier/, and from the lists of the course. Nothing is
+read of what was handed in, and nothing of marks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autograder import rubric as rubrics
+from autograder.course import Course, Handin, groups, schedule
+from autograder.course.schedule import Schedule
+from autograder.records import StudentGroup
+from autograder.rubric import Rubric
+from autograder.variants.drawing import canonical_id
+
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+class Counting(Struct, frozen=True):
+    """What counts in one assignment."""
+
+    handins: tuple[Handin, ...]
+    """Of everybody for whom something was handed in, by name, with how it stands to the time."""
+    times: Schedule | None
+    groups: tuple[StudentGroup, ...] = ()
+
+
+def everybody(course: Course, rubric: Rubric) -> Counting:
+    """What counts in an assignment.
+
+    Raises:
+        CourseError: there is no folder of submissions, or a list of the course is not usable.
+        RubricError: the rubric of an assignment that takes slip days earlier is not valid.
+    """
+    now, name = datetime.now(UTC), rubric.assignment.name
+    times = schedule.load(course, rubric)
+    left: dict[str, int] = {}
+    if times and times.common.terms.slip:
+        for earlier in schedule.slip_order(course, name):
+            other = rubrics.load(course.rubric(earlier))
+            for one in _of_folder(course, other, schedule.load(course, other), left, now):
+                if one.timing and one.timing.slip:
+                    left[canonical_id(one.student)] = one.timing.slip.left
+    handins = _of_folder(course, rubric, times, left, now)
+    return Counting(tuple(handins), times, groups.load(course, name))
+
+
+def _of_folder(
+    course: Course, rubric: Rubric, times: Schedule | None, left: Mapping[str, int], now: datetime
+) -> list[Handin]:
+    name = rubric.assignment.name
+    attempts = {one.student: [one, *course.earlier(one.student, name)] for one in course.handins(name)}
+    shared = [f"{one.name}.ipynb" for one in rubric.assignment.notebooks if not one.individual]
+    apart = len(shared) < len(rubric.assignment.notebooks)
+
+    def holds(attempt: Handin) -> bool:
+        return not apart or any((attempt.folder / one).exists() for one in shared)
+
+    found = settled(attempts, times, groups.load(course, name), left, now, holds=holds)
+    return [_with_own(one, attempts, times, left, now) for one in found] if apart else found
+
+
+def settled(
+    attempts: Mapping[str, Sequence[Handin]],
+    times: Schedule | None,
+    teams: Iterable[StudentGroup],
+    left: Mapping[str, int],
+    now: datetime,
+    *,
+    holds: Callable[[Handin], bool] = lambda _: True,
+) -> list[Handin]:
+    """Of everybody the attempt that counts, by name; of a group's members, whoever of them handed it in.
+
+    Args:
+        attempts: by student, each the latest one first.
+        times: of the assignment; None: the latest counts.
+        teams: who hands in together.
+        left: slip days before this assignment, by canonical id; who is not in it has all of them.
+        now: the time.
+        holds: whether an attempt has what a group hands in together.
+    """
+    whole: dict[str, Handin] = {}
+    member_of = groups.by_student(teams)
+    for student, found in attempts.items():
+        if canonical_id(student) not in member_of:
+            whole[student] = _counting(found, times, left, now)
+    by_id = {canonical_id(student): found for student, found in attempts.items()}
+    for team in dict.fromkeys(member_of.values()):
+        every = [one for who in team.members for one in by_id.get(canonical_id(who), ())]
+        together = _latest_first(filter(holds, every)) or _latest_first(every)
+        for member in team.members if together else ():
+            own = by_id.get(canonical_id(member), ())
+            student = own[0].student if own else member  # as the folder is called, whatever its encoding
+            members = [_for(student, one, team) for one in together]
+            whole[student] = _counting(members, times, left, now)
+    return [whole[student] for student in sorted(whole)]
+
+
+def _counting(
+    found: Sequence[Handin], times: Schedule | None, left: Mapping[str, int], now: datetime
+) -> Handin:
+    """The attempt of one student that counts."""
+    if times is None:
+        return found[0]
+    slip = times.common.terms.slip
+    return times.counting(found, now, left.get(canonical_id(found[0].student), slip.days if slip else 0))
+
+
+def _with_own(
+    handin: Handin,
+    attempts: Mapping[str, Sequence[Handin]],
+    times: Schedule | None,
+    left: Mapping[str, int],
+    now: datetime,
+) -> Handin:
+    """A member's submission with the folder of their own notebooks; the later of both is the time."""
+    team, found = handin.group, attempts.get(handin.student, ())
+    if team is None or not found:
+        return handin
+    own = _counting([_for(handin.student, one, team) for one in found], times, left, now)
+    doubtful = own.timing is not None and bool(own.timing.doubt)
+    later = (own.submitted_at or _LONG_AGO) > (handin.submitted_at or _LONG_AGO)
+    timed = own if doubtful or later else handin
+    return replace(
+        handin,
+        own=own.folder,
+        submitted_at=timed.submitted_at,
+        time_fault=timed.time_fault,
+        timing=timed.timing,
+    )
+
+
+def _for(student: str, attempt: Handin, team: StudentGroup) -> Handin:
+    by = "" if attempt.student == student else attempt.student
+    return replace(attempt, student=student, group=team, by=by)
+
+
+def _latest_first(attempts: Iterable[Handin]) -> list[Handin]:
+    """What members handed in; one whose time is not known stands behind those whose time is."""
+    return sorted(attempts, key=lambda one: (one.submitted_at or _LONG_AGO, one.student), reverse=True)

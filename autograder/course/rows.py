@@ -1,0 +1,69 @@
+"""The lines of lists that people type as CSV files."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from autograder import atomic
+from autograder.errors import CourseError
+from autograder.tables import hint
+
+_BEYOND = "\0"
+"""Where values go that no column has: no column can be called so."""
+_MOST_BYTES = 16 * 2**20
+
+
+def assignment_of(row: Mapping[str, str], place: str, assignments: Collection[str]) -> str:
+    """The assignment that a line is about.
+
+    Raises:
+        CourseError: the course has none of this name; names the nearest.
+    """
+    name = row["assignment"]
+    if name not in assignments:
+        raise CourseError(f"{place}: assignment: {name!a} is not in the course; {hint(name, assignments)}")
+    return name
+
+
+def read_rows(
+    path: Path, what: str, columns: Collection[str], *, needed: Collection[str]
+) -> list[tuple[int, dict[str, str]]]:
+    """The lines of a CSV with their numbers, each value without the space around it.
+
+    Raises:
+        CourseError: it cannot be read, is not UTF-8 or no CSV, or lacks one of the needed columns.
+    """
+    try:
+        data = atomic.read(path)
+    except OSError as error:
+        raise CourseError(f"{path}: {what} cannot be read: {error.strerror}") from error
+    if len(data) > _MOST_BYTES:
+        raise CourseError(f"{path}: {len(data)} bytes are too many for {what}")
+    try:
+        lines = data.decode("utf-8-sig").splitlines()
+        reader = csv.DictReader(lines, restkey=_BEYOND, strict=True, skipinitialspace=True)
+        names = tuple(reader.fieldnames or ())
+        rows = list(reader)
+    except UnicodeDecodeError as error:
+        raise CourseError(f"{path}: not UTF-8 (byte {error.start}); save the list as UTF-8") from error
+    except csv.Error as error:
+        raise CourseError(f"{path}: line {reader.line_num}: not a CSV line: {error}") from error
+    if not set(needed) <= set(names):
+        semicolons = (
+            "; separate values with commas, not semicolons" if any(";" in one for one in names) else ""
+        )
+        raise CourseError(
+            f"{path}: expected the columns {', '.join(columns)}, got {', '.join(names) or 'none'}{semicolons}"
+        )
+    for line, row in enumerate(rows, start=2):
+        if any(row.get(_BEYOND) or ()):
+            raise CourseError(
+                f"{path}: line {line}: expected {len(names)} values, got more; "
+                "quote a value that holds a comma"
+            )
+    return [
+        (line, {name: (row.get(name) or "").strip() for name in columns})
+        for line, row in enumerate(rows, start=2)
+    ]

@@ -1,0 +1,157 @@
+"""A class that hands in as groups: graded once, marked once, and everybody has marks and a page."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from decimal import Decimal
+
+import pytest
+
+from autograder.app.classes import feedback, grade, standings
+from autograder.app.teams import report
+from autograder.app.totals import TotalPart, dropped
+from autograder.course import Course
+from autograder.errors import CourseError
+from autograder.grades import PersonMark
+from autograder.store.memory import MemoryStore
+from tests.app.test_classes import opening
+from tests.grading.test_batch import CONTROL, NAME, hand_in, make_course
+from tests.support.cases import each
+
+pytestmark = pytest.mark.sandbox
+WRONG = CONTROL.replace(b"return 2 * x", b"return 3 * x")
+WHY = (NAME, "formula-why")
+EXAMS = f"""
+[{NAME}]
+end = 2026-05-04T12:00:00Z
+late = "penalty"
+penalty = {{ per_day = 10, cap = 50 }}
+"""
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
+    """Two groups and somebody alone: ada handed in late for hers, dan's is wrong."""
+    course = make_course(tmp_path_factory.mktemp("groups") / "course")
+    course.groups.write_text("group,student\nred,ada\nred,bob\nred,cleo\nblue,dan\nblue,eve\n")
+    course.exams.write_text(EXAMS)
+    for student, data, moment in (
+        ("ada", CONTROL, "2026-05-05 13:00:00 UTC"),
+        ("bob", WRONG, "2026-05-04 09:00:00 UTC"),
+        ("dan", WRONG, "2026-05-04 09:00:00 UTC"),
+        ("zoe", CONTROL, "2026-05-04 09:00:00 UTC"),
+    ):
+        hand_in(course, student, data).with_name("timestamp.txt").write_text(moment)
+    return course
+
+
+@pytest.fixture(scope="module")
+def graded(course: Course) -> Iterator[tuple[Course, MemoryStore]]:
+    """The class, graded into memory."""
+    with MemoryStore() as store:
+        outcomes = grade(course, NAME, store=opening(store)).outcomes
+        assert ["ada", "bob", "cleo", "dan", "eve", "zoe"] == sorted(one.student for one in outcomes)
+        yield course, store
+
+
+def points(course: Course, store: MemoryStore) -> dict[str, Decimal]:
+    """Everybody's total."""
+    return {who: one.total for who, one in standings(course, NAME, store=opening(store)).rows.items()}
+
+
+def test_all_members_have_the_marks_of_their_submission(graded: tuple[Course, MemoryStore]) -> None:
+    """Graded once under who handed it in, with what its delay costs; grading again finds all of it."""
+    course, store = graded
+    full, wrong = points(course, store)["zoe"], points(course, store)["dan"]
+    late = Decimal(9) * 20 / 100
+    expected = dict.fromkeys(("ada", "bob", "cleo"), full - late) | {"dan": wrong, "eve": wrong, "zoe": full}
+    assert expected == points(course, store)
+    found = store.results(NAME)
+    assert {"": ["ada", "dan", "zoe"], "ada": ["bob", "cleo"], "dan": ["eve"]} == {
+        by: [who for who, one in found.items() if one.score.by == by] for by in ("", "ada", "dan")
+    }
+    again = grade(course, NAME, store=opening(store)).outcomes
+    assert (6, False) == (len(again), any(one.fresh for one in again))
+    assert found == store.results(NAME)
+
+
+def test_pages_name_the_group(graded: tuple[Course, MemoryStore]) -> None:
+    """Every member has a page, with the group, who handed in, and what was taken off on a line of its own."""
+    course, store = graded
+    written = feedback(course, NAME, store=opening(store))
+    assert [] == [page.problem for page in written.pages if page.problem]
+    page = (course.feedback("cleo", NAME) / f"{NAME}.html").read_text()
+    assert "red (ada, bob, cleo), handed in by ada" in page
+    assert "Taken off for handing in late: 1.8 (6 − 1.8 = 4.2)." in page.replace("\N{NO-BREAK SPACE}", " ")
+    assert "That costs 20 percent of the possible points." in page
+    summary = (course.root / "staff" / f"{NAME}.html").read_text()
+    assert "group red (ada, bob, cleo)" in summary
+    assert "late: −1.8" in summary
+
+
+def test_a_person_marks_a_group_once(graded: tuple[Course, MemoryStore]) -> None:
+    """The mark stands for all members, follows when it is changed, and gives way to a member's own."""
+    course, store = graded
+    before = points(course, store)
+    store.give(NAME, "bob", WHY, PersonMark(Decimal(1), comment="Good."))
+    assert {"ada": 1, "bob": 1, "cleo": 1, "dan": 0, "eve": 0, "zoe": 0} == {
+        who: total - before[who] for who, total in points(course, store).items()
+    }
+    assert "Good." == store.marks(NAME)["cleo"][WHY].comment
+    store.give(NAME, "bob", WHY, PersonMark(Decimal("0.5")))
+    assert Decimal("0.5") == points(course, store)["cleo"] - before["cleo"]
+    store.give(NAME, "cleo", WHY, PersonMark(Decimal("0.25")))
+    remarks = standings(course, NAME, store=opening(store)).roll.remarks
+    assert [f"bob, cleo share {WHY[1]}, but people gave each of them another mark"] == [
+        one for one in remarks if "share" in one
+    ]
+    assert Decimal("0.25") == points(course, store)["cleo"] - before["cleo"]
+
+
+def test_times_that_change_hold_at_once(graded: tuple[Course, MemoryStore]) -> None:
+    """A mark follows from the course's lists as they are: nothing has to be graded for an extension."""
+    course, store = graded
+    before = points(course, store)
+    course.exams.write_text(EXAMS + f"[{NAME}.groups.red]\nextra_minutes = 1440\n")
+    assert Decimal("0.9") == points(course, store)["bob"] - before["bob"]
+    course.exams.write_text(EXAMS.replace('late = "penalty"', 'late = "refuse"'))
+    roll = standings(course, NAME, store=opening(store)).roll
+    course.exams.write_text(EXAMS)
+    assert ["graded before times or groups changed: ada, bob, cleo; run: autograder grade small-exam"] == [
+        one for one in roll.remarks if "graded before" in one
+    ]
+
+
+def test_the_report_names_what_is_not_consistent(course: Course) -> None:
+    """Who hands in for whom, who is alone, and each line that cannot be meant so."""
+    found = report(course, NAME)
+    assert [("blue", ("dan",), "dan"), ("red", ("ada", "bob"), "ada")] == [
+        (one.name, one.handed_in, one.counts) for one in found.rows
+    ]
+    assert ("zoe",) == found.alone
+    before = course.groups.read_text()
+    with course.groups.open("a") as file:
+        csv.writer(file).writerows([("blue", "ada"), ("green", "zoi")])
+    (twice, *strangers) = report(course, NAME).faults
+    assert "'ada' stands twice for small-exam: in 'red' (line 2) and in 'blue' (line 7)" in twice
+    assert "groups.csv: 'zoi' of 'green' is nobody in the class; did you mean 'zoe'?" in strangers
+    with pytest.raises(CourseError, match="'ada' stands twice"):
+        grade(course, NAME, store=opening(MemoryStore()))
+    course.groups.write_text(before)
+
+
+@each(
+    "shares, drop, lowest",
+    [
+        ([(5, 10), (9, 10), (1, 2)], 1, [2]),
+        ([(5, 10), (9, 10), (1, 3)], 1, [2]),
+        ([(5, 10), (9, 10), (0, 3)], 2, [0, 2]),
+        ([(5, 10), (9, 10)], 0, []),
+        ([(0, 10), (9, 10)], 5, [0, 1]),
+    ],
+)
+def test_the_lowest_shares_are_dropped(shares: list[tuple[int, int]], drop: int, lowest: list[int]) -> None:
+    """By the share of the possible points, exactly; of equal ones the later assignment."""
+    parts = [TotalPart(str(at), Decimal(one), Decimal(of), True, True) for at, (one, of) in enumerate(shares)]
+    assert lowest == [at for at, part in enumerate(dropped(parts, drop)) if part.dropped]

@@ -1,0 +1,78 @@
+"""What is graded for a group: each submission once, each member's own notebooks apart. Nothing is run."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from autograder import assignment as assignments
+from autograder.assignment import Assignment
+from autograder.course import Handin, counting
+from autograder.errors import NotebookError
+from autograder.generate import generate
+from autograder.grading.batch import brought_up_to_date, collect, refused, was_refused
+from autograder.grading.scoring import left_open
+from autograder.records import Graded, Status
+from tests.support.small_course import NAME, small_course
+
+
+@pytest.fixture(scope="module")
+def assignment(tmp_path_factory: pytest.TempPathFactory) -> Assignment:
+    """The small course; its second notebook is each member's own. ada and bob are a group."""
+    course = small_course(tmp_path_factory.mktemp("course"))
+    path = course.rubric(NAME)
+    path.write_text(path.read_text().replace('{ name = "code" }', '{ name = "code", individual = true }'))
+    generate(course, NAME)
+    course.groups.write_text("group,student\nred,ada\nred,bob\nred,cleo\n")
+    for student, names in (("ada", ("formulas", "code")), ("bob", ("code",)), ("zoe", ("formulas", "code"))):
+        folder = course.root / "submitted" / student / NAME
+        folder.mkdir(parents=True)
+        for name in names:
+            (folder / f"{name}.ipynb").write_bytes(f"{student} {name}".encode())
+        (folder / "timestamp.txt").write_text("2026-05-04 09:00:00 UTC")
+    return assignments.load(course, NAME)
+
+
+def handins(assignment: Assignment) -> dict[str, Handin]:
+    """What counts for each."""
+    found = counting.everybody(assignment.course, assignment.rubric).handins
+    return {one.student: one for one in found}
+
+
+def test_members_share_one_notebook_and_bring_the_other(assignment: Assignment) -> None:
+    """Whoever has none of their own is told so: another member's is never taken for it."""
+    read = {who: dict(collect(assignment, one).notebooks) for who, one in handins(assignment).items()}
+    missing = read["cleo"].pop("code")
+    assert {
+        "ada": {"formulas": b"ada formulas", "code": b"ada code"},
+        "bob": {"formulas": b"ada formulas", "code": b"bob code"},
+        "cleo": {"formulas": b"ada formulas"},
+        "zoe": {"formulas": b"zoe formulas", "code": b"zoe code"},
+    } == read
+    assert isinstance(missing, NotebookError)
+    assert ("missing", "code.ipynb is each member's own, and cleo handed in none") == (
+        missing.code,
+        str(missing),
+    )
+
+
+def test_a_result_follows_the_group(assignment: Assignment) -> None:
+    """It is renewed without grading, unless another member's submission counts by now."""
+    cleo = handins(assignment)["cleo"]
+    score = left_open("cleo", assignment.rubric, "x")
+    graded = Graded(replace(score, by="ada"))
+    current = brought_up_to_date(graded, cleo)
+    assert current
+    assert cleo.group == current.score.group
+    assert None is brought_up_to_date(Graded(score), cleo)
+
+
+def test_what_is_refused_has_no_points_and_no_notebooks(assignment: Assignment) -> None:
+    """As if it had never been read."""
+    score = left_open("ada", assignment.rubric, "x")
+    late = refused(Graded(score), assignment.rubric)
+    assert {(Status.NO_ANSWER, 0, "refused.late")} == {
+        (item.status, item.points, item.student.code) for item in late.score.items
+    }
+    assert (False, True) == (was_refused(Graded(score)), was_refused(late))
+    assert None is brought_up_to_date(late, handins(assignment)["ada"])

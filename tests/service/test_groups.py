@@ -1,0 +1,198 @@
+"""Groups, penalties and slip days in the service: what counts for whom, and what they read."""
+
+from __future__ import annotations
+
+import datetime
+from contextlib import closing
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from autograder.app import open_course
+from autograder.course.counting import everybody
+from autograder.errors import CourseError
+from autograder.grades import PersonMark
+from autograder.records import Deduction
+from autograder.service.loaded import Loaded
+from tests.service import course
+from tests.support import small_course
+
+if TYPE_CHECKING:
+    from autograder.service.models import Attempt, CourseRecord, Offer
+
+NAME = small_course.NAME
+WHY = ("formulas", "mlp-why")
+END = datetime.datetime(2026, 5, 4, 12, tzinfo=datetime.UTC)
+TIMES = {"end": END.isoformat(), "late": "penalty", "penalty": {"per_day": "10", "cap": "50"}}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The small course in a folder, with two groups."""
+    root = course.small(tmp_path / "course")
+    (root / "groups.csv").write_text("group,student\nred,ada\nred,bob\nblue,cleo\nblue,dan\n")
+    return root
+
+
+@pytest.fixture
+def offer(service_course: CourseRecord, folder: Path) -> Offer:
+    """Its assignment, offered by the service, with an end that has passed."""
+    service_course.secret = open_course(folder).secret()
+    service_course.save()
+    offer = course.offered(service_course, folder)
+    offer.times = TIMES
+    offer.save()
+    return offer
+
+
+def hand_in(offer: Offer, folder: Path, student: str, days: float, **answers: str) -> Attempt:
+    """An attempt, so many days after the end, graded by what was right beforehand."""
+    from autograder import rubric as rubrics
+    from autograder.service import attempts
+
+    made = course.handed_in(offer, student, course.answered(folder, **answers))
+    made.submitted_at = END + datetime.timedelta(days=days)
+    made.save()
+    claimed = attempts.claim(made.pk)
+    assert claimed is not None
+    rubric = rubrics.load(open_course(folder).rubric(NAME))
+    assert attempts.keep(claimed, course.canned(rubric, made), rubric, "e" * 64)
+    return made
+
+
+def stands(offer: Offer) -> dict[str, tuple[Decimal, Decimal]]:
+    """Everybody's total, and what was taken off."""
+    from autograder.service.standing import standings
+
+    with closing(Loaded()) as loaded:
+        found = standings(offer, loaded.of(offer.version))
+    return {who: (one.total, one.late) for who, one in found.items()}
+
+
+def test_an_attempt_counts_for_all_members(offer: Offer, folder: Path) -> None:
+    """Whoever handed it in last; results, marks and what its delay costs are those of every member."""
+    from autograder.service import attempts
+    from autograder.service.store import DatabaseStore
+
+    assert {"red": ["ada", "bob"], "blue": ["cleo", "dan"]} == offer.groups
+    hand_in(offer, folder, "ada", -1)
+    last = hand_in(offer, folder, "bob", 0.5, layers_answer="layers = 12")
+    alone = hand_in(offer, folder, "zoe", -1)
+    rubric = DatabaseStore(offer.course).results(NAME)
+    assert {"ada": "bob", "bob": "", "zoe": ""} == {who: one.score.by for who, one in rubric.items()}
+    assert {Deduction(Decimal(10)), None} == {one.score.deduction for one in rubric.values()}
+    with closing(Loaded()) as loaded:
+        found = attempts.all_counting(offer, loaded.of(offer.version).rubric)
+    assert {"ada": str(last.pk), "bob": str(last.pk), "zoe": str(alone.pk)} == {
+        who: one.folder.name for who, one in found.items()
+    }
+    totals = stands(offer)
+    assert totals["ada"] == totals["bob"]
+    assert (totals["zoe"][0], Decimal(0)) == (totals["ada"][0] + totals["ada"][1], totals["zoe"][1])
+
+
+def test_an_extension_of_a_group_holds_for_its_members(offer: Offer, folder: Path) -> None:
+    """At once, for what was graded as well."""
+    hand_in(offer, folder, "ada", 0.5)
+    before = stands(offer)["bob"]
+    offer.times = {**TIMES, "groups": {"red": {"extra_minutes": 24 * 60}}}
+    offer.save()
+    assert (before[0] + before[1], 0) == stands(offer)["bob"]
+
+
+def test_slip_days_are_a_bank_over_the_offers(offer: Offer, folder: Path) -> None:
+    """What another assignment used is gone; each member of a group has their own."""
+    from autograder.service import attempts
+    from autograder.service.models import Attempt, Offer
+
+    bank = {"days": 2, "most": 2}
+    offer.times = {**TIMES, "slip_days": {**bank, "place": 1}}
+    offer.save()
+    earlier = Offer.objects.create(
+        course=offer.course,
+        assignment="earlier",
+        version=offer.version,
+        title="Earlier",
+        times={**TIMES, "slip_days": {**bank, "place": 0}},
+    )
+    used = course.handed_in(earlier, "ada", course.released(folder))
+    Attempt.objects.filter(pk=used.pk).update(submitted_at=END + datetime.timedelta(hours=30))
+    hand_in(offer, folder, "ada", 0.5)
+    with closing(Loaded()) as loaded:
+        found = attempts.all_counting(offer, loaded.of(offer.version).rubric)
+    timings = {who: one.timing for who, one in found.items()}
+    assert {"ada": (0, 0, Deduction(Decimal(10))), "bob": (1, 1, None)} == {
+        who: (one.slip.used, one.slip.left, one.deduction)
+        for who, one in timings.items()
+        if one is not None and one.slip is not None
+    }
+    assert Decimal(0) == stands(offer)["bob"][1] < stands(offer)["ada"][1]
+
+
+def test_what_is_refused_of_one_member_counts_for_the_other(offer: Offer, folder: Path) -> None:
+    """It is graded, since somebody has days left for it, and earns nothing for who has none."""
+    from autograder.service import attempts
+    from autograder.service.store import DatabaseStore
+
+    offer.times = {
+        "end": TIMES["end"],
+        "late": "refuse",
+        "students": {"ada": {"late": "accept"}},
+    }
+    offer.save()
+    made = hand_in(offer, folder, "ada", 1)
+    with closing(Loaded()) as loaded:
+        rubric = loaded.of(offer.version).rubric
+    handed = attempts.to_grade(made, rubric, attempts.contents(made))
+    assert all(isinstance(one, bytes) for one in handed.notebooks.values())
+    codes = {
+        who: {item.code == "late" for item in one.score.items}
+        for who, one in DatabaseStore(offer.course).results(NAME).items()
+    }
+    assert {"ada": {False}, "bob": {True}} == codes
+
+
+def test_a_course_leaves_with_its_groups(offer: Offer, folder: Path, tmp_path: Path) -> None:
+    """In the folder that is written the same attempts count for the same students, with the same times."""
+    from autograder.service import attempts
+    from autograder.service.moving import leave
+
+    offer.times = {**TIMES, "slip_days": {"days": 2, "most": 1, "place": 0}}
+    offer.save()
+    for student, days in (("ada", -1), ("bob", 0.5), ("cleo", 3), ("zoe", -1)):
+        hand_in(offer, folder, student, days)
+    left = leave(offer.course, tmp_path / "left")
+    with closing(Loaded()) as loaded:
+        rubric = loaded.of(offer.version).rubric
+    found = {one.student: one for one in everybody(left, rubric).handins}
+    before = attempts.all_counting(offer, rubric)
+    assert ["ada", "bob", "cleo", "dan", "zoe"] == list(found) == sorted(before)
+    for who, one in before.items():
+        assert (one.owner, one.group, one.timing) == (found[who].owner, found[who].group, found[who].timing)
+
+
+def test_marks_are_shared_when_they_are_published(offer: Offer, folder: Path) -> None:
+    """What somebody gave one member stands for the others."""
+    from autograder.app.handed_in import share_marks
+    from autograder.service import attempts
+    from autograder.service.store import DatabaseStore
+
+    hand_in(offer, folder, "ada", -1)
+    store = DatabaseStore(offer.course)
+    store.give(NAME, "bob", WHY, PersonMark(Decimal(1), comment="Good."))
+    with closing(Loaded()) as loaded:
+        rubric = loaded.of(offer.version).rubric
+    assert [] == share_marks(store, rubric, attempts.groups_of(offer), store.results(NAME))
+    assert PersonMark(Decimal(1), comment="Good.") == store.marks(NAME)["ada"][WHY]
+
+
+def test_notebooks_of_each_members_own_are_refused(service_course: CourseRecord, folder: Path) -> None:
+    """Said when the assignment is offered, not when somebody hands in."""
+    from autograder.service import versions
+
+    path = folder / "rubrics" / f"{NAME}.toml"
+    path.write_text(path.read_text().replace('{ name = "code" }', '{ name = "code", individual = true }'))
+    with pytest.raises(CourseError, match="does not know notebooks of each member's own"):
+        versions.offer(service_course, open_course(folder), NAME)
