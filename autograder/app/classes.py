@@ -9,9 +9,19 @@ from functools import partial
 from msgspec import Struct
 
 from autograder import assignment as assignments
-from autograder.app import SILENT, Isolation, Listener, counted
+from autograder.app import SILENT, Isolation, Listener, counted, course_log
+from autograder.app.basis import keep_basis
 from autograder.app.decisions import enter_decisions, stated_decisions
 from autograder.app.lists import read_bonus, read_roster
+from autograder.app.published import (
+    PagePlan,
+    PublishedMarks,
+    after_pages,
+    plan_pages,
+    read_published,
+    shown_mark,
+    write_published,
+)
 from autograder.app.roll import Roll, read_roll, restore_marks
 from autograder.app.stores import OpenStore, open_store
 from autograder.assignment import Assignment
@@ -24,9 +34,10 @@ from autograder.grades import NOTHING, Standing, standing
 from autograder.grading import batch
 from autograder.grading.batch import Outcome
 from autograder.records import Score
+from autograder.sandbox.levels import at_least, environment_digest
 from autograder.sandbox.pool import Pool
 from autograder.store import Store
-from autograder.tables import hint
+from autograder.tables import hint, name_list
 from autograder.timestamps import NOTES as TIME
 
 __all__ = ["TIME", "Outcome", "Page", "Standing"]
@@ -83,6 +94,8 @@ class Published(Struct, frozen=True):
     pages: tuple[Page, ...]
     remarks: tuple[str, ...]
     """What staff must know of the class, a sentence each."""
+    attention: bool = False
+    """Some pages were left as they were: their marks are others than was shown."""
 
 
 def collect(course: Course, assignment: Assignment, students: Collection[str] = ()) -> Collected:
@@ -145,6 +158,11 @@ def grade(
         _enrol(course, times, opened, watch)
         found = restore_marks(assignment, opened)
         before = {one: graded.score for one, graded in opened.results(name).items()}
+        if held := _held(assignment, handins, opened, isolation, again=again):
+            handins = tuple(one for one in handins if one.student not in held)
+            watch.tell(_HELD.format(len(held), name_list(sorted(held)), name))
+        if handins:
+            keep_basis(assignment, isolation)
         graded = batch.grade_class(assignment, handins, opened, pool, workers=workers or None, again=again)
         outcomes = tuple(counted(graded, len(handins), watch))
         roll = read_roll(assignment, opened)
@@ -159,8 +177,38 @@ def grade(
     return GradedClass(outcomes, changes, (*found, *roll.remarks), collected.misnamed, attention)
 
 
-regrade = partial(grade, again=True)
+grade_again = partial(grade, again=True)
 """As `grade`, for everybody afresh; `GradedClass.changes` tells whose points are others now."""
+
+_HELD = (
+    "{} students keep the results that their published marks are made of, though rubric, reference or program "
+    "have changed since: {}; who would move, and why: autograder regrade {}"
+)
+
+
+def _held(
+    assignment: Assignment,
+    handins: Iterable[Handin],
+    store: Store,
+    isolation: Isolation,
+    *,
+    again: bool,
+) -> frozenset[str]:
+    """Students with published marks of what they still hand in, who would be graded otherwise now."""
+    shown = read_published(assignment.course, assignment.name).shown
+    if not shown:
+        return frozenset()
+    keys, digest = store.keys(assignment.name), assignment.digest()
+    environments = {environment_digest(digest, level) for level in at_least(isolation)}
+    held = set()
+    for handin in handins:
+        key = keys.get(handin.student)
+        if key is None or handin.student not in shown:
+            continue
+        same = key.rubric == assignment.rubric.digest and key.environment in environments
+        if (again or not same) and batch.collect(assignment, handin).digest() == key.submission:
+            held.add(handin.student)
+    return frozenset(held)
 
 
 def _changes(before: Mapping[str, Score], outcomes: Iterable[Outcome]) -> tuple[PointsChange, ...]:
@@ -214,15 +262,22 @@ def feedback(
     name: str,
     language: str = "",
     *,
+    publish_marks: bool = False,
+    reason: str = "",
     watch: Listener = SILENT,
     store: OpenStore = open_store,
 ) -> Published:
     """Write the page of everybody who has a result, and those for staff.
 
+    Once marks are published, every page that is written counts as shown, and one whose marks would be others
+    than its student was shown is written only with a reason.
+
     Args:
         course: whose class.
         name: of the assignment.
         language: of the pages; empty: the release's.
+        publish_marks: students see the pages from now on.
+        reason: why marks that were shown are others now; pages tell it.
         watch: hears of each page.
         store: opens the course's.
 
@@ -237,8 +292,16 @@ def feedback(
         raise CourseError(f"--language: expected one of {', '.join(known)}, got {language!r}")
     with store(assignment, new=False) as opened:
         stand = _standings(assignment, opened, watch)
+        keys = opened.keys(name)
     results = stand.roll.results
     handins = collect(course, assignment).handins
+    published, moment = read_published(course, name), course_log.now()
+    current = {
+        student: shown_mark(graded.score, assignment.rubric_of(student), stand.rows[student], moment)
+        for student, graded in results.items()
+        if student not in published.shown or keys[student].rubric == assignment.rubric.digest
+    }
+    plan = plan_pages(published, current, reason, moment)
     pages = publish.pages(
         course,
         assignment.rubric,
@@ -249,8 +312,32 @@ def feedback(
         timings={handin.student: handin.timing for handin in handins if handin.timing},
         language=language or assignment.language,
         remarks=stand.roll.remarks,
+        changes=plan.changes,
+        left=plan.left,
     )
-    return Published(tuple(counted(pages, len(results) + 2, watch)), stand.roll.remarks)
+    made = tuple(counted(pages, len(results) + 2 - len(plan.left & results.keys()), watch))
+    if publish_marks or published.at:
+        _note_shown(course, name, published, plan, made)
+    return Published(made, (*stand.roll.remarks, *plan.refused), bool(plan.refused))
+
+
+def _note_shown(
+    course: Course, name: str, before: PublishedMarks, plan: PagePlan, pages: Iterable[Page]
+) -> None:
+    """Keep what the class was shown, with entries in the log about what is new."""
+    written = {page.student for page in pages if page.student}
+    after = after_pages(before, plan, written, course_log.now())
+    write_published(course, name, after)
+    changed = {
+        one: [mark.changes[-1].before, mark.changes[-1].after, mark.changes[-1].reason]
+        for one, mark in after.shown.items()
+        if mark.changes and mark.changes != getattr(before.shown.get(one), "changes", ())
+    }
+    new = sorted(after.shown.keys() - before.shown.keys())
+    if new:
+        course_log.add(course, "publish", name, {"students": new})
+    if changed:
+        course_log.add(course, "change published marks", name, {"students": changed})
 
 
 def _standings(assignment: Assignment, store: Store, watch: Listener) -> Standings:

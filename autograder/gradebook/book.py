@@ -163,6 +163,11 @@ class Gradebook:
         with self._read() as connection:
             return results.current(connection, assignment, rubric)
 
+    def keys(self, assignment: str) -> dict[str, Key]:
+        """See `Store.keys`."""
+        with self._read() as connection:
+            return results.keys(connection, assignment)
+
     def listed(self, assignment: str) -> frozenset[str]:
         """See `Store.listed`: those that formgrader lists."""
         with self._read() as connection:

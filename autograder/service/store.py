@@ -253,6 +253,13 @@ class DatabaseStore:
             marks = {(row.place.notebook, row.place.cell): _given(row) for row in marked}
         return (None if stored is None else decode(bytes(stored))), marks
 
+    def keys(self, assignment: str) -> dict[str, Key]:
+        """See `Store.keys`."""
+        with self._whole("the results could not be read"):
+            rows = CurrentResult.objects.filter(course=self._course, assignment=assignment)
+            found = rows.values_list(*(f"result__{field}" for field in Key.__struct_fields__))
+            return {key.student: key for key in (Key(*row) for row in found)}
+
     def listed(self, assignment: str) -> frozenset[str]:
         """See `Store.listed`."""
         with self._whole("the submissions could not be read"):

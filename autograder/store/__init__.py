@@ -222,6 +222,13 @@ class Store(Protocol):
             GradebookError: the store refused.
         """
 
+    def keys(self, assignment: str) -> dict[str, Key]:
+        """What the result that counts depends on, by student.
+
+        Raises:
+            GradebookError: the store refused.
+        """
+
     def listed(self, assignment: str) -> frozenset[str]:
         """The students of whom people see a submission, where they give marks.
 
