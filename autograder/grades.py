@@ -71,6 +71,8 @@ class CellPoints(Struct, frozen=True):
     by_person: bool = False
     items: Mapping[str, Decimal] = {}
     """By item, what a person's mark is made of (`PersonMark.items`)."""
+    flagged: bool = False
+    """Somebody should look at it (`PersonMark.flagged`)."""
 
 
 class QuestionPoints(Struct, frozen=True):
@@ -284,6 +286,7 @@ def _with_mark(cell: CellPoints, mark: PersonMark | None) -> CellPoints:
         pending=pending,
         by_person=mark.points is not None,
         items={} if mark.points is None else mark.items,
+        flagged=mark.flagged,
     )
 
 

@@ -147,7 +147,7 @@ def rubric_differences(before: bytes, after: bytes) -> Iterator[Difference]:
 
 
 def _question_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
-    if keys := _keys(_without_items(old), _without_items(new)):
+    if keys := _keys(_without(old, "item"), _without(new, "item")):
         yield f": {keys} changed"
     was = {item["id"]: item for item in old["item"]}
     now = {item["id"]: item for item in new["item"]}
@@ -158,15 +158,12 @@ def _question_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterato
         before, after = was[name].get("points"), now[name].get("points")
         if before != after:
             yield f".{name}: points {before} → {after}"
-        rest = [
-            {key: value for key, value in one.items() if key != "points"} for one in (was[name], now[name])
-        ]
-        if keys := _keys(*rest):
+        if keys := _keys(_without(was[name], "points"), _without(now[name], "points")):
             yield f".{name}: {keys} changed"
 
 
-def _without_items(table: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {key: value for key, value in table.items() if key != "item"}
+def _without(table: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    return {key: value for key, value in table.items() if key != name}
 
 
 def _keys(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:

@@ -181,8 +181,8 @@ grade_again = partial(grade, again=True)
 """As `grade`, for everybody afresh; `GradedClass.changes` tells whose points are others now."""
 
 _HELD = (
-    "{} students keep the results that their published marks are made of, though rubric, reference or program "
-    "have changed since: {}; who would move, and why: autograder regrade {}"
+    "{} students keep the results that their published marks are made of, though rubric, reference or "
+    "program have changed since: {}; who would move, and why: autograder regrade {}"
 )
 
 

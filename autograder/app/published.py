@@ -131,7 +131,8 @@ def changed_mark(shown: ShownMark, new: ShownMark, at: datetime, reason: str) ->
 def told(shown: ShownMark) -> str:
     """What somebody was shown, for staff."""
     grade = f", grade {shown.grade}" if shown.grade else ""
-    return f"{shown.total.normalize():f} of {shown.possible.normalize():f}{grade} since {shown.at:%Y-%m-%d %H:%M} UTC"
+    points = f"{shown.total.normalize():f} of {shown.possible.normalize():f}"
+    return f"{points}{grade} since {shown.at:%Y-%m-%d %H:%M} UTC"
 
 
 def _part(points: Decimal | None, possible: Decimal) -> str:
@@ -187,8 +188,8 @@ def plan_pages(
         else:
             left.add(student)
             refused.append(
-                f"{student} was shown {told(shown)}, and has {mark.total.normalize():f} now: the page stays as "
-                "it is. State why with --reason, which the new page tells"
+                f"{student} was shown {told(shown)}, and has {mark.total.normalize():f} now: the page stays "
+                "as it is. State why with --reason, which the new page tells"
             )
     changes = {student: mark.changes for student, mark in planned.items() if mark.changes}
     return PagePlan(planned, changes, frozenset(left), tuple(refused))

@@ -119,7 +119,7 @@ def feedback(
     ] = False,
     reason: Annotated[
         str,
-        typer.Option("--reason", help="Why marks that students were shown are others now; pages tell it."),
+        typer.Option("--reason", help="Why marks that students were shown are others now; pages tell."),
     ] = "",
     json: JsonOption = False,
 ) -> None:

@@ -106,8 +106,18 @@ def _row(
         endings=", ".join(dict.fromkeys(endings)),
         isolation="" if score.isolation == "namespaces" else printable_text(score.isolation, 40),
         seconds=f"{graded.seconds:.2f}",
-        notes=_notes(score.notes),
+        notes=_notes([*_flags(stands), *score.notes]),
     )
+
+
+def _flags(stands: Standing) -> list[Note]:
+    """What people flagged."""
+    return [
+        Note("flagged", "flagged: somebody should look at this one", cell.name)
+        for question in stands.questions
+        for cell in question.cells
+        if cell.flagged
+    ]
 
 
 def _is_marked(

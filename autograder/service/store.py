@@ -348,7 +348,18 @@ class DatabaseStore:
         return ()
 
 
-_ENTERED = ("points", "extra", "again", "comment", "decided", "touched", "items", "stage", "revision")
+_ENTERED = (
+    "points",
+    "extra",
+    "again",
+    "comment",
+    "decided",
+    "touched",
+    "items",
+    "stage",
+    "revision",
+    "flagged",
+)
 _WRITTEN = ("automatic", "pending", "again", "worth", "items", "points", "revision")
 
 
@@ -396,7 +407,9 @@ def _exact(stored: str | None) -> Decimal | None:
 
 def _given(row: CellMark) -> PersonMark:
     items = {name: Decimal(one["points"]) for name, one in row.items.items()}
-    return PersonMark(_exact(row.points), Decimal(row.extra), row.again, row.comment, items)
+    return PersonMark(
+        _exact(row.points), Decimal(row.extra), row.again, row.comment, items, flagged=row.flagged
+    )
 
 
 def _enter(row: CellMark, mark: PersonMark) -> None:
@@ -417,7 +430,7 @@ def _enter(row: CellMark, mark: PersonMark) -> None:
         row.items = {name: {"points": str(one), "of": row.worth[name]} for name, one in mark.items.items()}
     row.points, row.stage = (None if mark.points is None else str(mark.points)), ""
     row.extra, row.again, row.comment = str(mark.extra), mark.again, mark.comment
-    row.touched = mark != PersonMark()
+    row.touched, row.flagged = mark != PersonMark(), mark.flagged
     row.revision += 1
 
 

@@ -265,7 +265,6 @@ class Store(Protocol):
             student: whose cell.
             cell: its notebook and name.
             mark: all that the person gave; its items are of what the result that counts says they are worth.
-                A store that keeps points of cells alone leaves them out.
             decided: what `decided` shall say of it, where a mark is moved from another store.
 
         Raises:
