@@ -9,6 +9,7 @@ module              use cases
 ==================  =====================================================================================
 `preparing`         an assignment before it is sat: release, hand out, validate, verify, print
 `classes`           a class: grade it, where everybody stands, pages
+`regrading`         who would move after a change, and the move itself
 `sheets`            marking elsewhere: a sheet of what people decide on, and what they gave entered
 `run_statistics`    statistics of a run
 `formulas`          how a formula is read and judged

@@ -375,12 +375,14 @@ class _Regrading:
     # ------------------------------------------------------------ the move
 
     def entered(self, found: Regrade, choice: RegradeChoice) -> Regrade:
-        """Let what was found count.
+        """Let what was found count; where nothing differs, there is nothing to do.
 
         Raises:
             CourseError: marks that students were shown would move, and the choice does not say so.
             GradebookError: the store refused.
         """
+        if not (found.moved or found.differences or interrupted_regrade(self._course, self._name)):
+            return found
         _check_shown(found, choice)
         rehearsed = RehearsedClass(
             self._assignment,
