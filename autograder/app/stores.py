@@ -109,7 +109,8 @@ class RehearsalStore(MemoryStore):
         self, entries: Sequence[GradedEntry], *, run: int | None = None, language: str = ""
     ) -> Mapping[str, str]:
         """See `Store.record`; what is new is kept in the folder first."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if run is not None:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for one in entries if run is not None else ():
             stored = bounded(one.graded, budgets(one.rubric.assignment.limits).stored_mb)
             atomic.write(self._path(one.key), stored, mode=0o600)

@@ -26,7 +26,7 @@ from tests.support import small_course
 from tests.support.made_once import made_once
 from tests.support.regraded_class import NAME, accept_13, hand_in, make_class
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 
 APPLY = RegradeChoice(apply=True)
 TELL = RegradeChoice(apply=True, published=True, reason="13 was right as well.")
@@ -354,22 +354,3 @@ def test_grading_does_not_move_published_marks(course: Course) -> None:
     assert classes.feedback(course, NAME).attention
     assert pages == page(course, "bob")
     assert "zoe" in read_published(course, NAME).shown
-
-
-# ---------------------------------------------------------------- the log, and kills
-
-
-def test_the_log_shows_where_it_was_changed(course: Course) -> None:
-    """An entry that is changed or taken away breaks the chain; half an entry at the end is not there."""
-    for number in range(3):
-        course_log.add(course, "publish", NAME, {"number": number})
-    path = course.private / "log.jsonl"
-    whole = path.read_bytes()
-    assert (0, 0o600) == (course_log.broken(course), path.stat().st_mode & 0o777)
-    path.write_bytes(whole + b'{"id": "half')
-    course_log.add(course, "publish", NAME, {"number": 3})
-    assert (4, 0) == (len(course_log.entries(course)), course_log.broken(course))
-    path.write_bytes(whole.replace(b'"number": 1', b'"number": 9'))
-    assert 2 == course_log.broken(course)
-    path.write_bytes(b"".join(whole.splitlines(keepends=True)[1:]))
-    assert 1 == course_log.broken(course)
