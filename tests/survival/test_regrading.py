@@ -32,7 +32,7 @@ KILLS = 50
 
 
 def _changed(folder: Path) -> None:
-    """A class with published marks and marks of items, whose rubric and decisions have changed since."""
+    """A class with published marks and marks of items, whose rubric has changed since."""
     make_class(folder)
     course = Course.at(folder)
     with Gradebook(course.gradebook) as book:
@@ -42,6 +42,8 @@ def _changed(folder: Path) -> None:
     accept_13(course)
     rubric = course.rubric(NAME)
     small_course.changed(rubric, 'id = "why"\npoints = 1', 'id = "why"\npoints = 3')
+    answer = '\nanswer = "mlp_parameters"'
+    small_course.changed(rubric, f"points = 3{answer}", f"points = 5{answer}")
     small_course.changed(rubric, "points = 13", "points = 15")
 
 
@@ -66,7 +68,7 @@ def _unkilled(changed: Path, elsewhere: Path) -> Any:
     assert 0 == _begun(elsewhere).wait(120)
     found = final(Course.at(elsewhere))
     assert [("publish", "regrade")] == [tuple(entry[0] for entry in found[3])]
-    assert {"ada", "bob"} == set(found[4])
+    assert {"ada", "bob", "nil"} == set(found[4])  # an item is worth more: pages say of how many
     assert Decimal("1.5") == found[1]["ada"]["formulas", "mlp-why"].points
     return found
 
