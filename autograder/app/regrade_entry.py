@@ -6,7 +6,7 @@ Whoever runs the same regrading again finishes what was begun, with one entry in
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -22,11 +22,22 @@ from autograder.app.course_log import LogEntry
 from autograder.app.published import AgreedChange, ShownMark, read_published, write_published
 from autograder.assignment import Assignment
 from autograder.course import Course
-from autograder.grades import CellName, PersonMark
+from autograder.errors import GradebookError
+from autograder.grades import PersonMark
 from autograder.grading.batch import MOST_TOGETHER
 from autograder.store import GradedEntry, Store
 
 _ACTION = "regrade"
+
+
+class FollowedMark(Struct, frozen=True):
+    """A person's mark of items, and what it becomes."""
+
+    student: str
+    notebook: str
+    cell: str
+    before: PersonMark
+    after: PersonMark
 
 
 class RehearsedClass(Struct, frozen=True):
@@ -35,8 +46,7 @@ class RehearsedClass(Struct, frozen=True):
     assignment: Assignment
     isolation: Isolation
     entries: tuple[GradedEntry, ...]
-    followed: Mapping[tuple[str, CellName], tuple[PersonMark, PersonMark]]
-    """By student and cell: people's marks of items, and what they become."""
+    followed: tuple[FollowedMark, ...]
     will_show: Mapping[str, ShownMark]
     """What pages will show, by student."""
     shown: tuple[str, ...]
@@ -51,6 +61,7 @@ class _Begun(Struct, frozen=True):
     environment: str
     shown: tuple[str, ...]
     """Who was shown a mark that moves."""
+    followed: tuple[FollowedMark, ...]
     reason: str
 
 
@@ -86,7 +97,13 @@ def enter_regrade(
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     atomic.write(path, msgspec.json.encode(begun), mode=0o600)
     keep_basis(rehearsed.assignment, rehearsed.isolation)
-    _record(store, rehearsed)
+    try:
+        store.prepare(rehearsed.assignment.rubric, rehearsed.assignment.release_bytes)
+    except GradebookError:
+        if before is None:  # nothing was changed
+            path.unlink(missing_ok=True)
+        raise
+    _record(store, rehearsed, begun.followed)
     if decide is not None:
         decide(store)
     if begun.shown:
@@ -113,15 +130,14 @@ def _begun(rehearsed: RehearsedClass, facts: Mapping[str, Any], reason: str) -> 
         assignment.name,
         msgspec.to_builtins(facts),
     )
-    return _Begun(entry, assignment.rubric.digest, environment, rehearsed.shown, reason)
+    return _Begun(entry, assignment.rubric.digest, environment, rehearsed.shown, rehearsed.followed, reason)
 
 
-def _record(store: Store, rehearsed: RehearsedClass) -> None:
+def _record(store: Store, rehearsed: RehearsedClass, followed: Iterable[FollowedMark]) -> None:
     """Results, automatic marks, and people's marks of items. The same again changes nothing."""
     assignment = rehearsed.assignment
     name, keys = assignment.name, store.keys(assignment.name)
     fresh = [one for one in rehearsed.entries if keys.get(one.key.student) != one.key]
-    store.prepare(assignment.rubric, assignment.release_bytes)
     run = None
     if fresh:
         environment = fresh[0].key.environment
@@ -130,10 +146,12 @@ def _record(store: Store, rehearsed: RehearsedClass) -> None:
     for start in range(0, len(every), MOST_TOGETHER):
         store.record(every[start : start + MOST_TOGETHER], run=run, language=assignment.language)
     stands = store.marks(name)
-    for (student, cell), (before, after) in rehearsed.followed.items():
-        mark = stands.get(student, {}).get(cell, PersonMark())
-        if (mark.points, mark.items) == (before.points, before.items):  # nobody gave another one meanwhile
-            store.give(name, student, cell, after)
+    for one in followed:
+        cell = (one.notebook, one.cell)
+        mark = stands.get(one.student, {}).get(cell, PersonMark())
+        # Somebody else may have given another one meanwhile; what followed before a kill follows once.
+        if (mark.points, mark.items) == (one.before.points, one.before.items):
+            store.give(name, one.student, cell, one.after)
     if run is not None:
         store.finish(run)
 

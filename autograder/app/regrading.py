@@ -28,7 +28,7 @@ from autograder.app.classes import collect
 from autograder.app.decisions import DecisionReport, enter_decisions, stated_decisions
 from autograder.app.lists import read_bonus
 from autograder.app.published import PublishedMarks, ShownMark, read_published, shown_mark, told
-from autograder.app.regrade_entry import RehearsedClass, enter_regrade, interrupted_regrade
+from autograder.app.regrade_entry import FollowedMark, RehearsedClass, enter_regrade, interrupted_regrade
 from autograder.app.sheet_rows import number
 from autograder.app.stores import OpenStore, RehearsalStore, open_store
 from autograder.assignment import Assignment
@@ -192,7 +192,7 @@ class _Regrading:
         self._marks: Mapping[str, Mapping[CellName, PersonMark]] = {}
         self._decided: set[AnswerName] = set()
         """Answers whose mark comes from a decision that is new or another one."""
-        self._followed: dict[tuple[str, CellName], tuple[PersonMark, PersonMark]] = {}
+        self._followed: list[FollowedMark] = []
         self._differences: dict[tuple[str, str, str], tuple[Difference, ...]] = {}
 
     def _bonus(self) -> Mapping[str, Decimal]:
@@ -267,13 +267,12 @@ class _Regrading:
         for cell, mark in stood.marks.items():
             if mark.items and cell in automatic:
                 after = follower.follow(cell, mark, settled_points(automatic[cell]))
-                self._followed[student, cell] = (mark, after)
+                self._followed.append(FollowedMark(student, *cell, mark, after))
                 self._rehearsal.give(self._name, student, cell, after)
 
     def _decide(self, store: Store) -> DecisionReport:
         """Enter the decisions as grading does, of those who belong to the class."""
-        current = store.results(self._name, self._assignment.rubric.digest)
-        results = [graded for student, graded in current.items() if student not in self._failed]
+        results = [one.graded for one in self._fresh().values()]
         secret = self._course.secret()
         return enter_decisions(self._assignment.rubric, store, self._decisions, results, secret)
 
@@ -388,7 +387,7 @@ class _Regrading:
             self._assignment,
             self._isolation,
             tuple(self._fresh().values()),
-            self._followed,
+            tuple(self._followed),
             {student: self._page(student, self._after(student).standing()) for student in self._fresh()},
             tuple(one.move.student for one in found.shown),
         )

@@ -606,3 +606,41 @@ def test_files_that_cannot_be_read_are_told(folder: Course, made: Class, tmp_pat
             path.write_bytes(data)
         with pytest.raises(CourseError, match=told):
             sheets.import_sheet(folder, path, store=opener(made))
+
+
+# ---------------------------------------------------------------- look at this one
+
+
+def test_a_flag_is_set_and_taken_away(made: Class) -> None:
+    """Whatever is written there; it gives no points, comes back, and a sheet of before changes none."""
+    before = made.sheet()
+    rows = made.sheet()
+    for row in rows_of(rows, WHY, "Because"):
+        row["flag"] = "odd!"
+    [change] = made.enter(rows).entered
+    assert (True, False, None) == (change.flag, change.comment, change.points)
+    assert PersonMark(flagged=True) == made.mark("kurt", "formulas", WHY)
+    assert [] == list(made.enter(before).entered)
+    assert [("Because.", "yes")] == [(row["answer"], row["flag"]) for row in made.sheet(flagged=True)]
+    rows = made.sheet()
+    assert () == made.enter(rows).entered
+    fill(rows, WHY, "1", text="Because")
+    made.enter(rows)
+    mark = made.mark("kurt", "formulas", WHY)
+    assert (Decimal(1), True) == (mark.points, mark.flagged)
+    rows = made.sheet()
+    for row in rows_of(rows, WHY, "Because"):
+        row["flag"] = " "
+    made.enter(rows)
+    assert not made.mark("kurt", "formulas", WHY).flagged
+
+
+def test_a_sheet_without_the_column_leaves_flags(made: Class) -> None:
+    """Somebody deleted it, or the sheet is of an earlier version."""
+    made.store.give("small", "kurt", ("formulas", WHY), PersonMark(flagged=True))
+    rows = made.sheet()
+    fill(rows, WHY, "1", text="Because")
+    lines = [replace(line, flag=None) for line in read_sheet(write_sheet(rows, ".csv"), ".csv")]
+    sheets.enter_sheet(made.subject(), sheets.plan_sheet(made.subject(), lines))
+    mark = made.mark("kurt", "formulas", WHY)
+    assert (Decimal(1), True, {"why": Decimal(1)}) == (mark.points, mark.flagged, mark.worth)
