@@ -44,7 +44,7 @@ class GradingBasis(Struct, frozen=True):
     isolation: str
 
 
-class Difference(Struct, frozen=True):
+class BasisDifference(Struct, frozen=True):
     """One thing on which results rest, and which is another one."""
 
     text: str
@@ -93,7 +93,7 @@ def kept_basis(course: Course, environment: str) -> GradingBasis | None:
 
 def basis_differences(
     before: GradingBasis | None, after: GradingBasis | None, rubric: Rubric
-) -> Iterator[Difference]:
+) -> Iterator[BasisDifference]:
     """What differs between two environments.
 
     Args:
@@ -102,27 +102,27 @@ def basis_differences(
         rubric: tells which questions a reference is asked about.
     """
     if before is None or after is None:
-        yield Difference("graded by an earlier version of the program, which did not note what it used")
+        yield BasisDifference("graded by an earlier version of the program, which did not note what it used")
         return
     if before.program != after.program:
-        yield Difference(f"program: {before.program} → {after.program}")
+        yield BasisDifference(f"program: {before.program} → {after.program}")
     was, now = set(before.libraries), set(after.libraries)
     if was != now:
         gone = ", ".join(one for one in before.libraries if one not in now)
         new = ", ".join(one for one in after.libraries if one not in was)
-        yield Difference(f"libraries: {gone or 'none'} → {new or 'none'}")
+        yield BasisDifference(f"libraries: {gone or 'none'} → {new or 'none'}")
     if names := _differing(before.reference, after.reference):
         asked = frozenset(question.id for question in rubric.questions if question.reference)
-        yield Difference(f"reference changed: {names}", asked)
+        yield BasisDifference(f"reference changed: {names}", asked)
     if names := _differing(before.release, after.release):
-        yield Difference(f"release changed: {names}")
+        yield BasisDifference(f"release changed: {names}")
     if before.variants != after.variants:
-        yield Difference("what was handed out to students changed")
+        yield BasisDifference("what was handed out to students changed")
     if before.isolation != after.isolation:
-        yield Difference(f"isolation: {before.isolation} → {after.isolation}")
+        yield BasisDifference(f"isolation: {before.isolation} → {after.isolation}")
 
 
-def rubric_differences(before: bytes, after: bytes) -> Iterator[Difference]:
+def rubric_differences(before: bytes, after: bytes) -> Iterator[BasisDifference]:
     """What differs between two files of a rubric, by question and item.
 
     Raises:
@@ -131,7 +131,7 @@ def rubric_differences(before: bytes, after: bytes) -> Iterator[Difference]:
     old, new = rubrics.read_tables(before, "before"), rubrics.read_tables(after, "after")
     for part in ("assignment", "variant"):
         if keys := _keys(old.get(part, {}), new.get(part, {})):
-            yield Difference(f"rubric, [{part}]: {keys} changed")
+            yield BasisDifference(f"rubric, [{part}]: {keys} changed")
     was = {table["id"]: table for table in old["question"]}
     now = {table["id"]: table for table in new["question"]}
     for name in (*now, *(name for name in was if name not in now)):
@@ -140,10 +140,10 @@ def rubric_differences(before: bytes, after: bytes) -> Iterator[Difference]:
         moved = frozenset(dependents({name}, {**was, **now}))
         if name not in was or name not in now:
             what = "is new" if name in now else "is gone"
-            yield Difference(f"rubric: question {name} {what}", moved)
+            yield BasisDifference(f"rubric: question {name} {what}", moved)
             continue
         for sentence in _question_changes(was[name], now[name]):
-            yield Difference(f"rubric, {name}{sentence}", moved)
+            yield BasisDifference(f"rubric, {name}{sentence}", moved)
 
 
 def _question_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:

@@ -16,6 +16,7 @@ from autograder.app.lists import read_bonus, read_roster
 from autograder.app.published import (
     PagePlan,
     PublishedMarks,
+    ShownMark,
     after_pages,
     plan_pages,
     read_published,
@@ -296,12 +297,8 @@ def feedback(
     results = stand.roll.results
     handins = collect(course, assignment).handins
     published, moment = read_published(course, name), course_log.now()
-    current = {
-        student: shown_mark(graded.score, assignment.rubric_of(student), stand.rows[student], moment)
-        for student, graded in results.items()
-        if student not in published.shown or keys[student].rubric == assignment.rubric.digest
-    }
-    plan = plan_pages(published, current, reason, moment)
+    by_now = {one for one in results if keys[one].rubric == assignment.rubric.digest}
+    plan = plan_pages(published, _will_show(assignment, stand, by_now, published), reason, moment)
     pages = publish.pages(
         course,
         assignment.rubric,
@@ -319,6 +316,18 @@ def feedback(
     if publish_marks or published.at:
         _note_shown(course, name, published, plan, made)
     return Published(made, (*stand.roll.remarks, *plan.refused), bool(plan.refused))
+
+
+def _will_show(
+    assignment: Assignment, stand: Standings, by_now: Collection[str], published: PublishedMarks
+) -> dict[str, ShownMark]:
+    """What pages would show; of those who were shown a mark, only where it is by the rubric as it is now."""
+    moment = course_log.now()
+    return {
+        student: shown_mark(graded.score, assignment.rubric_of(student), stand.rows[student], moment)
+        for student, graded in stand.roll.results.items()
+        if student not in published.shown or student in by_now
+    }
 
 
 def _note_shown(

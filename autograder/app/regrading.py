@@ -17,7 +17,7 @@ from autograder import assignment as assignments
 from autograder import atomic
 from autograder.app import SILENT, Isolation, Listener, counted, course_log
 from autograder.app.basis import (
-    Difference,
+    BasisDifference,
     basis_differences,
     basis_of,
     kept_basis,
@@ -193,7 +193,7 @@ class _Regrading:
         self._decided: set[AnswerName] = set()
         """Answers whose mark comes from a decision that is new or another one."""
         self._followed: list[FollowedMark] = []
-        self._differences: dict[tuple[str, str, str], tuple[Difference, ...]] = {}
+        self._differences: dict[tuple[str, str, str], tuple[BasisDifference, ...]] = {}
 
     def _bonus(self) -> Mapping[str, Decimal]:
         if not self._course.bonus.is_file():
@@ -347,7 +347,7 @@ class _Regrading:
         if before - after and not after:
             yield "time of handing in: in time now"
 
-    def _differences_of(self, student: str) -> tuple[Difference, ...]:
+    def _differences_of(self, student: str) -> tuple[BasisDifference, ...]:
         """What is different from when a student was graded."""
         key = self._stands[student].key
         if self._rehearsal.entries[student].key == key:
@@ -358,12 +358,12 @@ class _Regrading:
             self._differences[place] = tuple(self._compare(key, now))
         return self._differences[place]
 
-    def _compare(self, key: Key, after: Key) -> Iterator[Difference]:
+    def _compare(self, key: Key, after: Key) -> Iterator[BasisDifference]:
         rubric = self._assignment.rubric
         if key.rubric != rubric.digest:
             kept = kept_rubric(self._course, key.rubric)
             if kept is None:
-                yield Difference(f"another rubric: version {key.rubric_version} → {rubric.version}")
+                yield BasisDifference(f"another rubric: version {key.rubric_version} → {rubric.version}")
             else:
                 data = atomic.read(self._course.rubric(self._name))
                 yield from rubric_differences(kept[0], data)

@@ -63,9 +63,7 @@ def pages(
         left: students whose page stays as it is.
     """
     name = rubric.assignment.name
-    for student, graded in results.items():
-        if student in left:
-            continue
+    for student, graded in ((one, results[one]) for one in results if one not in left):
         path = course.feedback(student, name) / f"{name}.html"
         try:
             page = render(

@@ -180,9 +180,10 @@ class TaskView(Struct, frozen=True):
 
 
 def _task_views(
-    tasks: Sequence[Task], questions: Sequence[Question], points: Points, labels: Labels
+    tasks: Sequence[Task], questions: Sequence[Question], standing: Standing, labels: Labels
 ) -> tuple[TaskView, ...]:
     """A line for each task; none where the rubric states no tasks. Bonus points are told below the sum."""
+    points = {one.id: (one.points, one.most - one.least) for one in standing.questions}
     counted = [one for one in questions if not one.bonus]
     return tuple(
         _task_view(task, [one.id for one in counted if one.task == task.id], points, labels) for task in tasks
@@ -335,11 +336,9 @@ def page_view(
     score, assignment = graded.score, rubric.assignment
     own = spoken(wordings, labels.language, assignment.languages)
     notebooks = tuple(
-        notebook_view(notebook, position, labels, assignment.limits)
-        for position, notebook in enumerate(graded.notebooks, start=1)
+        notebook_view(one, at, labels, assignment.limits) for at, one in enumerate(graded.notebooks, start=1)
     )
-    lines = rubric_lines(score, rubric, standing)
-    common = Typesetter(assignment.symbols)
+    lines, common = rubric_lines(score, rubric, standing), Typesetter(assignment.symbols)
     questions = tuple(
         _question_view(
             question,
@@ -353,7 +352,6 @@ def page_view(
         )
         for question, points in zip(rubric.questions, standing.questions, strict=True)
     )
-    points = {one.id: (one.points, one.most - one.least) for one in standing.questions}
     return PageView(
         title=labels.pick(assignment.title, assignment.name),
         student=printable_text(score.student, 200),
@@ -370,7 +368,7 @@ def page_view(
         sum_sentences=_sum_sentences(standing, labels),
         isolation=_stamp(score.isolation, labels),
         refusal=_refusal(graded, labels, own),
-        tasks=_task_views(assignment.tasks, rubric.questions, points, labels),
+        tasks=_task_views(assignment.tasks, rubric.questions, standing, labels),
         questions=questions,
         notebooks=notebooks,
     )

@@ -219,7 +219,8 @@ def test_points_and_comments_are_entered(made: Class) -> None:
     assert [("mlp-why", (None,), Decimal("0.75"), True)] == [
         (one.cell, one.before, one.points, one.comment) for one in done.entered
     ]
-    mark = PersonMark(Decimal("0.75"), comment="Which two?", items={"why": Decimal("0.75")})
+    items, worth = {"why": Decimal("0.75")}, {"why": Decimal(1)}
+    mark = PersonMark(Decimal("0.75"), comment="Which two?", items=items, worth=worth)
     assert mark == made.mark("kurt", "formulas", WHY)
     again = made.enter(rows)
     assert ((), (), ()) == (again.plan.errors, again.refused, again.entered)
@@ -243,7 +244,8 @@ def test_a_cell_of_several_items_needs_all_of_them(made: Class) -> None:
         row["points"] = {"rows": "1.5", "batch": "1", "overflow": "-0.25"}[row["item"]]
     assert () == made.enter(rows).refused
     items = {"rows": Decimal("1.5"), "batch": Decimal(1), "overflow": Decimal("-0.25")}
-    assert PersonMark(Decimal("2.25"), items=items) == made.mark("grace", "code", SOFTMAX)
+    worth = {"rows": Decimal(2), "batch": Decimal(1), "overflow": Decimal("-0.5")}
+    assert PersonMark(Decimal("2.25"), items=items, worth=worth) == made.mark("grace", "code", SOFTMAX)
 
 
 def test_what_grading_decided_beside_an_item_counts(made: Class) -> None:

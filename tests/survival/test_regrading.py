@@ -28,7 +28,7 @@ from tests.survival.regrading import STEPS
 pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
 
 ROOT = Path(__file__).parents[2]
-KILLS = 50
+KILLS, PATIENCE_SECONDS = 50, 600
 
 
 def _changed(folder: Path) -> None:
@@ -65,7 +65,7 @@ def _begun(folder: Path, *step: str) -> subprocess.Popen[bytes]:
 def _unkilled(changed: Path, elsewhere: Path) -> Any:
     """The end of a regrading that nobody killed, in another copy of the class."""
     shutil.copytree(changed, elsewhere)
-    assert 0 == _begun(elsewhere).wait(120)
+    assert 0 == _begun(elsewhere).wait(PATIENCE_SECONDS)
     found = final(Course.at(elsewhere))
     assert [("publish", "regrade")] == [tuple(entry[0] for entry in found[3])]
     assert {"ada", "bob", "nil"} == set(found[4])  # an item is worth more: pages say of how many
@@ -76,9 +76,9 @@ def _unkilled(changed: Path, elsewhere: Path) -> Any:
 def _killed_at(changed: Path, elsewhere: Path, step: str, when: str) -> Any:
     """The end of a regrading that was killed at a step and run again; None: it was not killed there."""
     shutil.copytree(changed, elsewhere)
-    code = _begun(elsewhere, step, when).wait(120)
+    code = _begun(elsewhere, step, when).wait(PATIENCE_SECONDS)
     assert code in (0, -signal.SIGKILL), (step, when)
-    assert 0 == _begun(elsewhere).wait(120)
+    assert 0 == _begun(elsewhere).wait(PATIENCE_SECONDS)
     found = final(Course.at(elsewhere))
     shutil.rmtree(elsewhere)
     return found if code else None
@@ -118,7 +118,7 @@ def test_killed_at_random_moments(changed: Path, tmp_path: Path) -> None:
             running = _begun(folder)
             time.sleep(chance.uniform(0.3, 6))
             running.kill()
-            code = running.wait(60)
+            code = running.wait(PATIENCE_SECONDS)
             kills += code == -signal.SIGKILL
         assert 0 == code
         assert wanted == final(Course.at(folder)), classes_done
