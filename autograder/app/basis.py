@@ -19,7 +19,7 @@ from autograder import atomic
 from autograder import rubric as rubrics
 from autograder.assignment import Assignment, packages, program_digest
 from autograder.course import Course
-from autograder.errors import RubricError
+from autograder.errors import CourseError, RubricError
 from autograder.rubric import Rubric
 from autograder.rubric.dependence import dependents
 from autograder.sandbox.levels import Isolation, environment_digest
@@ -57,11 +57,16 @@ def keep_basis(assignment: Assignment, isolation: Isolation) -> None:
     """Keep rubric and environment as they are now. What is there already stays.
 
     Raises:
-        CourseError: a file of the release cannot be read.
-        OSError: the private folder cannot be written.
+        CourseError: a file of the release cannot be read, or the private folder not be written.
     """
+    try:
+        _keep(assignment, isolation, _folder(assignment.course))
+    except OSError as error:
+        raise CourseError(f"{error.filename}: cannot be read or written: {error.strerror}") from error
+
+
+def _keep(assignment: Assignment, isolation: Isolation, folder: Path) -> None:
     course = assignment.course
-    folder = _folder(course)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     rubric = folder / f"{assignment.rubric.digest}.toml"
     if not rubric.is_file():

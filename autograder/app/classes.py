@@ -78,6 +78,9 @@ class GradedClass(Struct, frozen=True):
     """Folders that are not graded for their name, and what is wrong with it."""
     attention: bool
     """Some of it is for a person to put right."""
+    held: tuple[str, ...] = ()
+    """Students who keep the result that their published mark is made of, though they would be graded
+    otherwise now."""
 
 
 class Standings(Struct, frozen=True):
@@ -159,7 +162,8 @@ def grade(
         _enrol(course, times, opened, watch)
         found = restore_marks(assignment, opened)
         before = {one: graded.score for one, graded in opened.results(name).items()}
-        if held := _held(assignment, handins, opened, isolation, again=again):
+        held = _held(assignment, handins, opened, isolation, again=again)
+        if held:
             handins = tuple(one for one in handins if one.student not in held)
             watch.tell(_HELD.format(len(held), name_list(sorted(held)), name))
         if handins:
@@ -175,7 +179,8 @@ def grade(
             undecided = became.attention
     attention = bool(found) or roll.attention or undecided
     changes = _changes(before, outcomes)
-    return GradedClass(outcomes, changes, (*found, *roll.remarks), collected.misnamed, attention)
+    remarks, kept = (*found, *roll.remarks), tuple(sorted(held))
+    return GradedClass(outcomes, changes, remarks, collected.misnamed, attention, kept)
 
 
 grade_again = partial(grade, again=True)

@@ -94,11 +94,14 @@ def write_published(course: Course, name: str, published: PublishedMarks) -> Non
     """Keep what was shown.
 
     Raises:
-        OSError: it cannot be written.
+        CourseError: it cannot be written.
     """
     path = _path(course, name)
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    atomic.write(path, msgspec.json.encode(published), mode=0o600)
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        atomic.write(path, msgspec.json.encode(published), mode=0o600)
+    except OSError as error:
+        raise CourseError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def shown_mark(score: Score, rubric: Rubric, stands: Standing, at: datetime) -> ShownMark:

@@ -62,6 +62,7 @@ def grade(
                     **found,
                     "not graded for the name": graded.misnamed,
                     "remarks": graded.remarks,
+                    "held": graded.held,
                     "points": {one.student: one.graded.score.points for one in outcomes},
                     "changes": [msgspec.structs.asdict(one) for one in graded.changes],
                 }
@@ -78,9 +79,10 @@ def grade(
             report.print_notes([f"submitted/{folder} is not graded: {fault}; rename the folder"])
         report.print_notes(graded.remarks)
         faults = print_faults(outcomes, name)
-        if not outcomes:
+        nothing = not (outcomes or graded.held)
+        if nothing:
             report.print_notes([f"nothing was handed in; expected submitted/<student>/{name}/{name}.ipynb"])
-    if graded.misnamed or graded.attention or faults or not outcomes:
+    if graded.misnamed or graded.attention or faults or nothing:
         raise typer.Exit(EXIT_FINDINGS)
 
 

@@ -349,6 +349,7 @@ def test_grading_does_not_move_published_marks(course: Course) -> None:
 
     done = classes.grade(course, NAME, workers=1, watch=Hears())
     assert ["zoe"] == [one.student for one in done.outcomes]
+    assert ("ada", "bob", "nil") == done.held
     assert any("3 students keep" in one and "autograder regrade small" in one for one in said)
     assert {**before, "zoe": Decimal("0.75")} == {**totals(course), "bob": before["bob"]}
     assert classes.feedback(course, NAME).attention
