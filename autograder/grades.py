@@ -8,6 +8,7 @@ come of it are kept, so that a grade can be told as a range.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from decimal import Decimal
 
 from msgspec import Struct
@@ -35,6 +36,20 @@ class PersonMark(Struct, frozen=True):
     comment: str = ""
     items: Mapping[str, Decimal] = {}
     """By item, what the mark is made of, where people gave it item by item."""
+    worth: Mapping[str, Decimal] = {}
+    """By item, of how many points that was; empty: of what the result that counts says."""
+    flagged: bool = False
+    """Somebody should look at this one. It gives and takes no points, and students do not see it."""
+
+
+class MarkChange(Struct, frozen=True):
+    """A mark that a student was shown, and that is another one now."""
+
+    at: datetime
+    before: Decimal
+    """Points in all."""
+    after: Decimal
+    reason: str
 
 
 PersonMarks = Mapping[CellName, PersonMark]
@@ -56,6 +71,8 @@ class CellPoints(Struct, frozen=True):
     by_person: bool = False
     items: Mapping[str, Decimal] = {}
     """By item, what a person's mark is made of (`PersonMark.items`)."""
+    flagged: bool = False
+    """Somebody should look at it (`PersonMark.flagged`)."""
 
 
 class QuestionPoints(Struct, frozen=True):
@@ -293,6 +310,7 @@ def _with_mark(cell: CellPoints, mark: PersonMark | None) -> CellPoints:
         pending=pending,
         by_person=mark.points is not None,
         items={} if mark.points is None else mark.items,
+        flagged=mark.flagged,
     )
 
 

@@ -14,6 +14,7 @@ module              use cases
 `exporting`         grades as learning platforms take them
 `teams`             groups of students who hand in together
 `totals`            the total of a course over several assignments
+`regrading`         who would move after a change, and the move itself
 `sheets`            marking elsewhere: a sheet of what people decide on, and what they gave entered
 `run_statistics`    statistics of a run
 `formulas`          how a formula is read and judged

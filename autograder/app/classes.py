@@ -9,10 +9,21 @@ from functools import partial
 from msgspec import Struct
 
 from autograder import assignment as assignments
-from autograder.app import SILENT, Isolation, Listener, counted
+from autograder.app import SILENT, Isolation, Listener, counted, course_log
+from autograder.app.basis import keep_basis
 from autograder.app.decisions import enter_decisions, stated_decisions
 from autograder.app.handed_in import in_time, share_marks
 from autograder.app.lists import read_bonus, read_roster
+from autograder.app.published import (
+    PagePlan,
+    PublishedMarks,
+    ShownMark,
+    after_pages,
+    plan_pages,
+    read_published,
+    shown_mark,
+    write_published,
+)
 from autograder.app.roll import Roll, read_roll, restore_marks
 from autograder.app.stores import OpenStore, open_store
 from autograder.assignment import Assignment
@@ -25,9 +36,10 @@ from autograder.grades import NOTHING, Standing, standing
 from autograder.grading import batch
 from autograder.grading.batch import Outcome
 from autograder.records import Score, StudentGroup
+from autograder.sandbox.levels import at_least, environment_digest
 from autograder.sandbox.pool import Pool
 from autograder.store import Store
-from autograder.tables import hint
+from autograder.tables import hint, name_list
 from autograder.timestamps import NOTES as TIME
 from autograder.timestamps import Timing
 
@@ -75,6 +87,9 @@ class GradedClass(Struct, frozen=True):
     """Folders that are not graded for their name, and what is wrong with it."""
     attention: bool
     """Some of it is for a person to put right."""
+    held: tuple[str, ...] = ()
+    """Students who keep the result that their published mark is made of, though they would be graded
+    otherwise now."""
 
 
 class Standings(Struct, frozen=True):
@@ -92,6 +107,8 @@ class Published(Struct, frozen=True):
     pages: tuple[Page, ...]
     remarks: tuple[str, ...]
     """What staff must know of the class, a sentence each."""
+    attention: bool = False
+    """Some pages were left as they were: their marks are others than was shown."""
 
 
 def collect(course: Course, assignment: Assignment, students: Collection[str] = ()) -> Collected:
@@ -156,6 +173,12 @@ def grade(
         handed_in = {one.student for one in everybody}
         found = restore_marks(assignment, opened, handed_in)
         before = {one: graded.score for one, graded in opened.results(name).items()}
+        held = _held(assignment, handins, opened, isolation, again=again)
+        if held:
+            handins = tuple(one for one in handins if one.student not in held)
+            watch.tell(_HELD.format(len(held), name_list(sorted(held)), name))
+        if handins:
+            keep_basis(assignment, isolation)
         graded = batch.grade_class(assignment, handins, opened, pool, workers=workers or None, again=again)
         outcomes = tuple(counted(graded, len(handins), watch))
         roll = read_roll(assignment, opened, handed_in)
@@ -169,12 +192,42 @@ def grade(
         _stand(assignment, opened, roll, {})
     attention = bool(found) or roll.attention or undecided
     changes = _changes(before, outcomes)
-    remarks = (*found, *shared, *roll.remarks)
-    return GradedClass(outcomes, changes, remarks, collected.misnamed, attention)
+    remarks, kept = (*found, *shared, *roll.remarks), tuple(sorted(held))
+    return GradedClass(outcomes, changes, remarks, collected.misnamed, attention, kept)
 
 
-regrade = partial(grade, again=True)
+grade_again = partial(grade, again=True)
 """As `grade`, for everybody afresh; `GradedClass.changes` tells whose points are others now."""
+
+_HELD = (
+    "{} students keep the results that their published marks are made of, though rubric, reference or "
+    "program have changed since: {}; who would move, and why: autograder regrade {}"
+)
+
+
+def _held(
+    assignment: Assignment,
+    handins: Iterable[Handin],
+    store: Store,
+    isolation: Isolation,
+    *,
+    again: bool,
+) -> frozenset[str]:
+    """Students with published marks of what they still hand in, who would be graded otherwise now."""
+    shown = read_published(assignment.course, assignment.name).shown
+    if not shown:
+        return frozenset()
+    keys, digest = store.keys(assignment.name), assignment.digest()
+    environments = {environment_digest(digest, level) for level in at_least(isolation)}
+    held = set()
+    for handin in handins:
+        key = keys.get(handin.student)
+        if key is None or handin.student not in shown:
+            continue
+        same = key.rubric == assignment.rubric.digest and key.environment in environments
+        if (again or not same) and batch.collect(assignment, handin).digest() == key.submission:
+            held.add(handin.student)
+    return frozenset(held)
 
 
 def _changes(before: Mapping[str, Score], outcomes: Iterable[Outcome]) -> tuple[PointsChange, ...]:
@@ -235,15 +288,22 @@ def feedback(
     name: str,
     language: str = "",
     *,
+    publish_marks: bool = False,
+    reason: str = "",
     watch: Listener = SILENT,
     store: OpenStore = open_store,
 ) -> Published:
     """Write the page of everybody who has a result, and those for staff.
 
+    Once marks are published, every page that is written counts as shown, and one whose marks would be others
+    than its student was shown is written only with a reason.
+
     Args:
         course: whose class.
         name: of the assignment.
         language: of the pages; empty: the release's.
+        publish_marks: students see the pages from now on.
+        reason: why marks that were shown are others now; pages tell it.
         watch: hears of each page.
         store: opens the course's.
 
@@ -259,7 +319,11 @@ def feedback(
     with store(assignment, new=False) as opened:
         collected = collect(course, assignment)
         stand = _standings(assignment, opened, watch, collected)
+        keys = opened.keys(name)
     results = stand.roll.results
+    published, moment = read_published(course, name), course_log.now()
+    by_now = {one for one in results if keys[one].rubric == assignment.rubric.digest}
+    plan = plan_pages(published, _will_show(assignment, stand, by_now, published), reason, moment)
     pages = publish.pages(
         course,
         assignment.rubric,
@@ -270,8 +334,44 @@ def feedback(
         timings=collected.timings,
         language=language or assignment.language,
         remarks=stand.roll.remarks,
+        changes=plan.changes,
+        left=plan.left,
     )
-    return Published(tuple(counted(pages, len(results) + 2, watch)), stand.roll.remarks)
+    made = tuple(counted(pages, len(results) + 2 - len(plan.left & results.keys()), watch))
+    if publish_marks or published.at:
+        _note_shown(course, name, published, plan, made)
+    return Published(made, (*stand.roll.remarks, *plan.refused), bool(plan.refused))
+
+
+def _will_show(
+    assignment: Assignment, stand: Standings, by_now: Collection[str], published: PublishedMarks
+) -> dict[str, ShownMark]:
+    """What pages would show; of those who were shown a mark, only where it is by the rubric as it is now."""
+    moment = course_log.now()
+    return {
+        student: shown_mark(graded.score, assignment.rubric_of(student), stand.rows[student], moment)
+        for student, graded in stand.roll.results.items()
+        if student not in published.shown or student in by_now
+    }
+
+
+def _note_shown(
+    course: Course, name: str, before: PublishedMarks, plan: PagePlan, pages: Iterable[Page]
+) -> None:
+    """Keep what the class was shown, with entries in the log about what is new."""
+    written = {page.student for page in pages if page.student}
+    after = after_pages(before, plan, written, course_log.now())
+    write_published(course, name, after)
+    changed = {
+        one: [mark.changes[-1].before, mark.changes[-1].after, mark.changes[-1].reason]
+        for one, mark in after.shown.items()
+        if mark.changes and mark.changes != getattr(before.shown.get(one), "changes", ())
+    }
+    new = sorted(after.shown.keys() - before.shown.keys())
+    if new:
+        course_log.add(course, "publish", name, {"students": new})
+    if changed:
+        course_log.add(course, "change published marks", name, {"students": changed})
 
 
 def _standings(assignment: Assignment, store: Store, watch: Listener, collected: Collected) -> Standings:

@@ -192,7 +192,7 @@ class Gathering:
 
     def __init__(self, rubric: Rubric, register: Register) -> None:
         books = rubric.assignment.notebooks
-        along = [file for one in books for file in one.take_along]
+        along = [path for one in books for path in one.own]
         self.name = rubric.assignment.name
         self.expected = (*(f"{one.name}.ipynb" for one in books), *along)
         self.register = register

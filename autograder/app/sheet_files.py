@@ -35,12 +35,15 @@ COLUMNS = (
     "cell_points",
     "points",
     "comment",
+    "flag",
     "state",
 )
 NEEDED = ("assignment", "row", "points", "comment", "state")
 """Columns that are read; others are for whoever marks, and may be changed or left out."""
 ENDINGS = (".csv", ".jsonl")
 MOST_BYTES = 64 << 20
+FLAGGED = "yes"
+"""What stands in the column of flags; whatever else somebody writes there means the same."""
 MOST_COMMENT = 20_000
 """Characters."""
 _MOST_CELL = 32_000
@@ -66,6 +69,8 @@ class SheetLine(Struct, frozen=True):
     """As the row says; nothing follows from it."""
     points: str
     comment: str
+    flag: str | None
+    """`FLAGGED`, or empty; None: the sheet has no such column."""
     state: str
 
 
@@ -193,7 +198,8 @@ def _json_rows(text: str) -> Iterator[SheetLine]:
         if not isinstance(row, dict):
             raise CourseError(f"{place}: expected a JSON object, got {type(row).__name__}")
         _check_columns(row, f"{place}: ")
-        yield _line(place, {name: _string(place, name, row.get(name)) for name in (*NEEDED, "who")})
+        names = (*NEEDED, "who", *(["flag"] if "flag" in row else []))
+        yield _line(place, {name: _string(place, name, row.get(name)) for name in names})
 
 
 def _string(place: str, name: str, value: Any) -> str:
@@ -225,5 +231,6 @@ def _line(place: str, values: Mapping[str, str]) -> SheetLine:
         values.get("who", "").strip(),
         values["points"],
         comment,
+        None if (flag := values.get("flag")) is None else FLAGGED if flag.strip() else "",
         values["state"].strip(),
     )

@@ -12,7 +12,7 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from autograder.app.sheet_files import MOST_COMMENT, comment_of, plain
+from autograder.app.sheet_files import FLAGGED, MOST_COMMENT, comment_of, plain
 from autograder.assignment import Assignment
 from autograder.feedback.answers import MarkedCell
 from autograder.grades import PersonMark
@@ -93,6 +93,11 @@ class SheetBundle(Struct, frozen=True):
         return found.pop() if len(found) == 1 else ""
 
     @property
+    def flag(self) -> str:
+        """The flag as a sheet shows it; empty where some have none."""
+        return FLAGGED if all(one.mark.flagged for one in self.answers) else ""
+
+    @property
     def students(self) -> str:
         """Whose answers they are."""
         return plain(", ".join(one.student for one in self.answers))
@@ -107,6 +112,7 @@ class SheetBundle(Struct, frozen=True):
                 number(one.mark.extra),
                 one.mark.again,
                 one.mark.comment,
+                *([FLAGGED] if one.mark.flagged else []),
                 sorted((name, number(points)) for name, points in one.mark.items.items()),
                 [(item.id, number(item.points)) for item in one.asked],
                 sorted((name, number(points)) for name, points in one.verdicts.items()),
@@ -138,9 +144,9 @@ class SheetState(Struct, frozen=True):
 
     @classmethod
     def of(
-        cls, secret: bytes, assignment: str, row: str, seen: str, values: tuple[str, str] = ("", "")
+        cls, secret: bytes, assignment: str, row: str, seen: str, values: tuple[str, ...] = ("", "")
     ) -> SheetState:
-        """The state of a row that holds these points and this comment."""
+        """The state of a row that holds these points, this comment and, where there is one, this flag."""
         own = derived(secret, "sheet state", assignment, row, seen)[:_OWN].hex()
         return cls(seen, own, derived(secret, "sheet values", row, *values)[:_VALUES].hex())
 

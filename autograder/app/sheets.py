@@ -58,6 +58,8 @@ class SheetChoice(Struct, frozen=True):
 
     cells: Collection[str] = ()
     """Only these grade cells; empty: all."""
+    flagged: bool = False
+    """Only answers that somebody should look at."""
     waiting: bool = False
     """Only answers that have no mark, or one that is to be looked at again."""
     names: bool = False
@@ -87,6 +89,8 @@ class SheetChange(Struct, frozen=True):
     """Of the cell; None: only the comment changes."""
     comment: bool
     """It is another one."""
+    flag: bool
+    """It is set, or taken away."""
     marks: tuple[tuple[str, CellName, PersonMark], ...]
     """By student: what is entered."""
 
@@ -132,6 +136,7 @@ def make_sheet(subject: SheetSubject, choice: SheetChoice = _EVERYTHING) -> Mark
         row
         for one in bundles_of(subject, answers, groups=choice.groups)
         if (not choice.cells or one.first.cell in choice.cells)
+        and (not choice.flagged or any(answer.mark.flagged for answer in one.answers))
         and (not choice.waiting or any(answer.open for answer in one.answers))
         for row in _rows(assignment.name, one, labels, secret, names=choice.names)
     )
@@ -167,8 +172,14 @@ def _rows(
             "cell_points": " / ".join(dict.fromkeys(marks)),
             "points": points,
             "comment": comment,
-            "state": str(SheetState.of(secret, name, row, seen, (points, comment))),
+            "flag": bundle.flag,
+            "state": str(SheetState.of(secret, name, row, seen, _values(points, comment, bundle.flag))),
         }
+
+
+def _values(points: str, comment: str, flag: str) -> tuple[str, ...]:
+    """What a row holds, for its state."""
+    return (points, comment, flag) if flag else (points, comment)
 
 
 def _suggestion(question: Question, item: Item, text: str, labels: Labels) -> str:
@@ -259,7 +270,8 @@ def _named(line: SheetLine) -> str:
 
 def _is_untouched(name: str, secret: bytes, line: SheetLine, points: Decimal | None) -> bool:
     state = SheetState.read(line.state)
-    return state == SheetState.of(secret, name, line.row, state.seen, (number(points), line.comment))
+    values = _values(number(points), line.comment, line.flag or "")
+    return state == SheetState.of(secret, name, line.row, state.seen, values)
 
 
 def _strangers(name: str, secret: bytes, lines: Sequence[SheetLine]) -> Iterator[str]:
@@ -310,7 +322,8 @@ def _change(secret: bytes, filled: Sequence[_Filled]) -> SheetChange | str | Non
     if len(comments) > 1:
         return f"{where}: the rows of one answer have different comments"
     comment = next(iter(comments), None)
-    wanted = [_wanted(answer, filled, comment) for answer in bundle.answers]
+    flags = {one.line.flag for one in filled if one.line.flag is not None} - {bundle.flag}
+    wanted = [_wanted(answer, filled, comment, next(iter(flags), None)) for answer in bundle.answers]
     marks = [one for one in wanted if isinstance(one, PersonMark)]
     if len(marks) < len(wanted):
         return f"{where}: {next(one for one in wanted if isinstance(one, str))}"
@@ -318,7 +331,9 @@ def _change(secret: bytes, filled: Sequence[_Filled]) -> SheetChange | str | Non
     if all(mark == new for mark, new in stand):
         return None
     if any(one.state.seen != bundle.seen(secret) for one in filled):
-        same = all(replace(mark, items={}) == replace(new, items={}) for mark, new in stand)
+        same = all(
+            replace(mark, items={}, worth={}) == replace(new, items={}, worth={}) for mark, new in stand
+        )
         return None if same else f"{where}: {_CHANGED}"
     cell = (bundle.first.question.notebook, bundle.first.cell)
     return SheetChange(
@@ -328,13 +343,17 @@ def _change(secret: bytes, filled: Sequence[_Filled]) -> SheetChange | str | Non
         tuple(dict.fromkeys(mark.points for mark, _ in stand)),
         marks[0].points if any(one.changed for one in filled) else None,
         comment is not None,
+        bool(flags),
         tuple((answer.student, cell, mark) for answer, mark in zip(bundle.answers, marks, strict=True)),
     )
 
 
-def _wanted(answer: SheetAnswer, filled: Sequence[_Filled], comment: str | None) -> PersonMark | str:
+def _wanted(
+    answer: SheetAnswer, filled: Sequence[_Filled], comment: str | None, flag: str | None
+) -> PersonMark | str:
     """The mark that rows ask for, or why there is none."""
     mark = answer.mark if comment is None else replace(answer.mark, comment=comment)
+    mark = mark if flag is None else replace(mark, flagged=bool(flag))
     changed = {one.item.id: one.points for one in filled if one.changed}
     if not changed:
         return mark
@@ -346,7 +365,8 @@ def _wanted(answer: SheetAnswer, filled: Sequence[_Filled], comment: str | None)
             "changed here, but not taken away"
         )
     points = cell_points(answer.question, answer.cell, answer.verdicts, items)
-    return replace(mark, points=points, again=False, items=items)
+    worth = {item.id: item.points for item in answer.asked}
+    return replace(mark, points=points, again=False, items=items, worth=worth)
 
 
 def enter_sheet(

@@ -28,16 +28,17 @@ Observations = tuple[Observation, ...]
 class Draw(Struct, frozen=True):
     """The source of hidden inputs for one question: the same for every submission of one course run.
 
-    The seed is HMAC-SHA256(course secret, assignment, rubric version, question), so nobody without the
-    secret can predict an input, and grading again draws the same ones. Where the rubric says ``redraw``, the
-    student's id or the attempt's digest is among what it is made of.
+    The seed is HMAC-SHA256(course secret, assignment, the question's ``inputs_version``, question), so nobody
+    without the secret can predict an input, and grading again draws the same ones, whatever else of the
+    rubric has changed. Where the rubric says ``redraw``, the student's id or the attempt's digest is among
+    what it is made of.
     """
 
     seed: bytes
 
     @classmethod
     def for_question(cls, secret: bytes, rubric: Rubric, question: Question, own: str = "") -> Draw:
-        """The draw of one question of one rubric version.
+        """The draw of one question.
 
         Args:
             secret: the course's.
@@ -45,7 +46,7 @@ class Draw(Struct, frozen=True):
             question: of it.
             own: whose draw it is, where not everybody has the same (`draw_scope`).
         """
-        text = f"{rubric.assignment.name}\x00{rubric.version}\x00{question.id}".encode()
+        text = f"{rubric.assignment.name}\x00{question.inputs_version}\x00{question.id}".encode()
         seed = hmac.new(secret, text, hashlib.sha256).digest()
         return cls(derived(seed, "own draw", own) if own else seed)
 

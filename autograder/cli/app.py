@@ -18,6 +18,7 @@ from autograder.cli.marking import export_marks, import_marks
 from autograder.cli.options import EXIT_NO_SANDBOX, EXIT_REFUSED
 from autograder.cli.platforms import collect, export_grades, import_roster
 from autograder.cli.preparing import generate, new, print_, validate, verify
+from autograder.cli.regrading import regrade
 from autograder.cli.serving import backup, export, receipt, restore, serve, submit, worker
 from autograder.cli.trying import check, demo, doctor
 from autograder.errors import AutograderError, SandboxUnavailable
@@ -52,6 +53,7 @@ COMMANDS = (
     (export_grades, "export-grades dl4nlp-exam --for canvas --to grades.csv"),
     (groups, "groups homework-1"),
     (totals, "totals --csv"),
+    (regrade, "regrade dl4nlp-exam --dry-run"),
     (export_marks, "mark export dl4nlp-exam --to marks.csv"),
     (import_marks, "mark import marks.csv --dry-run"),
     (serve, "serve demo-course --demo"),

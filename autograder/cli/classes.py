@@ -51,7 +51,7 @@ def grade(
     place = open_course(course)
     with report.at_isolation(isolation):
         with report.ProgressBar("grading") as watch:
-            use_case = classes.regrade if again else classes.grade
+            use_case = classes.grade_again if again else classes.grade
             graded = use_case(place, name, student or [], workers=workers, isolation=isolation, watch=watch)
         outcomes = graded.outcomes
         found = run_statistics.run_statistics(outcomes, monotonic() - started)
@@ -62,6 +62,7 @@ def grade(
                     **found,
                     "not graded for the name": graded.misnamed,
                     "remarks": graded.remarks,
+                    "held": graded.held,
                     "points": {one.student: one.graded.score.points for one in outcomes},
                     "changes": [msgspec.structs.asdict(one) for one in graded.changes],
                 }
@@ -78,9 +79,10 @@ def grade(
             report.print_notes([f"submitted/{folder} is not graded: {fault}; rename the folder"])
         report.print_notes(graded.remarks)
         faults = print_faults(outcomes, name)
-        if not outcomes:
+        nothing = not (outcomes or graded.held)
+        if nothing:
             report.print_notes([f"nothing was handed in; expected submitted/<student>/{name}/{name}.ipynb"])
-    if graded.misnamed or graded.attention or faults or not outcomes:
+    if graded.misnamed or graded.attention or faults or nothing:
         raise typer.Exit(EXIT_FINDINGS)
 
 
@@ -114,6 +116,13 @@ def feedback(
     name: NameArgument,
     course: CourseOption = HERE,
     language: PagesLanguageOption = "",
+    publish: Annotated[
+        bool, typer.Option("--publish", help="Students see the pages from now on; marks that move are told.")
+    ] = False,
+    reason: Annotated[
+        str,
+        typer.Option("--reason", help="Why marks that students were shown are others now; pages tell."),
+    ] = "",
     json: JsonOption = False,
 ) -> None:
     """Write the feedback pages: one HTML file per student, and a summary for staff."""
@@ -122,7 +131,7 @@ def feedback(
 
     place = open_course(course)
     with report.ProgressBar("feedback") as watch:
-        published = classes.feedback(place, name, language, watch=watch)
+        published = classes.feedback(place, name, language, publish_marks=publish, reason=reason, watch=watch)
     troubled = print_page_problems(published.pages)
     report.print_notes(published.remarks)
     written = [page.path for page in published.pages if not page.problem]
@@ -135,7 +144,7 @@ def feedback(
         report.say(f"{len(written) - len(staff)} pages below {folder}")
         for path in staff:
             report.say(f"for staff: {path}")
-    if troubled:
+    if troubled or published.attention:
         raise typer.Exit(EXIT_FINDINGS)
 
 

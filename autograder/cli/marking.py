@@ -34,6 +34,7 @@ def export_marks(
         list[str] | None, typer.Option("--cell", help="Only this grade cell; repeatable.")
     ] = None,
     waiting: Annotated[bool, typer.Option("--waiting", help="Only answers that wait for a mark.")] = False,
+    flagged: Annotated[bool, typer.Option("--flagged", help="Only answers that carry a flag.")] = False,
     names: Annotated[
         bool, typer.Option("--names", help="Students' ids in the place of names that tell nothing.")
     ] = False,
@@ -43,7 +44,7 @@ def export_marks(
     from autograder.app import sheets
     from autograder.cli import report
 
-    choice = sheets.SheetChoice(cell or (), waiting, names, groups)
+    choice = sheets.SheetChoice(cell or (), flagged, waiting, names, groups)
     with report.ProgressBar("mark export") as watch:
         sheet = sheets.export_sheet(open_course(course), name, to, choice, watch=watch)
     report.print_notes(sheet.remarks)
@@ -95,6 +96,7 @@ def _plain(change: SheetChange) -> dict[str, object]:
         "before": change.before,
         "points": change.points,
         "comment": change.comment,
+        "flag": change.flag,
     }
 
 
@@ -103,13 +105,15 @@ def _table(changes: Sequence[SheetChange], title: str) -> Table:
     from rich.table import Table
 
     table = Table(title=title)
-    for column in ("row", "who", "cell", "answers", "before", "points", "comment"):
+    for column in ("row", "who", "cell", "answers", "before", "points", "comment", "flag"):
         table.add_column(column, justify="right" if column in {"answers", "before", "points"} else "left")
     for one in changes:
         before = " / ".join("none" if points is None else _number(points) for points in one.before)
         points = "" if one.points is None else _number(one.points)
-        told = "changed" if one.comment else ""
-        table.add_row(one.place, escape(one.who), escape(one.cell), str(len(one.marks)), before, points, told)
+        told = ["changed" if one else "" for one in (one.comment, one.flag)]
+        table.add_row(
+            one.place, escape(one.who), escape(one.cell), str(len(one.marks)), before, points, *told
+        )
     return table
 
 

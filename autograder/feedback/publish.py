@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from autograder.errors import describe_error
 from autograder.feedback.marking import render_marking
 from autograder.feedback.render import render
 from autograder.feedback.summary import render_summary
-from autograder.grades import Standing
+from autograder.grades import MarkChange, Standing
 from autograder.records import Graded
 from autograder.rubric import Rubric
 from autograder.timestamps import Timing
@@ -26,6 +26,8 @@ class Page(Struct, frozen=True):
     path: Path
     problem: str = ""
     """Why it, or a part of it, is not there, for staff; a page of an earlier run stays as it was."""
+    student: str = ""
+    """Whose page was written; empty: one for staff, or none was."""
 
 
 def pages(
@@ -39,6 +41,8 @@ def pages(
     timings: Mapping[str, Timing] | None = None,
     language: str,
     remarks: Sequence[str] = (),
+    changes: Mapping[str, Sequence[MarkChange]] | None = None,
+    left: Collection[str] = (),
 ) -> Iterator[Page]:
     """Write one page per student, and for staff one for marking by hand and the summary.
 
@@ -55,9 +59,11 @@ def pages(
         language: such as ``"de"``; the pages for staff are in English, but for what the rubric says
             to those who mark by hand.
         remarks: about the class as a whole, for the summary.
+        changes: of marks that students were shown before, by student.
+        left: students whose page stays as it is.
     """
     name = rubric.assignment.name
-    for student, graded in results.items():
+    for student, graded in ((one, results[one]) for one in results if one not in left):
         path = course.feedback(student, name) / f"{name}.html"
         try:
             page = render(
@@ -67,9 +73,10 @@ def pages(
                 submitted_at=submitted.get(student),
                 stands=standings[student],
                 timing=(timings or {}).get(student),
+                changes=(changes or {}).get(student, ()),
             )
             _write(path, page)
-            yield Page(path)
+            yield Page(path, student=student)
         except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
             yield Page(path, f"{student}: the page could not be written: {describe_error(error)}")
     staff = course.root / "staff"

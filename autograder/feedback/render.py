@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import functools
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import jinja2
@@ -15,7 +15,7 @@ from autograder.feedback.labels import Labels
 from autograder.feedback.sanitise import POLICY, sentence
 from autograder.feedback.view import SubmittedView, page_view
 from autograder.feedback.wordings import Wordings
-from autograder.grades import Standing, standing
+from autograder.grades import MarkChange, Standing, standing
 from autograder.records import Graded
 from autograder.rubric import Rubric
 from autograder.timestamps import Timing, by_clock, format_moment
@@ -32,6 +32,7 @@ def render(
     stands: Standing | None = None,
     timing: Timing | None = None,
     wordings: Wordings | None = None,
+    changes: Sequence[MarkChange] = (),
 ) -> str:
     """The feedback page as HTML.
 
@@ -46,11 +47,12 @@ def render(
         timing: how that stands to the time allowed, where there is one.
         stands: the student's marks with what people gave; default: the automatic ones alone.
         wordings: the course's own, for this student, in the place of generated sentences.
+        changes: of marks that the student was shown before, the oldest first.
     """
     labels = Labels(language)
     handed_in = _submitted(submitted_at, timing, labels)
     stands = stands or standing(graded.score, rubric)
-    page = page_view(graded, rubric, labels, handed_in, stands, wordings=wordings or {})
+    page = page_view(graded, rubric, labels, handed_in, stands, wordings=wordings or {}, changes=changes)
     text = environment().get_template("student.html").render(page=page, label=labels, policy=POLICY)
     return text.encode("utf-8", "replace").decode()
 

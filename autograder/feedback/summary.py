@@ -112,7 +112,7 @@ def _row(
         endings=", ".join(dict.fromkeys(endings)),
         isolation="" if score.isolation == "namespaces" else printable_text(score.isolation, 40),
         seconds=f"{graded.seconds:.2f}",
-        notes=_notes(score.notes),
+        notes=_notes([*_flags(stands), *score.notes]),
     )
 
 
@@ -120,6 +120,16 @@ def _group(score: Score) -> str:
     if score.group is None:
         return ""
     return printable_text(f"{score.group.name} ({', '.join(score.group.members)})", 500)
+
+
+def _flags(stands: Standing) -> list[Note]:
+    """What people flagged."""
+    return [
+        Note("flagged", "flagged: somebody should look at this one", cell.name)
+        for question in stands.questions
+        for cell in question.cells
+        if cell.flagged
+    ]
 
 
 def _is_marked(

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from msgspec import Struct
 from msgspec.structs import replace
 
+from autograder import messages
 from autograder.feedback.cells import CellView, NotebookView, notebook_view
 from autograder.feedback.files import FileView, file_views
 from autograder.feedback.grade import GradeView, grade_view
@@ -20,7 +21,7 @@ from autograder.feedback.sanitise import printable_text, sentence
 from autograder.feedback.tex import with_formulas
 from autograder.feedback.typeset import Typesetter, caret
 from autograder.feedback.wordings import SentenceKey, Wordings, spoken, told
-from autograder.grades import NOTHING, CellPoints, QuestionPoints, Standing
+from autograder.grades import NOTHING, CellPoints, MarkChange, QuestionPoints, Standing
 from autograder.kinds import kind
 from autograder.records import Graded, ItemResult, Limits, Message, Score, Status
 from autograder.rubric import Question, Rubric
@@ -297,6 +298,8 @@ class PageView(Struct, frozen=True):
     grade: GradeView | None
     sum_lines: tuple[tuple[str, str], ...]
     """What stands between the tasks and the sum: what it is, and its points."""
+    changes: tuple[str, ...]
+    """What became of marks that the student was shown before, and why, the newest first."""
     sum_sentences: tuple[str, ...]
     """How the sum came about, where it is not what the questions give."""
     isolation: str
@@ -324,6 +327,7 @@ def page_view(
     standing: Standing,
     *,
     wordings: Wordings,
+    changes: Sequence[MarkChange] = (),
 ) -> PageView:
     """Everything the page shows; only students' texts, never staff's.
 
@@ -334,6 +338,7 @@ def page_view(
         submitted: when it was handed in.
         standing: the marks, with what people gave.
         wordings: the course's own, for this student, in the place of generated sentences.
+        changes: of marks that the student was shown, the oldest first.
     """
     score, assignment = graded.score, rubric.assignment
     own = spoken(wordings, labels.language, assignment.languages)
@@ -367,6 +372,7 @@ def page_view(
         pending_percent=_percent(standing.pending, assignment.points),
         grade=grade_view(standing, labels),
         sum_lines=_sum_lines(standing, labels),
+        changes=tuple(_change(one, labels) for one in reversed(changes)),
         sum_sentences=_sum_sentences(standing, labels),
         isolation=_stamp(score.isolation, labels),
         refusal=_refusal(graded, labels, own),
@@ -381,6 +387,13 @@ def _notebook_views(graded: Graded, labels: Labels, limits: Limits) -> tuple[Not
     return tuple(
         notebook_view(one, position, labels, limits) for position, one in enumerate(graded.notebooks, start=1)
     )
+
+
+def _change(change: MarkChange, labels: Labels) -> str:
+    moment = messages.sentence("moment.utc", labels.language, moment=change.at)
+    points = {"before": labels.number(change.before), "after": labels.number(change.after)}
+    code = "changed" if change.before != change.after else "changed-parts"
+    return labels(code, moment=moment, reason=printable_text(change.reason, _MOST_COMMENT), **points)
 
 
 def _stamp(isolation: str, labels: Labels) -> str:

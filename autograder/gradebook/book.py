@@ -14,7 +14,7 @@ from autograder import messages
 from autograder.errors import GradebookError, describe_error
 from autograder.feedback.labels import Labels
 from autograder.feedback.sanitise import escape_markup, sentence
-from autograder.gradebook import cells, marks, results, tables
+from autograder.gradebook import cells, items, marks, results, tables
 from autograder.gradebook.autograded import write_autograded
 from autograder.grades import CellName, PersonMark, standing
 from autograder.records import Graded, ItemResult, Score
@@ -163,6 +163,11 @@ class Gradebook:
         with self._read() as connection:
             return results.current(connection, assignment, rubric)
 
+    def keys(self, assignment: str) -> dict[str, Key]:
+        """See `Store.keys`."""
+        with self._read() as connection:
+            return results.keys(connection, assignment)
+
     def listed(self, assignment: str) -> frozenset[str]:
         """See `Store.listed`: those that formgrader lists."""
         with self._read() as connection:
@@ -171,7 +176,7 @@ class Gradebook:
     def marks(self, assignment: str) -> dict[str, dict[CellName, PersonMark]]:
         """See `Store.marks`: what people gave in formgrader."""
         with self._read(f"the marks of {assignment!r} could not be read") as connection:
-            return marks.read_marks(connection, assignment)
+            return items.complete(connection, assignment, marks.read_marks(connection, assignment))
 
     def decided(self, assignment: str) -> dict[AnswerName, Decimal]:
         """See `Store.decided`."""
@@ -186,9 +191,10 @@ class Gradebook:
         mark: PersonMark,
         decided: Decimal | None = None,
     ) -> None:
-        """See `Store.give`: as formgrader writes it."""
+        """See `Store.give`: as formgrader writes it, with points of items in a table of our own."""
         with self._write() as connection:
             marks.give(connection, assignment, (student, *cell), mark)
+            items.write(connection, assignment, (student, *cell), mark)
             if decided is not None:
                 marks.remember(connection, assignment, (student, *cell), float(decided))
 

@@ -114,6 +114,17 @@ def current(connection: sa.Connection, assignment: str, rubric: str) -> dict[str
     return {student: graded for student, graded in found.items() if graded is not None}
 
 
+def keys(connection: sa.Connection, assignment: str) -> dict[str, Key]:
+    """What the current result of every student depends on."""
+    query = (
+        sa.select(*(_RESULT.c[field] for field in Key.__struct_fields__))
+        .join(_CURRENT, _RESULT.c.id == _CURRENT.c.result)
+        .where(_CURRENT.c.assignment == assignment)
+        .order_by(_CURRENT.c.student)
+    )
+    return {row.student: Key(*row) for row in connection.execute(query)}
+
+
 def begin(connection: sa.Connection, rubric: Rubric, environment: str, isolation: str) -> int:
     """Note the start of a run and return its number."""
     values = {

@@ -11,10 +11,10 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from autograder import atomic, limits
 from autograder.algebra.notation import vocabulary
@@ -156,6 +156,8 @@ class Question(Struct, frozen=True):
     """``module:name`` in the course's reference folder."""
     trials: str = ""
     """``module:name`` there: a function that returns planted answers, for ``autograder verify``."""
+    inputs_version: Annotated[int, Meta(ge=1)] = 1
+    """Another number draws its hidden inputs anew, and those of no other question."""
     symbols: dict[str, RubricSymbol] = {}
     """Symbols of this question: further ones, and others in the place of the assignment's."""
     visible: tuple[Visible, ...] = ()

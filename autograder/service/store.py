@@ -252,6 +252,13 @@ class DatabaseStore:
             marks = {(row.place.notebook, row.place.cell): _given(row) for row in marked}
         return (None if stored is None else decode(bytes(stored))), marks
 
+    def keys(self, assignment: str) -> dict[str, Key]:
+        """See `Store.keys`."""
+        with self._whole("the results could not be read"):
+            rows = CurrentResult.objects.filter(course=self._course, assignment=assignment)
+            found = rows.values_list(*(f"result__{field}" for field in Key.__struct_fields__))
+            return {key.student: key for key in (Key(*row) for row in found)}
+
     def listed(self, assignment: str) -> frozenset[str]:
         """See `Store.listed`."""
         with self._whole("the submissions could not be read"):
@@ -344,7 +351,18 @@ class DatabaseStore:
         return ()
 
 
-_ENTERED = ("points", "extra", "again", "comment", "decided", "touched", "items", "stage", "revision")
+_ENTERED = (
+    "points",
+    "extra",
+    "again",
+    "comment",
+    "decided",
+    "touched",
+    "items",
+    "stage",
+    "revision",
+    "flagged",
+)
 _WRITTEN = ("automatic", "pending", "again", "worth", "items", "points", "revision")
 
 
@@ -382,7 +400,9 @@ def _exact(stored: str | None) -> Decimal | None:
 
 def _given(row: CellMark) -> PersonMark:
     items = {name: Decimal(one["points"]) for name, one in row.items.items()}
-    return PersonMark(_exact(row.points), Decimal(row.extra), row.again, row.comment, items)
+    return PersonMark(
+        _exact(row.points), Decimal(row.extra), row.again, row.comment, items, flagged=row.flagged
+    )
 
 
 def _enter(row: CellMark, mark: PersonMark) -> None:
@@ -403,7 +423,7 @@ def _enter(row: CellMark, mark: PersonMark) -> None:
         row.items = {name: {"points": str(one), "of": row.worth[name]} for name, one in mark.items.items()}
     row.points, row.stage = (None if mark.points is None else str(mark.points)), ""
     row.extra, row.again, row.comment = str(mark.extra), mark.again, mark.comment
-    row.touched = mark != PersonMark()
+    row.touched, row.flagged = mark != PersonMark(), mark.flagged
     row.revision += 1
 
 

@@ -222,6 +222,13 @@ class Store(Protocol):
             GradebookError: the store refused.
         """
 
+    def keys(self, assignment: str) -> dict[str, Key]:
+        """What the result that counts depends on, by student.
+
+        Raises:
+            GradebookError: the store refused.
+        """
+
     def listed(self, assignment: str) -> frozenset[str]:
         """The students of whom people see a submission, where they give marks.
 
@@ -258,7 +265,6 @@ class Store(Protocol):
             student: whose cell.
             cell: its notebook and name.
             mark: all that the person gave; its items are of what the result that counts says they are worth.
-                A store that keeps points of cells alone leaves them out.
             decided: what `decided` shall say of it, where a mark is moved from another store.
 
         Raises:

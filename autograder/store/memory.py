@@ -140,6 +140,11 @@ class MemoryStore:
             found = {key.student: decode(self._results[key]) for key in keys}
         return {student: graded for student, graded in found.items() if graded is not None}
 
+    def keys(self, assignment: str) -> dict[str, Key]:
+        """See `Store.keys`."""
+        with self._lock:
+            return dict(self._kept.get(assignment, _Kept()).current)
+
     def listed(self, assignment: str) -> frozenset[str]:
         """See `Store.listed`."""
         with self._lock:

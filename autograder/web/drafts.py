@@ -18,6 +18,7 @@ from autograder.authoring.edits import Edit, PointsEdit, TextEdit
 from autograder.errors import AutograderError
 from autograder.feedback.sanitise import sentence
 from autograder.marking.cases import CallMade, as_call, stated
+from autograder.marking.moves import rubric_changes
 from autograder.rubric import Item, Question
 from autograder.service import drafts, versions
 from autograder.service.drafts.beginning import begin_edits
@@ -165,7 +166,7 @@ def show(request: HttpRequest, visit: Visit, draft: int) -> HttpResponse:
         "stale": not found.settled and found.base_id != found.offer.version_id,
         "settled": found.settled,
         "progress": drafts.progress(found),
-        "changes": list(drafts.rubric_changes(before, after)),
+        "changes": list(rubric_changes(before, after)),
         "effect": effect,
         "path": versions.rubric_file(found.version)[0],
         "told": lambda message: sentence(message, language_of(request)),

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from autograder.app import Listener
-from autograder.app.classes import GradedClass, PointsChange, collect, feedback, grade, regrade, standings
+from autograder.app.classes import GradedClass, PointsChange, collect, feedback, grade, grade_again, standings
 from autograder.app.run_statistics import run_statistics
 from autograder.app.stores import OpenStore
 from autograder.assignment import Assignment, load
@@ -108,7 +108,7 @@ def test_regrading_tells_whose_points_are_others(tmp_path: Path) -> None:
     hand_in(course, "bob", CONTROL.replace(b"return 2 * x", b"return 3 * x"))
     opened = opening(MemoryStore())
     first = grade(course, NAME, store=opened)
-    same = regrade(course, NAME, store=opened)
+    same = grade_again(course, NAME, store=opened)
     assert [True, True] == [one.fresh for one in same.outcomes]
     assert ((), ()) == (first.changes, same.changes)
     hand_in(course, "bob", CONTROL)
@@ -119,7 +119,7 @@ def test_regrading_tells_whose_points_are_others(tmp_path: Path) -> None:
     assert before < now
     items = tuple(f"{one.question}/{one.item}" for one in _of(found, "bob").items if one.question == "double")
     assert (PointsChange("bob", before, now, items),) == found.changes
-    only = regrade(course, NAME, ["ada"], store=opened)
+    only = grade_again(course, NAME, ["ada"], store=opened)
     assert (["ada"], ()) == ([one.student for one in only.outcomes], only.changes)
 
 

@@ -219,7 +219,8 @@ def test_points_and_comments_are_entered(made: Class) -> None:
     assert [("mlp-why", (None,), Decimal("0.75"), True)] == [
         (one.cell, one.before, one.points, one.comment) for one in done.entered
     ]
-    mark = PersonMark(Decimal("0.75"), comment="Which two?", items={"why": Decimal("0.75")})
+    items, worth = {"why": Decimal("0.75")}, {"why": Decimal(1)}
+    mark = PersonMark(Decimal("0.75"), comment="Which two?", items=items, worth=worth)
     assert mark == made.mark("kurt", "formulas", WHY)
     again = made.enter(rows)
     assert ((), (), ()) == (again.plan.errors, again.refused, again.entered)
@@ -243,7 +244,8 @@ def test_a_cell_of_several_items_needs_all_of_them(made: Class) -> None:
         row["points"] = {"rows": "1.5", "batch": "1", "overflow": "-0.25"}[row["item"]]
     assert () == made.enter(rows).refused
     items = {"rows": Decimal("1.5"), "batch": Decimal(1), "overflow": Decimal("-0.25")}
-    assert PersonMark(Decimal("2.25"), items=items) == made.mark("grace", "code", SOFTMAX)
+    worth = {"rows": Decimal(2), "batch": Decimal(1), "overflow": Decimal("-0.5")}
+    assert PersonMark(Decimal("2.25"), items=items, worth=worth) == made.mark("grace", "code", SOFTMAX)
 
 
 def test_what_grading_decided_beside_an_item_counts(made: Class) -> None:
@@ -606,3 +608,41 @@ def test_files_that_cannot_be_read_are_told(folder: Course, made: Class, tmp_pat
             path.write_bytes(data)
         with pytest.raises(CourseError, match=told):
             sheets.import_sheet(folder, path, store=opener(made))
+
+
+# ---------------------------------------------------------------- look at this one
+
+
+def test_a_flag_is_set_and_taken_away(made: Class) -> None:
+    """Whatever is written there; it gives no points, comes back, and a sheet of before changes none."""
+    before = made.sheet()
+    rows = made.sheet()
+    for row in rows_of(rows, WHY, "Because"):
+        row["flag"] = "odd!"
+    [change] = made.enter(rows).entered
+    assert (True, False, None) == (change.flag, change.comment, change.points)
+    assert PersonMark(flagged=True) == made.mark("kurt", "formulas", WHY)
+    assert [] == list(made.enter(before).entered)
+    assert [("Because.", "yes")] == [(row["answer"], row["flag"]) for row in made.sheet(flagged=True)]
+    rows = made.sheet()
+    assert () == made.enter(rows).entered
+    fill(rows, WHY, "1", text="Because")
+    made.enter(rows)
+    mark = made.mark("kurt", "formulas", WHY)
+    assert (Decimal(1), True) == (mark.points, mark.flagged)
+    rows = made.sheet()
+    for row in rows_of(rows, WHY, "Because"):
+        row["flag"] = " "
+    made.enter(rows)
+    assert not made.mark("kurt", "formulas", WHY).flagged
+
+
+def test_a_sheet_without_the_column_leaves_flags(made: Class) -> None:
+    """Somebody deleted it, or the sheet is of an earlier version."""
+    made.store.give("small", "kurt", ("formulas", WHY), PersonMark(flagged=True))
+    rows = made.sheet()
+    fill(rows, WHY, "1", text="Because")
+    lines = [replace(line, flag=None) for line in read_sheet(write_sheet(rows, ".csv"), ".csv")]
+    sheets.enter_sheet(made.subject(), sheets.plan_sheet(made.subject(), lines))
+    mark = made.mark("kurt", "formulas", WHY)
+    assert (Decimal(1), True, {"why": Decimal(1)}) == (mark.points, mark.flagged, mark.worth)

@@ -47,8 +47,6 @@ class Opened(msgspec.Struct, frozen=True):
     store: Store
     give: Give
     """As where its users do so, beside the program."""
-    keeps_items: bool
-    """It keeps what a mark is made of."""
     again: Callable[[], Store] | None = None
     """Opens it anew, as the next command does; None: it forgets everything at the end."""
 
@@ -82,7 +80,7 @@ def unprepared(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opene
     """Each store in turn, empty."""
     if request.param == "memory":
         with MemoryStore() as memory:
-            yield Opened(memory, lambda student, cell, mark: memory.give("exam", student, cell, mark), True)
+            yield Opened(memory, lambda student, cell, mark: memory.give("exam", student, cell, mark))
         return
     if request.param == "PostgreSQL":
         course = request.getfixturevalue("service_course")
@@ -92,13 +90,12 @@ def unprepared(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opene
         yield Opened(
             DatabaseStore(course),
             lambda student, cell, mark: beside.give("exam", student, cell, mark),
-            True,
             lambda: DatabaseStore(course),
         )
         return
     path = tmp_path / "gradebook.db"
     with Gradebook(path) as book:
-        yield Opened(book, in_formgrader(path), False, lambda: Gradebook(path))
+        yield Opened(book, in_formgrader(path), lambda: Gradebook(path))
 
 
 @pytest.fixture
@@ -460,16 +457,41 @@ def test_another_automatic_mark_asks_for_the_mark_again(opened: Opened) -> None:
 
 
 def test_points_of_items_come_back(opened: Opened) -> None:
-    """Where a store keeps them, exactly; nbgrader's keeps the points of cells."""
+    """Exactly, beside the points of the cell that they make up."""
     keep(opened.store, middling(), RUBRIC, MOMENT)
     mark = PersonMark(Decimal("4.25"), items={"plain": Decimal(3), "masked": Decimal("1.25")})
     opened.store.give("exam", "grace", MHA, mark)
-    kept = mark if opened.keeps_items else replace(mark, items={})
-    assert {"grace": {MHA: kept}} == opened.store.marks("exam")
+    assert {"grace": {MHA: mark}} == opened.store.marks("exam")
     keep(opened.store, middling(), RUBRIC, MOMENT)
-    assert {"grace": {MHA: kept}} == opened.store.marks("exam")
+    assert {"grace": {MHA: mark}} == opened.store.marks("exam")
     opened.store.give("exam", "grace", MHA, PersonMark(Decimal(5)))
     assert {"grace": {MHA: PersonMark(Decimal(5))}} == opened.store.marks("exam")
+
+
+def test_a_flag_comes_back_alone_and_beside_a_mark(opened: Opened) -> None:
+    """It is no mark: the cell waits as before; and it is taken back as it was given."""
+    keep(opened.store, middling(), RUBRIC, MOMENT)
+    stands = totals(opened.store)
+    for mark in (
+        PersonMark(flagged=True),
+        PersonMark(Decimal(4), items={"plain": Decimal(3), "masked": Decimal(1)}, flagged=True),
+        PersonMark(Decimal(4), items={"plain": Decimal(3), "masked": Decimal(1)}),
+    ):
+        opened.store.give("exam", "grace", MHA, mark)
+        assert {"grace": {MHA: mark}} == opened.store.marks("exam")
+        assert mark.points is not None or stands == totals(opened.store)
+
+
+def test_what_a_result_depends_on_comes_back(opened: Opened) -> None:
+    """The key of the result that counts, exactly as it was recorded; nobody else's."""
+    assert {} == opened.store.keys("exam")
+    first, second = entry(good(), RUBRIC), entry(replace(middling(), digest="f" * 64), RUBRIC)
+    opened.store.record([first, second])
+    assert {"ada": first.key, "grace": second.key} == opened.store.keys("exam")
+    later = entry(better(middling()), RUBRIC, environment="d" * 64)
+    opened.store.record([later])
+    assert {"ada": first.key, "grace": later.key} == opened.store.keys("exam")
+    assert {} == opened.store.keys("another")
 
 
 def test_a_comment_is_taken_back_with_an_empty_one(opened: Opened) -> None:
@@ -487,7 +509,7 @@ def test_a_decision_ends_what_a_mark_was_made_of(opened: Opened) -> None:
     opened.store.give("exam", "grace", MHA, mark, Decimal(4))
     for points in (4, 5):
         opened.store.decide("exam", {("grace", *MHA): Decision("mha", "g", Decimal(points))})
-        items = mark.items if points == 4 and opened.keeps_items else {}
+        items = mark.items if points == 4 else {}
         assert PersonMark(Decimal(points), items=items) == opened.store.marks("exam")["grace"][MHA]
 
 

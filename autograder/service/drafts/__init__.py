@@ -6,22 +6,12 @@ and nothing of a student's moves. Then it is applied, all of it at once, or drop
 
 from autograder.service.drafts.applying import apply, drop
 from autograder.service.drafts.beginning import begin, keep_case
-from autograder.service.drafts.effect import (
-    DraftEffect,
-    ItemMove,
-    RubricChange,
-    StudentMove,
-    effect,
-    rubric_changes,
-)
+from autograder.service.drafts.effect import DraftEffect, effect
 from autograder.service.drafts.trying import DraftProgress, again, catch_up, progress
 
 __all__ = [
     "DraftEffect",
     "DraftProgress",
-    "ItemMove",
-    "RubricChange",
-    "StudentMove",
     "again",
     "apply",
     "begin",
@@ -30,5 +20,4 @@ __all__ = [
     "effect",
     "keep_case",
     "progress",
-    "rubric_changes",
 ]

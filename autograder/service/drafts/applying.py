@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-import msgspec
 from django.db import transaction
 from django.utils import timezone
 from msgspec.structs import replace
 
 from autograder.course import Handin
 from autograder.errors import ServiceError
+from autograder.marking.following import MarkFollower
 from autograder.records import Graded
 from autograder.rubric import Rubric
 from autograder.service import attempts, audit, tasks, versions
-from autograder.service.drafts.marks import MarkFollower
+from autograder.service.drafts.marks import followed, stated
 from autograder.service.models import (
     Account,
     Attempt,
@@ -143,9 +143,9 @@ def _recorded(
         for handin in handins.values()
         if handin.folder.name == str(row.attempt_id)
     ]
-    followed = list(_followed(draft, entries, rubric))
+    marks = list(_followed(draft, entries, rubric))
     store.record(entries)
-    CellMark.objects.bulk_update(followed, ["points", "items", "again", "revision", "decided"])
+    CellMark.objects.bulk_update(marks, ["points", "items", "again", "revision", "decided"])
     for row in rows:
         row.attempt.version_id, row.attempt.result_id = draft.version_id, row.result_id
         row.attempt.graded_at = now
@@ -182,12 +182,12 @@ def _followed(draft: DraftVersion, entries: Iterable[GradedEntry], rubric: Rubri
         was = decode(bytes(before.graded)) if before else None
         resubmitted = before is not None and before.submission != entry.key.submission
         follower = MarkFollower(rubric, was.score if was else None, entry.graded.score, resubmitted)
-        found = follower.follow(row)
-        points = None if found.mark.points is None else str(found.mark.points)
-        if (points, found.items, found.mark.again) == (row.points, row.items, row.again):
+        mark = followed(follower, row)
+        points, items = None if mark.points is None else str(mark.points), stated(mark)
+        if (points, items, mark.again) == (row.points, row.items, row.again):
             continue
         row.decided = points if row.decided == row.points else row.decided
-        row.points, row.items, row.again = points, msgspec.to_builtins(found.items), found.mark.again
+        row.points, row.items, row.again = points, items, mark.again
         row.revision += 1
         yield row
 

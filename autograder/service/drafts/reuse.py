@@ -14,6 +14,7 @@ from autograder.grading import scoring
 from autograder.kinds import foreign
 from autograder.records import Graded, ItemResult
 from autograder.rubric import Rubric, parse, read_tables
+from autograder.rubric.dependence import dependents
 
 Table = Mapping[str, Any]
 _OF_ASSIGNMENT = frozenset({"points", "title", "task", "grading", "exam"})
@@ -36,7 +37,7 @@ def reusable(before: bytes, after: bytes, graded: Graded) -> dict[str, tuple[Ite
     if any(note.code not in timestamps.NOTES for note in graded.score.notes):
         return {}
     old, new = read_tables(before, "before"), read_tables(after, "after")
-    if old.get("version") != new.get("version") or old.get("variant") != new.get("variant"):
+    if old.get("variant") != new.get("variant"):
         return {}
     if _without(old["assignment"], _OF_ASSIGNMENT) != _without(new["assignment"], _OF_ASSIGNMENT):
         return {}
@@ -47,7 +48,7 @@ def reusable(before: bytes, after: bytes, graded: Graded) -> dict[str, tuple[Ite
     earlier = {table["id"]: table for table in old["question"]}
     if list(tables) != list(earlier):
         return {}
-    changed = _follows({name for name, table in tables.items() if table != earlier[name]}, tables)
+    changed = dependents({name for name, table in tables.items() if table != earlier[name]}, tables)
     called = {name for name in changed if _called(tables[name]) != _called(earlier[name])}
     results = _results(graded)
     kept = set(_settled(rubric, results))
@@ -69,32 +70,6 @@ def _called(table: Table) -> Table:
     """A question without what is only worth something, or read."""
     items = [_without(item, _OF_ITEM) for item in table["item"]]
     return {**_without(table, _OF_QUESTION), "item": items}
-
-
-def _follows(changed: set[str], tables: Mapping[str, Table]) -> set[str]:
-    """These questions, and all that name one of them anywhere: they may read its results."""
-    found = set(changed)
-    while True:
-        more = {
-            name
-            for name, table in tables.items()
-            if name not in found and any(one in text for text in _texts(table) for one in found)
-        }
-        if not more:
-            return found
-        found |= more
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for key, one in value.items():
-            yield key
-            yield from _texts(one)
-    elif isinstance(value, list):
-        for one in value:
-            yield from _texts(one)
 
 
 def _results(graded: Graded) -> dict[str, tuple[ItemResult, ...]]:

@@ -1,0 +1,220 @@
+"""What results rest on besides submissions: kept under the digests that results name, and compared.
+
+A result names digests alone. So that somebody can be told later why a mark is another one, each rubric and
+each environment by which a class was graded is kept in the private folder of the course.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from autograder import atomic
+from autograder import rubric as rubrics
+from autograder.assignment import Assignment, packages, program_digest
+from autograder.course import Course
+from autograder.errors import CourseError, RubricError
+from autograder.rubric import Rubric
+from autograder.rubric.dependence import dependents
+from autograder.sandbox.levels import Isolation, environment_digest
+
+_SHORT = 8
+"""Characters of a digest that is shown."""
+_MOST_NAMED = 6
+
+
+class GradingBasis(Struct, frozen=True):
+    """An environment in parts that can be told."""
+
+    program: str
+    """Version, and the beginning of the digest of its code."""
+    libraries: tuple[str, ...]
+    """The interpreter, the machine's kind and packages, each with its version."""
+    reference: Mapping[str, str]
+    """Digest by file of the reference."""
+    release: Mapping[str, str]
+    """Digest by file of the release."""
+    variants: str
+    isolation: str
+
+
+class BasisDifference(Struct, frozen=True):
+    """One thing on which results rest, and which is another one."""
+
+    text: str
+    """A sentence for staff without its point."""
+    questions: frozenset[str] | None = None
+    """Those that it can move; None: any."""
+
+
+def keep_basis(assignment: Assignment, isolation: Isolation) -> None:
+    """Keep rubric and environment as they are now. What is there already stays.
+
+    Raises:
+        CourseError: a file of the release cannot be read, or the private folder not be written.
+    """
+    try:
+        _keep(assignment, isolation, _folder(assignment.course))
+    except OSError as error:
+        raise CourseError(f"{error.filename}: cannot be read or written: {error.strerror}") from error
+
+
+def _keep(assignment: Assignment, isolation: Isolation, folder: Path) -> None:
+    course = assignment.course
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    rubric = folder / f"{assignment.rubric.digest}.toml"
+    if not rubric.is_file():
+        data = atomic.read(course.rubric(assignment.name))
+        if hashlib.sha256(data).hexdigest() == assignment.rubric.digest:  # it may have been saved just now
+            atomic.write(rubric, data, mode=0o600)
+    path = folder / f"{environment_digest(assignment.digest(), isolation)}.json"
+    if not path.is_file():
+        atomic.write(path, msgspec.json.encode(basis_of(assignment, isolation)), mode=0o600)
+
+
+def kept_rubric(course: Course, digest: str) -> tuple[bytes, Rubric] | None:
+    """A rubric by which the course was graded; None where it was not kept, or cannot be read any more."""
+    try:
+        data = atomic.read(_folder(course) / f"{digest}.toml")
+        return data, rubrics.parse(data, "the rubric before")
+    except (OSError, RubricError):
+        return None
+
+
+def kept_basis(course: Course, environment: str) -> GradingBasis | None:
+    """An environment in which the course was graded; None where it was not kept."""
+    try:
+        data = atomic.read(_folder(course) / f"{environment}.json")
+        return msgspec.json.decode(data, type=GradingBasis)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def basis_differences(
+    before: GradingBasis | None, after: GradingBasis | None, rubric: Rubric
+) -> Iterator[BasisDifference]:
+    """What differs between two environments.
+
+    Args:
+        before: of the result that counts; None: it was not noted.
+        after: of the other one.
+        rubric: tells which questions a reference is asked about.
+    """
+    if before is None or after is None:
+        yield BasisDifference("graded by an earlier version of the program, which did not note what it used")
+        return
+    if before.program != after.program:
+        yield BasisDifference(f"program: {before.program} → {after.program}")
+    was, now = set(before.libraries), set(after.libraries)
+    if was != now:
+        gone = ", ".join(one for one in before.libraries if one not in now)
+        new = ", ".join(one for one in after.libraries if one not in was)
+        yield BasisDifference(f"libraries: {gone or 'none'} → {new or 'none'}")
+    if names := _differing(before.reference, after.reference):
+        asked = frozenset(question.id for question in rubric.questions if question.reference)
+        yield BasisDifference(f"reference changed: {names}", asked)
+    if names := _differing(before.release, after.release):
+        yield BasisDifference(f"release changed: {names}")
+    if before.variants != after.variants:
+        yield BasisDifference("what was handed out to students changed")
+    if before.isolation != after.isolation:
+        yield BasisDifference(f"isolation: {before.isolation} → {after.isolation}")
+
+
+def rubric_differences(before: bytes, after: bytes) -> Iterator[BasisDifference]:
+    """What differs between two files of a rubric, by question and item.
+
+    Raises:
+        RubricError: one of them is no TOML.
+    """
+    old, new = rubrics.read_tables(before, "before"), rubrics.read_tables(after, "after")
+    for part in ("assignment", "variant"):
+        if keys := _keys(old.get(part, {}), new.get(part, {})):
+            yield BasisDifference(f"rubric, [{part}]: {keys} changed")
+    was = {table["id"]: table for table in old["question"]}
+    now = {table["id"]: table for table in new["question"]}
+    for name in (*now, *(name for name in was if name not in now)):
+        if was.get(name) == now.get(name):
+            continue
+        moved = frozenset(dependents({name}, {**was, **now}))
+        if name not in was or name not in now:
+            what = "is new" if name in now else "is gone"
+            yield BasisDifference(f"rubric: question {name} {what}", moved)
+            continue
+        for sentence in _question_changes(was[name], now[name]):
+            yield BasisDifference(f"rubric, {name}{sentence}", moved)
+
+
+def _question_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    if keys := _keys(_without(old, "item"), _without(new, "item")):
+        yield f": {keys} changed"
+    was = {item["id"]: item for item in old["item"]}
+    now = {item["id"]: item for item in new["item"]}
+    for name in (*now, *(name for name in was if name not in now)):
+        if name not in was or name not in now:
+            yield f".{name}: {'is new' if name in now else 'is gone'}"
+            continue
+        before, after = was[name].get("points"), now[name].get("points")
+        if before != after:
+            yield f".{name}: points {before} → {after}"
+        if keys := _keys(_without(was[name], "points"), _without(now[name], "points")):
+            yield f".{name}: {keys} changed"
+
+
+def _without(table: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    return {key: value for key, value in table.items() if key != name}
+
+
+def _keys(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    return ", ".join(sorted(key for key in {*old, *new} if old.get(key) != new.get(key)))
+
+
+def _differing(before: Mapping[str, str], after: Mapping[str, str]) -> str:
+    names = sorted(name for name in {*before, *after} if before.get(name) != after.get(name))
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more
+
+
+def _folder(course: Course) -> Path:
+    return course.private / "graded-by"
+
+
+def basis_of(assignment: Assignment, isolation: Isolation) -> GradingBasis:
+    """What a class is graded with now."""
+    course, rubric = assignment.course, assignment.rubric
+    release = {f"{name}.ipynb": _digest(data) for name, data in assignment.release_bytes.items()}
+    for notebook in rubric.assignment.notebooks:
+        release |= {name: _digest_of(course.release(rubric.assignment.name) / name) for name in notebook.data}
+    reference = {
+        path.relative_to(course.reference).as_posix(): _digest_of(path)
+        for path in sorted(course.reference.rglob("*.py"))
+        if path.is_file()
+    }
+    try:
+        version = importlib.metadata.version("autograder")
+    except importlib.metadata.PackageNotFoundError:
+        version = "without a version"
+    kinds = [question.kind for question in rubric.questions]
+    return GradingBasis(
+        f"autograder {version} ({program_digest()[:_SHORT]})",
+        tuple(packages(rubric.assignment.preload, kinds)),
+        reference,
+        release,
+        assignment.manifest.digest() if assignment.manifest else "",
+        isolation.value,
+    )
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _digest_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

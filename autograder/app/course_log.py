@@ -1,0 +1,149 @@
+"""The log of a folder course: who moved marks, when, why, from what to what. Entries are only ever added.
+
+A line is an entry, and holds the digest of the one before: whoever changes or removes one breaks the chain
+from there on, and `broken` says where. An entry that a power cut left half-written is not there.
+"""
+
+from __future__ import annotations
+
+import datetime
+import getpass
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from autograder import atomic
+from autograder.course import Course
+from autograder.errors import CourseError
+
+_BEGIN = "0" * 64
+_MOST = 1 << 30
+
+
+class LogEntry(Struct, frozen=True):
+    """One entry."""
+
+    id: str
+    at: str
+    """UTC, as ISO 8601 writes it."""
+    who: str
+    action: str
+    assignment: str
+    facts: Mapping[str, Any]
+    """Plain data: what, from what to what."""
+    previous: str = _BEGIN
+    digest: str = ""
+
+
+def now() -> datetime.datetime:
+    """This moment, to the second, in UTC."""
+    return datetime.datetime.now(datetime.UTC).replace(microsecond=0)
+
+
+def user() -> str:
+    """Whose account this is."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # an account without a name
+        return f"uid {os.getuid()}" if hasattr(os, "getuid") else "unknown"
+
+
+def add(course: Course, action: str, assignment: str, facts: Mapping[str, Any]) -> LogEntry:
+    """Add an entry about something that was done just now.
+
+    Raises:
+        CourseError: the log cannot be read or written.
+    """
+    plain = msgspec.to_builtins(facts)
+    entry = LogEntry(secrets.token_hex(8), now().isoformat(), user(), action, assignment, plain)
+    note(course, entry)
+    return entry
+
+
+def note(course: Course, entry: LogEntry) -> None:
+    """Add an entry, unless one with its id is there.
+
+    Raises:
+        CourseError: the log cannot be read or written.
+    """
+    course.private.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with atomic.alone(course.private):
+        known = entries(course)
+        if any(one.id == entry.id for one in known):
+            return
+        path = _path(course)
+        facts = _facts(entry, known[-1].digest if known else _BEGIN)
+        line = json.dumps({**facts, "digest": _digest(facts)}, ensure_ascii=False) + "\n"
+        try:
+            whole = b"".join(line for line in _lines(path) if line.endswith(b"\n"))
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            with os.fdopen(descriptor, "ab") as file:
+                file.truncate(len(whole))  # what a killed writer left of a line
+                file.write(line.encode())
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise CourseError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def entries(course: Course, assignment: str = "") -> tuple[LogEntry, ...]:
+    """The entries, the oldest first.
+
+    Args:
+        course: whose log.
+        assignment: only its entries; empty: all.
+
+    Raises:
+        CourseError: the log cannot be read.
+    """
+    path = _path(course)
+    try:
+        found = [LogEntry(**json.loads(line)) for line in _lines(path) if line.endswith(b"\n")]
+    except (OSError, ValueError, TypeError) as error:
+        raise CourseError(f"{path}: cannot be read: {error}; restore it from a copy") from error
+    return tuple(one for one in found if assignment in ("", one.assignment))
+
+
+def broken(course: Course) -> int:
+    """The number of the first entry that does not fit the one before, from one on; 0: all do.
+
+    Raises:
+        CourseError: the log cannot be read.
+    """
+    before = _BEGIN
+    for number, one in enumerate(entries(course), start=1):
+        if one.previous != before or one.digest != _digest(_facts(one, before)):
+            return number
+        before = one.digest
+    return 0
+
+
+def _path(course: Course) -> Path:
+    return course.private / "log.jsonl"
+
+
+def _lines(path: Path) -> list[bytes]:
+    return atomic.read(path, most=_MOST).splitlines(keepends=True) if path.exists() else []
+
+
+def _facts(entry: LogEntry, previous: str) -> dict[str, Any]:
+    return {
+        "id": entry.id,
+        "at": entry.at,
+        "who": entry.who,
+        "action": entry.action,
+        "assignment": entry.assignment,
+        "facts": entry.facts,
+        "previous": previous,
+    }
+
+
+def _digest(facts: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,207 @@
+"""What students were shown: since when, which marks, and what was changed since, told to them each time.
+
+A folder course is published with its pages (`classes.feedback`). From then on a page whose marks would be
+others is written only with a reason, which stands on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autograder import atomic
+from autograder.course import Course
+from autograder.errors import CourseError
+from autograder.feedback.view import rubric_lines
+from autograder.grades import MarkChange, Standing
+from autograder.records import Score, Status
+from autograder.rubric import Rubric
+from autograder.tables import name_list
+
+_OPEN, _TOGETHER = "open", "marked together"
+_OF_CELL = "/"
+"""No id holds it."""
+_MOST_REASON = 1_000
+
+
+class ShownMark(Struct, frozen=True):
+    """What one student's page shows of the marks."""
+
+    at: datetime
+    total: Decimal
+    possible: Decimal
+    grade: str
+    """Empty where there are no grades; a range while something is open."""
+    parts: Mapping[str, str]
+    """Points, and of how many, by item; by cell where a person marked it; and what was given besides."""
+    changes: tuple[MarkChange, ...] = ()
+    """What the page tells about earlier marks, the oldest first."""
+
+    def moves_to(self, other: ShownMark) -> bool:
+        """Whether another page would show other marks, and not only what was open on this one."""
+        opened = {name for name, said in self.parts.items() if said.startswith(_OPEN)}
+        marked = {name for name in other.parts if _OF_CELL in name} - self.parts.keys()
+        compared = (self.parts.keys() | other.parts.keys()) - opened - marked  # items tell of new marks too
+        if any(self.parts.get(name) != other.parts.get(name) for name in compared):
+            return True
+        return not opened and (self.total, self.grade) != (other.total, other.grade)
+
+
+class AgreedChange(Struct, frozen=True):
+    """That a mark which was shown may be changed."""
+
+    id: str
+    """Of the entry in the log."""
+    at: datetime
+    reason: str
+
+
+class PublishedMarks(Struct, frozen=True):
+    """All that the class was shown of an assignment."""
+
+    at: datetime | None = None
+    """Since when; None: nobody was shown anything."""
+    shown: Mapping[str, ShownMark] = {}
+    """By student."""
+    agreed: Mapping[str, AgreedChange] = {}
+    """By student: the page is yet to be written."""
+
+
+def read_published(course: Course, name: str) -> PublishedMarks:
+    """What was shown of an assignment.
+
+    Raises:
+        CourseError: it is kept, and cannot be read.
+    """
+    path = _path(course, name)
+    if not path.exists():
+        return PublishedMarks()
+    try:
+        return msgspec.json.decode(atomic.read(path), type=PublishedMarks)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise CourseError(
+            f"{path}: what students were shown cannot be read: {error}; restore it from a copy"
+        ) from error
+
+
+def write_published(course: Course, name: str, published: PublishedMarks) -> None:
+    """Keep what was shown.
+
+    Raises:
+        CourseError: it cannot be written.
+    """
+    path = _path(course, name)
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        atomic.write(path, msgspec.json.encode(published), mode=0o600)
+    except OSError as error:
+        raise CourseError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def shown_mark(score: Score, rubric: Rubric, stands: Standing, at: datetime) -> ShownMark:
+    """What a page shows that is written now."""
+    parts: dict[str, str] = {}
+    lines = rubric_lines(score, rubric, stands)
+    for question in stands.questions:
+        for line in lines[question.id]:
+            one = line.result
+            waits = one.status is Status.NEEDS_REVIEW
+            stated = _TOGETHER if line.shared else _part(None if waits else one.points, one.possible)
+            parts[f"{question.id}.{one.item}"] = stated
+        for cell in question.cells:
+            if cell.by_person:
+                parts[f"{question.id}{_OF_CELL}{cell.name}"] = _part(
+                    None if cell.pending else cell.points, cell.possible
+                )
+    parts |= {name: str(getattr(stands, name)) for name in ("given", "extra", "taken")}
+    grades = [one.name for one in (stands.worst, stands.best) if one is not None]
+    grade = " to ".join(dict.fromkeys(grades))
+    return ShownMark(at, stands.total, rubric.assignment.points, grade, parts)
+
+
+def changed_mark(shown: ShownMark, new: ShownMark, at: datetime, reason: str) -> ShownMark:
+    """The mark of a page that tells of the change."""
+    change = MarkChange(at, shown.total, new.total, reason[:_MOST_REASON])
+    return replace(new, changes=(*shown.changes, change))
+
+
+def told(shown: ShownMark) -> str:
+    """What somebody was shown, for staff."""
+    grade = f", grade {shown.grade}" if shown.grade else ""
+    points = f"{shown.total.normalize():f} of {shown.possible.normalize():f}"
+    return f"{points}{grade} since {shown.at:%Y-%m-%d %H:%M} UTC"
+
+
+def _part(points: Decimal | None, possible: Decimal) -> str:
+    stated = _OPEN if points is None else f"{points.normalize():f}"
+    return f"{stated}/{possible.normalize():f}"
+
+
+def _path(course: Course, name: str) -> Path:
+    return course.private / "published" / f"{name}.json"
+
+
+class PagePlan(Struct, frozen=True):
+    """Which pages are written, and what they tell of marks that were others."""
+
+    now: Mapping[str, ShownMark]
+    """By student: what the page will show."""
+    changes: Mapping[str, tuple[MarkChange, ...]]
+    left: frozenset[str]
+    """Students whose page stays as it is."""
+    refused: tuple[str, ...]
+    """Why it does, where their marks are others now: for staff, a sentence each."""
+
+
+def plan_pages(
+    published: PublishedMarks, now: Mapping[str, ShownMark], reason: str, moment: datetime
+) -> PagePlan:
+    """What becomes of the pages of a class: no mark that was shown is changed without a reason.
+
+    Args:
+        published: what was shown.
+        now: what pages would show, of those who were graded by the rubric as it is.
+        reason: for changes that no regrading has agreed to; empty: there is none.
+        moment: of writing them.
+    """
+    planned: dict[str, ShownMark] = {}
+    left = set(published.shown.keys() - now.keys())
+    refused = []
+    if left:
+        refused.append(
+            f"the pages of {name_list(sorted(left))} stay as they are: their marks are by another rubric, or "
+            "their folder is gone; autograder regrade tells who would move"
+        )
+    for student, mark in now.items():
+        shown = published.shown.get(student)
+        if shown is None:
+            planned[student] = mark
+        elif not shown.moves_to(mark):
+            planned[student] = replace(mark, changes=shown.changes)
+        elif agreed := published.agreed.get(student):
+            planned[student] = changed_mark(shown, mark, agreed.at, agreed.reason)
+        elif reason:
+            planned[student] = changed_mark(shown, mark, moment, reason)
+        else:
+            left.add(student)
+            refused.append(
+                f"{student} was shown {told(shown)}, and has {mark.total.normalize():f} now: the page stays "
+                "as it is. State why with --reason, which the new page tells"
+            )
+    changes = {student: mark.changes for student, mark in planned.items() if mark.changes}
+    return PagePlan(planned, changes, frozenset(left), tuple(refused))
+
+
+def after_pages(
+    published: PublishedMarks, plan: PagePlan, written: Collection[str], moment: datetime
+) -> PublishedMarks:
+    """What the class was shown when these pages are there."""
+    shown = {**published.shown, **{one: mark for one, mark in plan.now.items() if one in written}}
+    agreed = {one: change for one, change in published.agreed.items() if one not in written}
+    return PublishedMarks(published.at or moment, shown, agreed)

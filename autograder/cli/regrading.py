@@ -1,0 +1,134 @@
+"""The command ``regrade``: who would move after a change, and the move itself."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from autograder.app import open_course
+from autograder.cli.options import (
+    EXIT_FINDINGS,
+    FULL,
+    HERE,
+    CourseOption,
+    IsolationOption,
+    JsonOption,
+    NameArgument,
+    WorkersOption,
+)
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from autograder.app.regrading import Regrade
+
+_MOST_TOLD = 60
+
+
+def regrade(
+    name: NameArgument,
+    course: CourseOption = HERE,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only tell who would move and why; that is the default.")
+    ] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Let it count, with an entry in the log.")] = False,
+    published: Annotated[
+        bool, typer.Option("--published", help="Also where students were shown other marks; needs --reason.")
+    ] = False,
+    reason: Annotated[
+        str, typer.Option("--reason", help="What was wrong: for the log, and for pages that change.")
+    ] = "",
+    student: Annotated[list[str] | None, typer.Option("--student", help="Only this one; repeatable.")] = None,
+    page: Annotated[
+        Path | None, typer.Option("--page", help="Write it as a page for staff, an HTML file.")
+    ] = None,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="Print CSV, a line for each item that moves.")
+    ] = False,
+    json: JsonOption = False,
+    workers: WorkersOption = 0,
+    isolation: IsolationOption = FULL,
+) -> None:
+    """Tell who gains and loses what, and why, after a change of rubric, reference, program or decisions."""
+    from autograder.app import regrade_report, regrading
+    from autograder.cli import report
+
+    if dry_run and apply:
+        raise typer.BadParameter("--dry-run and --apply exclude each other")
+    choice = regrading.RegradeChoice(apply, published, reason)
+    with report.at_isolation(isolation), report.ProgressBar("regrading") as watch:
+        found = regrading.regrade(
+            open_course(course),
+            name,
+            student or [],
+            choice,
+            workers=workers,
+            isolation=isolation,
+            watch=watch,
+        )
+    if page is not None:
+        regrade_report.write_page(found, page)
+    if json:
+        report.print_json(regrade_report.plain(found))
+    elif as_csv:
+        sys.stdout.write(regrade_report.csv_text(found))
+    else:
+        _show(found)
+    report.print_notes(found.remarks)
+    report.print_notes(
+        f"{who} stays as it is, since our side failed: {why}" for who, why in found.failed.items()
+    )
+    if found.shown and not found.entry:
+        told = [f"{one.move.student} was shown {one.shown}" for one in found.shown]
+        report.print_notes([*told, "these marks move only with --apply --published --reason '…'"])
+    if found.failed:
+        raise typer.Exit(EXIT_FINDINGS)
+
+
+def _show(found: Regrade) -> None:
+    from autograder.cli import report
+
+    for one in found.differences:
+        report.say(f"different now: {one}")
+    if found.moved:
+        report.console().print(_table(found))
+    report.say(
+        f"{found.total} students: {found.gain} gain, {found.lose} lose, nothing changes for {found.same}"
+    )
+    if found.entry:
+        report.say(
+            f"applied; entry {found.entry} of the log. New pages: autograder feedback {found.assignment}"
+        )
+    else:
+        report.say(f"nothing was changed; to let it count: autograder regrade {found.assignment} --apply")
+
+
+def _table(found: Regrade) -> Table:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from autograder.app import regrade_report
+    from autograder.cli import report
+
+    table = Table(
+        title="who gains and loses" if found.entry else "who would gain and lose", caption_justify="left"
+    )
+    for column in ("student", "total", "item", "before", "after", "why"):
+        table.add_column(column, overflow="fold", max_width=_MOST_TOLD if column == "why" else None)
+    every = list(regrade_report.rows(found))
+    last = ""
+    for row in every[: report.MOST_ROWS]:
+        total = f"{row.total_before} → {row.total_after}" if row.student != last else ""
+        item = f"{row.question}.{row.item}" if row.item else ""
+        before, after = (
+            f"{points}/{possible}" if points else ""
+            for points, possible in ((row.before, row.possible_before), (row.after, row.possible_after))
+        )
+        table.add_row(*map(escape, (row.student if total else "", total, item, before, after, row.why)))
+        last = row.student
+    if len(every) > report.MOST_ROWS:
+        table.caption = f"… and {len(every) - report.MOST_ROWS} more rows; all of them: --csv, --json, --page"
+    return table

@@ -1,0 +1,76 @@
+"""What people's marks are made of, item by item, and their flags: our own tables beside nbgrader's.
+
+nbgrader keeps one score for a cell. Points of items stand beside the score that they make up, and count only
+as long as it is that one: whoever gives another score in formgrader gives it for the whole cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+import sqlalchemy as sa
+from msgspec.structs import replace
+
+from autograder.gradebook import tables
+from autograder.grades import CellName, PersonMark
+from autograder.store import AnswerName
+
+
+def _place() -> Iterator[sa.Column[str]]:
+    for name in ("assignment", "student", "notebook", "cell"):
+        yield sa.Column(name, sa.String(128), primary_key=True)
+
+
+_ITEM = sa.Table(
+    "autograder_item_mark",
+    tables.RECORDED.metadata,
+    *_place(),
+    sa.Column("item", sa.String(128), primary_key=True),
+    sa.Column("points", sa.String(40), nullable=False),
+    sa.Column("worth", sa.String(40)),
+    sa.Column("of_score", sa.Float, nullable=False),
+)
+"""Points, of how many, and the cell's score that they make up with the others."""
+_FLAG = sa.Table("autograder_flag", tables.RECORDED.metadata, *_place())
+
+
+def write(connection: sa.Connection, assignment: str, answer: AnswerName, mark: PersonMark) -> None:
+    """Keep what a mark is made of, and its flag, in the place of what was kept."""
+    place = dict(zip(("assignment", "student", "notebook", "cell"), (assignment, *answer), strict=True))
+    for table in (_ITEM, _FLAG):
+        connection.execute(sa.delete(table).where(*(table.c[name] == one for name, one in place.items())))
+    if mark.flagged:
+        connection.execute(sa.insert(_FLAG).values(place))
+    if mark.items and mark.points is not None:
+        rows = [
+            {
+                **place,
+                "item": item,
+                "points": str(points),
+                "worth": str(mark.worth[item]) if item in mark.worth else None,
+                "of_score": float(mark.points),
+            }
+            for item, points in mark.items.items()
+        ]
+        connection.execute(sa.insert(_ITEM), rows)
+
+
+def complete(
+    connection: sa.Connection, assignment: str, marks: dict[str, dict[CellName, PersonMark]]
+) -> dict[str, dict[CellName, PersonMark]]:
+    """Marks as nbgrader's tables have them, with their items and flags."""
+    for row in connection.execute(sa.select(_ITEM).where(_ITEM.c.assignment == assignment)):
+        cells, name = marks.get(row.student, {}), (row.notebook, row.cell)
+        mark = cells.get(name)
+        if mark is None or mark.points is None or float(mark.points) != row.of_score:
+            continue
+        worth = {} if row.worth is None else {row.item: Decimal(row.worth)}
+        items = {**mark.items, row.item: Decimal(row.points)}
+        cells[name] = replace(mark, items=items, worth={**mark.worth, **worth})
+    for row in connection.execute(sa.select(_FLAG).where(_FLAG.c.assignment == assignment)):
+        cells = marks.setdefault(row.student, {})
+        cells[row.notebook, row.cell] = replace(
+            cells.get((row.notebook, row.cell), PersonMark()), flagged=True
+        )
+    return marks

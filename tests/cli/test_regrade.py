@@ -1,0 +1,62 @@
+"""``autograder regrade``: a trial in every form, and exit codes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+from pathlib import Path
+
+import pytest
+
+from autograder.course import Course
+from tests.cli.running import only_object, run
+from tests.support.made_once import made_once
+from tests.support.regraded_class import NAME, accept_13, make_class
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
+
+
+@pytest.fixture
+def course(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> Path:
+    """Three graded students whose rubric has changed: bob gains a quarter of a point."""
+    shutil.copytree(made_once(tmp_path_factory, "regraded", make_class), tmp_path / "course")
+    accept_13(Course.at(tmp_path / "course"))
+    return tmp_path / "course"
+
+
+def test_a_trial_as_table_csv_json_and_page(course: Path, tmp_path: Path) -> None:
+    """All of them say the same, and that nothing was changed."""
+    words = ("regrade", NAME, "--course", str(course), "--workers", "1")
+    done = run(*words, "--dry-run", "--page", str(tmp_path / "page.html"))
+    assert (0, "") == (done.returncode, done.stderr)
+    assert "3 students: 1 gain, 0 lose, nothing changes for 2" in done.stdout
+    assert "different now: rubric, layers.number: mistake changed" in done.stdout
+    assert "nothing was changed" in done.stdout
+    assert "3.5 → 3.75" in done.stdout
+    page = tmp_path / "page.html"
+    assert (0o600, True) == (page.stat().st_mode & 0o777, "layers.number" in page.read_text("utf-8"))
+    [row] = csv.DictReader(io.StringIO(run(*words, "--csv").stdout))
+    assert ("bob", "3.5", "3.75") == (row["student"], row["total_before"], row["total_after"])
+    told = only_object(run(*words, "--json").stdout)
+    assert (1, 0.25, False) == (len(told["moved"]), told["moved"][0]["by"], told["applied"])
+
+
+def test_published_marks_are_refused_and_then_moved(course: Path) -> None:
+    """3: somebody was shown another mark; with both options 0, and the page says it after feedback."""
+    words = ("regrade", NAME, "--course", str(course), "--workers", "1", "--apply")
+    feedback = ("feedback", NAME, "--course", str(course))
+    applied = only_object(run(*words, "--json").stdout)
+    assert (True, 16) == (applied["applied"], len(applied["entry"]))
+    assert 0 == run(*feedback, "--publish").returncode
+    path = course / "rubrics" / f"{NAME}.toml"
+    path.write_text(path.read_text().replace("when = 13\npoints = 0.75", "when = 13\npoints = 0.5"))
+    refused = run(*words)
+    assert 3 == refused.returncode
+    assert "bob was shown 3.75 of 13" in refused.stderr
+    assert 1 == run(*feedback).returncode
+    assert 0 == run(*words, "--published", "--reason", "A slip of ours.").returncode
+    assert 0 == run(*feedback, "--language", "en").returncode
+    page = course / "feedback" / "bob" / NAME / f"{NAME}.html"
+    assert "Reason: A slip of ours." in page.read_text("utf-8")
+    assert 2 == run(*words, "--dry-run").returncode

@@ -1,0 +1,145 @@
+"""Who moves between two results: items and people's marks compared, exactly."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from autograder import rubric as rubrics
+from autograder.grades import PersonMark, automatic_points
+from autograder.grading import scoring
+from autograder.marking.following import MarkFollower, settled_points
+from autograder.marking.moves import MarkedScore, in_order, rubric_changes, student_move
+from autograder.records import ItemResult, Message, Score, Status
+from autograder.rubric import Item, Rubric
+from tests.support import small_course
+
+RUBRIC = rubrics.parse(small_course.RUBRIC.encode())
+WHY = ("formulas", "mlp-why")
+SOFTMAX = ("code", "softmax")
+
+
+def scored(rubric: Rubric = RUBRIC, **failed: str) -> Score:
+    """Everything is right, but for items of questions that earn this; what people decide on waits."""
+
+    def verdict(question: str, item: Item) -> ItemResult:
+        possible, own = max(item.points, Decimal(0)), failed.get(question, "").split()
+        status, points = Status.PASSED, possible
+        if item.manual:
+            status, points = Status.NEEDS_REVIEW, Decimal(0)
+        elif item.id in own:
+            status, points = Status.FAILED, min(item.points, Decimal(0))
+        return ItemResult(question, item.id, status, points, possible, Message("passed"), "")
+
+    results = {one.id: tuple(verdict(one.id, item) for item in one.items) for one in rubric.questions}
+    return scoring.score("ada", rubric, results)
+
+
+def worth(**points: str) -> Rubric:
+    """The rubric with other points for items of softmax, or of why."""
+    questions = []
+    for question in RUBRIC.questions:
+        items = tuple(
+            replace(item, points=Decimal(points.get(item.id, item.points))) for item in question.items
+        )
+        total = sum((item.points for item in items if item.points > 0), Decimal(0))
+        questions.append(replace(question, items=items, points=total))
+    return replace(RUBRIC, questions=tuple(questions), digest="another")
+
+
+def test_nobody_moves_by_the_same_result() -> None:
+    """Also with marks, and marks that wait."""
+    for marks in ({}, {WHY: PersonMark(Decimal(1))}, {WHY: PersonMark(Decimal(1), again=True)}):
+        one = MarkedScore(scored(), RUBRIC, marks)
+        assert student_move(one, one) is None
+
+
+def test_items_are_told_and_the_sum_is_that_of_the_class() -> None:
+    """What each item was and will be, and points in all as pages count them."""
+    move = student_move(MarkedScore(scored(), RUBRIC), MarkedScore(scored(softmax="batch overflow"), RUBRIC))
+    assert move is not None
+    assert [("batch", 1, 0), ("overflow", 0, Decimal("-0.5"))] == [
+        (one.item, one.before, one.after) for one in move.items
+    ]
+    assert move.before is not None
+    assert Decimal("-1.5") == move.by == move.after.total - move.before.total
+    assert all(one.moves and one.differs for one in move.items)
+
+
+def test_what_is_told_otherwise_is_told_last() -> None:
+    """Whoever loses most stands first; another sentence alone moves no points."""
+    told = scored()
+    first = replace(told.items[0], student=Message("", text={"en": "Other words."}))
+    reworded = replace(told, items=(first, *told.items[1:]))
+    moves = [
+        student_move(MarkedScore(scored(), RUBRIC), MarkedScore(score, RUBRIC))
+        for score in (reworded, scored(softmax="rows"), scored(softmax="batch"))
+    ]
+    found = in_order(one for one in moves if one is not None)
+    assert [-3, -1, 0] == [one.by for one in found]
+    assert [False] == [one.moves for one in found[-1].items]
+
+
+def test_a_mark_of_a_whole_cell_is_compared_as_one() -> None:
+    """A new mark, and another one, of all its items; an automatic result under it tells nothing."""
+    before, after = (
+        MarkedScore(scored(), RUBRIC),
+        MarkedScore(scored(), RUBRIC, {SOFTMAX: PersonMark(Decimal(1))}),
+    )
+    move = student_move(before, after)
+    assert move is not None
+    [item] = move.items
+    assert ("rows+batch+overflow", 3, 1, 3, True) == (
+        item.item, item.before, item.after, item.possible_after, item.by_person,
+    )  # fmt: skip
+    other = replace(after, score=scored(softmax="rows"))
+    assert student_move(after, other) is None
+
+
+def test_questions_that_come_and_go_are_told() -> None:
+    """From nothing, and to nothing."""
+    shorter = replace(RUBRIC, questions=RUBRIC.questions[:-2])
+    long, short = MarkedScore(scored(), RUBRIC), MarkedScore(scored(shorter), shorter)
+    came, went = student_move(short, long), student_move(long, short)
+    assert came is not None
+    assert went is not None
+    names = {"rows", "batch", "overflow", "any"}
+    assert names == {one.item for one in came.items} == {one.item for one in went.items}
+    assert Decimal(3) == came.by == -went.by
+
+
+def test_changes_of_a_rubric_are_points_and_texts() -> None:
+    """Item by item."""
+    [change] = rubric_changes(RUBRIC, worth(rows="4"))
+    assert ("softmax", "rows", 2, 4) == (
+        change.question, change.item, change.worth_before, change.worth_after,
+    )  # fmt: skip
+
+
+@given(
+    quarters=st.integers(0, 8),
+    batch=st.integers(0, 4),
+    now=st.sampled_from(["1", "2", "2.5", "3", "4", "10"]),
+    failed=st.sampled_from(["", "rows", "batch", "rows batch"]),
+)
+def test_following_twice_is_following_once(quarters: int, batch: int, now: str, failed: str) -> None:
+    """A mark of items follows what they are worth, within it; what follows the same again stays as it is."""
+    rubric = worth(rows=now)
+    items = {"rows": Decimal(quarters) / 4, "batch": Decimal(batch) / 4}
+    mark = PersonMark(
+        sum(items.values(), Decimal(0)), items=items, worth={"rows": Decimal(2), "batch": Decimal(1)}
+    )
+    before, after = scored(softmax=failed), scored(rubric, softmax=failed)
+    follower = MarkFollower(rubric, before, after, False)
+    followed = follower.follow(SOFTMAX, mark, settled_points(automatic_points(before, RUBRIC)[SOFTMAX]))
+    assert followed.points is not None
+    assert Decimal(0) <= followed.items["rows"] <= Decimal(now) == followed.worth["rows"]
+    assert items["batch"] == followed.items["batch"]
+    assert (items["rows"] == 2) <= (followed.items["rows"] == Decimal(now))
+    assert not followed.again
+    same = MarkFollower(rubric, after, after, False)
+    automatic = settled_points(automatic_points(after, rubric)[SOFTMAX])
+    assert followed == same.follow(SOFTMAX, followed, automatic)

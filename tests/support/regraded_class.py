@@ -1,0 +1,68 @@
+"""Three students of the small course, graded, whose marks are known when the rubric changes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from autograder.app import classes, course_log
+from autograder.app.published import read_published
+from autograder.course import Course
+from autograder.generate import generate
+from autograder.gradebook import Gradebook
+from tests.service.course import answered
+from tests.support import small_course
+
+NAME = small_course.NAME
+CLASS = {
+    "ada": {
+        "mlp_answer": 'mlp_parameters = "8*d_model^2"',
+        "layers_answer": "layers = 12",
+        "softmax_answer": small_course.SOFTMAX,
+        "mlp_why": "Two matrices.",
+    },
+    "bob": {
+        "mlp_answer": 'mlp_parameters = "4*d_model^2"',
+        "layers_answer": "layers = 13",
+        "softmax_answer": small_course.SOFTMAX.replace("axis=-1", "axis=1"),
+    },
+    "nil": {},
+}
+"""In all: 6 points and one open, 3.5, and none."""
+
+
+def make_class(folder: Path) -> None:
+    """Write the course into an empty folder, and grade it."""
+    generate(small_course.small_course(folder), NAME)
+    for student, answers in CLASS.items():
+        hand_in(folder, student, **answers)
+    done = classes.grade(Course.at(folder), NAME, workers=1)
+    assert [] == [one.faults for one in done.outcomes if one.faults]
+
+
+def hand_in(folder: Path, student: str, **answers: str) -> None:
+    """Put a submission into its place."""
+    place = folder / "submitted" / student / NAME
+    place.mkdir(parents=True, exist_ok=True)
+    for name, data in answered(folder, **answers).items():
+        (place / name).write_bytes(data)
+
+
+def accept_13(course: Course) -> None:
+    """The mistake with 13 layers is worth more now: bob gains 0.25."""
+    small_course.changed(course.rubric(NAME), "when = 13\npoints = 0.5", "when = 13\npoints = 0.75")
+
+
+def final(course: Course) -> Any:
+    """What is the same however often somebody was killed: marks, the log but for times, what was agreed."""
+    with Gradebook(course.gradebook) as book:
+        results = {who: one.score.items for who, one in book.results(NAME).items()}
+        marks, keys = book.marks(NAME), book.keys(NAME)
+    entries = [
+        (one.action, one.who, json.dumps(one.facts, sort_keys=True))
+        for one in course_log.entries(course, NAME)
+    ]
+    agreed = {who: one.reason for who, one in read_published(course, NAME).agreed.items()}
+    left = sorted(path.name for path in (course.private / "regrade").rglob("*"))
+    return results, marks, keys, entries, agreed, course_log.broken(course), left

@@ -1,0 +1,56 @@
+"""A regrading that is killed: ``python -m tests.survival.regrading folder [step before|after]``."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from autograder import atomic
+from autograder.app import course_log, regrade_entry, regrading
+from autograder.app.stores import RehearsalStore
+from autograder.course import Course
+from autograder.gradebook import Gradebook, marks, results
+from tests.support.regraded_class import NAME
+
+STEPS: Mapping[str, tuple[Any, str]] = {
+    "keeping what was computed": (RehearsalStore, "record"),
+    "writing a file": (atomic, "write"),
+    "preparing the gradebook": (Gradebook, "prepare"),
+    "beginning the run": (Gradebook, "begin"),
+    "recording": (Gradebook, "record"),
+    "writing the marks": (Gradebook, "_mark"),
+    "writing a result": (results, "keep"),
+    "giving a mark": (marks, "give"),
+    "agreeing to change what was shown": (regrade_entry, "write_published"),
+    "writing the log": (course_log, "note"),
+    "forgetting the rehearsal": (RehearsalStore, "forget"),
+}
+CHOICE = regrading.RegradeChoice(apply=True, published=True, reason="13 was right as well.")
+
+
+def _arm(step: str, *, after: bool) -> None:
+    owner, name = STEPS[step]
+    original = getattr(owner, name)
+
+    def wrapped(*arguments: Any, **options: Any) -> Any:
+        if after:
+            original(*arguments, **options)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    setattr(owner, name, wrapped)
+
+
+def main() -> None:
+    """Regrade, and be killed before or after a step where one is named."""
+    folder, *step = sys.argv[1:]
+    if step:
+        _arm(step[0], after=step[1] == "after")
+    regrading.regrade(Course.at(Path(folder)), NAME, choice=CHOICE, workers=1)
+
+
+if __name__ == "__main__":
+    main()

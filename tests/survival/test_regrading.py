@@ -1,0 +1,126 @@
+"""A regrading that is killed anywhere and run again ends as one that was not killed."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder.app import classes
+from autograder.course import Course
+from autograder.gradebook import Gradebook
+from autograder.grades import PersonMark
+from tests.support import small_course
+from tests.support.made_once import made_once
+from tests.support.regraded_class import NAME, accept_13, final, make_class
+from tests.support.secrecy import python_path
+from tests.survival.regrading import STEPS
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
+
+ROOT = Path(__file__).parents[2]
+KILLS, PATIENCE_SECONDS = 50, 600
+
+
+def _changed(folder: Path) -> None:
+    """A class with published marks and marks of items, whose rubric has changed since."""
+    make_class(folder)
+    course = Course.at(folder)
+    with Gradebook(course.gradebook) as book:
+        half = PersonMark(Decimal("0.5"), items={"why": Decimal("0.5")}, worth={"why": Decimal(1)})
+        book.give(NAME, "ada", ("formulas", "mlp-why"), half)
+    classes.feedback(course, NAME, publish_marks=True)
+    accept_13(course)
+    rubric = course.rubric(NAME)
+    small_course.changed(rubric, 'id = "why"\npoints = 1', 'id = "why"\npoints = 3')
+    answer = '\nanswer = "mlp_parameters"'
+    small_course.changed(rubric, f"points = 3{answer}", f"points = 5{answer}")
+    small_course.changed(rubric, "points = 13", "points = 15")
+
+
+@pytest.fixture
+def changed(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> Path:
+    """The changed class, in a folder that may be changed."""
+    made = made_once(tmp_path_factory, "changed", _changed)
+    shutil.copytree(made, tmp_path / "course")
+    return tmp_path / "course"
+
+
+def _begun(folder: Path, *step: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "tests.survival.regrading", str(folder), *step]
+    threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    environment = {**os.environ, "PYTHONPATH": python_path(str(ROOT)), **threads}
+    return subprocess.Popen(command, cwd=ROOT, env=environment)
+
+
+def _unkilled(changed: Path, elsewhere: Path) -> Any:
+    """The end of a regrading that nobody killed, in another copy of the class."""
+    shutil.copytree(changed, elsewhere)
+    assert 0 == _begun(elsewhere).wait(PATIENCE_SECONDS)
+    found = final(Course.at(elsewhere))
+    assert [("publish", "regrade")] == [tuple(entry[0] for entry in found[3])]
+    assert {"ada", "bob", "nil"} == set(found[4])  # an item is worth more: pages say of how many
+    assert Decimal("1.5") == found[1]["ada"]["formulas", "mlp-why"].points
+    return found
+
+
+def _killed_at(changed: Path, elsewhere: Path, step: str, when: str) -> Any:
+    """The end of a regrading that was killed at a step and run again; None: it was not killed there."""
+    shutil.copytree(changed, elsewhere)
+    code = _begun(elsewhere, step, when).wait(PATIENCE_SECONDS)
+    assert code in (0, -signal.SIGKILL), (step, when)
+    assert 0 == _begun(elsewhere).wait(PATIENCE_SECONDS)
+    found = final(Course.at(elsewhere))
+    shutil.rmtree(elsewhere)
+    return found if code else None
+
+
+@pytest.mark.slow
+def test_killed_at_the_steps_that_matter_most(changed: Path, tmp_path: Path) -> None:
+    """Between results and marks, before pages may change, and with the log written: the end is the same."""
+    wanted = _unkilled(changed, tmp_path / "unkilled")
+    for step, when in (
+        ("recording", "after"),
+        ("agreeing to change what was shown", "before"),
+        ("writing the log", "after"),
+    ):
+        assert wanted == _killed_at(changed, tmp_path / "killed", step, when), (step, when)
+
+
+@pytest.mark.apart
+def test_killed_at_every_step(changed: Path, tmp_path: Path) -> None:
+    """Before and after each of them the end is the same; every step is one that is reached."""
+    wanted = _unkilled(changed, tmp_path / "unkilled")
+    for step in STEPS:
+        for when in ("before", "after"):
+            assert wanted == _killed_at(changed, tmp_path / "killed", step, when), (step, when)
+
+
+@pytest.mark.apart
+def test_killed_at_random_moments(changed: Path, tmp_path: Path) -> None:
+    """Fifty times, in classes that begin anew whenever one came to its end."""
+    wanted = _unkilled(changed, tmp_path / "unkilled")
+    chance, kills, classes_done = random.Random(17), 0, 0
+    while kills < KILLS:
+        folder = tmp_path / f"class-{classes_done}"
+        shutil.copytree(changed, folder)
+        code = -signal.SIGKILL
+        while code == -signal.SIGKILL:
+            running = _begun(folder)
+            time.sleep(chance.uniform(0.3, 6))
+            running.kill()
+            code = running.wait(PATIENCE_SECONDS)
+            kills += code == -signal.SIGKILL
+        assert 0 == code
+        assert wanted == final(Course.at(folder)), classes_done
+        shutil.rmtree(folder)
+        classes_done += 1
