@@ -13,6 +13,7 @@ import typer
 
 from autograder.cli.algebra import algebra
 from autograder.cli.classes import feedback, grade, grades
+from autograder.cli.looking import similar, statistics
 from autograder.cli.marking import export_marks, import_marks
 from autograder.cli.options import EXIT_NO_SANDBOX, EXIT_REFUSED
 from autograder.cli.preparing import generate, new, print_, validate, verify
@@ -45,6 +46,8 @@ COMMANDS = (
     (grade, "grade dl4nlp-exam --student ada --student alan"),
     (feedback, "feedback dl4nlp-exam --language de"),
     (grades, "grades dl4nlp-exam --csv"),
+    (statistics, "statistics dl4nlp-exam --names"),
+    (similar, "similar dl4nlp-exam --given lecture.ipynb"),
     (export_marks, "mark export dl4nlp-exam --to marks.csv"),
     (import_marks, "mark import marks.csv --dry-run"),
     (serve, "serve demo-course --demo"),
