@@ -132,7 +132,9 @@ def _row(part: str, one: QuestionFigures | ItemFigures, more: Mapping[str, str])
         **more,
     }
     texts = ("question", "item", "title", "mistakes")
-    return {name: guarded(plain(row.get(name, ""))) if name in texts else row.get(name, "") for name in COLUMNS}
+    return {
+        name: guarded(plain(row.get(name, ""))) if name in texts else row.get(name, "") for name in COLUMNS
+    }
 
 
 def as_plain(found: ClassStatistics) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from autograder.grading.batch import collect
 from autograder.grading.other_variants import CODE as FITS_ANOTHER
 from autograder.marking.similarity.page import render_similar
 from autograder.marking.similarity.pairs import AlikePair, Weights, alike_pairs, weights
-from autograder.marking.similarity.works import ComparedWork, Comparing, Piece, Work, pieces_of
+from autograder.marking.similarity.works import ComparedWork, Comparing, WorkPiece, Work, pieces_of
 from autograder.notebook.files import read_file
 from autograder.notebook.read import read
 from autograder.notebook.release import Release, load_release
@@ -102,9 +102,7 @@ def write_page(course: Course, found: SimilarClass) -> Path:
     return path
 
 
-def _work(
-    assignment: Assignment, handin: Handin, further: tuple[Piece, ...], remarks: list[str]
-) -> Work:
+def _work(assignment: Assignment, handin: Handin, further: tuple[WorkPiece, ...], remarks: list[str]) -> Work:
     """What one student handed in, and what they had been handed out."""
     student, releases = handin.student, assignment.releases
     try:
@@ -112,7 +110,7 @@ def _work(
     except AutograderError as error:
         remarks.append(f"{student}: compared with the common release: {error}")
     handed = collect(assignment, handin)
-    pieces: list[Piece] = []
+    pieces: list[WorkPiece] = []
     for notebook, data in handed.notebooks.items():
         if isinstance(data, NotebookError):
             remarks.append(f"{student}: {notebook} is not compared: {data}")
@@ -125,52 +123,50 @@ def _work(
         pieces += pieces_of(notebook, submission.cells)
     for name, data in handed.files.items():
         if name.endswith(_PYTHON):
-            pieces.append(Piece(name, data.decode("utf-8", "replace"), is_code=True, label=name))
+            pieces.append(WorkPiece(name, data.decode("utf-8", "replace"), is_code=True, label=name))
     return Work(student, tuple(pieces), (*_released(assignment, releases), *further))
 
 
-def _released(assignment: Assignment, releases: Mapping[str, Release]) -> tuple[Piece, ...]:
+def _released(assignment: Assignment, releases: Mapping[str, Release]) -> tuple[WorkPiece, ...]:
     """Everything that was handed out: all cells, and the modules beside them."""
     cells = [
-        Piece("", cell.source, cell.cell_type == "code", name)
+        WorkPiece("", cell.source, cell.cell_type == "code", name)
         for name, release in releases.items()
         for cell in release.cells
     ]
     folder = assignment.course.release(assignment.name)
     names = [name for one in assignment.rubric.assignment.notebooks for name in (*one.data, *one.take_along)]
     modules = [
-        Piece("", (folder / name).read_text("utf-8", "replace"), is_code=True, label=name)
+        WorkPiece("", (folder / name).read_text("utf-8", "replace"), is_code=True, label=name)
         for name in names
         if name.endswith(_PYTHON) and (folder / name).is_file()
     ]
     return (*cells, *modules)
 
 
-def _given(paths: Sequence[Path]) -> tuple[Piece, ...]:
+def _given(paths: Sequence[Path]) -> tuple[WorkPiece, ...]:
     """What staff name as known to everybody.
 
     Raises:
         CourseError: a file cannot be read, or is neither a notebook nor a module.
     """
-    pieces: list[Piece] = []
+    pieces: list[WorkPiece] = []
     for path in paths:
         try:
             data = read_file(path)
         except NotebookError as error:
             raise CourseError(f"--given: {path}: {error}") from error
         if path.suffix == _PYTHON:
-            pieces.append(Piece("", data.decode("utf-8", "replace"), is_code=True, label=path.name))
+            pieces.append(WorkPiece("", data.decode("utf-8", "replace"), is_code=True, label=path.name))
         elif path.suffix == ".ipynb":
             cells = load_release(data, path.stem).cells
-            pieces += [Piece("", cell.source, cell.cell_type == "code", path.name) for cell in cells]
+            pieces += [WorkPiece("", cell.source, cell.cell_type == "code", path.name) for cell in cells]
         else:
             raise CourseError(f"--given: {path}: expected a notebook (.ipynb) or a module (.py)")
     return tuple(pieces)
 
 
-def _others(
-    assignment: Assignment, store: OpenStore, remarks: list[str]
-) -> Mapping[str, tuple[Note, ...]]:
+def _others(assignment: Assignment, store: OpenStore, remarks: list[str]) -> Mapping[str, tuple[Note, ...]]:
     """What grading remarked about answers that fit somebody else's variant."""
     if assignment.manifest is None:
         return {}
@@ -178,7 +174,9 @@ def _others(
         with store(assignment, new=False) as opened:
             results = opened.results(assignment.name)
     except CourseError:
-        remarks.append(f"answers that fit somebody else's variant are known after: autograder grade {assignment.name}")
+        remarks.append(
+            f"answers that fit somebody else's variant are known after: autograder grade {assignment.name}"
+        )
         return {}
     notes = {
         student: tuple(note for note in graded.score.notes if note.code == FITS_ANOTHER)

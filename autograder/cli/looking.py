@@ -83,8 +83,16 @@ def _plain(found: SimilarClass) -> dict[str, object]:
         "pairs": [
             {
                 "students": pair.students,
+                "stands_out": round(pair.stands_out, 4),
                 "share": round(pair.share, 4),
-                "parts": {part.name: round(part.share, 4) for part in pair.parts},
+                "parts": [
+                    {
+                        "name": part.name,
+                        "stands_out": round(part.stands_out, 4),
+                        "share": round(part.share, 4),
+                    }
+                    for part in pair.parts
+                ],
                 "words": pair.words,
             }
             for pair in found.pairs
@@ -105,12 +113,13 @@ def _pairs_table(found: SimilarClass) -> Table:
     table.add_column("", justify="right")
     table.add_column("one")
     table.add_column("other")
-    table.add_column("alike", justify="right")
+    table.add_column("stands out", justify="right")
+    table.add_column("same", justify="right")
     table.add_column("most in", max_width=40)
     for place, pair in enumerate(found.pairs, 1):
         parts = ", ".join(part.name for part in pair.parts[:3])
-        share = f"{round(100 * pair.share)} %"
-        table.add_row(str(place), *map(escape, (*pair.students, share, parts)))
+        shares = [f"{round(100 * share)} %" for share in (pair.stands_out, pair.share)]
+        table.add_row(str(place), *map(escape, (*pair.students, *shares, parts)))
     return table
 
 
@@ -134,7 +143,8 @@ def _show_statistics(found: ClassStatistics) -> None:
     report.console().print(table)
     spread = "" if told.deviation is None else f", standard deviation {told.deviation:.2f}"
     report.say(
-        f"{told.students} students: mean {report.number(told.mean)}, median {report.number(told.median)}{spread}"
+        f"{told.students} students: mean {report.number(told.mean)}, "
+        f"median {report.number(told.median)}{spread}"
     )
     for parts, one in (("questions", told.by_question), ("items", told.by_item)):
         if one is not None:

@@ -74,9 +74,7 @@ def grade_curve(stands: Iterable[Standing], scale: Scale) -> GradeCurve:
         moves,
         tuple(_together(points, _moved(scale, by), by) for by in moves),
         tuple(
-            BoundaryIf(
-                grade, least, tuple(_reached(points, _moved(scale, by, grade), grade) for by in moves)
-            )
+            BoundaryIf(grade, least, tuple(_reached(points, _moved(scale, by, grade), grade) for by in moves))
             for grade, least in begins
         ),
         sum(not one.final for one in class_),

@@ -23,7 +23,9 @@ _LINE = Markup(
 )
 _DASHED = Markup(' stroke-dasharray="3 3"')
 _BAR = Markup('<rect class="plot-bar" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>')
-_CURVE = Markup('<polyline class="plot-line" points="{}" fill="none" stroke="currentColor" stroke-width="2"/>')
+_CURVE = Markup(
+    '<polyline class="plot-line" points="{}" fill="none" stroke="currentColor" stroke-width="2"/>'
+)
 _DOT = Markup('<circle class="plot-dot" cx="{:.1f}" cy="{:.1f}" r="4"><title>{}</title></circle>')
 
 
@@ -77,7 +79,7 @@ def curve(
         at = _across(float(least) / whole)
         parts.append(_LINE.format(at, _TOP, at, _HEIGHT - _BOTTOM, 0.45, _DASHED))
         parts.append(_TEXT.format(at + 2, _TOP + 9 + 11 * (place % 2), "start", grade))
-    corners = [(_LEFT, _up(len(ordered) / students))]
+    corners = [(float(_LEFT), _up(len(ordered) / students))]
     for place, points in enumerate(ordered):
         at = _across(float(points) / whole)
         corners += [(at, corners[-1][1]), (at, _up((len(ordered) - place - 1) / students))]
@@ -123,7 +125,9 @@ def _grid(most: int) -> list[Markup]:
 
 def _named(axes: Axes) -> list[Markup]:
     middle = (_TOP + _HEIGHT - _BOTTOM) / 2
-    turned = Markup('<text x="12" y="{0:.1f}" text-anchor="middle" transform="rotate(-90 12 {0:.1f})">{1}</text>')
+    turned = Markup(
+        '<text x="12" y="{0:.1f}" text-anchor="middle" transform="rotate(-90 12 {0:.1f})">{1}</text>'
+    )
     return [
         _TEXT.format((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 5, "middle", axes.across),
         turned.format(middle, axes.up),

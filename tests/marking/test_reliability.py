@@ -34,7 +34,7 @@ def covariance(one: Sequence[float], other: Sequence[float]) -> Fraction:
 
 
 def alpha_by_pairs(columns: Sequence[Sequence[float]]) -> Fraction:
-    """Alpha as k times the mean covariance of two parts, divided by variance and covariances of a mean part."""
+    """Alpha as k times the mean covariance of two parts, over that of a part with itself and the others."""
     count = len(columns)
     between = [covariance(one, other) for one, other in itertools.permutations(columns, 2)]
     mean_between = sum(between, Fraction(0)) / len(between)

@@ -124,7 +124,9 @@ def pearson(one: Sequence[float], other: Sequence[float]) -> float:
     """The mean product of standard scores."""
     spreads = numbers.pstdev(one), numbers.pstdev(other)
     means = numbers.fmean(one), numbers.fmean(other)
-    scores = [(a - means[0]) * (b - means[1]) / (spreads[0] * spreads[1]) for a, b in zip(one, other, strict=True)]
+    scores = [
+        (a - means[0]) * (b - means[1]) / (spreads[0] * spreads[1]) for a, b in zip(one, other, strict=True)
+    ]
     return sum(scores) / len(scores)
 
 
@@ -170,7 +172,9 @@ def test_alpha_of_questions_and_of_items() -> None:
         assert wanted == pytest.approx(one.alpha)
     without_y = [items[0], items[1]]
     sums = numbers.variance([one[0] + one[1] for one in POINTS])
-    assert 2 * (1 - sum(map(numbers.variance, without_y)) / sums) == pytest.approx(found.items[2].alpha_without)
+    assert 2 * (1 - sum(map(numbers.variance, without_y)) / sums) == pytest.approx(
+        found.items[2].alpha_without
+    )
 
 
 def test_what_waits_is_no_zero() -> None:
@@ -194,11 +198,17 @@ def test_what_waits_is_no_zero() -> None:
 def test_a_mark_of_a_whole_cell_says_nothing_of_its_items() -> None:
     """The question has its points; of several items none is known, of a single one all is."""
     results, stands = class_of()
-    one = standing(results["s00"].score, RUBRIC, {("exam", "q2"): PersonMark(Decimal(6)), ("exam", "q1"): PersonMark(Decimal(1))})
+    one = standing(
+        results["s00"].score,
+        RUBRIC,
+        {("exam", "q2"): PersonMark(Decimal(6)), ("exam", "q1"): PersonMark(Decimal(1))},
+    )
     found = figures(RUBRIC, results, {**stands, "s00": one})
     assert [12, 11, 11] == [item.settled for item in found.items]
     assert [12, 12] == [question.settled for question in found.questions]
-    assert Decimal(sum(points[0] for points in POINTS) - 3) / 12 == pytest.approx(found.items[0].mean, abs=Decimal("0.01"))
+    assert Decimal(sum(points[0] for points in POINTS) - 3) / 12 == pytest.approx(
+        found.items[0].mean, abs=Decimal("0.01")
+    )
 
 
 def test_mistakes_with_answers_of_nobody() -> None:
@@ -322,7 +332,7 @@ def test_bonus_points_count_as_the_scale_says_where_the_pass_lies_then() -> None
     one = graded("ada", 4)
     stand = standing(one.score, of, marks(0, 0), Decimal(3))
     found = grade_curve([stand], scale)
-    at = {by: moved for by, moved in zip(found.moves, found.together, strict=True)}
+    at = dict(zip(found.moves, found.together, strict=True))
     assert (0, 1) == (at[Decimal(0)].passed, at[Decimal("-1.0")].passed)
     grade = scale.steps[next(place for place, number in enumerate(at[Decimal("-1.0")].counts) if number)]
     assert Decimal(7) >= grade.least - 1

@@ -112,7 +112,7 @@ def _stretches(
         number += 1
         for found, kept, lines in zip(free, chosen, taken, strict=True):
             for piece, first, last, _ in found:
-                kept.append(_Stretch(piece, first, last, number, weights.of(digest) <= 0))
+                kept.append(_Stretch(piece, first, last, number, weights.is_common(digest)))
                 lines |= {(piece, line) for line in range(first, last + 1)}
     return chosen
 
@@ -165,7 +165,7 @@ def _line(line: str, stretch: _Stretch | None, at: int) -> Markup:
 def _shown_text(piece: ComparedPiece, shared: frozenset[Digest], weights: Weights) -> ShownPiece | None:
     text = piece.piece.source[:_MOST_CHARACTERS]
     found = [one for one in prose.shingles(text) if one.digest in shared]
-    rare = [(one.start, one.end) for one in found if weights.of(one.digest) > 0]
+    rare = [(one.start, one.end) for one in found if not weights.is_common(one.digest)]
     if not found:
         return None
     spans = [(*span, "c0") for span in apart(rare)]

@@ -39,6 +39,7 @@ _KNOWN = frozenset(keyword.kwlist) | frozenset(dir(builtins))
 _OWN = "·"
 """What stands in the place of a name of one's own."""
 _COMMUTES = (ast.Add, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor)
+_SAME: dict[type, str] = {ast.AnnAssign: "Assign", ast.AsyncFunctionDef: "FunctionDef"}
 _TURNED: dict[type, str] = {ast.Gt: "Lt", ast.GtE: "LtE"}
 
 Digest = int
@@ -184,12 +185,12 @@ def runs(words: Sequence[str], length: int, kind: str) -> list[Digest]:
 class _Tree:
     """One statement at the top, with the digest of every subtree."""
 
-    def __init__(self, nodes: list[ast.AST], owners: list[int], labels: list[str]) -> None:
+    def __init__(self, nodes: list[ast.AST], labels: list[str]) -> None:
         self.nodes = nodes
         """Each before those below it."""
-        self._owners = owners
-        """Of each node, the place of the statement it stands in most closely."""
         self._labels = labels
+        self._below: list[list[int]] = [[] for _ in nodes]
+        """Of each node, the places of those right below it; in the end, in an order that means something."""
         self._digests: list[Digest] = [0] * len(nodes)
         self._sizes = [1] * len(nodes)
 
@@ -197,34 +198,37 @@ class _Tree:
     def of(cls, top: ast.stmt, names: OwnNames, room: int) -> _Tree | None:
         """The tree, or None where it has more nodes than there is room for. Depth does not matter."""
         nodes: list[ast.AST] = []
-        owners: list[int] = []
-        below: list[list[int]] = []
-        waiting: list[tuple[ast.AST, int, int]] = [(top, -1, -1)]
+        parents: list[int] = []
+        waiting: list[tuple[ast.AST, int]] = [(top, -1)]
         while waiting:
-            node, parent, owner = waiting.pop()
-            place = len(nodes)
-            if place >= room:
+            node, parent = waiting.pop()
+            if len(nodes) >= room:
                 return None
+            waiting += [(child, len(nodes)) for child in reversed(_children(node))]
             nodes.append(node)
-            owners.append(place if isinstance(node, ast.stmt) else owner)
-            below.append([])
-            if parent >= 0:
-                below[parent].append(place)
-            waiting += [(child, place, owners[place]) for child in reversed(_children(node))]
-        tree = cls(nodes, owners, [_label(node, names) for node in nodes])
-        tree._digest(below)
+            parents.append(parent)
+        tree = cls(nodes, [_label(node, names) for node in nodes])
+        tree._digest(parents)
         return tree
 
-    def _digest(self, below: Sequence[Sequence[int]]) -> None:
+    def _digest(self, parents: Sequence[int]) -> None:
         """Those below a node stand after it: from the end, each is known when it is needed."""
+        for place, parent in enumerate(parents):
+            if parent >= 0:
+                self._below[parent].append(place)
         for place in range(len(self.nodes) - 1, -1, -1):
-            node, inside = self.nodes[place], below[place]
-            ordered = [self._digests[one] for one in inside if not self._is_free(node, one)]
-            free = sorted(self._digests[one] for one in inside if self._is_free(node, one))
+            node, inside = self.nodes[place], self._below[place]
+            ordered = [one for one in inside if not self._is_free(node, one)]
+            free = sorted(
+                (one for one in inside if self._is_free(node, one)), key=lambda one: self._digests[one]
+            )
             if _is_turned(node):
                 ordered.reverse()
-            parts = b"".join(one.to_bytes(8, "big") for one in (*ordered, 0, *free))
-            self._digests[place] = digest_of(self._labels[place], parts)
+            self._below[place] = [*ordered, *free]
+            digests = [*(self._digests[one] for one in ordered), 0, *(self._digests[one] for one in free)]
+            self._digests[place] = digest_of(
+                self._labels[place], b"".join(one.to_bytes(8, "big") for one in digests)
+            )
             self._sizes[place] = 1 + sum(self._sizes[one] for one in inside)
 
     def _is_free(self, node: ast.AST, place: int) -> bool:
@@ -240,11 +244,20 @@ class _Tree:
             if self._sizes[place] >= (_LEAST_STATEMENT if isinstance(node, ast.stmt) else LEAST_NODES)
             and not isinstance(node, ast.Import | ast.ImportFrom)
         }
-        words: dict[int, list[str]] = {}
-        for owner, label in zip(self._owners, self._labels, strict=True):
-            words.setdefault(owner, []).append(label)
-        for one in words.values():
-            found |= winnowed(runs(one, _RUN, "run"))
+        for place, node in enumerate(self.nodes):
+            if isinstance(node, ast.stmt):
+                found |= winnowed(runs(self._words(place), _RUN, "run"))
+        return found
+
+    def _words(self, statement: int) -> list[str]:
+        """The labels of a statement without those of statements inside it."""
+        found, waiting = [], [statement]
+        while waiting:
+            place = waiting.pop()
+            found.append(self._labels[place])
+            waiting += [
+                one for one in reversed(self._below[place]) if not isinstance(self.nodes[one], ast.stmt)
+            ]
         return found
 
     def statements(self, line: int) -> list[Statement]:
@@ -266,7 +279,7 @@ class _Tree:
 
 
 def _first_line(node: ast.stmt) -> int:
-    decorators = getattr(node, "decorator_list", [])
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(one.lineno for one in decorators)])
 
 
@@ -300,9 +313,8 @@ def _children(node: ast.AST) -> list[ast.AST]:
     for name, value in ast.iter_fields(node):
         if name in {"annotation", "returns", "type_params"}:
             continue
-        for one in value if isinstance(value, list) else (value,):
-            if isinstance(one, ast.AST) and not _is_idle(one):
-                found.append(one)
+        below = value if isinstance(value, list) else (value,)
+        found += [one for one in below if isinstance(one, ast.AST) and not _is_idle(one)]
     return found
 
 
@@ -324,7 +336,7 @@ def _label(node: ast.AST, names: OwnNames) -> str:
         return f"constant {_constant(node.value)}"
     if isinstance(node, ast.alias):
         return f"import {node.name}"
-    kind = "FunctionDef" if isinstance(node, ast.AsyncFunctionDef) else type(node).__name__
+    kind = _SAME.get(type(node), type(node).__name__)
     operators = getattr(node, "ops", None) or [getattr(node, "op", None)]
     return " ".join([kind, *(_operator(one) for one in operators if one is not None)])
 

@@ -34,6 +34,8 @@ class _ShownPair(Struct, frozen=True):
     first: _Side
     second: _Side
     percent: int
+    """How much of the way from what is usual to the same it goes."""
+    share: int
     parts: tuple[str, ...]
     words: tuple[str, ...]
     remarks: tuple[str, ...]
@@ -61,30 +63,7 @@ def render_similar(
         remarks: what was not compared, a sentence each.
     """
     name = rubric.assignment.name
-
-    def side(student: str) -> _Side:
-        link = f"../feedback/{quote(student)}/{quote(name)}/{quote(name)}.html"
-        return _Side(printable_text(student, 200), link)
-
-    shown = [
-        _ShownPair(
-            side(pair.students[0]),
-            side(pair.students[1]),
-            round(100 * pair.share),
-            tuple(
-                f"{printable_text(_KINDS.get(part.name, part.name), 200)} {round(100 * part.share)} %"
-                for part in pair.parts[:_MOST_PARTS]
-            ),
-            tuple(printable_text(word, 200) for word in pair.words),
-            tuple(
-                printable_text(f"{one}, {note.place}: {note.text}", 1_000)
-                for one in pair.students
-                for note in others.get(one, ())
-            ),
-            beside(works[pair.students[0]], works[pair.students[1]], weights),
-        )
-        for pair in pairs
-    ]
+    shown = [_shown(name, pair, works, weights, others) for pair in pairs]
     text = (
         environment()
         .get_template("similar.html")
@@ -93,7 +72,7 @@ def render_similar(
             students=len(works),
             pairs=shown,
             others=[
-                (side(student), [printable_text(f"{one.place}: {one.text}", 1_000) for one in notes])
+                (_side(name, student), [printable_text(f"{one.place}: {one.text}", 1_000) for one in notes])
                 for student, notes in sorted(others.items())
             ],
             remarks=[printable_text(remark, 2_000) for remark in remarks],
@@ -103,3 +82,36 @@ def render_similar(
         )
     )
     return text.encode("utf-8", "replace").decode()
+
+
+def _shown(
+    name: str,
+    pair: AlikePair,
+    works: Mapping[str, ComparedWork],
+    weights: Weights,
+    others: Mapping[str, Sequence[Note]],
+) -> _ShownPair:
+    first, second = pair.students
+    return _ShownPair(
+        _side(name, first),
+        _side(name, second),
+        round(100 * pair.stands_out),
+        round(100 * pair.share),
+        tuple(
+            f"{printable_text(_KINDS.get(part.name, part.name), 200)} {round(100 * part.share)} %"
+            for part in pair.parts[:_MOST_PARTS]
+        ),
+        tuple(printable_text(word, 200) for word in pair.words),
+        tuple(
+            printable_text(f"{one}, {note.place}: {note.text}", 1_000)
+            for one in pair.students
+            for note in others.get(one, ())
+        ),
+        beside(works[first], works[second], weights),
+    )
+
+
+def _side(name: str, student: str) -> _Side:
+    """A student, with the way to their page."""
+    link = f"../feedback/{quote(student)}/{quote(name)}/{quote(name)}.html"
+    return _Side(printable_text(student, 200), link)

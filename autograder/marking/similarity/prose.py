@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from msgspec import Struct
@@ -28,7 +29,7 @@ def shingles(text: str) -> tuple[Shingle, ...]:
     """All shingles of a text. The order of its sentences does not matter, nor do case and marks."""
     found, text = [], text[:MOST_CHARACTERS]
     ends = [0, *(one.end() for one in _END.finditer(text)), len(text)]
-    for start, end in zip(ends, ends[1:], strict=False):
+    for start, end in itertools.pairwise(ends):
         words = list(_WORD.finditer(text, start, end))
         plain = ["".join(word.group().casefold().split()) for word in words]
         for at in range(len(words) - _WORDS + 1):

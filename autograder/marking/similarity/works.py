@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
@@ -14,7 +14,7 @@ _SHORTEST_NAME = 4
 """Letters of a name that says something about who wrote it."""
 
 
-class Piece(Struct, frozen=True):
+class WorkPiece(Struct, frozen=True):
     """A cell or a file."""
 
     place: str
@@ -30,15 +30,15 @@ class Work(Struct, frozen=True):
     """Everything that one student handed in and that can be compared."""
 
     student: str
-    pieces: tuple[Piece, ...]
-    given: tuple[Piece, ...] = ()
+    pieces: tuple[WorkPiece, ...]
+    given: tuple[WorkPiece, ...] = ()
     """What this student was handed out: nothing of it counts as theirs."""
 
 
 class ComparedPiece(Struct, frozen=True):
     """A piece with its digests, without those of what was handed out."""
 
-    piece: Piece
+    piece: WorkPiece
     features: frozenset[Digest]
     form: CodeForm | None = None
     """None of text."""
@@ -56,7 +56,7 @@ class ComparedWork(Struct, frozen=True):
     """All of it was looked at."""
 
 
-def pieces_of(notebook: str, cells: Sequence[Cell | Markdown]) -> tuple[Piece, ...]:
+def pieces_of(notebook: str, cells: Sequence[Cell | Markdown]) -> tuple[WorkPiece, ...]:
     """The cells of a notebook that may hold a student's work: all but those taken from the release."""
     found = []
     for number, cell in enumerate(cells, 1):
@@ -64,7 +64,7 @@ def pieces_of(notebook: str, cells: Sequence[Cell | Markdown]) -> tuple[Piece, .
             continue
         place = f"{notebook}/{cell.grade_id}" if cell.grade_id else ""
         label = cell.grade_id or f"cell {number}"
-        found.append(Piece(place, cell.source, isinstance(cell, Cell), label))
+        found.append(WorkPiece(place, cell.source, isinstance(cell, Cell), label))
     return tuple(found)
 
 
@@ -72,13 +72,14 @@ class Comparing:
     """Makes works comparable. What was handed out is read once, however many students got it."""
 
     def __init__(self) -> None:
-        self._given: dict[tuple[Piece, ...], tuple[frozenset[Digest], OwnNames, frozenset[str]]] = {}
+        self._given: dict[tuple[WorkPiece, ...], tuple[frozenset[Digest], OwnNames, frozenset[str]]] = {}
 
     def compared(self, work: Work) -> ComparedWork:
         """What is compared of a work. Time and memory are bounded, and nothing is raised for its content."""
         given, given_names, given_words = self._of_given(work.given)
         read, whole = _read(work.pieces)
-        names = given_names | _names(read)
+        own = _names(read)
+        names = given_names | own
         room, found, remarks = code.MOST_NODES, [], set[str]()
         for piece, blocks in read:
             if piece.is_code:
@@ -90,12 +91,10 @@ class Comparing:
             else:
                 digests = frozenset(one.digest for one in prose.shingles(piece.source))
                 found.append(ComparedPiece(piece, digests - given))
-        own = {one.casefold() for one in _names(read).names if len(one) >= _SHORTEST_NAME}
-        return ComparedWork(work.student, tuple(found), given, frozenset((own | remarks) - given_words), whole)
+        words = {one.casefold() for one in own.names if len(one) >= _SHORTEST_NAME} | remarks
+        return ComparedWork(work.student, tuple(found), given, frozenset(words - given_words), whole)
 
-    def _of_given(
-        self, pieces: tuple[Piece, ...]
-    ) -> tuple[frozenset[Digest], OwnNames, frozenset[str]]:
+    def _of_given(self, pieces: tuple[WorkPiece, ...]) -> tuple[frozenset[Digest], OwnNames, frozenset[str]]:
         if pieces not in self._given:
             read, _ = _read(pieces)
             names, digests, words = _names(read), set[Digest](), set[str]()
@@ -110,8 +109,8 @@ class Comparing:
 
 
 def _read(
-    pieces: Iterable[Piece],
-) -> tuple[list[tuple[Piece, tuple[code.CodeBlock, ...]]], bool]:
+    pieces: Iterable[WorkPiece],
+) -> tuple[list[tuple[WorkPiece, tuple[code.CodeBlock, ...]]], bool]:
     """The pieces with their trees, as far as there is room, and whether there was for all of them."""
     left = {True: code.MOST_CHARACTERS, False: prose.MOST_CHARACTERS}
     found, whole = [], True
@@ -124,10 +123,5 @@ def _read(
     return found, whole
 
 
-def _names(read: Iterable[tuple[Piece, Sequence[code.CodeBlock]]]) -> OwnNames:
+def _names(read: Iterable[tuple[WorkPiece, Sequence[code.CodeBlock]]]) -> OwnNames:
     return code.own_names(one.tree for _, blocks in read for one in blocks if one.tree is not None)
-
-
-def features_by_place(work: ComparedWork) -> Mapping[str, frozenset[Digest]]:
-    """What is compared of each piece that has a counterpart."""
-    return {one.piece.place: one.features for one in work.pieces if one.piece.place and one.features}
