@@ -2,9 +2,9 @@
 
 An invented class hands in notebooks of the assignment ``gpt2`` (tests/support/copied_class.py): each
 student wrote every function in a way of their own, put together from common and rare steps, and one in seven
-goes by the book nearly everywhere. Ten have somebody else's code, hidden in ten ways: renamed, reordered, reformatted,
-with translated comments, and combinations of these; eight of them wrote their own text. Nobody copies from
-those who go by the book, whose work is many others' as well.
+goes by the book nearly everywhere. Ten have somebody else's code, hidden in ten ways: renamed, reordered,
+reformatted, with translated comments, and combinations of these; eight of them wrote their own text. Nobody
+copies from those who go by the book, whose work is many others' as well.
 
 The same as `autograder similar` does is timed, from the files to the page, once for each seed: by the clock,
 and as processor time, which does not wait for other programs. With --against FILE the places of the copies

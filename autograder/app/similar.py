@@ -18,7 +18,7 @@ from autograder.grading.batch import collect
 from autograder.grading.other_variants import CODE as FITS_ANOTHER
 from autograder.marking.similarity.page import render_similar
 from autograder.marking.similarity.pairs import AlikePair, Weights, alike_pairs, weights
-from autograder.marking.similarity.works import ComparedWork, Comparing, WorkPiece, Work, pieces_of
+from autograder.marking.similarity.works import ComparedWork, Comparing, Work, WorkPiece, pieces_of
 from autograder.notebook.files import read_file
 from autograder.notebook.read import read
 from autograder.notebook.release import Release, load_release

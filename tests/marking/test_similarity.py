@@ -15,7 +15,7 @@ from autograder.marking.similarity.beside import beside
 from autograder.marking.similarity.code import MOST_CHARACTERS, blocks, code_form, own_names
 from autograder.marking.similarity.pairs import AlikePair, alike_pairs, weights
 from autograder.marking.similarity.prose import shingles
-from autograder.marking.similarity.works import ComparedWork, Comparing, WorkPiece, Work, pieces_of
+from autograder.marking.similarity.works import ComparedWork, Comparing, Work, WorkPiece, pieces_of
 from autograder.records import Cell, Markdown
 from tests.support.cases import each
 from tests.support.copied_class import FORMS, PLANTED, copied_class, hidden

@@ -164,9 +164,9 @@ def comments(source: str) -> frozenset[str]:
     return frozenset(" ".join(one.casefold().split()) for one in _COMMENT.findall(source[:MOST_CHARACTERS]))
 
 
-def digest_of(*words: str | bytes) -> Digest:
+def digest_of(words: Iterable[str], inside: bytes = b"") -> Digest:
     """A number that follows from some words, the same in every process."""
-    data = b"\0".join(one if isinstance(one, bytes) else one.encode("utf-8", "replace") for one in words)
+    data = "\0".join(words).encode("utf-8", "replace") + b"\0" + inside
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "big")
 
 
@@ -179,7 +179,7 @@ def winnowed(digests: Sequence[Digest]) -> set[Digest]:
 
 def runs(words: Sequence[str], length: int, kind: str) -> list[Digest]:
     """A digest for each so many words that follow one another."""
-    return [digest_of(kind, *words[at : at + length]) for at in range(len(words) - length + 1)]
+    return [digest_of((kind, *words[at : at + length])) for at in range(len(words) - length + 1)]
 
 
 class _Tree:
@@ -227,7 +227,7 @@ class _Tree:
             self._below[place] = [*ordered, *free]
             digests = [*(self._digests[one] for one in ordered), 0, *(self._digests[one] for one in free)]
             self._digests[place] = digest_of(
-                self._labels[place], b"".join(one.to_bytes(8, "big") for one in digests)
+                (self._labels[place],), b"".join(one.to_bytes(8, "big") for one in digests)
             )
             self._sizes[place] = 1 + sum(self._sizes[one] for one in inside)
 

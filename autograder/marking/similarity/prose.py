@@ -33,6 +33,6 @@ def shingles(text: str) -> tuple[Shingle, ...]:
         words = list(_WORD.finditer(text, start, end))
         plain = ["".join(word.group().casefold().split()) for word in words]
         for at in range(len(words) - _WORDS + 1):
-            digest = digest_of("text", *plain[at : at + _WORDS])
+            digest = digest_of(("text", *plain[at : at + _WORDS]))
             found.append(Shingle(digest, words[at].start(), words[at + _WORDS - 1].end()))
     return tuple(found)

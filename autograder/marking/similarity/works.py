@@ -77,7 +77,8 @@ class Comparing:
     def compared(self, work: Work) -> ComparedWork:
         """What is compared of a work. Time and memory are bounded, and nothing is raised for its content."""
         given, given_names, given_words = self._of_given(work.given)
-        read, whole = _read(work.pieces)
+        handed = {one.source.strip() for one in work.given}
+        read, whole = _read(one for one in work.pieces if one.source.strip() not in handed)
         own = _names(read)
         names = given_names | own
         room, found, remarks = code.MOST_NODES, [], set[str]()
