@@ -115,7 +115,7 @@ def rows(found: ClassStatistics) -> Iterator[Mapping[str, str]]:
 
 def _row(part: str, one: QuestionFigures | ItemFigures, more: Mapping[str, str]) -> Mapping[str, str]:
     labels, told = Labels("en"), one.item if isinstance(one, ItemFigures) else one.question
-    text = told.text if isinstance(one, ItemFigures) else told.title
+    text = one.item.text if isinstance(one, ItemFigures) else one.question.title
     took = one.cells if isinstance(one, QuestionFigures) else None
     row = {
         "part": part,
@@ -124,7 +124,7 @@ def _row(part: str, one: QuestionFigures | ItemFigures, more: Mapping[str, str])
         "possible": _number(told.points),
         "students": str(one.settled),
         "open": str(one.waiting),
-        "mean": _number(one.mean),
+        "mean": _number(one.mean) if one.settled else "",
         "difficulty": _float(one.difficulty),
         "discrimination": _float(one.discrimination),
         "alpha_without": _float(one.alpha_without),
@@ -176,7 +176,7 @@ def _part(one: QuestionFigures | ItemFigures, more: Mapping[str, Any]) -> dict[s
         "possible": told.points,
         "students": one.settled,
         "open": one.waiting,
-        "mean": one.mean,
+        "mean": one.mean if one.settled else None,
         "difficulty": one.difficulty,
         "discrimination": one.discrimination,
         "alpha_without": one.alpha_without,

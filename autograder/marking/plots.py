@@ -12,7 +12,7 @@ from markupsafe import Markup
 from msgspec import Struct
 
 _WIDTH, _HEIGHT = 560, 220
-_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 12, 14, 36
+_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 12, 14, 36
 _FRAME = Markup(
     '<svg class="plot" viewBox="0 0 {} {}" width="{}" height="{}" role="img" aria-label="{}" '
     'font-size="12" font-family="inherit" fill="currentColor">{}</svg>'

@@ -26,7 +26,7 @@ from tests.support import essays
 
 ANSWERS = {
     "ada": {"scale": "I am Ada Lovelace: variance grows with the width.", "width-answer": "width = 64"},
-    "alan": {"scale": "Gradients vanish for large scores in the softmax.", "width-answer": "width = 32  # alan"},
+    "alan": {"scale": "Gradients vanish for large scores.", "width-answer": "width = 32  # alan"},
     "emmy": {"scale": "It saturates.", "width-answer": "width = 32"},
     "kurt": {"width-answer": "width = 128"},
 }
@@ -148,7 +148,7 @@ def test_works_are_compared_as_they_were_handed_in(made: Made) -> None:
 
 def test_what_everybody_had_must_be_readable(made: Made, tmp_path: Path) -> None:
     """A file that is missing, or of another kind, is refused by name."""
-    with pytest.raises(CourseError, match="gone.py"):
+    with pytest.raises(CourseError, match=r"gone\.py"):
         similar(made.course, essays.NAME, given=[tmp_path / "gone.py"])
     other = tmp_path / "slides.pdf"
     other.write_bytes(b"%PDF")

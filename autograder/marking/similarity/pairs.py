@@ -174,7 +174,7 @@ class _Tables:
         shared, whole = self._shared(digests)
         smaller = np.minimum(whole[:, None], whole[None, :])
         doubt = _DOUBT if name in self._choose else _DOUBT_OF_PIECE
-        return shared / (smaller + np.float32(doubt))
+        return np.asarray(shared / (smaller + np.float32(doubt)))
 
     def _shared(self, digests: Sequence[Iterable[Digest]]) -> tuple[np.ndarray, np.ndarray]:
         """What any two share by weight, and what everybody has."""
