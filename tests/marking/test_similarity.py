@@ -154,7 +154,7 @@ def test_what_was_handed_out_is_nobodys() -> None:
     found = work(
         "ada", given, code=SOURCE, text="Explain why the scores are scaled. They grow with the width."
     )
-    assert [0, 3] == [len(one.features) for one in found.pieces]
+    assert [("text", 3)] == [(one.piece.label, len(one.features)) for one in found.pieces]
     more = work("ada", given, code=SOURCE + "\n\nz = attention(a, b, c)[0].sum() / 3\n")
     alone = work("ada", given, code="z = attention(a, b, c)[0].sum() / 3\n")
     assert more.pieces[0].features == alone.pieces[0].features != frozenset()
