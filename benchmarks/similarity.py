@@ -43,11 +43,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--students", type=int, default=200)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--against", type=Path)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     runs = []
-    for seed in range(options.seeds):
+    for seed in range(options.first, options.first + options.seeds):
         class_ = copied_class(options.students, seed)
         with tempfile.TemporaryDirectory() as folder:
             runs.append({"seed": seed, **measured(Path(folder), class_, options.against)})
