@@ -308,6 +308,7 @@ DEEP = {
 
 
 @each("name", DEEP)
+@pytest.mark.slow
 @pytest.mark.timed
 def test_hostile_code_costs_little_and_stops_nobody(name: str) -> None:
     """Depth, size and nonsense: a second or two, no error, and honest pairs are found beside it."""
@@ -342,7 +343,7 @@ def test_code_that_is_no_python_is_compared_by_its_words() -> None:
     assert features(one) == features(other) != frozenset()
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(st.text(max_size=400), st.text(max_size=400))
 def test_any_text_can_be_compared(one: str, other: str) -> None:
     """Whatever it is, as code and as text, beside each other as well."""
