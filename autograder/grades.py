@@ -187,14 +187,18 @@ class Standing(Struct, frozen=True):
         """The grade if everything open is earned; the same as `worst` where all is final."""
         return self.scale.grade(self._total("most")) if self.scale else None
 
+    @property
+    def certain(self) -> tuple[Decimal, Decimal]:
+        """Points and bonus points, should nothing more be earned: what `worst` is made of."""
+        return self._counted("least")
+
     def _total(self, what: str) -> Decimal:
-        points = self._counted(what)
-        bonus = self._sums(what, bonus=True) + self.extra + self.given
+        points, bonus = self._counted(what)
         return self.scale.counted(points, bonus) if self.scale else points + bonus
 
-    def _counted(self, what: str) -> Decimal:
+    def _counted(self, what: str) -> tuple[Decimal, Decimal]:
         points = max(NOTHING, self._sums(what, bonus=False) - self.taken)
-        return points - self._late(points)
+        return points - self._late(points), self._sums(what, bonus=True) + self.extra + self.given
 
     def _late(self, points: Decimal) -> Decimal:
         """What is taken off so many points: never more than there are, and never below the floor."""

@@ -17,6 +17,8 @@ module              use cases
 `regrading`         who would move after a change, and the move itself
 `sheets`            marking elsewhere: a sheet of what people decide on, and what they gave entered
 `run_statistics`    statistics of a run
+`class_statistics`  how a class did, item by item, with a page for staff
+`similar`           works of a class that are alike, with a page for staff
 `formulas`          how a formula is read and judged
 `inspection`        what can be said of a notebook before it is handed in, and of this machine's sandbox
 ==================  =====================================================================================

@@ -14,6 +14,7 @@ import typer
 from autograder.cli.algebra import algebra
 from autograder.cli.classes import feedback, grade, grades
 from autograder.cli.course_lists import groups, totals
+from autograder.cli.looking import similar, statistics
 from autograder.cli.marking import export_marks, import_marks
 from autograder.cli.options import EXIT_NO_SANDBOX, EXIT_REFUSED
 from autograder.cli.platforms import collect, export_grades, import_roster
@@ -54,6 +55,8 @@ COMMANDS = (
     (groups, "groups homework-1"),
     (totals, "totals --csv"),
     (regrade, "regrade dl4nlp-exam --dry-run"),
+    (statistics, "statistics dl4nlp-exam --names"),
+    (similar, "similar dl4nlp-exam --given lecture.ipynb"),
     (export_marks, "mark export dl4nlp-exam --to marks.csv"),
     (import_marks, "mark import marks.csv --dry-run"),
     (serve, "serve demo-course --demo"),

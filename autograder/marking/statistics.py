@@ -1,22 +1,56 @@
-"""How a class did, item by item. Exact where it counts, and pure."""
+"""How a class did: whole, question by question, item by item. Exact where it counts, and pure."""
 
 from __future__ import annotations
 
+import re
 import statistics as numbers
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
+from typing import Any
 
 from msgspec import Struct
 
+from autograder.feedback.answers import answer_text
 from autograder.grades import NOTHING, Standing
 from autograder.marking.agreement import mean
-from autograder.records import ItemResult, Score, Status
+from autograder.marking.boundaries import GradeCurve, grade_curve
+from autograder.marking.points import items_of
+from autograder.marking.reliability import Reliability, correlation, reliability
+from autograder.records import CellRun, Graded, ItemResult, Message, Status
 from autograder.rubric import Item, Question, Rubric
 
-_FEWEST = 10
-"""With fewer students nothing is said of how an item goes with the others."""
 _BARS = 10
+_MOST_MISTAKES = 5
+_MOST_EXAMPLES = 3
+_MOST_READ = 40
+"""Answers with a mistake among which the most frequent ones are looked for."""
+_LONGEST_EXAMPLE = 1_500
+_SHORTEST_NAME = 3
+"""Letters of a name that is taken out of an answer; shorter ones stand in too many words."""
+
+Place = tuple[str, str]
+"""Question and item."""
+
+
+class Example(Struct, frozen=True):
+    """An answer that shows a mistake."""
+
+    student: str
+    """Whose it is; others may have written the same."""
+    text: str
+    """Without the student's own names."""
+
+
+class NamedMistake(Struct, frozen=True):
+    """A mistake that has a name, and how often it was made."""
+
+    code: str
+    students: int
+    said: Message
+    """What one of them was told."""
+    examples: tuple[Example, ...]
+    """The most frequent answers first."""
 
 
 class ItemFigures(Struct, frozen=True):
@@ -27,14 +61,45 @@ class ItemFigures(Struct, frozen=True):
     settled: int
     """Students whose points are known."""
     waiting: int
+    """The others: their points are open, or a person marked the whole cell."""
     unanswered: int
     full: int
     none: int
     mean: Decimal
+    difficulty: float | None
+    """The field's index: the share of the possible points that was earned, so 1 is easy. None without any."""
     discrimination: float | None
     """Correlation of the item's points with those of all the others; None where it cannot be told."""
-    mistakes: tuple[tuple[str, int], ...]
-    """Codes of named mistakes, the most frequent first."""
+    alpha_without: float | None
+    """Alpha of all other items."""
+    mistakes: tuple[NamedMistake, ...]
+    """The most frequent first."""
+
+
+class Seconds(Struct, frozen=True):
+    """How long something took."""
+
+    measured: int
+    """Students of whom it is known."""
+    median: float
+    nine_in_ten: float
+    """Nine of ten students took no longer."""
+    longest: float
+
+
+class QuestionFigures(Struct, frozen=True):
+    """One question in a class; here a person's mark of a whole cell counts."""
+
+    question: Question
+    settled: int
+    waiting: int
+    mean: Decimal
+    difficulty: float | None
+    discrimination: float | None
+    alpha_without: float | None
+    """Alpha of all other questions."""
+    cells: Seconds | None
+    """What running the question's own cells took, by the clock."""
 
 
 class ClassFigures(Struct, frozen=True):
@@ -43,42 +108,230 @@ class ClassFigures(Struct, frozen=True):
     students: int
     mean: Decimal
     median: Decimal
+    deviation: float | None
+    """Standard deviation of the points; None with one student."""
+    totals: tuple[Decimal, ...]
+    """What counts so far, the least first."""
     bars: tuple[int, ...]
     """Students by tenths of the possible points, from none to all."""
     items: tuple[ItemFigures, ...]
+    questions: tuple[QuestionFigures, ...]
+    by_question: Reliability | None
+    """With questions as parts. Items of one question hang together, which makes alpha of items too high."""
+    by_item: Reliability | None
+    curve: GradeCurve | None
+    """None where there are no grades."""
+    times: Mapping[str, Seconds]
+    """``"grading"`` and ``"sandbox"`` by the clock, and ``"processor"`` of the sandbox, for each student."""
 
 
 def figures(
     rubric: Rubric,
-    scores: Mapping[str, Score],
+    results: Mapping[str, Graded],
     stands: Mapping[str, Standing],
-    given: Mapping[str, Mapping[tuple[str, str], Decimal]],
+    names: Mapping[str, Collection[str]] | None = None,
 ) -> ClassFigures:
     """The figures of a class.
 
     Args:
         rubric: the common one.
-        scores: the automatic results, by student.
+        results: the automatic results, by student.
         stands: where everybody stands, with what people gave.
-        given: by student, what people gave items, by question and item.
+        names: by student, what they are called besides their id: taken out of their answers.
     """
-    totals = {student: stands[student].total for student in scores}
-    results = {
-        student: {(one.question, one.item): one for one in score.items} for student, score in scores.items()
-    }
-    items = tuple(
-        _item(question, item, results, totals, given)
-        for question in rubric.questions
-        for item in question.items
-    )
-    points = list(totals.values())
+    class_ = {student: stands[student] for student in results}
+    points = sorted(one.total for one in class_.values())
+    told = _Told(rubric, results, class_, names or {})
+    parts = {one.id: told.question_points(one) for one in rubric.questions}
+    items = {(one.id, item.id): told.item_points(one, item) for one in rubric.questions for item in one.items}
+    by_question, by_item = _together(parts, len(class_)), _together(items, len(class_))
+    scale = rubric.assignment.grading
     return ClassFigures(
         len(points),
         mean(points),
         numbers.median(points) if points else NOTHING,
+        numbers.stdev(map(float, points)) if len(points) > 1 else None,
+        tuple(points),
         _bars(points, rubric.assignment.points),
-        items,
+        tuple(
+            told.item(one, item, items[one.id, item.id], by_item)
+            for one in rubric.questions
+            for item in one.items
+        ),
+        tuple(told.question(one, parts[one.id], by_question) for one in rubric.questions),
+        by_question,
+        by_item,
+        grade_curve(class_.values(), scale) if scale else None,
+        _times(results.values()),
     )
+
+
+class _Told:
+    """A class, and what can be told of its parts."""
+
+    def __init__(
+        self,
+        rubric: Rubric,
+        results: Mapping[str, Graded],
+        stands: Mapping[str, Standing],
+        names: Mapping[str, Collection[str]],
+    ) -> None:
+        self._results, self._stands, self._names = results, stands, names
+        self._found: dict[str, dict[Place, ItemResult]] = {
+            student: {(one.question, one.item): one for one in graded.score.items}
+            for student, graded in results.items()
+        }
+        self._totals = {
+            student: sum((one.points for one in stand.questions), NOTHING)
+            for student, stand in stands.items()
+        }
+        self._given = {student: _given(stand, rubric) for student, stand in stands.items()}
+
+    def question_points(self, question: Question) -> dict[str, Decimal]:
+        """Of those of whom nothing in it is open."""
+        return {
+            student: one.points
+            for student, stand in self._stands.items()
+            for one in stand.questions
+            if one.id == question.id and not one.pending
+        }
+
+    def item_points(self, question: Question, item: Item) -> dict[str, Decimal]:
+        """Of those of whom they are known: from a person, or else from grading."""
+        place, points = (question.id, item.id), dict[str, Decimal]()
+        for student, found in self._found.items():
+            given, result = self._given[student], found.get(place)
+            if place in given:
+                if (own := given[place]) is not None:
+                    points[student] = own
+            elif result is not None and result.status is not Status.NEEDS_REVIEW:
+                points[student] = result.points
+        return points
+
+    def question(
+        self, question: Question, points: Mapping[str, Decimal], parts: Reliability | None
+    ) -> QuestionFigures:
+        """Its figures, from its points."""
+        cells = {question.answer_cell, *question.cells()}
+        average = mean(list(points.values()))
+        return QuestionFigures(
+            question,
+            len(points),
+            len(self._stands) - len(points),
+            average,
+            _difficulty(points, question.points),
+            self._discrimination(points),
+            parts.without.get(question.id) if parts else None,
+            _seconds(
+                [
+                    sum(run.seconds for cell, run in runs if cell in cells)
+                    for runs in (_runs(graded, question.notebook) for graded in self._results.values())
+                    if any(cell in cells for cell, _ in runs)
+                ]
+            ),
+        )
+
+    def item(
+        self, question: Question, item: Item, points: Mapping[str, Decimal], parts: Reliability | None
+    ) -> ItemFigures:
+        """Its figures, from its points."""
+        place = (question.id, item.id)
+        asked = {student: found[place] for student, found in self._found.items() if place in found}
+        return ItemFigures(
+            question,
+            item,
+            len(points),
+            len(asked.keys() - points.keys()),
+            sum(one.status is Status.NO_ANSWER for one in asked.values()),
+            sum(one == item.points for one in points.values()),
+            sum(one == 0 for one in points.values()),
+            mean(list(points.values())),
+            _difficulty(points, item.points),
+            self._discrimination(points),
+            parts.without.get(_name(place)) if parts else None,
+            tuple(self._mistakes(question, item)),
+        )
+
+    def _discrimination(self, points: Mapping[str, Decimal]) -> float | None:
+        """Corrected: the part itself is not among what it is compared with."""
+        own = [float(one) for one in points.values()]
+        return correlation(own, [float(self._totals[student] - one) for student, one in points.items()])
+
+    def _mistakes(self, question: Question, item: Item) -> Iterable[NamedMistake]:
+        made: dict[str, list[str]] = {}
+        for student, found in self._found.items():
+            result = found.get((question.id, item.id))
+            if result is not None and result.status is Status.FAILED and result.code:
+                made.setdefault(result.code, []).append(student)
+        for code, students in sorted(made.items(), key=lambda one: (-len(one[1]), one[0]))[:_MOST_MISTAKES]:
+            said = self._found[students[0]][question.id, item.id].student
+            yield NamedMistake(code, len(students), said, self._examples(question, item, students))
+
+    def _examples(self, question: Question, item: Item, students: Sequence[str]) -> tuple[Example, ...]:
+        """Different answers of these students, the most frequent first, and there the shortest."""
+        authors: dict[str, list[str]] = {}
+        for student in students[:_MOST_READ]:
+            text = answer_text(self._results[student], question, item).strip()
+            if text:
+                authors.setdefault(text, []).append(student)
+        ordered = sorted(authors, key=lambda text: (-len(authors[text]), len(text), text))
+        return tuple(
+            Example(authors[text][0], self._anonymous(text, authors[text][0]))
+            for text in ordered[:_MOST_EXAMPLES]
+        )
+
+    def _anonymous(self, text: str, student: str) -> str:
+        stated = self._results[student].stated.values()
+        cut = text if len(text) <= _LONGEST_EXAMPLE else text[:_LONGEST_EXAMPLE] + "…"
+        return concealed(cut, (student, *stated, *self._names.get(student, ())))
+
+
+def concealed(text: str, names: Iterable[str]) -> str:
+    """The text with whole names, and their single words, in it replaced by an ellipsis."""
+    words = {word for name in names for word in (name, *name.split())}
+    known = sorted((word for word in words if len(word) >= _SHORTEST_NAME), key=len, reverse=True)
+    if not known:
+        return text
+    return re.sub(rf"(?<!\w)(?:{'|'.join(map(re.escape, known))})(?!\w)", "…", text, flags=re.IGNORECASE)
+
+
+def _given(stand: Standing, rubric: Rubric) -> dict[Place, Decimal | None]:
+    """What people gave items that nobody has to look at again; None where only the whole cell has a mark."""
+    found: dict[Place, Decimal | None] = {}
+    questions = {one.id: one for one in rubric.questions}
+    for points in stand.questions:
+        question = questions[points.id]
+        for cell in points.cells:
+            if not cell.by_person or cell.pending:
+                continue
+            inside = items_of(question, cell.name)
+            whole = cell.points if len(inside) == 1 else None
+            for item in inside:
+                found[question.id, item.id] = cell.items.get(item.id, whole)
+    return found
+
+
+def _together(parts: Mapping[Any, Mapping[str, Decimal]], students: int) -> Reliability | None:
+    """Reliability, of those of whom every part is known.
+
+    A part that is open for more than half of the class is left out: it would leave nobody.
+    """
+    known = {_name(name): points for name, points in parts.items() if 2 * len(points) >= students}
+    everybody = [set(points) for points in known.values()]
+    common = sorted(set.intersection(*everybody)) if everybody else []
+    return reliability(
+        {name: [float(points[student]) for student in common] for name, points in known.items()}
+    )
+
+
+def _name(part: object) -> str:
+    return "/".join(part) if isinstance(part, tuple) else str(part)
+
+
+def _difficulty(points: Mapping[str, Decimal], possible: Decimal) -> float | None:
+    if not points or possible <= 0:
+        return None
+    return float(sum(points.values(), NOTHING) / (len(points) * possible))
 
 
 def _bars(points: Sequence[Decimal], possible: Decimal) -> tuple[int, ...]:
@@ -86,42 +339,31 @@ def _bars(points: Sequence[Decimal], possible: Decimal) -> tuple[int, ...]:
     return tuple(found[place] for place in range(_BARS))
 
 
-def _item(
-    question: Question,
-    item: Item,
-    results: Mapping[str, Mapping[tuple[str, str], ItemResult]],
-    totals: Mapping[str, Decimal],
-    given: Mapping[str, Mapping[tuple[str, str], Decimal]],
-) -> ItemFigures:
-    place = (question.id, item.id)
-    points: dict[str, Decimal] = {}
-    unanswered, codes = 0, Counter[str]()
-    for student, found in results.items():
-        result = found.get(place)
-        unanswered += result is not None and result.status is Status.NO_ANSWER
-        if result is not None and result.status is Status.FAILED and result.code:
-            codes[result.code] += 1
-        if place in given.get(student, {}):
-            points[student] = given[student][place]
-        elif result is not None and result.status is not Status.NEEDS_REVIEW:
-            points[student] = result.points
-    return ItemFigures(
-        question,
-        item,
-        len(points),
-        len(results) - len(points),
-        unanswered,
-        sum(one == item.points for one in points.values()),
-        sum(one == 0 for one in points.values()),
-        mean(list(points.values())),
-        _discrimination(points, totals),
-        tuple(codes.most_common(5)),
-    )
+def _runs(graded: Graded, notebook: str) -> list[tuple[str, CellRun]]:
+    return [
+        (cell.grade_id, run)
+        for one in graded.notebooks
+        if one.name == notebook
+        for cell, run in zip(one.cells, one.runs, strict=False)
+        if run is not None
+    ]
 
 
-def _discrimination(points: Mapping[str, Decimal], totals: Mapping[str, Decimal]) -> float | None:
-    own = [float(one) for one in points.values()]
-    rest = [float(totals[student] - one) for student, one in points.items()]
-    if len(own) < _FEWEST or len(set(own)) == 1 or len(set(rest)) == 1:
+def _times(results: Iterable[Graded]) -> dict[str, Seconds]:
+    """What was measured of each submission; zero was not."""
+    known = list(results)
+    measured = {
+        "grading": [one.seconds for one in known],
+        "sandbox": [one.sandbox_seconds for one in known],
+        "processor": [one.spent.processor_seconds for one in known],
+    }
+    found = {name: _seconds([one for one in times if one > 0]) for name, times in measured.items()}
+    return {name: times for name, times in found.items() if times is not None}
+
+
+def _seconds(times: Sequence[float]) -> Seconds | None:
+    if not times:
         return None
-    return numbers.correlation(own, rest)
+    ordered = sorted(times)
+    nine_in_ten = ordered[max(0, -(-9 * len(ordered) // 10) - 1)]
+    return Seconds(len(ordered), numbers.median(ordered), nine_in_ten, ordered[-1])

@@ -21,7 +21,8 @@ from autograder.platforms.worksheets import WorksheetRow
 from autograder.service import attempts
 from autograder.service.models import Account, Attempt, CourseRecord, Member, Offer, Role
 from autograder.service.receipts import Signer
-from autograder.service.store import DatabaseStore, standings
+from autograder.service.standing import standings
+from autograder.service.store import DatabaseStore
 from autograder.timestamps import FILE_NAME as STAMP
 
 

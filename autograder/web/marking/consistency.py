@@ -11,11 +11,12 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 
 from autograder.feedback.labels import Labels
+from autograder.feedback.sanitise import printable_text, sentence
 from autograder.marking.statistics import figures
-from autograder.rubric import Rubric
+from autograder.marking.statistics_page import PlotWords, plots
 from autograder.service.marking import answers, consistency
 from autograder.service.marking.refusals import NotTaken
-from autograder.service.models import CellMark, CellPlace, IndependentMark, Role
+from autograder.service.models import CellMark, CellPlace, IndependentMark, Member, Role
 from autograder.service.standing import standings
 from autograder.service.store import DatabaseStore
 from autograder.web import shown
@@ -88,34 +89,54 @@ def practise(request: HttpRequest, visit: Visit, assignment: str, answer: int) -
 
 @course_page(Role.TA)
 def statistics(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
-    """How the class did, item by item."""
+    """How the class did, item by item. Nobody is named."""
     offer = visit.offer(assignment)
     loaded = shown.loaded(offer)
+    rubric, language = loaded.rubric, language_of(request)
     results = DatabaseStore(offer.course).results(assignment)
-    found = figures(
-        loaded.rubric,
-        {student: graded.score for student, graded in results.items()},
-        standings(offer, loaded),
-        _given(visit, assignment, loaded.rubric),
-    )
-    context = {"visit": visit, "offer": offer, "figures": found, "pick": Labels(language_of(request)).pick}
-    context |= {"possible": loaded.rubric.assignment.points, "two_places": _two_places(request)}
+    found = figures(rubric, results, standings(offer, loaded), _names(visit))
+    labels = Labels(language)
+    context = {
+        "visit": visit,
+        "offer": offer,
+        "figures": found,
+        "plots": plots(rubric, found, labels, _plot_words(request)),
+        "pick": labels.pick,
+        "grade_name": labels.grade,
+        "signed": lambda points: f"{'+' if points > 0 else ''}{labels.number(points)}",
+        "said": lambda message: sentence(message, language),
+        "example": lambda one: printable_text(one.text),
+        "possible": rubric.assignment.points,
+        "two_places": _two_places(request),
+    }
     return page(request, "mark_statistics.html", context)
 
 
-def _two_places(request: HttpRequest) -> Callable[[float], str]:
-    """How a figure is written that is no points."""
+def _names(visit: Visit) -> dict[str, tuple[str, ...]]:
+    """By student, what they are called, to be taken out of their answers."""
+    columns = ("first_name", "last_name", "email")
+    asked = (*columns, *(f"account__{name}" for name in (*columns, "username")))
+    members = Member.objects.filter(course=visit.course).exclude(student="")
+    return {student: tuple(filter(None, own)) for student, *own in members.values_list("student", *asked)}
+
+
+def _plot_words(request: HttpRequest) -> PlotWords:
+    """What stands at the plots, in the reader's language."""
+    told = words(request)["t"]
+    return PlotWords(
+        spread=told("stat-spread"),
+        curve=told("stat-curve"),
+        items=told("stat-items-plot"),
+        percent=told("stat-percent"),
+        points=told("stat-points"),
+        students=told("stat-students"),
+        difficulty=told("stat-difficulty-told"),
+        discrimination=told("stat-discrimination"),
+        passing=told("stat-passed"),
+    )
+
+
+def _two_places(request: HttpRequest) -> Callable[[float | None], str]:
+    """How a figure is written that is no points; a dash where there is none."""
     labels = Labels(language_of(request))
-    return lambda value: labels.number(Decimal(f"{float(value):.2f}"))
-
-
-def _given(visit: Visit, assignment: str, rubric: Rubric) -> dict[str, dict[tuple[str, str], Decimal]]:
-    """What people gave items, by student."""
-    rows = CellMark.objects.filter(place__course=visit.course, place__assignment=assignment, stage="")
-    found: dict[str, dict[tuple[str, str], Decimal]] = {}
-    for row in rows.exclude(items={}).select_related("place"):
-        cell = answers.cell_of(rubric, row.place.notebook, row.place.cell)
-        if cell is not None:
-            own = found.setdefault(row.student, {})
-            own |= {(cell.question.id, item): Decimal(one["points"]) for item, one in row.items.items()}
-    return found
+    return lambda value: "–" if value is None else labels.number(Decimal(f"{float(value):.2f}"))

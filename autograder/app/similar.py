@@ -1,0 +1,185 @@
+"""Works of a class that are alike beyond chance and the task: a place for staff to look, never a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from autograder import assignment as assignments
+from autograder import atomic
+from autograder.app import SILENT, Listener, counted
+from autograder.app.stores import OpenStore, open_store
+from autograder.assignment import Assignment
+from autograder.course import Course, Handin
+from autograder.errors import AutograderError, CourseError, NotebookError, describe_error
+from autograder.grading.batch import collect
+from autograder.grading.other_variants import CODE as FITS_ANOTHER
+from autograder.marking.similarity.page import render_similar
+from autograder.marking.similarity.pairs import AlikePair, Weights, alike_pairs, weights
+from autograder.marking.similarity.works import ComparedWork, Comparing, Work, WorkPiece, pieces_of
+from autograder.notebook.files import read_file
+from autograder.notebook.read import read
+from autograder.notebook.release import Release, load_release
+from autograder.records import Note
+from autograder.rubric import Rubric
+
+_PYTHON = ".py"
+
+
+class SimilarClass(Struct, frozen=True):
+    """The pairs of a class that are most alike."""
+
+    rubric: Rubric
+    works: Mapping[str, ComparedWork]
+    weights: Weights
+    pairs: tuple[AlikePair, ...]
+    """The most alike first."""
+    others: Mapping[str, tuple[Note, ...]]
+    """By student: answers that fit somebody else's variant, as grading remarked."""
+    remarks: tuple[str, ...]
+    """What was not, or not wholly, compared."""
+
+
+def similar(
+    course: Course,
+    name: str,
+    *,
+    given: Sequence[Path] = (),
+    most: int = 30,
+    watch: Listener = SILENT,
+    store: OpenStore = open_store,
+) -> SimilarClass:
+    """Compare what lies in submitted/, each with each. Nothing is run, and nothing needs to be graded.
+
+    Args:
+        course: whose class.
+        name: of the assignment.
+        given: further notebooks and ``.py`` files that everybody had, such as those of a lecture.
+        most: pairs that are kept.
+        watch: hears of each work.
+        store: opens the course's, for what grading remarked.
+
+    Raises:
+        CourseError: nothing is there to compare, or a file of ``given`` cannot be read.
+        RubricError: the rubric is not valid.
+    """
+    assignment = assignments.load(course, name)
+    further, comparing, remarks = _given(given), Comparing(), list[str]()
+    found: dict[str, ComparedWork] = {}
+    handins = course.handins(name)
+    for handin in counted(handins, len(handins), watch):
+        try:
+            work = _work(assignment, handin, further, remarks)
+            compared = comparing.compared(work)
+        except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
+            remarks.append(f"{handin.student}: not compared: {describe_error(error)}")
+            continue
+        if not compared.whole:
+            remarks.append(f"{handin.student}: there is too much of it; only a part was compared")
+        found[handin.student] = compared
+    works = list(found.values())
+    weighed = weights(works)
+    return SimilarClass(
+        assignment.rubric,
+        found,
+        weighed,
+        alike_pairs(works, most, weighed),
+        _others(assignment, store, remarks),
+        tuple(remarks),
+    )
+
+
+def write_page(course: Course, found: SimilarClass) -> Path:
+    """Write the page for staff, ``staff/NAME-similar.html``; where it lies."""
+    path = course.root / "staff" / f"{found.rubric.assignment.name}-similar.html"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    page = render_similar(
+        found.rubric, found.works, found.pairs, found.weights, others=found.others, remarks=found.remarks
+    )
+    atomic.write(path, page.encode())
+    return path
+
+
+def _work(assignment: Assignment, handin: Handin, further: tuple[WorkPiece, ...], remarks: list[str]) -> Work:
+    """What one student handed in, and what they had been handed out."""
+    student, releases = handin.student, assignment.releases
+    try:
+        releases = assignment.for_student(student).releases
+    except AutograderError as error:
+        remarks.append(f"{student}: compared with the common release: {error}")
+    handed = collect(assignment, handin)
+    pieces: list[WorkPiece] = []
+    for notebook, data in handed.notebooks.items():
+        if isinstance(data, NotebookError):
+            remarks.append(f"{student}: {notebook} is not compared: {data}")
+            continue
+        try:
+            submission = read(data, releases[notebook], student=student, assignment=assignment.name)
+        except NotebookError as error:
+            remarks.append(f"{student}: {notebook} is not compared: {error}")
+            continue
+        pieces += pieces_of(notebook, submission.cells)
+    for name, data in handed.files.items():
+        if name.endswith(_PYTHON):
+            pieces.append(WorkPiece(name, data.decode("utf-8", "replace"), is_code=True, label=name))
+    return Work(student, tuple(pieces), (*_released(assignment, releases), *further))
+
+
+def _released(assignment: Assignment, releases: Mapping[str, Release]) -> tuple[WorkPiece, ...]:
+    """Everything that was handed out: all cells, and the modules beside them."""
+    cells = [
+        WorkPiece("", cell.source, cell.cell_type == "code", name)
+        for name, release in releases.items()
+        for cell in release.cells
+    ]
+    folder = assignment.course.release(assignment.name)
+    names = [name for one in assignment.rubric.assignment.notebooks for name in (*one.data, *one.take_along)]
+    modules = [
+        WorkPiece("", (folder / name).read_text("utf-8", "replace"), is_code=True, label=name)
+        for name in names
+        if name.endswith(_PYTHON) and (folder / name).is_file()
+    ]
+    return (*cells, *modules)
+
+
+def _given(paths: Sequence[Path]) -> tuple[WorkPiece, ...]:
+    """What staff name as known to everybody.
+
+    Raises:
+        CourseError: a file cannot be read, or is neither a notebook nor a module.
+    """
+    pieces: list[WorkPiece] = []
+    for path in paths:
+        try:
+            data = read_file(path)
+        except NotebookError as error:
+            raise CourseError(f"--given: {path}: {error}") from error
+        if path.suffix == _PYTHON:
+            pieces.append(WorkPiece("", data.decode("utf-8", "replace"), is_code=True, label=path.name))
+        elif path.suffix == ".ipynb":
+            cells = load_release(data, path.stem).cells
+            pieces += [WorkPiece("", cell.source, cell.cell_type == "code", path.name) for cell in cells]
+        else:
+            raise CourseError(f"--given: {path}: expected a notebook (.ipynb) or a module (.py)")
+    return tuple(pieces)
+
+
+def _others(assignment: Assignment, store: OpenStore, remarks: list[str]) -> Mapping[str, tuple[Note, ...]]:
+    """What grading remarked about answers that fit somebody else's variant."""
+    if assignment.manifest is None:
+        return {}
+    try:
+        with store(assignment, new=False) as opened:
+            results = opened.results(assignment.name)
+    except CourseError:
+        remarks.append(
+            f"answers that fit somebody else's variant are known after: autograder grade {assignment.name}"
+        )
+        return {}
+    notes = {
+        student: tuple(note for note in graded.score.notes if note.code == FITS_ANOTHER)
+        for student, graded in results.items()
+    }
+    return {student: found for student, found in notes.items() if found}

@@ -1,0 +1,113 @@
+"""The grades of a class, and what they would be if a boundary lay elsewhere. Exact and pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from decimal import Decimal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autograder.grades import NOTHING, Standing
+from autograder.rubric.scales import Scale
+
+_STEPS = 5
+"""A boundary is moved so many steps to either side."""
+_FINEST = Decimal("0.5")
+_SHARE = 100
+"""A step is about so small a part of all points."""
+
+
+class GradesIf(Struct, frozen=True):
+    """The class, if all boundaries lay elsewhere."""
+
+    by: Decimal
+    """Points that every boundary is moved by; below zero more students have the better grade."""
+    counts: tuple[int, ...]
+    """Students by grade, the best one first; none on the percent scale."""
+    passed: int
+
+
+class BoundaryIf(Struct, frozen=True):
+    """One boundary, if it alone lay elsewhere."""
+
+    grade: str
+    """That begins there; empty on the percent scale, where only the pass does."""
+    least: Decimal
+    """Where it lies, in points."""
+    reached: tuple[int, ...]
+    """Students with this grade or a better one, for each of `GradeCurve.moves`."""
+
+
+class GradeCurve(Struct, frozen=True):
+    """The grades of a class. What is open counts as not earned."""
+
+    grades: tuple[str, ...]
+    """The best one first; none on the percent scale."""
+    moves: tuple[Decimal, ...]
+    """Points that boundaries are moved by, zero among them."""
+    together: tuple[GradesIf, ...]
+    """All boundaries moved, for each of ``moves``."""
+    alone: tuple[BoundaryIf, ...]
+    """Each boundary moved by itself."""
+    provisional: int
+    """Students whose grade may still become better."""
+
+
+def grade_curve(stands: Iterable[Standing], scale: Scale) -> GradeCurve:
+    """How many have which grade, for every way to move one boundary or all of them.
+
+    Rounding and the rule for bonus points are those of the scale: the pass moves with its boundary.
+
+    Args:
+        stands: where everybody stands.
+        scale: of the assignment.
+    """
+    class_ = list(stands)
+    points = Counter(one.certain for one in class_)
+    step = max(_FINEST, (scale.possible / _SHARE / _FINEST).to_integral_value() * _FINEST)
+    moves = tuple(step * number for number in range(-_STEPS, _STEPS + 1))
+    begins = [(one.grade, one.least) for one in scale.steps[:-1]] or [("", scale.passing)]
+    return GradeCurve(
+        tuple(one.grade for one in scale.steps),
+        moves,
+        tuple(_together(points, _moved(scale, by), by) for by in moves),
+        tuple(
+            BoundaryIf(grade, least, tuple(_reached(points, _moved(scale, by, grade), grade) for by in moves))
+            for grade, least in begins
+        ),
+        sum(not one.final for one in class_),
+    )
+
+
+def _moved(scale: Scale, by: Decimal, only: str | None = None) -> Scale:
+    """The scale with its boundaries, or one of them, moved; the last grade still begins at zero."""
+    passing = scale.passing
+    steps = []
+    for step in scale.steps:
+        moves = step.least > 0 and only in (None, step.grade)
+        least = max(NOTHING, step.least + by) if moves else step.least
+        if step.least == scale.passing:
+            passing = least
+        steps.append(replace(step, least=least))
+    return replace(scale, steps=tuple(steps), passing=passing if steps else max(NOTHING, passing + by))
+
+
+def _together(points: Counter[tuple[Decimal, Decimal]], scale: Scale, by: Decimal) -> GradesIf:
+    names, passed = Counter[str](), 0
+    for (own, bonus), students in points.items():
+        grade = scale.grade(scale.counted(own, bonus))
+        names[grade.name] += students
+        passed += grade.passed * students
+    return GradesIf(by, tuple(names[step.grade] for step in scale.steps), passed)
+
+
+def _reached(points: Counter[tuple[Decimal, Decimal]], scale: Scale, grade: str) -> int:
+    order = [step.grade for step in scale.steps]
+    found = 0
+    for (own, bonus), students in points.items():
+        given = scale.grade(scale.counted(own, bonus))
+        reached = order.index(given.name) <= order.index(grade) if order else given.passed
+        found += reached * students
+    return found

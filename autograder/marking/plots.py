@@ -1,0 +1,138 @@
+"""Plots of a class as SVG: plain markup that takes the page's colours and needs no script.
+
+What a plot shows stands in a table beside it as well; to a reader of the page it is one picture with a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+
+from markupsafe import Markup
+from msgspec import Struct
+
+_WIDTH, _HEIGHT = 560, 220
+_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 12, 14, 36
+_FRAME = Markup(
+    '<svg class="plot" viewBox="0 0 {} {}" width="{}" height="{}" role="img" aria-label="{}" '
+    'font-size="12" font-family="inherit" fill="currentColor">{}</svg>'
+)
+_TEXT = Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>')
+_LINE = Markup(
+    '<line x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}" stroke="currentColor" stroke-opacity="{}"{}/>'
+)
+_DASHED = Markup(' stroke-dasharray="3 3"')
+_BAR = Markup('<rect class="plot-bar" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>')
+_CURVE = Markup(
+    '<polyline class="plot-line" points="{}" fill="none" stroke="currentColor" stroke-width="2"/>'
+)
+_DOT = Markup('<circle class="plot-dot" cx="{:.1f}" cy="{:.1f}" r="4"><title>{}</title></circle>')
+
+
+class Axes(Struct, frozen=True):
+    """What stands at a plot."""
+
+    title: str
+    """What it shows, for whoever cannot see it."""
+    across: str
+    up: str
+
+
+class Dot(Struct, frozen=True):
+    """A point of a plot, and what it is of."""
+
+    across: float
+    up: float
+    title: str
+
+
+def histogram(bars: Sequence[int], axes: Axes) -> Markup:
+    """Students by tenths of the possible points, as bars."""
+    most = max((*bars, 1))
+    wide = (_WIDTH - _LEFT - _RIGHT) / max(1, len(bars))
+    parts = [*_grid(most), *_named(axes)]
+    for place, number in enumerate(bars):
+        left, top = _LEFT + place * wide, _up(number / most)
+        parts.append(_BAR.format(left + 2, top, wide - 4, _HEIGHT - _BOTTOM - top))
+        if number:
+            parts.append(_TEXT.format(left + wide / 2, top - 3, "middle", number))
+        parts.append(_TEXT.format(left, _HEIGHT - _BOTTOM + 14, "middle", place * 100 // len(bars)))
+    parts.append(_TEXT.format(_WIDTH - _RIGHT, _HEIGHT - _BOTTOM + 14, "middle", 100))
+    return _framed(parts, axes)
+
+
+def curve(
+    totals: Sequence[Decimal], possible: Decimal, boundaries: Iterable[tuple[str, Decimal]], axes: Axes
+) -> Markup:
+    """How many students have at least so many points, with the boundaries of grades.
+
+    Args:
+        totals: the points of everybody.
+        possible: all points; more than these stand at the right edge.
+        boundaries: grade and least points.
+        axes: what stands at it.
+    """
+    ordered, students = sorted(totals), max(1, len(totals))
+    whole = float(possible) or 1.0
+    parts = [*_grid(students), *_named(axes)]
+    for place, (grade, least) in enumerate(boundaries):
+        at = _across(float(least) / whole)
+        parts.append(_LINE.format(at, _TOP, at, _HEIGHT - _BOTTOM, 0.45, _DASHED))
+        parts.append(_TEXT.format(at + 2, _TOP + 9 + 11 * (place % 2), "start", grade))
+    corners = [(float(_LEFT), _up(len(ordered) / students))]
+    for place, points in enumerate(ordered):
+        at = _across(float(points) / whole)
+        corners += [(at, corners[-1][1]), (at, _up((len(ordered) - place - 1) / students))]
+    parts.append(_CURVE.format(" ".join(f"{x:.1f},{y:.1f}" for x, y in corners)))
+    for tenth in range(0, 11, 2):
+        points = Decimal(tenth) / 10 * possible
+        parts.append(
+            _TEXT.format(_across(tenth / 10), _HEIGHT - _BOTTOM + 14, "middle", f"{points.normalize():f}")
+        )
+    return _framed(parts, axes)
+
+
+def scatter(dots: Iterable[Dot], axes: Axes) -> Markup:
+    """Items by difficulty (across, from 0 to 1) and discrimination (up, from -1 to 1)."""
+    parts = _named(axes)
+    for value in (-1.0, -0.5, 0.0, 0.5, 1.0):
+        at = _up((value + 1) / 2)
+        parts.append(_LINE.format(_LEFT, at, _WIDTH - _RIGHT, at, 0.5 if value == 0 else 0.15, ""))
+        parts.append(_TEXT.format(_LEFT - 5, at + 4, "end", f"{value:g}".replace("-", "−")))
+    for tenth in range(0, 11, 2):
+        parts.append(_TEXT.format(_across(tenth / 10), _HEIGHT - _BOTTOM + 14, "middle", f"{tenth / 10:g}"))
+    parts += [_DOT.format(_across(dot.across), _up((dot.up + 1) / 2), dot.title) for dot in dots]
+    return _framed(parts, axes)
+
+
+def _across(share: float) -> float:
+    return _LEFT + min(1.0, max(0.0, share)) * (_WIDTH - _LEFT - _RIGHT)
+
+
+def _up(share: float) -> float:
+    return _HEIGHT - _BOTTOM - min(1.0, max(0.0, share)) * (_HEIGHT - _BOTTOM - _TOP)
+
+
+def _grid(most: int) -> list[Markup]:
+    """Lines across at none, half and all of the height."""
+    parts = []
+    for value in sorted({0, most // 2, most}):
+        at = _up(value / most)
+        parts.append(_LINE.format(_LEFT, at, _WIDTH - _RIGHT, at, 0.5 if value == 0 else 0.15, ""))
+        parts.append(_TEXT.format(_LEFT - 5, at + 4, "end", value))
+    return parts
+
+
+def _named(axes: Axes) -> list[Markup]:
+    middle = (_TOP + _HEIGHT - _BOTTOM) / 2
+    turned = Markup(
+        '<text x="12" y="{0:.1f}" text-anchor="middle" transform="rotate(-90 12 {0:.1f})">{1}</text>'
+    )
+    return [
+        _TEXT.format((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 5, "middle", axes.across),
+        turned.format(middle, axes.up),
+    ]
+
+
+def _framed(parts: Iterable[Markup], axes: Axes) -> Markup:
+    return _FRAME.format(_WIDTH, _HEIGHT, _WIDTH, _HEIGHT, axes.title, Markup("").join(parts))

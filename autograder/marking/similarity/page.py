@@ -1,0 +1,117 @@
+"""The staff's page of pairs that are alike: where to look, with both works beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from autograder.feedback.labels import Labels
+from autograder.feedback.render import environment
+from autograder.feedback.sanitise import printable_text
+from autograder.marking.similarity.beside import COLOURS, BesideRow, beside
+from autograder.marking.similarity.pairs import AlikePair, Weights
+from autograder.marking.similarity.works import ComparedWork
+from autograder.marking.sorting import POLICY_WITH_SORTING, SCRIPT
+from autograder.records import Note
+from autograder.rubric import Rubric
+
+_KINDS = {"all": "everything", "code": "all code", "text": "all texts"}
+_MOST_PARTS = 8
+
+
+class _Side(Struct, frozen=True):
+    """One of two students."""
+
+    name: str
+    link: str
+
+
+class _ShownPair(Struct, frozen=True):
+    """A pair on the page."""
+
+    first: _Side
+    second: _Side
+    percent: int
+    """How much of the way from what is usual to the same it goes."""
+    share: int
+    parts: tuple[str, ...]
+    words: tuple[str, ...]
+    remarks: tuple[str, ...]
+    """About answers of theirs that fit somebody else's variant."""
+    rows: tuple[BesideRow, ...]
+
+
+def render_similar(
+    rubric: Rubric,
+    works: Mapping[str, ComparedWork],
+    pairs: Sequence[AlikePair],
+    weights: Weights,
+    *,
+    others: Mapping[str, Sequence[Note]],
+    remarks: Sequence[str] = (),
+) -> str:
+    """The page: nothing in it that students wrote is markup, and it runs one script of ours, to sort.
+
+    Args:
+        rubric: the common one.
+        works: by student.
+        pairs: that are shown, the most alike first.
+        weights: of the class.
+        others: by student, remarks about answers that fit somebody else's variant.
+        remarks: what was not compared, a sentence each.
+    """
+    name = rubric.assignment.name
+    shown = [_shown(name, pair, works, weights, others) for pair in pairs]
+    text = (
+        environment()
+        .get_template("similar.html")
+        .render(
+            title=Labels("en").pick(rubric.assignment.title, name),
+            students=len(works),
+            pairs=shown,
+            others=[
+                (_side(name, student), [printable_text(f"{one.place}: {one.text}", 1_000) for one in notes])
+                for student, notes in sorted(others.items())
+            ],
+            remarks=[printable_text(remark, 2_000) for remark in remarks],
+            colours=range(COLOURS),
+            policy=POLICY_WITH_SORTING,
+            script=SCRIPT,
+        )
+    )
+    return text.encode("utf-8", "replace").decode()
+
+
+def _shown(
+    name: str,
+    pair: AlikePair,
+    works: Mapping[str, ComparedWork],
+    weights: Weights,
+    others: Mapping[str, Sequence[Note]],
+) -> _ShownPair:
+    first, second = pair.students
+    return _ShownPair(
+        _side(name, first),
+        _side(name, second),
+        round(100 * pair.stands_out),
+        round(100 * pair.share),
+        tuple(
+            f"{printable_text(_KINDS.get(part.name, part.name), 200)} {round(100 * part.share)} %"
+            for part in pair.parts[:_MOST_PARTS]
+        ),
+        tuple(printable_text(word, 200) for word in pair.words),
+        tuple(
+            printable_text(f"{one}, {note.place}: {note.text}", 1_000)
+            for one in pair.students
+            for note in others.get(one, ())
+        ),
+        beside(works[first], works[second], weights),
+    )
+
+
+def _side(name: str, student: str) -> _Side:
+    """A student, with the way to their page."""
+    link = f"../feedback/{quote(student)}/{quote(name)}/{quote(name)}.html"
+    return _Side(printable_text(student, 200), link)

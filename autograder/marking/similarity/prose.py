@@ -1,0 +1,38 @@
+"""What is compared of written answers: shingles, short runs of words inside one sentence."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+from msgspec import Struct
+
+from autograder.marking.similarity.code import Digest, digest_of
+
+MOST_CHARACTERS = 60_000
+"""Of a student's texts; what comes after is not compared, and that is told."""
+_WORDS = 3
+"""Of one shingle."""
+_WORD = re.compile(r"\$[^$\n]{1,400}\$|\w{1,80}")
+_END = re.compile(r"[.!?;:]\s|\n\s*\n|\n\s*(?:[-*+]|\d{1,2}[.)])\s")
+
+
+class Shingle(Struct, frozen=True):
+    """So many words that follow one another, and where they stand."""
+
+    digest: Digest
+    start: int
+    end: int
+
+
+def shingles(text: str) -> tuple[Shingle, ...]:
+    """All shingles of a text. The order of its sentences does not matter, nor do case and marks."""
+    found, text = [], text[:MOST_CHARACTERS]
+    ends = [0, *(one.end() for one in _END.finditer(text)), len(text)]
+    for start, end in itertools.pairwise(ends):
+        words = list(_WORD.finditer(text, start, end))
+        plain = ["".join(word.group().casefold().split()) for word in words]
+        for at in range(len(words) - _WORDS + 1):
+            digest = digest_of(("text", *plain[at : at + _WORDS]))
+            found.append(Shingle(digest, words[at].start(), words[at + _WORDS - 1].end()))
+    return tuple(found)

@@ -1,0 +1,168 @@
+"""The staff's page about how a class did: one HTML file with plots, which asks nothing of anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from urllib.parse import quote
+
+from markupsafe import Markup
+from msgspec import Struct
+
+from autograder.feedback.grade import grade_range
+from autograder.feedback.labels import Labels
+from autograder.feedback.render import environment
+from autograder.feedback.sanitise import printable_text, sentence
+from autograder.grades import Standing
+from autograder.marking.plots import Axes, Dot, curve, histogram, scatter
+from autograder.marking.sorting import POLICY_WITH_SORTING, SCRIPT
+from autograder.marking.statistics import ClassFigures, ItemFigures, Seconds
+from autograder.rubric import Rubric
+
+_TIMES = {
+    "grading": "Grading one submission, by the clock",
+    "sandbox": "Of it, opening and closing boxes and the wire",
+    "processor": "The notebook's own processor time, in the sandbox",
+}
+
+
+class _Author(Struct, frozen=True):
+    """How a student is named on the page."""
+
+    name: str
+    link: str
+    """To their page; empty where nobody is named."""
+
+
+class _Row(Struct, frozen=True):
+    """One student."""
+
+    author: _Author
+    points: Decimal
+    grade: str
+    provisional: bool
+    questions: tuple[Decimal, ...]
+
+
+def render_statistics(
+    rubric: Rubric,
+    figures: ClassFigures,
+    stands: Mapping[str, Standing],
+    called: Mapping[str, str],
+    *,
+    named: bool,
+    remarks: Sequence[str] = (),
+) -> str:
+    """The page. It runs one script of ours, which sorts tables, and stands without it as well.
+
+    Args:
+        rubric: the common one.
+        figures: of the class.
+        stands: where everybody stands.
+        called: by student, how the page calls them.
+        named: ``called`` are their ids: then they are linked with their pages.
+        remarks: about the class as a whole, a sentence each.
+    """
+    labels, name = Labels("en"), rubric.assignment.name
+
+    def author(student: str) -> _Author:
+        link = f"../feedback/{quote(student)}/{quote(name)}/{quote(name)}.html" if named else ""
+        return _Author(printable_text(called[student], 200), link)
+
+    rows = [_row(stand, author(student), labels) for student, stand in stands.items()]
+    scale = rubric.assignment.grading
+    text = (
+        environment()
+        .get_template("statistics.html")
+        .render(
+            title=labels.pick(rubric.assignment.title, name),
+            version=rubric.version,
+            possible=rubric.assignment.points,
+            figures=figures,
+            plots=plots(rubric, figures, labels),
+            rows=sorted(rows, key=lambda row: (-row.points, row.author.name)),
+            named=named,
+            scale=scale,
+            times=[(title, figures.times[key]) for key, title in _TIMES.items() if key in figures.times],
+            remarks=[printable_text(remark, 2_000) for remark in remarks],
+            author=author,
+            example=lambda one: printable_text(one.text, 2_000),
+            said=lambda message: sentence(message, "en"),
+            two=lambda value: "–" if value is None else labels.number(Decimal(f"{value:.2f}")),
+            spent=_spent,
+            signed=lambda points: f"{'+' if points > 0 else ''}{labels.number(points)}",
+            label=labels,
+            policy=POLICY_WITH_SORTING,
+            script=SCRIPT,
+        )
+    )
+    return text.encode("utf-8", "replace").decode()
+
+
+def plots(rubric: Rubric, figures: ClassFigures, labels: Labels, words: PlotWords | None = None) -> Plots:
+    """The plots of a class.
+
+    Args:
+        rubric: the common one.
+        figures: of the class.
+        labels: of the page's language.
+        words: what stands at them; default: English.
+    """
+    said, scale = words or PlotWords(), rubric.assignment.grading
+    boundaries = [(labels.grade(step.grade), step.least) for step in scale.steps[:-1]] if scale else []
+    if scale and not scale.steps:
+        boundaries = [(said.passing, scale.passing)]
+    return Plots(
+        histogram(figures.bars, Axes(said.spread, said.percent, said.students)),
+        curve(
+            figures.totals,
+            rubric.assignment.points,
+            boundaries,
+            Axes(said.curve, said.points, said.students),
+        ),
+        scatter(_dots(figures.items, labels), Axes(said.items, said.difficulty, said.discrimination)),
+    )
+
+
+class PlotWords(Struct, frozen=True):
+    """What stands at the plots."""
+
+    spread: str = "Students by their share of the points"
+    curve: str = "How many students have at least so many points, with the boundaries of the grades"
+    items: str = "Items by their difficulty and how they go with the rest"
+    percent: str = "per cent of the points"
+    points: str = "points"
+    students: str = "students"
+    difficulty: str = "share of the points that was earned: 1 is easy"
+    discrimination: str = "goes with the rest"
+    passing: str = "pass"
+
+
+class Plots(Struct, frozen=True):
+    """As SVG."""
+
+    spread: Markup
+    curve: Markup
+    items: Markup
+
+
+def _dots(items: Iterable[ItemFigures], labels: Labels) -> list[Dot]:
+    return [
+        Dot(one.difficulty, one.discrimination, f"{_title(one, labels)}")
+        for one in items
+        if one.difficulty is not None and one.discrimination is not None
+    ]
+
+
+def _title(one: ItemFigures, labels: Labels) -> str:
+    return f"{labels.pick(one.question.title, one.question.id)}: {labels.pick(one.item.text, one.item.id)}"
+
+
+def _row(stand: Standing, author: _Author, labels: Labels) -> _Row:
+    grade = grade_range(stand.worst, stand.best, labels) if stand.worst and stand.best else ""
+    return _Row(author, stand.total, grade, not stand.final, tuple(one.points for one in stand.questions))
+
+
+def _spent(seconds: Seconds | None) -> str:
+    """A median with its longest, in seconds."""
+    return "–" if seconds is None else f"{seconds.median:.2f} ({seconds.longest:.2f})"

@@ -1,0 +1,123 @@
+"""Whether copies are found, and what it takes: `python benchmarks/similarity.py [--students 200] [--json]`.
+
+An invented class hands in notebooks of the assignment ``gpt2`` (tests/support/copied_class.py): each
+student wrote every function in a way of their own, put together from common and rare steps, and one in seven
+goes by the book nearly everywhere. Ten have somebody else's code, hidden in ten ways: renamed, reordered,
+reformatted, with translated comments, and combinations of these; eight of them wrote their own text. Nobody
+copies from those who go by the book, whose work is many others' as well.
+
+The same as `autograder similar` does is timed, from the files to the page, once for each seed: by the clock,
+and as processor time, which does not wait for other programs. With --against FILE the places of the copies
+are compared with those that another program gives: FILE is a Python module with ``pairs(folder)``, which
+gets a folder with one .py file for each student and yields pairs of names, the most alike first. With --json
+the last line is one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from autograder.app import similar  # noqa: E402 - the invented class lies in tests
+from autograder.course import Course  # noqa: E402
+from autograder.generate import generate  # noqa: E402
+from tests.support.copied_class import NAME, CopiedClass, copied_class, hand_in  # noqa: E402
+
+FIRST = 15
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--students", type=int, default=200)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--against", type=Path)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    runs = []
+    for seed in range(options.first, options.first + options.seeds):
+        class_ = copied_class(options.students, seed)
+        with tempfile.TemporaryDirectory() as folder:
+            runs.append({"seed": seed, **measured(Path(folder), class_, options.against)})
+        print(f"{runs[-1]}", flush=True)
+    figures = {
+        "students": options.students,
+        f"of all copies among the first {FIRST}": f"{sum(run['found'] for run in runs)} of "
+        f"{sum(run['copies'] for run in runs)}",
+        "the last copy's place, at worst": max(run["last copy"] for run in runs),
+        "seconds by the clock, at most": max(run["seconds"] for run in runs),
+        "seconds of the processor, at most": max(run["processor"] for run in runs),
+        "load": round(os.getloadavg()[0], 1),
+        "runs": runs,
+    }
+    for name, value in figures.items():
+        if name != "runs":
+            print(f"{name}: {value}")
+    if options.json:
+        print(json.dumps(figures))
+
+
+def measured(folder: Path, class_: CopiedClass, against: Path | None) -> dict[str, Any]:
+    """One class: where its copies stand among the pairs, and how long that took."""
+    for name in ("assignments", "rubrics", "reference"):
+        shutil.copytree(ROOT / name, folder / name)
+    course = Course.at(folder)
+    generate(course, NAME)
+    hand_in(folder, (folder / "release" / NAME / f"{NAME}.ipynb").read_bytes(), class_)
+    started, worked = time.monotonic(), time.process_time()
+    found = similar.similar(course, NAME, most=200)
+    similar.write_page(course, found)
+    seconds, processor = time.monotonic() - started, time.process_time() - worked
+    told = {
+        **placed(class_, (pair.students for pair in found.pairs)),
+        "seconds": round(seconds, 2),
+        "processor": round(processor, 2),
+    }
+    if against:
+        told["against"] = compared(folder / "against", class_, against)
+    return told
+
+
+def placed(class_: CopiedClass, pairs: Iterable[Sequence[str]]) -> dict[str, Any]:
+    """Where the copies stand among pairs."""
+    place = {frozenset(pair): at for at, pair in reversed(list(enumerate(pairs, 1)))}
+    places = [place.get(frozenset((one.source, one.copy)), 0) for one in class_.copies]
+    return {
+        "copies": len(places),
+        "found": sum(0 < at <= FIRST for at in places),
+        "last copy": max(places) if all(places) else 10**6,
+        "missing": [" and ".join(one.how) for one, at in zip(class_.copies, places, strict=True) if not at],
+    }
+
+
+def compared(folder: Path, class_: CopiedClass, against: Path) -> dict[str, Any]:
+    """Where another program sees the copies, from the students' code alone, a file for each."""
+    folder.mkdir()
+    for student, cells in class_.works.items():
+        code = [source for cell, source in cells.items() if cell != "strategies" and source.strip()]
+        (folder / f"{student}.py").write_text("\n\n\n".join(code) + "\n", "utf-8")
+    spec = importlib.util.spec_from_file_location("against", against)
+    if spec is None or spec.loader is None:
+        sys.exit(f"{against}: expected a Python module with pairs(folder)")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    started = time.monotonic()
+    told = placed(class_, module.pairs(folder))
+    return {**told, "seconds": round(time.monotonic() - started, 2)}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""``autograder statistics`` and ``autograder similar``: what they print, and the pages they write."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import ASSIGNMENT, STUDENTS, only_object, run
+
+pytestmark = pytest.mark.sandbox
+
+
+def test_statistics_as_table_csv_and_json(course: Path) -> None:
+    """The same figures each way, and a page; nobody is named unless it is asked for."""
+    words = ("statistics", ASSIGNMENT, "--course", str(course))
+    table = run(*words)
+    assert 0 == table.returncode, table.stderr
+    assert f"for staff: {course}/staff/{ASSIGNMENT}-statistics.html" in table.stdout
+    plain = only_object(run(*words, "--json").stdout)
+    assert STUDENTS == plain["students"] == len(plain["points"])
+    rows = list(csv.DictReader(io.StringIO(run(*words, "--csv").stdout)))
+    assert len(plain["questions"]) + len(plain["items"]) == len(rows)
+    told = {(one["question"], one["item"]): one for one in plain["items"]}
+    for row in rows:
+        if row["part"] == "item":
+            one = told[row["question"], row["item"]]
+            assert (int(row["full"]), int(row["none"])) == (one["full"], one["none"])
+    ids = {folder.name for folder in (course / "submitted").iterdir()}
+    page = course / "staff" / f"{ASSIGNMENT}-statistics.html"
+    assert not [one for one in ids if one in page.read_text("utf-8") or one in plain["points"]]
+    named = only_object(run(*words, "--json", "--names").stdout)
+    assert ids >= set(named["points"])
+    assert all(f"../feedback/{one}/" in page.read_text("utf-8") for one in named["points"])
+
+
+def test_similar_as_table_and_json(course: Path) -> None:
+    """Pairs in order, so many as are asked for; what cannot be compared is told, and it is no verdict."""
+    words = ("similar", ASSIGNMENT, "--course", str(course), "--most", "3")
+    table = run(*words)
+    assert 0 == table.returncode, table.stderr
+    assert "a place to look, never a verdict" in table.stdout
+    assert f"for staff: {course}/staff/{ASSIGNMENT}-similar.html" in table.stdout
+    plain = only_object(run(*words, "--json").stdout)
+    shares = [one["stands_out"] for one in plain["pairs"]]
+    assert sorted(shares, reverse=True) == shares
+    assert len(shares) <= 3
+    refused = run(*words, "--given", "gone.py")
+    assert (3, True) == (refused.returncode, "gone.py" in refused.stderr)

@@ -1,0 +1,96 @@
+"""The staff's pages about a class as files, made of an invented one: statistics, and works that are alike."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+
+from autograder import rubric as rubrics
+from autograder.grades import standing
+from autograder.marking.similarity.page import render_similar
+from autograder.marking.similarity.pairs import alike_pairs, weights
+from autograder.marking.similarity.works import Comparing, Work, WorkPiece
+from autograder.marking.statistics import figures
+from autograder.marking.statistics_page import render_statistics
+from autograder.records import (
+    Cell,
+    CellRun,
+    ExecutedNotebook,
+    Graded,
+    ItemResult,
+    Message,
+    Note,
+    Score,
+    Spent,
+    Status,
+)
+from autograder.rubric import Rubric
+from tests.support.copied_class import CopiedClass, copied_class
+
+ROOT = Path(__file__).parents[2]
+HOSTILE = "</pre><script>alert(1)</script><img src=x onerror=alert(2)>"
+
+
+def result(rubric: Rubric, student: str, numbers: random.Random) -> Graded:
+    """Somebody's result, by how able they are."""
+    able, items, cells = numbers.gauss(0, 1), [], []
+    for question in rubric.questions:
+        for item in question.items:
+            passed = able + numbers.gauss(0, 1) > 0
+            status = Status.NEEDS_REVIEW if item.manual else Status.PASSED if passed else Status.FAILED
+            points = max(item.points, Decimal(0)) if status is Status.PASSED else Decimal(0)
+            code = f"mistake.{numbers.choice('ab')}" if status is Status.FAILED else ""
+            told = Message("x", text={"en": f"This is the mistake {code[-1:]}."})
+            possible = max(item.points, Decimal(0))
+            items.append(ItemResult(question.id, item.id, status, points, possible, told, "", code))
+        cells.append(Cell(f"answer = {numbers.randrange(4)}  # {HOSTILE}", question.answer_cell))
+    name = rubric.assignment.notebooks[0].name
+    runs = tuple(CellRun(seconds=numbers.random()) for _ in cells)
+    return Graded(
+        Score(student, rubric.assignment.name, rubric.version, tuple(items)),
+        (ExecutedNotebook(name, tuple(cells), runs),),
+        seconds=1 + numbers.random(),
+        sandbox_seconds=numbers.random(),
+        spent=Spent(processor_seconds=numbers.random()),
+    )
+
+
+def statistics_page(students: int = 60, *, named: bool = True) -> str:
+    """The page of an invented class that sat the shipped exam."""
+    rubric, numbers = rubrics.load(ROOT / "rubrics" / "dl4nlp-exam.toml"), random.Random(3)
+    results = {f"s{at:03}": result(rubric, f"s{at:03}", numbers) for at in range(students)}
+    stands = {student: standing(one.score, rubric) for student, one in results.items()}
+    called = {student: student if named else f"x{student[1:]}" for student in results}
+    found = figures(rubric, results, stands)
+    return render_statistics(rubric, found, stands, called, named=named, remarks=[f"one {HOSTILE}"])
+
+
+def similar_page(class_: CopiedClass | None = None) -> str:
+    """The page of an invented class, some of whom copied; one handed in markup."""
+    made: Mapping[str, Mapping[str, str]] = (class_ or copied_class(24, 5)).works
+    works = {**made, "eve": {"top-k-answer": f"zebra = {HOSTILE!r} + lion(1, 2, 3, 4)", "": HOSTILE * 40}}
+    works["mallory"] = works["eve"]
+    comparing = Comparing()
+    found = {
+        student: comparing.compared(
+            Work(
+                student,
+                tuple(
+                    WorkPiece(f"gpt2/{cell}" if cell else "", text, cell != "strategies", cell or "cell 9")
+                    for cell, text in cells.items()
+                ),
+            )
+        )
+        for student, cells in works.items()
+    }
+    weighed = weights(list(found.values()))
+    return render_similar(
+        rubrics.load(ROOT / "rubrics" / "gpt2.toml"),
+        found,
+        alike_pairs(list(found.values()), 12, weighed),
+        weighed,
+        others={"eve": [Note("fits-another-variant", f"It fits that of ada. {HOSTILE}", "task1-a")]},
+        remarks=[f"eve: not compared: {HOSTILE}"],
+    )

@@ -1,0 +1,379 @@
+"""Works that are alike: what hides a copy and what does not, what counts, and what a hostile work can do."""
+
+from __future__ import annotations
+
+import ast
+import random
+import time
+from collections.abc import Mapping, Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autograder.marking.similarity.beside import beside
+from autograder.marking.similarity.code import MOST_CHARACTERS, blocks, code_form, own_names
+from autograder.marking.similarity.pairs import AlikePair, alike_pairs, weights
+from autograder.marking.similarity.prose import shingles
+from autograder.marking.similarity.works import ComparedWork, Comparing, Work, WorkPiece, pieces_of
+from autograder.records import Cell, Markdown
+from tests.support.cases import each
+from tests.support.copied_class import FORMS, PLANTED, copied_class, hidden
+
+SOURCE = '''\
+def attention(query, key, value, mask=None):
+    """Scaled dot-product attention."""
+    d_head = query.size(-1)  # the width of a head
+    scores = query @ key.transpose(-2, -1) / d_head**0.5
+    if mask is not None:
+        scores = scores.masked_fill(mask == 0, float("-inf"))
+    weights = scores.softmax(dim=-1)
+    print("shape of the weights", weights.shape)
+    return weights @ value, weights
+
+
+def heads(x, n_heads):
+    batch, length, width = x.shape
+    return x.view(batch, length, n_heads, width // n_heads).transpose(1, 2)
+'''
+RENAMED = '''\
+def my_att(Q, K, V, m=None):
+    """Hier wird gewichtet."""
+    w = Q.size(-1)
+    s = Q @ K.transpose(-2, -1) / w**0.5
+    if m is not None:
+        s = s.masked_fill(m == 0, float("-inf"))
+    p = s.softmax(dim=-1)
+    print("Form", p.shape)
+    return p @ V, p
+
+
+def split_up(t, count):
+    a, b, c = t.shape
+    return t.view(a, b, count, c // count).transpose(1, 2)
+'''
+REORDERED = """\
+def heads(x, n_heads):
+    batch, length, width = x.shape
+    return x.view(batch, length, n_heads, width // n_heads).transpose(1, 2)
+def attention(query, key, value, mask=None):
+    d_head = query.size(-1)
+    scores = query @ key.transpose(-2, -1) / d_head**0.5
+    if mask is not None:
+        scores = scores.masked_fill(0 == mask, float('-inf'))
+    weights = scores.softmax(dim=-1)
+    print("shape of the weights", weights.shape)
+    return weights @ value, weights
+"""
+REFORMATTED = """\
+def attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    # Die Breite eines Kopfes
+    d_head: int = query.size(
+        -1
+    )
+    scores = (query @ key.transpose(-2, -1)) / d_head ** 0.5
+
+    if mask is not None: scores = scores.masked_fill(mask == 0, float("-inf"))
+
+    weights = scores.softmax(dim=-1); print("shape of the weights", weights.shape)
+    return (weights @ value, weights)
+
+def heads(x: Tensor, n_heads: int) -> Tensor:
+    pass
+    (batch, length, width) = x.shape
+    return x.view(batch, length, n_heads, width // n_heads).transpose(1, 2)
+"""
+OTHER = """\
+def attention(query, key, value, mask=None):
+    import math
+    out = []
+    for one in range(query.shape[0]):
+        s = torch.einsum("qd,kd->qk", query[one], key[one]).div(math.sqrt(query.shape[-1]))
+        s += torch.where(mask[one].bool(), 0.0, -1e9)
+        out.append(F.softmax(s, 1).mm(value[one]))
+    return torch.stack(out)
+"""
+
+
+def features(source: str) -> frozenset[int]:
+    """The digests of a cell by itself."""
+    found = blocks(source)
+    return code_form(found, own_names(one.tree for one in found if one.tree)).features
+
+
+def work(student: str, given: Sequence[WorkPiece] = (), **cells: str) -> ComparedWork:
+    """Somebody's cells, code unless the name begins with ``text``, after what was handed out."""
+    pieces = tuple(
+        WorkPiece(f"n/{name}", source, not name.startswith("text"), name) for name, source in cells.items()
+    )
+    return Comparing().compared(Work(student, pieces, tuple(given)))
+
+
+@each("copy", {"renamed": RENAMED, "reordered": REORDERED, "reformatted": REFORMATTED}.values())
+def test_what_hides_nothing(copy: str) -> None:
+    """Other names, comments, texts, annotations, layout, and another order of functions."""
+    assert features(SOURCE) == features(copy)
+
+
+def test_another_way_to_write_it_is_another_work() -> None:
+    """Few digests of a different solution are the same."""
+    one, other = features(SOURCE), features(OTHER)
+    assert len(one & other) < 0.1 * min(len(one), len(other))
+
+
+@each(
+    "one, other, same",
+    [
+        ("a = 2 * x + y", "b = y + x * 2", True),
+        ("a = f(x, k=1, j=2)", "a = f(x, j=2, k=1)", True),
+        ("a = x > 3", "a = 3 < x", True),
+        ("a = x - y", "a = y - x.y", False),
+        ("import torch.nn as nn\na = nn.Linear(3, 4)", "from torch import nn as N\na = N.Linear(3, 4)", True),
+        ("a = torch.relu(x) + 17", "a = torch.relu(x) + 18", False),
+        ("a = torch.relu(x) + 17", "a = torch.tanh(x) + 17", False),
+        ("class A:\n    def f(self): return self.g(1, 2)\n    def g(self, a, b): return a @ b",
+         "class B:\n    def h(self, p, q): return p @ q\n    def k(self): return self.h(1, 2)", True),
+    ],
+)  # fmt: skip
+def test_what_means_the_same(one: str, other: str, same: bool) -> None:
+    """Order of what is added, of keywords and of methods, sides of a comparison, short names of modules."""
+    assert same is (features(one) == features(other))
+
+
+def test_what_was_handed_out_is_nobodys() -> None:
+    """Neither whole functions nor sentences of the release count, also where a student goes on in them."""
+    given = (
+        WorkPiece("", SOURCE, is_code=True, label="a"),
+        WorkPiece("", "Explain why the scores are scaled.", is_code=False, label="b"),
+    )
+    found = work(
+        "ada", given, code=SOURCE, text="Explain why the scores are scaled. They grow with the width."
+    )
+    assert [("text", 3)] == [(one.piece.label, len(one.features)) for one in found.pieces]
+    more = work("ada", given, code=SOURCE + "\n\nz = attention(a, b, c)[0].sum() / 3\n")
+    alone = work("ada", given, code="z = attention(a, b, c)[0].sum() / 3\n")
+    assert more.pieces[0].features == alone.pieces[0].features != frozenset()
+
+
+def test_names_of_what_was_handed_out_are_no_evidence() -> None:
+    """Own names and comments are; those of the release and short ones are not."""
+    given = (
+        WorkPiece(
+            "", "def attention(query):\n    # a comment of the course\n    pass", is_code=True, label="a"
+        ),
+    )
+    source = (
+        "def attention(query):\n    # a comment of the course\n"
+        "    zebra, q = 1, 2  # My Very Own remark\n    return zebra"
+    )
+    assert {"zebra", "my very own remark"} == work("ada", given, code=source).words
+
+
+def test_locked_cells_are_not_compared() -> None:
+    """Pieces are the student's cells alone; further ones of their own have no place."""
+    cells = (
+        Cell("a = 1", "setup", locked=True),
+        Cell("b = 2", "x"),
+        Cell("c = 3"),
+        Markdown("Words.", "y"),
+        Cell(" "),
+    )
+    assert [("n/x", "x", True), ("", "cell 3", True), ("n/y", "y", False)] == [
+        (one.place, one.label, one.is_code) for one in pieces_of("n", cells)
+    ]
+
+
+def test_text_by_shingles() -> None:
+    """The order of sentences, case and marks do not matter; a shingle goes over no end of a sentence."""
+    one = "The scores grow with the width. So they are divided by the root!"
+    other = "so they are divided by the root; THE SCORES grow with the width"
+    assert {one.digest for one in shingles(one)} == {one.digest for one in shingles(other)}
+    assert 4 + 5 == len(shingles(one))
+    assert [] == list(shingles("Only two."))
+    first = shingles("It is $d_k$ wide, as said")[0]
+    assert "It is $d_k$" == "It is $d_k$ wide, as said"[first.start : first.end]
+
+
+def found_in(class_: Mapping[str, Mapping[str, str]], most: int = 200) -> tuple[AlikePair, ...]:
+    """The pairs of a class."""
+    comparing = Comparing()
+    works = [
+        comparing.compared(
+            Work(
+                student,
+                tuple(
+                    WorkPiece(f"gpt2/{cell}" if cell else "", text, cell != "strategies", cell or "own")
+                    for cell, text in cells.items()
+                    if text.strip()
+                ),
+            )
+        )
+        for student, cells in class_.items()
+    ]
+    return alike_pairs(works, most)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_planted_copies_stand_before_all_but_five(seed: int) -> None:
+    """Of 200 students, ten copies, each hidden in another way, are among the first fifteen pairs."""
+    class_ = copied_class(200, seed)
+    first = {frozenset(pair.students) for pair in found_in(class_.works, 15)}
+    assert [] == [one for one in class_.copies if frozenset((one.source, one.copy)) not in first]
+
+
+def test_planted_copies_of_a_small_class_stand_first() -> None:
+    """Of 24 students, each way to hide a copy alone and all of them at once."""
+    planted = (*(((one,), False) for one in FORMS), (FORMS, True))
+    class_ = copied_class(24, 5, planted)
+    first = {frozenset(pair.students) for pair in found_in(class_.works, len(planted) + 2)}
+    assert [] == [one for one in class_.copies if frozenset((one.source, one.copy)) not in first]
+
+
+def test_planted_copies_do_not_look_alike() -> None:
+    """What is planted is hidden: few lines of a copy stand in its source, and all of them are Python."""
+    class_ = copied_class(24, 5, PLANTED)
+    for one in class_.copies:
+        for cell, source in class_.works[one.copy].items():
+            if cell != "strategies":
+                ast.parse(source)
+        mine, theirs = (
+            {line.strip() for line in class_.works[who]["greedy-answer"].split("\n")}
+            for who in (one.copy, one.source)
+        )
+        if "renamed" in one.how:
+            assert len(mine & theirs) <= len(theirs) // 2, one
+
+
+def test_common_code_counts_for_nothing() -> None:
+    """What most of a class has is no evidence; what two have of their own is."""
+    own = "for at in range(7, 90, 3):\n    zebra = at ** 2 - ape[at % 11] * lion(at, 5)\n    print(zebra, at)"
+    class_ = {f"s{at:02}": {"a": SOURCE} for at in range(20)}
+    assert () == found_in(class_)
+    class_["s03"] = {"a": SOURCE, "b": own}
+    class_["s11"] = {"a": RENAMED, "b": hidden(own, ("reformatted",), random.Random(1))}
+    pairs = found_in(class_)
+    assert [("s03", "s11")] == [pair.students for pair in pairs]
+    assert {"all", "code", "gpt2/b"} >= {part.name for part in pairs[0].parts}
+    assert "gpt2/a" not in {part.name for part in pairs[0].parts}
+
+
+def test_one_answer_of_many_is_found() -> None:
+    """Whoever takes a single text and does the rest alone stands before all others."""
+    class_ = {name: dict(cells) for name, cells in copied_class(40, 3, ()).works.items()}
+    class_["s005"]["strategies"] = class_["s020"]["strategies"]
+    assert ("s005", "s020") == found_in(class_)[0].students
+
+
+def test_two_students_and_none() -> None:
+    """Small classes have pairs, too; alone nobody has."""
+    assert () == alike_pairs([])
+    assert () == found_in({"a": {"x": SOURCE}})
+    pairs = found_in({"a": {"x": SOURCE}, "b": {"x": RENAMED}})
+    assert [("a", "b")] == [one.students for one in pairs]
+    assert 0.5 < pairs[0].share == pairs[0].stands_out < 1
+
+
+def test_pairs_are_the_same_each_time() -> None:
+    """They follow from the works, not from chance or the order of a set."""
+    class_ = copied_class(24, 5, PLANTED[:3]).works
+    assert found_in(class_) == found_in(class_)
+
+
+DEEP = {
+    "brackets": "(" * 5_000 + ")" * 5_000,
+    "sum": "+".join(["x"] * 40_000),
+    "attributes": "x" + ".y" * 40_000,
+    "calls": "f" + "()" * 40_000,
+    "minus": "-" * 50_000 + "1",
+    "nested": "\n".join(" " * at + "if x:" for at in range(300)),
+    "list": "a = [" + "1," * 70_000 + "]",
+    "blocks": "x = = 1\n" * 15_000,
+    "lines": "\n" * 140_000,
+    "comments": "#" * 140_000,
+    "comment lines": "# some words\n" * 10_000,
+    "digits": "x = " + "9" * 100_000,
+    "text": 'x = "' + "a b " * 30_000 + '"',
+    "magic": "%%bash\nrm -rf /\n" * 5_000,
+    "NUL": "x\0 = 1",
+    "surrogate": "x = '\ud800'; y = \ud801",
+    "marks": "x" + "\u0301" * 100_000 + " = 1",
+    "too much": "x = 1\n" * MOST_CHARACTERS,
+}
+
+
+@each("name", DEEP)
+@pytest.mark.slow
+@pytest.mark.timed
+def test_hostile_code_costs_little_and_stops_nobody(name: str) -> None:
+    """Depth, size and nonsense: a second or two, no error, and honest pairs are found beside it."""
+    started = time.process_time()
+    hostile = work("eve", code=DEEP[name], text=DEEP[name])
+    other = work("mallory", code=DEEP[name] + " ", text=DEEP[name])
+    assert time.process_time() - started < 12, name
+    honest = [work("ada", code=SOURCE), work("bob", code=RENAMED), work("cem", code=OTHER)]
+    pairs = alike_pairs([hostile, other, *honest])
+    assert ("ada", "bob") in [pair.students for pair in pairs]
+    found = {one.student: one for one in (hostile, other)}
+    beside(found["eve"], found["mallory"], weights([hostile, other, *honest]))
+
+
+def test_what_is_left_out_is_told() -> None:
+    """A work that is too long is compared in part."""
+    assert work("ada", code=SOURCE).whole
+    assert not work("eve", code="x = 1\n" * MOST_CHARACTERS).whole
+    assert not work("eve", code="a = [" + "1," * 70_000 + "]").whole
+
+
+def test_one_broken_line_does_not_hide_the_rest() -> None:
+    """The functions of a cell that is no Python as a whole are compared all the same, magics too."""
+    broken = "%matplotlib inline\n" + SOURCE + "\nthis is no Python\n" + "!ls\n"
+    assert features(SOURCE) <= features(broken)
+
+
+def test_code_that_is_no_python_is_compared_by_its_words() -> None:
+    """Names do not matter there either."""
+    one = "result = compute the mean of(values[3], weights) where x >= 17 and not (y"
+    other = "r = berechne die summe von(v[3], w) where b >= 17 and not (c"
+    assert features(one) == features(other) != frozenset()
+
+
+@settings(max_examples=25)
+@given(st.text(max_size=400), st.text(max_size=400))
+def test_any_text_can_be_compared(one: str, other: str) -> None:
+    """Whatever it is, as code and as text, beside each other as well."""
+    works = [work("a", code=one, text=one), work("b", code=other, text=other)]
+    alike_pairs(works)
+    for row in beside(*works, weights(works)):
+        for shown in (row.first, row.second):
+            assert shown is None or "<script" not in shown.text
+
+
+def test_beside_each_other_the_same_number_marks_the_same_statement() -> None:
+    """Whole functions first, wherever they stand; nothing inside one is marked again."""
+    works = [work("a", x=SOURCE), work("b", x=RENAMED.replace("w = Q.size(-1)", "w = Q.size(1)"))]
+    (row,) = beside(*works, weights(works))
+    assert row.first is not None
+    assert row.second is not None
+    assert row.first.blocks == row.second.blocks
+    heads = row.first.text.split("def heads")[0].rsplit("<sup>", 1)[1].split("</sup>")[0]
+    split_up = row.second.text.split("def split_up")[0].rsplit("<sup>", 1)[1].split("</sup>")[0]
+    assert heads == split_up
+    assert "d_head = query.size(-1)" in row.first.text.split("<mark")[0]
+
+
+def test_what_students_wrote_is_never_markup() -> None:
+    """Code, text and labels are escaped."""
+    evil = "</pre><script>alert(1)</script> & a b c d e f"
+    works = [work(name, x=f"zebra = {evil!r} + lion(1, 2, 3)", text=evil) for name in "ab"]
+    rows = beside(*works, weights(works))
+    assert 2 == len(rows)
+    for row in rows:
+        assert row.first is not None
+        assert "<script" not in row.first.text
+        assert "&lt;script&gt;" in row.first.text

@@ -1,0 +1,72 @@
+"""The staff's pages about a class, as files: nothing of a student is markup, no browser complains."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import sync_playwright
+
+from tests.feedback.test_render import Page
+from tests.marking.staff_pages import HOSTILE, similar_page, statistics_page
+
+PAGES: dict[str, Callable[[], str]] = {"statistics": statistics_page, "similar": similar_page}
+_SHOTS = os.environ.get("SCREENSHOTS", "")
+_RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa", "best-practice")
+_OVER = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+_SORTED = """() => {
+    const table = document.querySelector("table.sortable"), column = table.tHead.rows[0].cells[%d];
+    column.querySelector("button").click();
+    return [...table.tBodies[0].rows].map((row) => parseFloat(row.cells[%d].textContent));
+}"""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_of_a_student_becomes_markup(name: str) -> None:
+    """What looks like tags is text; one script is there, ours, and no handler of an event."""
+    source = PAGES[name]()
+    page = Page(source)
+    assert HOSTILE in page.text
+    assert 1 == sum(tag == "script" for tag, _ in page.elements) == source.count("<script")
+    assert not [one for _, one in page.elements if any(key.startswith("on") for key in one)]
+    assert "img" not in {tag for tag, _ in page.elements}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", PAGES)
+def test_a_browser_finds_nothing_to_complain_of(name: str, width: int, dark: bool, tmp_path: Path) -> None:
+    """No violation of axe, nothing wider than the window, nothing refused; a click sorts a table."""
+    path = tmp_path / f"{name}.html"
+    path.write_text(PAGES[name](), "utf-8")
+    program = shutil.which("chromium")
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        page = browser.new_page(
+            viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light"
+        )
+        wrong: list[str] = []
+        page.on("console", lambda message: wrong.append(message.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.goto(path.as_uri())
+        if _SHOTS:
+            page.screenshot(
+                path=Path(_SHOTS) / f"{name}-{width}-{'dark' if dark else 'light'}.png", full_page=True
+            )
+        page.evaluate(Axe().axe_script)
+        found = page.evaluate("options => axe.run(options)", {"runOnly": list(_RULES)})
+        over = page.evaluate(_OVER)
+        column = 1 if name == "statistics" else 3
+        figures = page.evaluate(_SORTED % (column, column))
+        browser.close()
+    assert [] == [
+        f"{one['id']}: {[node['html'][:200] for node in one['nodes']]}" for one in found["violations"]
+    ]
+    assert 0 == over
+    assert sorted(figures) == figures != []
+    assert [] == wrong

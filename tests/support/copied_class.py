@@ -1,0 +1,232 @@
+"""A class that solved the assignment ``gpt2`` each in their own way, and some who handed in another's work.
+
+Every function is put together from steps that can be written in several ways; frequent ways are chosen more
+often, as in a real class, and some students keep to what the lecture showed nearly everywhere. Names,
+comments and texts are drawn as well. So two honest students agree in much, and never by copying.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import random
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from string import Template
+
+from msgspec import Struct
+
+NAME = "gpt2"
+_DATA = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+FORMS = ("renamed", "reordered", "reformatted", "translated")
+"""What a copy can be done to."""
+
+
+class Copied(Struct, frozen=True):
+    """A copy that was planted."""
+
+    source: str
+    copy: str
+    how: tuple[str, ...]
+    with_text: bool
+
+
+class CopiedClass(Struct, frozen=True):
+    """What a class hands in: by student, by cell, the source."""
+
+    works: Mapping[str, Mapping[str, str]]
+    copies: tuple[Copied, ...]
+    """Who has whose work."""
+
+
+PLANTED: tuple[tuple[tuple[str, ...], bool], ...] = (
+    (("renamed",), False),
+    (("reordered",), False),
+    (("reformatted",), False),
+    (("translated",), False),
+    (("renamed", "reordered"), False),
+    (("renamed", "reformatted"), True),
+    (("reordered", "translated"), False),
+    (("renamed", "translated"), True),
+    (("renamed", "reordered", "reformatted"), False),
+    (FORMS, False),
+)
+
+
+def copied_class(
+    students: int = 200, seed: int = 7, planted: Sequence[tuple[tuple[str, ...], bool]] = PLANTED
+) -> CopiedClass:
+    """A class with so many students, among them one copy for each way to hide one.
+
+    Args:
+        students: copies included.
+        seed: of everything drawn.
+        planted: for each copy, what was done to the code, and whether the text was taken as well, with its
+            sentences in another order; otherwise whoever copied wrote their own.
+    """
+    numbers = random.Random(seed)
+    names = [f"s{number:03}" for number in range(students)]
+    order = numbers.sample(names, len(names))
+    copying, honest = order[: len(planted)], order[len(planted) :]
+    by_the_book = {one for one in honest if numbers.random() < 0.15}
+    works = {one: _work(numbers, lecture=one in by_the_book) for one in honest}
+    own = [one for one in honest if one not in by_the_book]  # a copy of what all have is no copy of anybody
+    copies = []
+    for copy, (how, with_text), source in zip(
+        copying, planted, numbers.sample(own, len(planted)), strict=True
+    ):
+        taken = {
+            cell: hidden(text, how, numbers) if cell != "strategies" else text
+            for cell, text in works[source].items()
+        }
+        sentences = taken["strategies"].rstrip(".").split(". ")
+        reordered = ". ".join(numbers.sample(sentences, len(sentences))) + "."
+        taken["strategies"] = reordered if with_text else _text(numbers, lecture=False)
+        works[copy] = taken
+        copies.append(Copied(source, copy, how, with_text))
+    return CopiedClass(dict(sorted(works.items())), tuple(copies))
+
+
+def _work(numbers: random.Random, *, lecture: bool) -> dict[str, str]:
+    own = {concept: numbers.choice(pool) for concept, pool in _DATA["pools"].items()}
+    work = {}
+    for function in _DATA["function"]:
+        lines = [function["head"]]
+        for ways in (one["ways"] for one in function["step"]):
+            if numbers.random() < 0.2:
+                lines.append(f"    # {numbers.choice(_DATA['comments'])[0]}")
+            step = Template(_chosen(ways, numbers, lecture=lecture)).substitute(own)
+            lines += [f"    {line}" for line in step.split("\n") if line.strip()]
+        work[function["cell"]] = "\n".join(lines)
+    tried = numbers.sample(_DATA["tried"], numbers.choice((0, 1, 1, 2)))
+    digits = {letter: str(numbers.randint(2, 9)) for letter in "abc"}
+    work[""] = "\n".join(Template(one).substitute(own, **digits) for one in tried)
+    return work | {"strategies": _text(numbers, lecture=lecture)}
+
+
+def _chosen(ways: Sequence[str], numbers: random.Random, *, lecture: bool) -> str:
+    if lecture and numbers.random() < 0.9:
+        return ways[0]
+    return numbers.choices(ways, [1 / (place + 1) for place in range(len(ways))])[0]
+
+
+def _text(numbers: random.Random, *, lecture: bool) -> str:
+    drawn = [
+        _chosen(ways, numbers, lecture=lecture).format(a=numbers.randint(2, 9), b=numbers.randint(3, 40))
+        for ways in _DATA["sentences"]
+    ]
+    pairs = [
+        f"{first}, {second}" if second[0].islower() else f"{first}. {second}"
+        for first, second in zip(drawn[::2], drawn[1::2], strict=True)
+    ]
+    return ". ".join(numbers.sample(pairs, len(pairs))) + "."
+
+
+def hidden(source: str, how: Sequence[str], numbers: random.Random) -> str:
+    """A copy of some code that does not look like it.
+
+    Args:
+        source: Python.
+        how: some of `FORMS`.
+        numbers: for what is drawn.
+    """
+    if "translated" in how:
+        for english, german in _DATA["comments"]:
+            source = source.replace(f"# {english}", f"# {german}")
+    if "renamed" in how:
+        source = _renamed(source, numbers)
+    if "reordered" in how:
+        tree = ast.parse(source)
+        _reorder(tree)
+        source = ast.unparse(tree)
+    if "reformatted" in how:
+        source = _reformatted(source)
+    return source
+
+
+def _renamed(source: str, numbers: random.Random) -> str:
+    """Other names for everything that is assigned."""
+    names = sorted(
+        {
+            node.id
+            for node in ast.walk(ast.parse(source))
+            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+        }
+        - {"tokens", "attention_mask", "logits", "k"}
+    )
+    new = {
+        name: f"{numbers.choice('abcdefgh')}{at}_{numbers.randint(10, 99)}" for at, name in enumerate(names)
+    }
+    return re.sub(r"(?<![\w.'])[A-Za-z_]\w*(?![\w'])", lambda found: new.get(found[0], found[0]), source)
+
+
+def _reorder(tree: ast.AST) -> None:
+    """Turn round neighbours of which neither needs the other, in every body, and functions at the top."""
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if not isinstance(body, list):
+            continue
+        at = 0
+        while at + 1 < len(body):
+            if _is_free(body[at], body[at + 1]):
+                body[at], body[at + 1] = body[at + 1], body[at]
+                at += 1
+            at += 1
+
+
+def _is_free(one: ast.stmt, other: ast.stmt) -> bool:
+    kinds = (ast.Assign, ast.For, ast.FunctionDef, ast.AugAssign)
+    if not (isinstance(one, kinds) and isinstance(other, kinds)):
+        return False
+    (reads, writes), (others_reads, others_writes) = _touched(one), _touched(other)
+    return not (writes & (others_reads | others_writes) or others_writes & reads)
+
+
+def _touched(node: ast.AST) -> tuple[set[str], set[str]]:
+    reads, writes = set(), set()
+    for one in ast.walk(node):
+        if isinstance(one, ast.Name):
+            (reads if isinstance(one.ctx, ast.Load) else writes).add(one.id)
+        if isinstance(one, ast.Subscript | ast.Attribute) and not isinstance(one.ctx, ast.Load):
+            inner = one.value
+            writes |= {part.id for part in ast.walk(inner) if isinstance(part, ast.Name)}
+        if isinstance(one, ast.FunctionDef):
+            writes.add(one.name)
+    return reads, writes
+
+
+def _reformatted(source: str) -> str:
+    """Other lines, spaces and quotes, and no comments."""
+    lines = ast.unparse(ast.parse(source)).replace("'", '"').split("\n")
+    return "\n".join(
+        line.replace("    ", "  ") + ("\n" if at % 3 == 1 else "") for at, line in enumerate(lines)
+    )
+
+
+def notebook(release: bytes, work: Mapping[str, str]) -> bytes:
+    """The released notebook with somebody's answers; what has no cell stands in one of their own."""
+    found = json.loads(release)
+    for cell in found["cells"]:
+        name = cell["metadata"].get("nbgrader", {}).get("grade_id", "")
+        if name and name in work:
+            cell["source"] = work[name]
+    if work.get("", "").strip():
+        own = {
+            "cell_type": "code",
+            "metadata": {},
+            "source": work[""],
+            "outputs": [],
+            "execution_count": None,
+        }
+        found["cells"].append(own)
+    return json.dumps(found).encode()
+
+
+def hand_in(root: Path, release: bytes, handed: CopiedClass) -> None:
+    """Write the notebooks of a class below ``submitted/``."""
+    for student, work in handed.works.items():
+        folder = root / "submitted" / student / NAME
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{NAME}.ipynb").write_bytes(notebook(release, work))
