@@ -52,7 +52,8 @@ SUBLAYERS = {
     ),
     "grading": (
         {"scoring", "expected", "storage_limit"},
-        {"other_variants"},
+        {"planted", "carrying"},
+        {"mistakes", "other_variants"},
         {"student_assignments"},
         {"pipeline"},
         {"batch"},
@@ -74,6 +75,7 @@ GUEST = {
     "autograder.sandbox.inside.guest",
     "autograder.sandbox.inside.recorder",
     "autograder.sandbox.inside.shell",
+    "autograder.sandbox.inside.stand_in",
     "autograder.notebook.coursecheck",
 }
 """What runs on the untrusted side, or starts it; the last one in notebooks of students."""

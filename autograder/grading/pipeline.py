@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from autograder.assignment import Assignment
-from autograder.checks.base import Draw, Evidence, HasSecondRound, Observations
+from autograder.checks.base import CarriesForward, Draw, Evidence, HasSecondRound, Observations
 from autograder.checks.judging.redaction import has_hidden_inputs, redacted
 from autograder.checks.judging.results import Finding, is_blank, review, with_lost_cell, with_syntax_fault
 from autograder.checks.judging.results import result as item_result
@@ -24,6 +24,7 @@ from autograder.errors import (
     describe_error,
 )
 from autograder.grading import scoring, storage_limit
+from autograder.grading.carrying import Carried, RightResults, carried_forward
 from autograder.grading.expected import box_seed, tried_values
 from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
 from autograder.limits import budgets
@@ -161,6 +162,7 @@ class Grader:
                 draw=draw,
                 observed=ask(plan) if plan else (),
                 expected=sitting.expected.get(question.id, ()),
+                named=sitting.named.get(question.id, ()),
                 earlier={
                     f"{result.question}.{result.item}": result
                     for results in earlier.values()
@@ -169,11 +171,13 @@ class Grader:
             )
             if evidence.observed or not (plan or is_blank(answer)):  # otherwise the run was cut off
                 evidence = self._asked_again(sitting.assignment, question, evidence, ask)
+            carried = self._carried(sitting.assignment, question, evidence, ask)
+            evidence = carried.evidence
             results = with_syntax_fault(check.judge(evidence), answer)
             if has_hidden_inputs(plan, evidence) and sitting.assignment.rubric.assignment.redraw != "attempt":
                 results = redacted(results, (answer.source, *cells))
             remark = self.sittings.asked.remark(canonical_id(student), evidence, results)
-            return JudgedAnswer(results, notes=(remark,) if remark else ())
+            return JudgedAnswer(results, notes=(*carried.notes, *((remark,) if remark else ())))
         except EndedItself:
             raise
         except SandboxFault as fault:
@@ -199,6 +203,20 @@ class Grader:
         if second.reference:
             tried = tried_values(assignment, question, second.reference, self.pool, self.seed)
         return replace(evidence, again=again, tried=tried)
+
+    def _carried(
+        self,
+        assignment: Assignment,
+        question: Question,
+        evidence: Evidence,
+        ask: Callable[[tuple[Scenario, ...]], Sequence[Observations]],
+    ) -> Carried:
+        """The evidence with what the answer gives where earlier functions are right; see `carrying`."""
+        check = assignment.checks[question.id]
+        if not isinstance(check, CarriesForward) or not check.carries or not evidence.observed:
+            return Carried(evidence)
+        right = RightResults(assignment, self.pool, self.seed)
+        return carried_forward(check, question, evidence, ask, right)
 
     def grade(
         self, handed: SubmittedFiles, known: Mapping[str, tuple[ItemResult, ...]] | None = None
