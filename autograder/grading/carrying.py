@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.assignment import Assignment
@@ -40,17 +39,10 @@ MOST_CALLS = 1000
 Ask = Callable[[tuple[Scenario, ...]], Sequence[Observations]]
 
 
-class Carried(Struct, frozen=True, eq=False):
-    """What came of asking once more."""
-
-    evidence: Evidence
-    notes: tuple[Note, ...] = ()
-
-
 def carried_forward(
     check: CarriesForward, question: Question, evidence: Evidence, ask: Ask, right: RightResults
-) -> Carried:
-    """The evidence with what the answer gives where earlier functions that are wrong are right.
+) -> tuple[Evidence, tuple[Note, ...]]:
+    """The evidence with what the answer gives where earlier functions that are wrong are right; and notes.
 
     Args:
         check: of the question.
@@ -61,19 +53,23 @@ def carried_forward(
     """
     replaced = check.to_replace(evidence)
     if not replaced:
-        return Carried(evidence)
+        return evidence, ()
     functions = {one.answer: one for one in replaced}
     plan = check.carried_plan(evidence.answer, evidence.drawn)
     known: dict[tuple[str, str], KnownResult] = {}
+    own = True
     for _ in range(MOST_ROUNDS):
-        observed = ask(standing_in(plan, [*functions], known))
+        observed = ask(standing_in(plan, [*functions], known, own=own))
         asked = {
             (one.name, one.key): one
             for one in seen(observed, [*functions])
             if (one.name, one.key) not in known
         }
+        if not asked and own and any(one.ending for some in observed for one in some):
+            own = False  # what ends the box may be the function that is wrong
+            continue
         if not asked:
-            return Carried(replace(evidence, carried=answers_apart(observed)) if known else evidence)
+            return (replace(evidence, carried=answers_apart(observed)) if known else evidence), ()
         if len(known) + len(asked) > MOST_CALLS:
             break
         found = right.of(functions, asked, plan)
@@ -82,7 +78,7 @@ def carried_forward(
         known |= found
     names = ", ".join(functions)
     text = f"the calls of {names} are too many, or take the reference too long; judged with the student's own"
-    return Carried(evidence, (Note(NOT_CARRIED, text, question.id),))
+    return evidence, (Note(NOT_CARRIED, text, question.id),)
 
 
 class RightResults:

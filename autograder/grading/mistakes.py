@@ -30,7 +30,7 @@ from autograder.grading.expected import (
 from autograder.grading.planted import planted_trials
 from autograder.records import Observation, Scenario
 from autograder.rubric import Question
-from autograder.sandbox.base import Box
+from autograder.sandbox.base import Box, Environment
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.retry import retry_infrastructure
 
@@ -110,7 +110,7 @@ def _compute(
         if not assignment.reference_stays:
             pool.end(assignment.reference_environment())
     found: dict[str, tuple[TrialResults, ...]] = dict.fromkeys(plans, ())
-    environments = {}
+    environments: dict[str, Environment] = {}
     try:
         for question in questions.values():
             own = {name: plan for name, plan in plans.items() if plan.question.id == question.id}

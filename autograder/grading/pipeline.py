@@ -24,7 +24,7 @@ from autograder.errors import (
     describe_error,
 )
 from autograder.grading import scoring, storage_limit
-from autograder.grading.carrying import Carried, RightResults, carried_forward
+from autograder.grading.carrying import RightResults, carried_forward
 from autograder.grading.expected import box_seed, tried_values
 from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
 from autograder.limits import budgets
@@ -163,21 +163,16 @@ class Grader:
                 observed=ask(plan) if plan else (),
                 expected=sitting.expected.get(question.id, ()),
                 named=sitting.named.get(question.id, ()),
-                earlier={
-                    f"{result.question}.{result.item}": result
-                    for results in earlier.values()
-                    for result in results
-                },
+                earlier={f"{one.question}.{one.item}": one for some in earlier.values() for one in some},
             )
             if evidence.observed or not (plan or is_blank(answer)):  # otherwise the run was cut off
                 evidence = self._asked_again(sitting.assignment, question, evidence, ask)
-            carried = self._carried(sitting.assignment, question, evidence, ask)
-            evidence = carried.evidence
+            evidence, notes = self._carried(sitting.assignment, question, evidence, ask)
             results = with_syntax_fault(check.judge(evidence), answer)
             if has_hidden_inputs(plan, evidence) and sitting.assignment.rubric.assignment.redraw != "attempt":
                 results = redacted(results, (answer.source, *cells))
             remark = self.sittings.asked.remark(canonical_id(student), evidence, results)
-            return JudgedAnswer(results, notes=(*carried.notes, *((remark,) if remark else ())))
+            return JudgedAnswer(results, notes=(*notes, *((remark,) if remark else ())))
         except EndedItself:
             raise
         except SandboxFault as fault:
@@ -210,11 +205,11 @@ class Grader:
         question: Question,
         evidence: Evidence,
         ask: Callable[[tuple[Scenario, ...]], Sequence[Observations]],
-    ) -> Carried:
+    ) -> tuple[Evidence, tuple[Note, ...]]:
         """The evidence with what the answer gives where earlier functions are right; see `carrying`."""
         check = assignment.checks[question.id]
         if not isinstance(check, CarriesForward) or not check.carries or not evidence.observed:
-            return Carried(evidence)
+            return evidence, ()
         right = RightResults(assignment, self.pool, self.seed)
         return carried_forward(check, question, evidence, ask, right)
 

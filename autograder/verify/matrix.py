@@ -77,37 +77,41 @@ def row(
             continue
         if found is not wanted:
             findings.append(_finding(trial, question, result, found, wanted))
-        elif must_lose and trial.points.get(item.id, result.points) != result.points:
-            expected = f"{written(trial.points[item.id])} of {written(item.points)} points"
-            findings.append(VerifyFinding(paper(trial, question), place, expected, got(result), _EARLIER))
-        elif must_lose and trial.codes.get(item.id, result.code) != result.code:
-            expected = f"told as {trial.codes[item.id]!r}"
-            told = f"told as {result.code!r}; {got(result)}"
-            findings.append(VerifyFinding(paper(trial, question), place, expected, told, _EARLIER))
         elif must_lose:
-            findings += _told_otherwise(trial, question, result, named)
+            findings += _lost_otherwise(trial, question, result, named)
     places = {finding.place for finding in findings}
     wrong = tuple(item for item in marks if f"{question.id}.{item}" in places)
     return Row(trial.name, trial.family, trial.loses, marks, wrong, tuple(findings))
 
 
-def _told_otherwise(
+def _lost_otherwise(
     trial: Trial, question: Question, result: ItemResult, named: Collection[str]
 ) -> Iterator[VerifyFinding]:
-    """A named mistake that is not told by its sentence, or another one that is.
-
-    An item that is right by itself, and worth nothing without a lost one, says that.
-    """
+    """An item that is lost, but with another code, sentence or points than the trial says."""
     told = f"told as {result.code!r}; {got(result)}"
     name, place = paper(trial, question), f"{result.question}.{result.item}"
-    stated = trial.codes.get(result.item, trial.code)
-    if trial.code == stated and trial.code and result.code != "needs.lacking":
-        said = result.student.text  # where something is carried forward, that is said before
-        says = all(said.get(language, "").endswith(text) for language, text in trial.text.items())
-        if result.code != trial.code or not says:
-            yield VerifyFinding(name, place, f"told as {trial.code!r}", told, _NOT_TOLD)
+    stated, points = trial.codes.get(result.item, trial.code), trial.points.get(result.item, result.points)
+    if _not_by_its_sentence(trial, result, stated):
+        yield VerifyFinding(name, place, f"told as {trial.code!r}", told, _NOT_TOLD)
+    elif points != result.points:
+        expected = f"{written(points)} of {written(result.possible)} points"
+        yield VerifyFinding(name, place, expected, got(result), _EARLIER)
+    elif stated not in (trial.code, result.code):
+        yield VerifyFinding(name, place, f"told as {stated!r}", told, _EARLIER)
     elif result.code in named and result.code != stated:
         yield VerifyFinding(name, place, "not told as the mistake of another trial", told, _TOLD_AS_ANOTHER)
+
+
+def _not_by_its_sentence(trial: Trial, result: ItemResult, stated: str) -> bool:
+    """Whether a named mistake is told otherwise; an item that is worth nothing without a lost one says that.
+
+    Where something is carried forward, that is said before.
+    """
+    if not trial.code or stated != trial.code or result.code == "needs.lacking":
+        return False
+    said = result.student.text
+    says = all(said.get(language, "").endswith(text) for language, text in trial.text.items())
+    return result.code != trial.code or not says
 
 
 def coverage(matrix: Matrix) -> tuple[VerifyFinding, ...]:

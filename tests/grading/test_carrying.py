@@ -144,26 +144,35 @@ def watched(
 
 SNOOPING = """
 import gc, inspect, os, sys
-def everything():
-    found = [repr(one)[:2000] for one in gc.get_objects() if isinstance(one, (str, bytes, dict, list))]
-    found += [repr(getattr(weights, "__closure__", "")), repr(weights.__code__.co_consts)]
+MARK = "only the " + "reference says"
+def looked():
+    for one in gc.get_objects():
+        parts = list(one.values()) if type(one) is dict else one if type(one) in (list, tuple) else ()
+        yield from [part for part in parts if type(part) is str and len(part) > 100]
     for cell in weights.__closure__ or ():
-        found.append(repr(vars(cell.cell_contents) if hasattr(cell.cell_contents, "__dict__") else cell))
+        yield repr(cell.cell_contents)
+        yield from map(repr, getattr(cell.cell_contents, "__dict__", {}).values())
     for folder, _, files in os.walk("."):
-        found += [open(os.path.join(folder, name), "rb").read().decode("latin-1") for name in files]
+        for name in files:
+            yield open(os.path.join(folder, name), "rb").read().decode("latin-1")
+    for place in [*sys.path, *{os.path.dirname(path) for path in sys.path}]:
+        try:
+            yield open(os.path.join(place, "reference", "calling.py")).read()
+        except OSError:
+            continue
     try:
-        import reference
-        found.append("the reference can be imported")
-    except ImportError:
-        pass
-    try:
-        found.append(inspect.getsource(weights))
+        yield inspect.getsource(weights)
     except (OSError, TypeError):
         pass
-    return [one for one in found if "only the " + "reference says" in one or "can be imp" + "orted" in one]
+    try:
+        import reference.calling
+        yield MARK
+    except ImportError:
+        pass
 def attend(query, key, value):
     weights(query)
-    return everything() or "nothing was found"
+    found = [one for one in looked() if MARK in one]
+    return found or "nothing was found"
 """
 
 
@@ -171,9 +180,10 @@ def test_no_code_of_the_reference_comes_into_the_box(grader: Grader, monkeypatch
     """Whatever student code looks at there: results of the calls it made, and nothing else."""
     graded, came = watched(grader, monkeypatch, weights=COLUMNS, attend=SNOOPING)
     answers = [one[-1].value for one in came[::2] if one and one[-1].ok]
-    assert "nothing was found" in answers
+    ended = [(one.error, one.message, one.ending) for some in came for one in some if not one.ok]
+    assert {"nothing was found"} == {one for one in answers if isinstance(one, str)}, ended
+    assert [] == [one for one in answers if isinstance(one, list)]
     assert SECRET_OF_THE_REFERENCE not in repr(came)
-    assert {"nothing was found"} == {one for one in answers if isinstance(one, str | list)}
     assert total(graded) == Decimal("2.5")  # half a point for the columns; twice is right with both
 
 

@@ -109,6 +109,17 @@ def test_what_is_changed_afterwards_changes_nothing() -> None:
     assert [[6.0, 6.0]] * 2 == [names["changing"](np.zeros(2)).tolist() for _ in range(2)]
 
 
+def test_the_own_function_may_be_left_alone() -> None:
+    """It may be what ends the box: then the call is told, and fails."""
+    names = namespace()
+    made = stand_ins(names)
+    made.put({"own": []}, own=False)
+    with pytest.raises(NameError, match="name 'own' is not defined"):
+        names["own"](1)
+    assert [[1]] == [args for _, _, args, _ in made.unknown()]
+    assert [] == names["calls"]
+
+
 def test_a_function_that_calls_itself_is_told_once() -> None:
     """Its own calls are its own affair."""
     names = namespace()

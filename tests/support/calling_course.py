@@ -27,8 +27,8 @@ languages = ["en", "de"]
 title = { en = "Functions", de = "Funktionen" }
 
 [assignment.limits]
-cell_seconds = 4
-call_seconds = 2
+cell_seconds = 10
+call_seconds = 5
 
 [[question]]
 id = "weights"

@@ -52,7 +52,9 @@ Known = Mapping[tuple[str, str], KnownResult]
 """By the function's name and the key of the arguments."""
 
 
-def standing_in(plan: Sequence[Scenario], names: Sequence[str], known: Known) -> tuple[Scenario, ...]:
+def standing_in(
+    plan: Sequence[Scenario], names: Sequence[str], known: Known, *, own: bool = True
+) -> tuple[Scenario, ...]:
     """A plan in a box apart, in which known results stand in for functions; two scenarios for each of it.
 
     The first has one call more, at its beginning; the other asks which results were not known.
@@ -61,12 +63,13 @@ def standing_in(plan: Sequence[Scenario], names: Sequence[str], known: Known) ->
         plan: what is asked.
         names: of the functions.
         known: their results.
+        own: whether the student's own functions answer what is not known; one may end its box.
     """
     tables = {
         name: [[key, one.raised, one.value] for (of, key), one in known.items() if of == name]
         for name in names
     }
-    put = Call(STAND_IN, attribute="put", args=(tables,))
+    put = Call(STAND_IN, attribute="put", args=(tables,), kwargs={"own": own})
     unknown = Call(STAND_IN, attribute="unknown")
     return tuple(
         scenario

@@ -122,7 +122,7 @@ def _telling_numbers(given: Numbers, right: Numbers | None, rules: Rules) -> int
             wrong &= ~np.isclose(array, right.array, rtol=rules.rtol, atol=rules.atol)
     left = array[wrong]
     if given.kind == "bool":
-        return left.size
+        return int(left.size)
     different = np.unique(left)
     whole = bool(np.all(different == np.round(different)))
     return min(different.size, ENOUGH) if whole else ENOUGH

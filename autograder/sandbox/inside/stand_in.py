@@ -38,13 +38,16 @@ class StandIns:
         self._own: dict[str, Any] = {}
         self._unknown: dict[tuple[str, str], Encoded] = {}
         self._inside = 0
+        self._own_answers = True
 
-    def put(self, tables: Mapping[str, Sequence[Sequence[Any]]]) -> None:
+    def put(self, tables: Mapping[str, Sequence[Sequence[Any]]], *, own: bool = True) -> None:
         """Let these results stand in for functions from now on.
 
         Args:
             tables: by the function's name: the key of the arguments, whether it raises, what it returns.
+            own: whether the student's own function answers what is not known; otherwise nothing does.
         """
+        self._own_answers = own
         for name, table in tables.items():
             if name not in self._own:
                 self._own[name] = self._namespace.get(name)
@@ -68,7 +71,7 @@ class StandIns:
             if key not in known:
                 if len(self._unknown) < MOST_UNKNOWN:
                     self._unknown[name, key] = asked
-                if own is None:
+                if own is None or not self._own_answers:
                     raise NameError(f"name '{name}' is not defined")
                 self._inside += 1
                 try:

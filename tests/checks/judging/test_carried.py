@@ -85,6 +85,7 @@ def test_each_scenario_is_asked_apart_and_then_what_was_not_known() -> None:
     assert [2, 1, 3, 1] == [len(one.calls) for one in asked]
     assert {"carried"} == {one.alone for one in asked}
     assert ({"f": [[KEY, False, 3]]},) == asked[0].calls[0].args
+    assert {"own": True} == asked[0].calls[0].kwargs
     assert "one" == asked[0].serves
     one, two, three = (Observation(ok=True, value=number) for number in range(3))
     assert ((two,), (two, three)) == answers_apart([(one, two), (one,), (one, two, three), (one,)])

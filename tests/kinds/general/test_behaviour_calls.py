@@ -58,7 +58,7 @@ def sit(question: str, source: str, right: str, trials: dict[str, str]) -> dict[
 
 
 LATER = ATTEND.replace(".tril()", ".triu()")
-UNREFUSED = ATTEND.replace("if x.dim() != 3", "if False")
+UNREFUSED = ATTEND.replace('raise ValueError("three axes")', 'return x.cumsum(0), "more"')
 UNNORMALISED = ATTEND.replace(".softmax(-1)", ".sigmoid()")
 
 
@@ -70,7 +70,7 @@ def test_properties_are_told_by_mistakes_as_well() -> None:
     assert Decimal("0.25") == found["result"].points
     found = sit(FUNCTION, UNNORMALISED, ATTEND, trials)
     assert ["unnormalised", "", "unnormalised", ""] == [one.code for one in found.values()]
-    found = sit(FUNCTION, UNREFUSED.replace("three", "3"), ATTEND, trials)
+    found = sit(FUNCTION, UNREFUSED.replace("more", "less"), ATTEND, trials)
     assert ["", "", "", "unrefused"] == [one.code for one in found.values()]
 
 
