@@ -159,6 +159,8 @@ class Scenario(Struct, frozen=True, eq=False):
     serves: str = ""
     """What the answers decide, such as an item. After a scenario that ends its box the others that serve the
     same are asked last, so that what is slow or breaks there costs nothing else."""
+    ours: bool = False
+    """In a box apart: made once more for the student's good, and no time of theirs."""
 
 
 class Ending(enum.StrEnum):

@@ -54,7 +54,8 @@ SUBLAYERS = {
     ),
     "grading": (
         {"scoring", "expected", "storage_limit", "handed_files"},
-        {"other_variants"},
+        {"planted", "carrying"},
+        {"mistakes", "other_variants"},
         {"student_assignments"},
         {"pipeline"},
         {"batch"},
@@ -76,6 +77,7 @@ GUEST = {
     "autograder.sandbox.inside.guest",
     "autograder.sandbox.inside.recorder",
     "autograder.sandbox.inside.shell",
+    "autograder.sandbox.inside.stand_in",
     "autograder.notebook.coursecheck",
 }
 """What runs on the untrusted side, or starts it; the last one in notebooks of students."""

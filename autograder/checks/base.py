@@ -73,6 +73,18 @@ class NoDraw(Exception):
     """A judgement needs the draw, and the evidence has none: our fault, never the student's."""
 
 
+class TrialResults(Struct, frozen=True, eq=False):
+    """A mistake that a trial of the reference names, and what it makes of the calls of a question."""
+
+    code: str
+    text: dict[str, str]
+    """What the student reads, by language."""
+    points: Mapping[str, Decimal]
+    """Item → what it still earns, where that is stated."""
+    observed: Sequence[Observations]
+    """One entry per scenario of `HasNamedTrials.trial_plan`; shorter where the trial ended its box."""
+
+
 class Evidence(Struct, frozen=True, eq=False):
     """All that a judgement may look at."""
 
@@ -97,6 +109,11 @@ class Evidence(Struct, frozen=True, eq=False):
     """The reference's, one entry per scenario of a second or third round."""
     printed: Sequence[str] = ()
     """What the cells of the notebook wrote while it ran, in their order."""
+    named: Sequence[TrialResults] = ()
+    """Mistakes that the reference's trials name; see `HasNamedTrials`."""
+    carried: Sequence[Observations] = ()
+    """The student's once more, with the reference's results in the place of earlier functions that are wrong:
+    one entry per scenario of `CarriesForward.carried_plan`."""
 
     @property
     def drawn(self) -> Draw:
@@ -134,6 +151,11 @@ class Trial(Struct, frozen=True, forbid_unknown_fields=True):
     carried forward from there."""
     family: str = ""
     """Trials of one family are shown as one line."""
+    code: str = ""
+    """Names the mistake: a student's wrong results that equal this trial's are told by ``text``, and earn its
+    ``points``; see `HasNamedTrials`."""
+    text: dict[str, str] = {}
+    """What students read then, by language."""
 
 
 class Check(Protocol):
@@ -207,6 +229,32 @@ class HasThirdRound(HasSecondRound, Protocol):
 
         Args:
             evidence: with `Evidence.again`, without `Evidence.tried`.
+        """
+
+
+@runtime_checkable
+class HasNamedTrials(Protocol):
+    """A check that tells a wrong result by the trial of the reference that gives the same."""
+
+    def trial_plan(self, draw: Draw) -> tuple[Scenario, ...]:
+        """The calls that are made of each named trial, as they are of a student's answer."""
+
+
+@runtime_checkable
+class CarriesForward(Protocol):
+    """A check whose answer may call functions of earlier answers, which may be wrong."""
+
+    carries: tuple[str, ...]
+    """Ids of the questions whose functions may be called, in the rubric's order; none: it calls none."""
+
+    def carried_plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
+        """The calls that are made once more."""
+
+    def to_replace(self, evidence: Evidence) -> tuple[Question, ...]:
+        """The questions whose functions are replaced; none where nothing could be gained by it.
+
+        Args:
+            evidence: as it is judged with all of the student's own functions.
         """
 
 

@@ -63,7 +63,7 @@ def expected_values(
     found = _load(path, plans)
     if found is None:
         found = _compute(assignment, plans, pool)
-        _store(path, found)
+        keep(path, found)
     return tuple({question: found[name] for question, name in own.items()} for own in names)
 
 
@@ -121,7 +121,7 @@ def _plans(
                 f"question {question.id!r}: a reference is needed; state reference = 'module:name'"
             )
         if scenarios:
-            plan = _Plan(question, scenarios, _asked(question, scenarios))
+            plan = _Plan(question, scenarios, asked_digest(question, scenarios))
             of_all = plan if assignment is common and not own else plans.get(question.id)
             alike = of_all is not None and of_all.asked == plan.asked
             names[question.id] = question.id if alike else f"{question.id} {plan.asked}"
@@ -129,7 +129,7 @@ def _plans(
     return names
 
 
-def _asked(question: Question, scenarios: tuple[Scenario, ...]) -> str:
+def asked_digest(question: Question, scenarios: tuple[Scenario, ...]) -> str:
     """SHA-256 of all that the reference is asked, and who is asked."""
     encoder = values.TrustedEncoder()
     tree = [[one.name, *(values.call_tree(call, encoder) for call in one.calls)] for one in scenarios]
@@ -167,8 +167,7 @@ def _compute_once(
 
 def _ask(box: Box, question: Question, plan: tuple[Scenario, ...], limits: Limits) -> Sequence[Observations]:
     """Ask what the student is asked, under the name the student assigns."""
-    named = ReferenceObject(f"question {question.id!r}: reference", question.reference, question.answer)
-    return ask_reference(box, named, plan, limits)
+    return ask_reference(box, reference_of(question), plan, limits)
 
 
 def tried_values(
@@ -205,6 +204,50 @@ class ReferenceObject(Struct, frozen=True):
     reference: str
     name: str
 
+    @property
+    def import_line(self) -> str:
+        """What imports it, where the reference folder can be imported from.
+
+        Raises:
+            CourseError: it is no ``module:name``.
+        """
+        match = _REFERENCE.fullmatch(self.reference)
+        if not match or not _NAME.fullmatch(self.name):
+            raise CourseError(
+                f"{self.where}: expected 'module:name' and a name for it; "
+                f"got {self.reference!r} and {self.name!r}"
+            )
+        return f"from reference.{match[1]} import {match[2]} as {self.name}"
+
+
+def reference_of(question: Question) -> ReferenceObject:
+    """What computes the right results of a question, under the name the student assigns."""
+    return ReferenceObject(f"question {question.id!r}: reference", question.reference, question.answer)
+
+
+def import_reference(box: Box, named: ReferenceObject, limits: Limits) -> None:
+    """Import something of the reference folder under a name.
+
+    Args:
+        box: of the reference's environment.
+        named: what is imported.
+        limits: how long a cell of a student's may take.
+
+    Raises:
+        CourseError: it is missing, raises, or ends its box.
+    """
+    source = named.import_line
+    where = f"{named.where}: {named.reference!r}"
+    try:
+        run = box.run_cell(source, seconds=REFERENCE_TIME_FACTOR * limits.cell_seconds)
+    except BoxEnded as ended:
+        raise CourseError(f"{where} ended its box: {ended}") from ended
+    if run.error:
+        text = next((out.data.get("text/plain", "") for out in run.outputs if out.kind == "error"), run.error)
+        # Without a frame of a file, nothing in the reference ran: the name itself is wrong.
+        why = f"\n{text}" if "File " in text else f" {text.strip().splitlines()[-1]}"
+        raise CourseError(f"{where} cannot be imported:{why}")
+
 
 def ask_reference(
     box: Box, named: ReferenceObject, plan: tuple[Scenario, ...], limits: Limits
@@ -220,23 +263,8 @@ def ask_reference(
     Raises:
         CourseError: it is missing, raises, or ends its box.
     """
-    match = _REFERENCE.fullmatch(named.reference)
-    if not match or not _NAME.fullmatch(named.name):
-        raise CourseError(
-            f"{named.where}: expected 'module:name' and a name for it; "
-            f"got {named.reference!r} and {named.name!r}"
-        )
-    source = f"from reference.{match[1]} import {match[2]} as {named.name}"
+    import_reference(box, named, limits)
     where = f"{named.where}: {named.reference!r}"
-    try:
-        run = box.run_cell(source, seconds=REFERENCE_TIME_FACTOR * limits.cell_seconds)
-    except BoxEnded as ended:
-        raise CourseError(f"{where} ended its box: {ended}") from ended
-    if run.error:
-        text = next((out.data.get("text/plain", "") for out in run.outputs if out.kind == "error"), run.error)
-        # Without a frame of a file, nothing in the reference ran: the name itself is wrong.
-        why = f"\n{text}" if "File " in text else f" {text.strip().splitlines()[-1]}"
-        raise CourseError(f"{where} cannot be imported:{why}")
     observed = box.ask(plan, seconds=REFERENCE_TIME_FACTOR * limits.call_seconds)
     for scenario, observations in zip(plan, observed, strict=False):
         for one in observations:
@@ -251,15 +279,27 @@ def ask_reference(
 
 
 def _key(assignment: Assignment, secret: bytes, plans: Mapping[str, _Plan]) -> str:
-    versions = packages(assignment.rubric.assignment.preload)
-    parts = [assignment.rubric.digest, assignment.course.reference_digest(), *versions, "format 2"]
-    parts.append(assignment.files_digest())
     # What is asked, and not its name alone: of a changed program it may be something else.
-    parts += sorted(f"{name} {plan.asked}" for name, plan in plans.items())
-    return hashlib.sha256(secret + "\n".join(parts).encode()).hexdigest()
+    asked = sorted(f"{name} {plan.asked}" for name, plan in plans.items())
+    return cache_key(assignment, secret, ["format 2", *asked])
 
 
-def _store(path: Path, expected: Expected) -> None:
+def cache_key(assignment: Assignment, secret: bytes, parts: Sequence[str]) -> str:
+    """The name of a file of computed values: made of all that they depend on.
+
+    Args:
+        assignment: for the rubric, the reference and what it is computed with.
+        secret: the course's.
+        parts: what else they depend on.
+    """
+    versions = packages(assignment.rubric.assignment.preload)
+    course = (assignment.course.reference_digest(), assignment.files_digest())
+    all_parts = [assignment.rubric.digest, *course, *versions, *parts]
+    return hashlib.sha256(secret + "\n".join(all_parts).encode()).hexdigest()
+
+
+def keep(path: Path, expected: Expected) -> None:
+    """Store observations, none of which is of an ending; readable by their owner alone."""
     encoder = values.TrustedEncoder()
     tree = {
         question: [[values.encode_observation(one, encoder) for one in scenario] for scenario in scenarios]
@@ -271,10 +311,10 @@ def _store(path: Path, expected: Expected) -> None:
         atomic.write(path, hashlib.sha256(stored).digest() + stored, mode=0o600)
 
 
-def _load(path: Path, plans: Mapping[str, _Plan]) -> dict[str, Sequence[Observations]] | None:
-    """The stored values; None when there are none, they are damaged, or they do not fit the plans.
+def kept(path: Path) -> dict[str, Sequence[Observations]] | None:
+    """The stored observations; None when there are none, or they are damaged.
 
-    Whatever is the matter with the file, the reference can be asked again.
+    Whatever is the matter with the file, they can be computed again.
     """
     try:
         data = atomic.read(path, most=1 << 30)
@@ -285,13 +325,20 @@ def _load(path: Path, plans: Mapping[str, _Plan]) -> dict[str, Sequence[Observat
         start = wire.HEADER.size
         message, arrays = wire.unpack(stored[start : start + json_length], stored[start + json_length :])
         decoder = values.trusted_decoder(arrays)
-        found: dict[str, Sequence[Observations]] = {
+        return {
             question: [
-                tuple(values.decode_observation(one, decoder) for one in scenario) for scenario in kept
+                tuple(values.decode_observation(one, decoder) for one in scenario) for scenario in scenarios
             ]
-            for question, kept in message["expected"].items()
+            for question, scenarios in message["expected"].items()
         }
     except Exception:  # noqa: BLE001 - see above
         return None
+
+
+def _load(path: Path, plans: Mapping[str, _Plan]) -> dict[str, Sequence[Observations]] | None:
+    """The stored values; None when there are none, they are damaged, or they do not fit the plans."""
+    found = kept(path)
     shapes = {name: [len(one.calls) for one in plan.scenarios] for name, plan in plans.items()}
-    return found if shapes == {name: [len(one) for one in kept] for name, kept in found.items()} else None
+    if found is None or shapes != {name: [len(one) for one in some] for name, some in found.items()}:
+        return None
+    return found

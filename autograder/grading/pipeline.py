@@ -11,7 +11,14 @@ from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from autograder.assignment import Assignment
-from autograder.checks.base import Draw, Evidence, HasSecondRound, HasThirdRound, Observations
+from autograder.checks.base import (
+    CarriesForward,
+    Draw,
+    Evidence,
+    HasSecondRound,
+    HasThirdRound,
+    Observations,
+)
 from autograder.checks.judging.redaction import has_hidden_inputs, redacted
 from autograder.checks.judging.results import Finding, is_blank, review, with_lost_cell, with_syntax_fault
 from autograder.checks.judging.results import result as item_result
@@ -24,6 +31,7 @@ from autograder.errors import (
     describe_error,
 )
 from autograder.grading import scoring, storage_limit
+from autograder.grading.carrying import RightResults, carried_forward
 from autograder.grading.expected import box_seed, tried_values
 from autograder.grading.handed_files import NotebookFiles, read_files
 from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
@@ -169,15 +177,17 @@ class Grader:
                 draw=draw,
                 observed=ask(plan) if plan else (),
                 expected=sitting.expected.get(question.id, ()),
+                named=sitting.named.get(question.id, ()),
                 earlier=_by_item(earlier),
             )
             if evidence.observed or not (plan or is_blank(answer)):  # otherwise the run was cut off
                 evidence = self._asked_again(sitting.assignment, question, evidence, ask)
+            evidence, notes = self._carried(sitting.assignment, question, evidence, ask)
             results = with_syntax_fault(check.judge(evidence), answer)
             if has_hidden_inputs(plan, evidence) and sitting.assignment.rubric.assignment.redraw != "attempt":
                 results = redacted(results, (answer.source, *cells))
             remark = self.sittings.asked.remark(canonical_id(student), evidence, results)
-            return JudgedAnswer(results, notes=(remark,) if remark else ())
+            return JudgedAnswer(results, notes=(*notes, *((remark,) if remark else ())))
         except EndedItself:
             raise
         except SandboxFault as fault:
@@ -203,6 +213,20 @@ class Grader:
         if not about:
             return evidence
         return replace(evidence, tried=tried_values(assignment, question, about, self.pool, self.seed))
+
+    def _carried(
+        self,
+        assignment: Assignment,
+        question: Question,
+        evidence: Evidence,
+        ask: Callable[[tuple[Scenario, ...]], Sequence[Observations]],
+    ) -> tuple[Evidence, tuple[Note, ...]]:
+        """The evidence with what the answer gives where earlier functions are right; see `carrying`."""
+        check = assignment.checks[question.id]
+        if not isinstance(check, CarriesForward) or not check.carries or not evidence.observed:
+            return evidence, ()
+        right = RightResults(assignment, self.pool, self.seed)
+        return carried_forward(check, question, evidence, ask, right)
 
     def grade(
         self, handed: SubmittedFiles, known: Mapping[str, tuple[ItemResult, ...]] | None = None

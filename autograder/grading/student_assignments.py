@@ -11,6 +11,7 @@ from autograder.assignment import Assignment
 from autograder.checks.base import draw_scope
 from autograder.errors import NotebookError
 from autograder.grading.expected import Expected, expected_values, own_values
+from autograder.grading.mistakes import Named, named_mistakes
 from autograder.grading.other_variants import ClassVariants
 from autograder.notebook.fill import label_of
 from autograder.records import Note
@@ -26,6 +27,8 @@ class StudentAssignment(Struct, frozen=True, eq=False):
     notes: tuple[Note, ...] = ()
     own: str = ""
     """Whose hidden inputs it meets, where not everybody meets the same (`checks.base.draw_scope`)."""
+    named: Named = {}
+    """What mistakes give that the reference's trials name."""
 
 
 class StudentAssignments:
@@ -51,7 +54,7 @@ class StudentAssignments:
     ) -> None:
         self._common = assignment
         self._secret, self._pool = secret, pool
-        self._ahead: dict[str, Expected] = {}
+        self._ahead: dict[str, tuple[Expected, Named]] = {}
         self._labels: dict[str, str] = {}
         self._digests: dict[str, str] = {}
         self._refused: dict[str, Exception] = {}
@@ -67,8 +70,13 @@ class StudentAssignments:
                 self._refused[student] = error
         every = (*variants.values(), *(drawn or {}).values())
         common, *expected = expected_values(assignment, secret, pool, every)
-        self.common = StudentAssignment(assignment, common)
-        sittings = [StudentAssignment(asked, one) for asked, one in zip(every, expected, strict=True)]
+        asked = [(one, "") for one in (assignment, *every)]
+        named, *others = named_mistakes(assignment, secret, pool, asked)
+        self.common = StudentAssignment(assignment, common, named=named)
+        sittings = [
+            StudentAssignment(one, values, named=mistakes)
+            for one, values, mistakes in zip(every, expected, others, strict=True)
+        ]
         self._of_variant = dict(zip(variants, sittings[: len(variants)], strict=True))
         self._drawn = dict(zip(drawn or {}, sittings[len(variants) :], strict=True))
         students: dict[str, list[str]] = {digest: [] for digest in variants}
@@ -98,11 +106,9 @@ class StudentAssignments:
         own = draw_scope(self._common.rubric, canonical_id(student), attempt)
         if not own:
             return sitting
-        expected = self._ahead.pop(own, None)
-        if expected is None:
-            asked = ((sitting.assignment, own),)
-            (expected,) = own_values(self._common, self._secret, self._pool, asked)
-        return replace(sitting, expected=expected, own=own)
+        known = self._ahead.pop(own, None) or self._of_inputs({own: sitting.assignment})[own]
+        expected, named = known
+        return replace(sitting, expected=expected, own=own, named=named)
 
     def ahead(self, attempts: Iterable[tuple[str, str]]) -> None:
         """Ask the reference for several submissions at once, where each meets inputs of its own.
@@ -117,8 +123,14 @@ class StudentAssignments:
         for student, attempt in attempts:
             if own := draw_scope(self._common.rubric, canonical_id(student), attempt):
                 asked[own] = self._of(student, {}).assignment
-        found = own_values(self._common, self._secret, self._pool, [(one, own) for own, one in asked.items()])
-        self._ahead |= dict(zip(asked, found, strict=True))
+        self._ahead |= self._of_inputs(asked)
+
+    def _of_inputs(self, asked: Mapping[str, Assignment]) -> dict[str, tuple[Expected, Named]]:
+        """What the reference says about inputs that single submissions meet, by whose they are."""
+        common, pool, own = self._common, self._pool, [(one, name) for name, one in asked.items()]
+        found = own_values(common, self._secret, pool, own)
+        named = named_mistakes(common, self._secret, pool, own, kept_on_disk=False)
+        return dict(zip(asked, zip(found, named, strict=True), strict=True))
 
     def _of(self, student: str, notebooks: Mapping[str, bytes | NotebookError]) -> StudentAssignment:
         if student in self._drawn:
@@ -133,14 +145,14 @@ class StudentAssignments:
         if given is None:
             known = self._students_of(written)
             text = "Nothing personal was handed out to this student; graded by the common variant." + known
-            return StudentAssignment(self._common, self.common.expected, (Note("common-variant", text),))
+            return replace(self.common, notes=(Note("common-variant", text),))
         sitting = self._of_variant[self._digests[own]]
         notes: tuple[Note, ...] = ()
         if written - {given.variant.label}:
             text = "The notebook does not say that it is this student's." + self._students_of(written)
             notes = (Note("other-notebook", text),)
-        return StudentAssignment(
-            self._common.with_notebooks(sitting.assignment, given), sitting.expected, notes
+        return replace(
+            sitting, assignment=self._common.with_notebooks(sitting.assignment, given), notes=notes
         )
 
     def _students_of(self, labels: set[str]) -> str:

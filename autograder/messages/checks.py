@@ -106,6 +106,19 @@ _FORBIDDEN = {
     "forbidden.look": "A person will look at how this was written.",
 }
 
+# Functions that call functions of earlier answers which are wrong.
+_CARRIED = {
+    "carried.right": (
+        "Right, with right results of {names} in the place of yours: the mistake there costs points there "
+        "alone."
+    ),
+    "carried.partly": (
+        "Not all right, even with right results of {names} in the place of yours; the mistake there costs "
+        "points there alone."
+    ),
+    "carried.named": "With right results of {names} in the place of yours:",
+}
+
 _PROPERTIES = {
     "property.masked-leaks": "{what}: changing a key that the mask blocks still changed the result.",
     "property.batch-leaks": "{what}: changing one sequence of the batch changed the results of the others.",
@@ -309,6 +322,7 @@ SENTENCES = {
     **_COUNTS,
     **_CHOICES,
     **_FORBIDDEN,
+    **_CARRIED,
     **_PROPERTIES,
     **_GRADIENTS,
     **_COUNTING,

@@ -161,25 +161,27 @@ class Session:
     def _ask_apart(self, scenarios: Sequence[Scenario]) -> list[tuple[Observation, ...]]:
         """In another box, where the cells run again first; the submission's box stays for the others.
 
-        That they run again is our wish: it is not counted as the student's time, but bounded by as much.
+        That they run again is our wish: it is not counted as the student's time, but bounded by as much. So
+        are calls that are `ours`.
         """
-        box = self._opened()
+        box, ours = self._opened(), scenarios[0].ours
         started = time.monotonic()
         prepared = kept = 0.0
         try:
             self._run_again(box, started)
             prepared, kept = box.computed(), box.delayed()
             self._again_left -= max(prepared, (time.monotonic() - started) / CLOCK_FACTOR)
-            left = self._left()
+            left = self._again_left if ours else self._left()
             if left <= 0:
-                self._out_of_time()
+                if not ours:
+                    self._out_of_time()
                 return [_ended(scenarios[0], Ending.SUBMISSION_TIME)]
-            with self._passing():
+            with contextlib.nullcontext() if ours else self._passing():
                 answers = box.ask(
                     scenarios, seconds=min(self._limits.call_seconds, left), total=left, room=self._room
                 )
             if answers and left < self._limits.call_seconds:
-                if _ending(answers[-1]) is Ending.CALL_TIME:
+                if _ending(answers[-1]) is Ending.CALL_TIME and not ours:
                     self._out_of_time()
                 answers[-1] = limit_notes.out_of_time(answers[-1])
         except BoxEnded as ended:
@@ -190,8 +192,12 @@ class Session:
             usage = box.close()
             self.seconds_in_sandbox += box.overhead
             self._note_usage(usage)
-            self._computed += max(0.0, usage.processor_seconds - prepared)
-            self._delayed += max(0.0, usage.delayed_seconds - kept)
+            computed = max(0.0, usage.processor_seconds - prepared)
+            if ours:
+                self._again_left -= computed
+            else:
+                self._computed += computed
+                self._delayed += max(0.0, usage.delayed_seconds - kept)
 
     def _run_again(self, box: Box, started: float) -> None:
         """The cells as in the submission's box.

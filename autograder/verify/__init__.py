@@ -12,13 +12,13 @@ import time
 
 from autograder.assignment import Assignment
 from autograder.grading.pipeline import Grader
+from autograder.grading.planted import planted_trials
 from autograder.sandbox.outside import orphans
 from autograder.sandbox.pool import Pool
 from autograder.verify import headroom
 from autograder.verify.findings import Mark, Matrix, Row, Verified, VerifyFinding
 from autograder.verify.matrix import coverage, most
 from autograder.verify.papers import KEY, check_key, check_release, grade_answer_key
-from autograder.verify.planted import planted_trials
 from autograder.verify.questions import Ways, credit, idle_arguments, of_visible, size_warnings
 from autograder.verify.run import Run, ShowProgress
 

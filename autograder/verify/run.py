@@ -10,13 +10,13 @@ from msgspec.structs import replace
 
 from autograder.checks.base import Trial, trials_of
 from autograder.grading.pipeline import Grader
+from autograder.grading.planted import check_trials
 from autograder.records import Graded, Score
 from autograder.rubric import Question
 from autograder.verify import headroom
 from autograder.verify.findings import Matrix, Row
 from autograder.verify.matrix import matrix, paper, row
 from autograder.verify.papers import AnswerKey
-from autograder.verify.planted import check_trials
 from autograder.verify.trials import TrialGrader
 
 ShowProgress = Callable[[Iterable[tuple[str, Row]], int], Iterable[tuple[str, Row]]]
@@ -41,11 +41,13 @@ class Run:
         self._workers = workers
         self._slow = slow
         self._limits = grader.assignment.rubric.assignment.limits
+        self._named: dict[str, frozenset[str]] = {}
 
     def matrices(self, planted: Mapping[str, tuple[Trial, ...]], watch: ShowProgress) -> tuple[Matrix, ...]:
         """Let all trials sit the exam: texts here, code in boxes at the same time."""
         questions = self._grader.assignment.rubric.questions
         trials = {one.id: self._trials(one, planted.get(one.id, ())) for one in questions}
+        self._named = {name: frozenset(one.code for one in ones if one.code) for name, ones in trials.items()}
         rows: dict[str, list[Row]] = {question.id: [] for question in questions}
         for question, made in watch(self._rows(trials), sum(map(len, trials.values()))):
             rows[question].append(made)
@@ -119,4 +121,5 @@ class Run:
         return replace(judged, findings=(*judged.findings, *beyond), spent=spent)
 
     def _row(self, question: Question, trial: Trial, score: Score) -> Row:
-        return row(trial, question, self._grader.assignment.rubric, score, self._key.marks)
+        rubric, named = self._grader.assignment.rubric, self._named[question.id]
+        return row(trial, question, rubric, score, self._key.marks, named=named)

@@ -72,6 +72,7 @@ DETECTORS: Mapping[str, Detector] = {
     "sessions": _tests("tests/sandbox/test_session.py"),
     "frames": _tests("tests/sandbox/test_wire.py", "tests/sandbox/test_frames.py"),
     "tensors": _tests("tests/sandbox/test_tensors.py"),
+    "carried": _tests("tests/checks/judging/test_carried.py"),
     "arrays": _tests("tests/checks/values/test_arrays.py"),
     "scoring": _tests("tests/grading/test_scoring.py"),
     "scales": _tests("tests/rubric/test_scales.py"),

@@ -13,6 +13,7 @@ _WIRE = "autograder/sandbox/exchange/wire.py"
 _TENSORS = "autograder/sandbox/exchange/tensors.py"
 _VALUES = "autograder/sandbox/exchange/values.py"
 _ARRAYS = "autograder/checks/values/arrays.py"
+_CARRIED = "autograder/checks/judging/carried.py"
 _SCORING = "autograder/grading/scoring.py"
 _RESULTS = "autograder/gradebook/results.py"
 _MARKS = "autograder/gradebook/marks.py"
@@ -309,6 +310,24 @@ WIRE = (
 )
 
 JUDGES = (
+    Weakening(
+        "judges",
+        "names of files reach the reference",
+        (
+            Edit(
+                _CARRIED,
+                'return is_data(value) and not any("/" in text for text in _texts(value))',
+                "return is_data(value)",
+            ),
+        ),
+        ("carried",),
+    ),
+    Weakening(
+        "judges",
+        "a mistake that is carried forward costs points",
+        (Edit(_CARRIED, "(again.points, named) <= (own.points, bool(own.message.text))", "named is None"),),
+        ("carried",),
+    ),
     Weakening(
         "judges",
         "NaN is right",

@@ -12,7 +12,7 @@ import pytest
 from autograder.errors import BoxEnded, BoxLost, EndedItself, SandboxFault
 from autograder.limits import CLOCK_FACTOR, MemoryBudget
 from autograder.records import Call, Cell, CellRun, Ending, Limits, Markdown, Observation, Scenario
-from autograder.sandbox.base import Box
+from autograder.sandbox.base import Box, Usage
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.retry import MAX_FAULTS, MAX_LOST_BOXES
 from autograder.sandbox.session import ENDINGS_PER_QUESTION, LEFT_OUT, Session
@@ -142,6 +142,25 @@ def test_cells_that_run_again_for_us_have_a_time_of_their_own(monkeypatch: pytes
         running.run()  # 9 seconds
         answers = running.ask(own)
         assert [None, None, Ending.SUBMISSION_TIME] == [one[0].ending for one in answers]
+        assert [OK] == running.ask([scenario("q")])
+
+
+def test_calls_for_the_students_good_are_no_time_of_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They count with the cells that run again, and end with that time; others in boxes apart are theirs."""
+    fake = FakeSandbox(answers={"own": OK, "q": OK})
+    monkeypatch.setattr("tests.support.fake_sandbox.FakeBox.computed", lambda box: 3.0 * len(box.log))
+    monkeypatch.setattr("tests.support.fake_sandbox.FakeBox.close", lambda box: Usage(3.0 * len(box.log)))
+    apart = msgspec.structs.replace(scenario("own"), alone="x")
+    with session(fake, submission_seconds=40) as running:
+        running.run()
+        assert [OK] == running.ask([apart])
+        assert 3.0 == running.computed
+        ours = [msgspec.structs.replace(apart, alone=str(place), ours=True) for place in range(4)]
+        answers = running.ask(ours)  # 12 seconds each, and 9 were used
+        assert [None, None, Ending.SUBMISSION_TIME, Ending.SUBMISSION_TIME] == [
+            one[0].ending for one in answers
+        ]
+        assert 3.0 == running.computed
         assert [OK] == running.ask([scenario("q")])
 
 

@@ -21,7 +21,9 @@ import numpy as np
 import torch
 
 from autograder.records import Call, Observation, Opaque, Ref, Scenario, Tensor
+from autograder.sandbox.inside.guest import stand_ins
 from autograder.sandbox.inside.recorder import RECORDER, Recorder
+from autograder.sandbox.inside.stand_in import STAND_IN
 
 
 class LocalBox:
@@ -31,7 +33,7 @@ class LocalBox:
         torch.set_num_threads(1)
         self.namespace: dict[str, Any] = {"__name__": "notebook"}
         self._sources = sources
-        self._recorder = Recorder()
+        self._own = {RECORDER: Recorder(), STAND_IN: stand_ins(self.namespace)}
         for source in sources:
             exec(compile(source, "cell", "exec"), self.namespace)
 
@@ -86,8 +88,8 @@ class LocalBox:
     def _value(self, call: Call, kept: dict[str, Any]) -> Any:
         if isinstance(call.target, Ref):
             found = kept[call.target.name]
-        elif call.target == RECORDER:
-            found = self._recorder
+        elif call.target in self._own:
+            found = self._own[call.target]
         elif call.target.startswith("@"):
             found = sys.modules[call.target[1:]]
         elif call.target in self.namespace:
@@ -125,8 +127,8 @@ def _inside(value: Any, kept: dict[str, Any]) -> Any:
         return torch.from_numpy(np.array(value.array)).to(getattr(torch, value.dtype))
     if isinstance(value, Mapping):
         return {name: _inside(part, kept) for name, part in value.items()}
-    if isinstance(value, list):
-        return [_inside(part, kept) for part in value]
+    if isinstance(value, list | tuple):
+        return type(value)(_inside(part, kept) for part in value)
     return value
 
 

@@ -24,6 +24,7 @@ from autograder.sandbox.exchange.tensors import Buffer
 from autograder.sandbox.inside.hints import MEMORY, reported_limits
 from autograder.sandbox.inside.recorder import RECORDER, Recorder
 from autograder.sandbox.inside.shell import CapturedStream, NotebookShell, Outputs, make_shell
+from autograder.sandbox.inside.stand_in import STAND_IN, StandIns
 
 __all__ = ["make_shell", "serve"]
 
@@ -52,7 +53,7 @@ class Guest:
 
     def __init__(self, shell: NotebookShell, limits: Mapping[str, Any]) -> None:
         self._shell = shell
-        self._own = {RECORDER: Recorder()}
+        self._own = {RECORDER: Recorder(), STAND_IN: stand_ins(shell.user_ns)}
         self._max_reply = int(limits["reply_mb"]) << 20
         shell.outputs.limit(int(limits["output_kb"]) << 10)
 
@@ -159,6 +160,28 @@ class Guest:
             return found
         args, kwargs = decoder.decode(call["args"]), decoder.decode(call["kwargs"])
         return found(*args, **kwargs)
+
+
+def stand_ins(namespace: dict[str, Any]) -> StandIns:
+    """What can stand in for functions of a notebook; values are kept in the form in which they travel."""
+
+    def encoded(value: Any) -> tuple[Any, Mapping[str, np.ndarray]]:
+        encoder = GuestEncoder()
+        return encoder.encode(value), encoder.arrays
+
+    def decoded(tree: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+        return wire.Decoder(arrays, _guest_array, _left_out).decode(tree)
+
+    return StandIns(namespace, encoded, decoded)
+
+
+def _left_out(tag: str, tree: Mapping[str, Any]) -> _LeftOut:
+    del tag, tree
+    return _LeftOut()
+
+
+class _LeftOut:
+    """In the place of an argument without a plain form; the other side sees that it is none."""
 
 
 def _write_files(request_id: str, files: Mapping[str, np.ndarray]) -> list[Buffer]:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 from msgspec import field
 
-from autograder.checks.base import Draw, Evidence
+from autograder.checks.base import Draw, Evidence, Observations
 from autograder.checks.itemwise import ItemwiseCheck
-from autograder.checks.judging import forbidden
+from autograder.checks.judging import carried, forbidden
+from autograder.checks.judging.named import ScenarioResults, told_as_named
 from autograder.checks.judging.results import (
     Finding,
     combine,
     differing,
     failed,
     first_failure,
+    is_blank,
     observations_at,
     reference_value,
     same_value,
@@ -35,8 +37,9 @@ from autograder.checks.properties import Probe, PropertyItem, probe
 from autograder.checks.values.arrays import compare_values
 from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
-from autograder.records import Answer, ItemResult, Scenario
-from autograder.rubric import Item
+from autograder.records import Answer, ItemResult, Ref, Scenario
+from autograder.rubric import Item, Question
+from autograder.tables import hint
 from autograder.wording import Phrase
 
 
@@ -49,6 +52,9 @@ class BehaviourQuestion(CalleeOptions, frozen=True):
     """``optional``: a ``*.bias`` may exist for every ``*.weight``; it is set to zero."""
     forbidden: tuple[str, ...] = ()
     """Names that the answer may not make use of."""
+    carry_forward: tuple[str, ...] = ()
+    """Ids of earlier questions whose functions this answer may call: where one of them is wrong, the
+    reference's results stand in for it."""
     compare: Rules = Rules()
 
 
@@ -75,6 +81,7 @@ class BehaviourCheck(ItemwiseCheck[BehaviourQuestion, BehaviourItem]):
         options, question = self.options, self.question
         self.cases = named_cases(options, question)
         biases = options.biases == "optional"
+        self.carries = self._carried_questions()
         self._subject = Callee(question.answer, options, options.weights, biases=biases)
         if not question.answer:
             raise RubricError("the name of the function or class is missing", place(question), "answer")
@@ -94,14 +101,29 @@ class BehaviourCheck(ItemwiseCheck[BehaviourQuestion, BehaviourItem]):
         self._calls = self._start + options.times
 
     def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
-        """The cases, then the properties."""
+        """The cases, then the properties; the cases once more where something is forbidden."""
         del answer
+        return (*self.trial_plan(draw), *self._recorded(Inputs(self.options, draw)))
+
+    def trial_plan(self, draw: Draw) -> tuple[Scenario, ...]:
+        """The cases, then the properties."""
         inputs = Inputs(self.options, draw)
         probes = (
             Scenario(f"{self.question.id}: {name}", probe.calls(inputs))
             for name, probe in self._probes.items()
         )
-        return (*self._scenarios(inputs, self._used), *probes, *self._recorded(inputs))
+        return (*self._scenarios(inputs, self._used), *probes)
+
+    def carried_plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
+        """The cases and the properties once more."""
+        del answer
+        return self.trial_plan(draw)
+
+    def to_replace(self, evidence: Evidence) -> tuple[Question, ...]:
+        """The questions before this one whose functions are wrong, where an item of this one fails."""
+        if is_blank(evidence.answer) or not carried.gains(self.judge(evidence)):
+            return ()
+        return self._wrong_before(evidence)
 
     def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:
         """The cases whose result is not stated."""
@@ -110,19 +132,64 @@ class BehaviourCheck(ItemwiseCheck[BehaviourQuestion, BehaviourItem]):
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
         """One result per item; what the answer uses that is forbidden is the same for all."""
         used = functools.cache(lambda: self._forbidden(evidence))
-        return self.each(
-            evidence,
-            lambda item, options: forbidden.applied(used(), self.verdict(item, options, evidence)),
-        )
+        names = ", ".join(one.answer for one in self._wrong_before(evidence))
+        again = msgspec.structs.replace(evidence, observed=evidence.carried)
+
+        def judged(item: Item, options: BehaviourItem) -> Finding | ItemResult | None:
+            own = self.verdict(item, options, evidence)
+            if own is None or not evidence.carried:
+                return forbidden.applied(used(), own)
+            with_right = self.verdict(item, options, again)
+            best = carried.better(self.question, item, own, with_right, names)
+            return best if used() is None else forbidden.applied(used(), own if best is own else None)
+
+        return self.each(evidence, judged)
 
     def verdict(self, item: Item, options: BehaviourItem, evidence: Evidence) -> Finding | None:
-        """What is wrong in the cases of an item, or with its property."""
+        """What is wrong in the cases of an item, or with its property; a named mistake by its name."""
         if item.id in self._probes:
             index = len(self._used) + list(self._probes).index(item.id)
             observations = observations_at(evidence.observed, index)
-            return self._probes[item.id].verdict(observations, self.question.answer, evidence.draw)
-        findings = [self._explained(name, options, evidence) for name in options.cases or self.cases]
-        return combine(findings, item.points, credit=options.credit)
+            finding = self._probes[item.id].verdict(observations, self.question.answer, evidence.draw)
+            places = [index]
+        else:
+            names = options.cases or tuple(self.cases)
+            findings = [self._explained(name, options, evidence) for name in names]
+            finding = combine(findings, item.points, credit=options.credit)
+            places = [self._used.index(name) for name in names]
+        if finding is None or not evidence.named:
+            return finding
+        own = [self._results(place, evidence) for place in places]
+        others = [self._results(place, evidence) for place in range(len(self._used))]
+        rules = options.compare or self.options.compare
+        return told_as_named(finding, item.id, evidence.named, own, others=others, rules=rules)
+
+    def _results(self, place: int, evidence: Evidence) -> ScenarioResults:
+        """What the calls of one scenario gave: the student's, the right ones, those of named mistakes."""
+        of_case = place < len(self._used)
+        calls = slice(self._start, self._calls) if of_case else slice(None)
+
+        def values(observed: Sequence[Observations]) -> tuple[Any, ...]:
+            came = observations_at(observed, place)[calls]
+            if not all(one.ok for one in came) or (of_case and len(came) < self.options.times):
+                return ()
+            return tuple(self._subject.result(one.value) for one in came if not isinstance(one.value, Ref))
+
+        right: tuple[Any, ...] = ()
+        if of_case:
+            name = self._used[place]
+            right = (self._subject.result(self._right(name, evidence)[0]),)
+        return ScenarioResults(
+            values(evidence.observed), right, [values(one.observed) for one in evidence.named]
+        )
+
+    def _right(self, name: str, evidence: Evidence) -> tuple[Any, Finding | None]:
+        """The right result of one case, or why there is none, which is our fault."""
+        stated = plain(self.cases[name].value)
+        if stated is not None:
+            return stated, None
+        theirs = observations_at(evidence.expected, self._referenced().index(name))
+        return reference_value(theirs, self._start)
 
     def _recorded(self, inputs: Inputs) -> tuple[Scenario, ...]:
         """The cases once more, to record what they go through; only where something is forbidden."""
@@ -158,13 +225,10 @@ class BehaviourCheck(ItemwiseCheck[BehaviourQuestion, BehaviourItem]):
 
     def _case(self, name: str, item: BehaviourItem, evidence: Evidence, what: Phrase) -> Finding | None:
         """How the student's result of one case differs from what is right."""
-        expected = plain(self.cases[name].value)
         start, calls = self._start, self._calls
-        if expected is None:
-            theirs = observations_at(evidence.expected, self._referenced().index(name))
-            expected, finding = reference_value(theirs, start)
-            if finding is not None:
-                return finding
+        expected, finding = self._right(name, evidence)
+        if finding is not None:
+            return finding
         observations = observations_at(evidence.observed, self._used.index(name))
         finding = first_failure(observations, calls, self.question.answer, what)
         if finding is not None:
@@ -213,6 +277,35 @@ class BehaviourCheck(ItemwiseCheck[BehaviourQuestion, BehaviourItem]):
         if not self.question.reference and any(self.cases[name].value is None for name in names):
             raise RubricError("nothing says what is right: state value or a reference", where, "cases")
         return names
+
+    def _wrong_before(self, evidence: Evidence) -> tuple[Question, ...]:
+        questions = (self.rubric.question(name) for name in self.carries)
+        return tuple(one for one in questions if carried.lost_points(one, evidence.earlier))
+
+    def _carried_questions(self) -> tuple[str, ...]:
+        """The questions of ``carry_forward``, in the rubric's order.
+
+        Raises:
+            RubricError: one of them has no function that results could stand in for.
+        """
+        where, names = place(self.question), [one.id for one in self.rubric.questions]
+        before = self.rubric.questions[: names.index(self.question.id)]
+        here = {one.id: one for one in before if one.notebook == self.question.notebook}
+        for name in self.options.carry_forward:
+            one = here.get(name)
+            if one is None:
+                raise RubricError(
+                    f"{name!r} is no question before this one in its notebook; {hint(name, here)}",
+                    where,
+                    "carry_forward",
+                )
+            if one.kind != self.kind or "construct" in one.options or not (one.answer and one.reference):
+                raise RubricError(
+                    f"{name!r}: expected a question of kind {self.kind} about a function, with a reference",
+                    where,
+                    "carry_forward",
+                )
+        return tuple(name for name in here if name in self.options.carry_forward)
 
     def _probe(self, item: Item, options: BehaviourItem) -> Probe:
         where = place(self.question, item)

@@ -9,8 +9,8 @@ import pytest
 
 from autograder.checks.base import Trial
 from autograder.errors import CourseError
+from autograder.grading.planted import MOST_TRIALS, read_trials
 from autograder.rubric import Item, Question
-from autograder.verify.planted import MOST_TRIALS, read_trials
 from tests.support.cases import each
 
 QUESTION = Question(

@@ -1,0 +1,222 @@
+"""A course of three functions of which each calls the one before, with mistakes that trials name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import nbformat
+
+from autograder.course import Course
+from autograder.generate import generate
+from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.records import Graded, ItemResult
+from autograder.verify.papers import with_sources
+from tests.support.small_course import answer, cell, check
+
+NAME = "calling"
+
+RUBRIC = """\
+version = 1
+
+[assignment]
+name = "calling"
+points = 8
+preload = ["numpy"]
+languages = ["en", "de"]
+title = { en = "Functions", de = "Funktionen" }
+
+[assignment.limits]
+cell_seconds = 10
+call_seconds = 5
+
+[[question]]
+id = "weights"
+kind = "behaviour"
+points = 2
+title = { en = "Weights", de = "Gewichte" }
+answer = "weights"
+library = "numpy"
+reference = "calling:weights"
+trials = "calling:weights_trials"
+
+[[question.case]]
+name = "scores"
+args = [{ draw = "normal", shape = [3, 5] }]
+
+[[question.item]]
+id = "rows"
+points = 2
+text = { en = "Rows add up to one", de = "Zeilen ergeben eins" }
+
+[[question]]
+id = "attend"
+kind = "behaviour"
+points = 4
+title = { en = "Sum", de = "Summe" }
+answer = "attend"
+library = "numpy"
+reference = "calling:attend"
+trials = "calling:attend_trials"
+carry_forward = ["weights"]
+
+[[question.case]]
+name = "few"
+[question.case.kwargs]
+query = { draw = "normal", shape = [2, 4] }
+key = { draw = "normal", shape = [5, 4] }
+value = { draw = "normal", shape = [5, 3] }
+
+[[question.case]]
+name = "many"
+[question.case.kwargs]
+query = { draw = "normal", shape = [6, 3] }
+key = { draw = "normal", shape = [7, 3] }
+value = { draw = "normal", shape = [7, 3] }
+
+[[question.item]]
+id = "few"
+points = 2
+text = { en = "Few", de = "Wenige" }
+cases = ["few"]
+
+[[question.item]]
+id = "many"
+points = 2
+text = { en = "Many", de = "Viele" }
+cases = ["many"]
+
+[[question]]
+id = "twice"
+kind = "behaviour"
+points = 2
+title = { en = "Twice", de = "Zweimal" }
+answer = "twice"
+library = "numpy"
+reference = "calling:twice"
+trials = "calling:twice_trials"
+carry_forward = ["weights", "attend"]
+
+[[question.case]]
+name = "rows"
+args = [{ draw = "normal", shape = [4, 4] }]
+
+[[question.item]]
+id = "rows"
+points = 2
+text = { en = "Applied twice", de = "Zweimal angewandt" }
+"""
+
+WEIGHTS = """\
+def weights(scores):
+    powers = numpy.exp(scores)
+    return powers / powers.sum(axis=-1, keepdims=True)
+"""
+ATTEND = """\
+def attend(query, key, value):
+    return weights(query @ key.T / key.shape[1] ** 0.5) @ value
+"""
+TWICE = """\
+def twice(rows):
+    rows = attend(rows, rows, rows)
+    return attend(rows, rows, rows)
+"""
+COLUMNS = WEIGHTS.replace("axis=-1", "axis=0")
+UNDIVIDED = WEIGHTS.replace(" / powers.sum(axis=-1, keepdims=True)", "")
+UNSCALED = ATTEND.replace(" / key.shape[1] ** 0.5", "")
+ONCE = TWICE.replace("    rows = attend(rows, rows, rows)\n", "")
+
+REFERENCE = f"""\
+import numpy
+
+{WEIGHTS}
+
+{ATTEND}
+
+{TWICE}
+
+def weights_trials():
+    return [
+        {{
+            "name": "columns",
+            "source": {COLUMNS!r},
+            "loses": ["rows"],
+            "code": "columns",
+            "text": {{"en": "{{what}}: these are columns.", "de": "{{what}}: das sind Spalten."}},
+            "points": {{"rows": 0.5}},
+        }},
+        {{
+            "name": "not divided",
+            "source": {UNDIVIDED!r},
+            "loses": ["rows"],
+            "code": "undivided",
+            "text": {{"en": "Divide by the sum.", "de": "Teilen Sie durch die Summe."}},
+        }},
+        {{"name": "nothing", "source": "def weights(scores):\\n    return scores\\n", "loses": ["rows"]}},
+        {{"name": "other names", "source": {WEIGHTS.replace("powers", "p")!r}, "loses": []}},
+    ]
+
+
+UNSCALED = {{
+    "source": {UNSCALED!r},
+    "loses": ["few", "many"],
+    "code": "unscaled",
+    "text": {{"en": "The scale is missing.", "de": "Die Skalierung fehlt."}},
+    "points": {{"few": 1, "many": 1}},
+}}
+WRONG_WEIGHTS = {{"weights": {COLUMNS!r}}}
+
+
+def attend_trials():
+    return [
+        {{"name": "not scaled", **UNSCALED}},
+        {{"name": "right, on wrong weights", "source": {ATTEND!r}, "loses": [], "earlier": WRONG_WEIGHTS}},
+        {{"name": "not scaled, on wrong weights", **UNSCALED, "earlier": WRONG_WEIGHTS}},
+    ]
+
+
+def twice_trials():
+    return [
+        {{"name": "once", "source": {ONCE!r}, "loses": ["rows"]}},
+        {{"name": "right, on wrong weights", "source": {TWICE!r}, "loses": [], "earlier": WRONG_WEIGHTS}},
+    ]
+"""
+
+RIGHT: Mapping[str, str] = {"weights": WEIGHTS, "attend": ATTEND, "twice": TWICE}
+POINTS = {"weights": 2, "attend": 4, "twice": 2}
+
+
+def calling_course(root: Path) -> Course:
+    """Write the course into an empty folder, and release it."""
+    for folder in ("rubrics", f"assignments/{NAME}", "reference"):
+        (root / folder).mkdir(parents=True)
+    (root / "rubrics" / f"{NAME}.toml").write_text(RUBRIC, encoding="utf-8")
+    (root / "reference" / "__init__.py").write_text("", encoding="utf-8")
+    (root / "reference" / "calling.py").write_text(REFERENCE, encoding="utf-8")
+    cells = [cell("setup", "import numpy\nfrom coursecheck import check")]
+    for name, source in RIGHT.items():
+        cells += [answer(f"{name}-answer", f"# def {name}(...): ...", source), check(name, POINTS[name])]
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
+    nbformat.write(notebook, root / "assignments" / NAME / f"{NAME}.ipynb")
+    course = Course.at(root)
+    generate(course, NAME)
+    return course
+
+
+def sat(grader: Grader, **answers: str) -> Graded:
+    """The right answers with some in the place of others, graded; one that is empty was left as it was."""
+    written = {**RIGHT, **answers}
+    sources = {f"{name}-answer": source for name, source in written.items() if source}
+    paper = with_sources(grader.assignment.release_bytes[NAME], sources)
+    return grader.grade(SubmittedFiles("ada", {NAME: paper}))
+
+
+def results(graded: Graded) -> dict[str, ItemResult]:
+    """The results by ``question.item``."""
+    return {f"{one.question}.{one.item}": one for one in graded.score.items}
+
+
+def told(graded: Graded) -> dict[str, tuple[str, str]]:
+    """Points and code of each item."""
+    return {name: (f"{one.points.normalize():f}", one.code) for name, one in results(graded).items()}
