@@ -182,9 +182,7 @@ def _of_student(
 
 def misnamed_files(course: Course) -> list[str]:
     """A sentence for each file beside the course's lists that is called almost as one of them."""
-    lists = (
-        course.roster, course.bonus, course.groups, course.decisions, course.exams, course.collecting
-    )
+    lists = (course.roster, course.bonus, course.groups, course.decisions, course.exams, course.collecting)
     known = [path.name for path in lists]
     beside = sorted(path.name for path in course.root.iterdir() if path.is_file())
     sentences = []

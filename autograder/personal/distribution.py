@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
