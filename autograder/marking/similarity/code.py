@@ -21,7 +21,7 @@ from autograder.syntax import UNREADABLE, parsed
 
 MOST_CHARACTERS = 150_000
 """Of a student's code; nobody writes as much in an assignment."""
-MOST_NODES = 60_000
+MOST_NODES = 30_000
 """Of a student's code; what comes after is not compared, and that is told."""
 LEAST_NODES = 5
 """Of an expression that is compared; smaller ones stand in everybody's code."""

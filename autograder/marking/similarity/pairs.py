@@ -184,7 +184,8 @@ class _Tables:
         for at, own in enumerate(digests):
             for digest in own:
                 whole[at] += self._known.of(digest)
-                holders.setdefault(digest, []).append(at)
+                if self._known.numbers[digest] > 1:
+                    holders.setdefault(digest, []).append(at)
         several = [(digest, held) for digest, held in holders.items() if len(held) > 1]
         shared = np.zeros((count, count), np.float32)
         for start in range(0, len(several), _AT_ONCE):
