@@ -160,7 +160,7 @@ class Standing(Struct, frozen=True):
     @property
     def points(self) -> Decimal:
         """So far, without bonus points."""
-        return self._counted("points")
+        return self._counted("points")[0]
 
     @property
     def bonus(self) -> Decimal:

@@ -22,6 +22,7 @@ from autograder.marking.similarity.works import ComparedWork, Comparing, Work, W
 from autograder.notebook.files import read_file
 from autograder.notebook.read import read
 from autograder.notebook.release import Release, load_release
+from autograder.paths import files_in
 from autograder.records import Note
 from autograder.rubric import Rubric
 
@@ -122,7 +123,9 @@ def _work(assignment: Assignment, handin: Handin, further: tuple[WorkPiece, ...]
             continue
         pieces += pieces_of(notebook, submission.cells)
     for name, data in handed.files.items():
-        if name.endswith(_PYTHON):
+        if isinstance(data, NotebookError):
+            remarks.append(f"{student}: {name} is not compared: {data}")
+        elif name.endswith(_PYTHON):
             pieces.append(WorkPiece(name, data.decode("utf-8", "replace"), is_code=True, label=name))
     return Work(student, tuple(pieces), (*_released(assignment, releases), *further))
 
@@ -135,11 +138,11 @@ def _released(assignment: Assignment, releases: Mapping[str, Release]) -> tuple[
         for cell in release.cells
     ]
     folder = assignment.course.release(assignment.name)
-    names = [name for one in assignment.rubric.assignment.notebooks for name in (*one.data, *one.take_along)]
+    given = [name for one in assignment.rubric.assignment.notebooks for name in one.given]
     modules = [
-        WorkPiece("", (folder / name).read_text("utf-8", "replace"), is_code=True, label=name)
-        for name in names
-        if name.endswith(_PYTHON) and (folder / name).is_file()
+        WorkPiece("", path.read_text("utf-8", "replace"), is_code=True, label=name)
+        for name, path in files_in(folder, given)
+        if name.endswith(_PYTHON) and path.is_file()
     ]
     return (*cells, *modules)
 
