@@ -25,7 +25,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
     """The course that a reader of the page has."""
     root = tmp_path_factory.mktemp("course")
     files = dict(re.findall(r"^```python\n# (\S+)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE))
-    (rubric,) = re.findall(r"^```toml\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+    rubric = re.findall(r"^```toml\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)[0]
     sources = f"assignments/{NAME}"
     assert {f"{sources}/lm.py", f"{sources}/tools/words.py", f"reference/{NAME}.py"} == set(files)
     files |= {

@@ -17,12 +17,14 @@ from autograder.errors import RubricError
 from autograder.kinds import kinds, make_check, registered
 from autograder.rubric import ConstructorArguments, Rubric, Visible, parse, scales
 from autograder.rubric.exam import Exam, Task
+from autograder.rubric.files import NotebookFile, ResultFile
 from autograder.variants import options as variant_options
 from tests.support.cases import each
 
 DOCS = Path(__file__).parents[1] / "docs"
 COMMON = {
-    name: (DOCS / name).read_text("utf-8") for name in ("rubric.md", "exams.md", "variants.md", "oracles.md")
+    name: (DOCS / name).read_text("utf-8")
+    for name in ("rubric.md", "exams.md", "files.md", "variants.md", "oracles.md")
 }
 PAGES = {
     name: "".join(page.read_text("utf-8") for page in sorted(DOCS.glob(f"kinds/{name}*.md")))
@@ -36,6 +38,8 @@ RECORDS = (
     *(
         Exam,
         Task,
+        NotebookFile,
+        ResultFile,
         ConstructorArguments,
         Visible,
         Rules,
