@@ -5,19 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
-import random
-import signal
-import time
 from pathlib import Path
 
 import jsonschema
 import pytest
 
-from autograder.app.exporting import ExportOptions, export_grades
 from autograder.app.grade_lines import schema
 from autograder.course import Course
-from tests.cli.running import ASSIGNMENT, STUDENTS, only_object, run
+from tests.cli.running import ASSIGNMENT, only_object, run
 from tests.support.downloads import NAME, make_course, tree, written
 
 BOOK = f"{NAME}.ipynb"
@@ -120,39 +115,6 @@ def test_grades_of_a_class_become_files_for_platforms(course: Path, tmp_path: Pa
         for path in tmp_path.glob("scope/*/results.json")
     }
     assert totals == scores
-
-
-@pytest.mark.slow
-@pytest.mark.sandbox
-def test_an_export_that_was_killed_ends_in_the_same_state(course: Path, tmp_path: Path) -> None:
-    """At random moments: every file is there whole or not at all, and run again all of them are."""
-    place, options = Course.at(course), ExportOptions(provisional=True)
-
-    def export(to: Path) -> None:
-        export_grades(place, ASSIGNMENT, "gradescope", to, options)
-
-    export(tmp_path / "undisturbed")
-    started = time.monotonic()
-    export(tmp_path / "again")
-    whole, expected = time.monotonic() - started, tree(tmp_path / "undisturbed", ".")
-    assert STUDENTS == len(expected)
-    assert expected == tree(tmp_path / "again", ".")
-    chance = random.Random(17)
-    for number in range(12):
-        to = tmp_path / str(number)
-        child = os.fork()
-        if not child:
-            try:
-                export(to)
-            finally:
-                os._exit(0)
-        time.sleep(chance.uniform(0.5, 1.1) * whole)
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        found = {name: data for name, data in tree(to, ".").items() if not name.endswith(".partial")}
-        assert found.items() <= expected.items()
-        export(to)
-        assert expected == tree(to, ".")
 
 
 def _people(course: Course) -> list:  # type: ignore[type-arg]
