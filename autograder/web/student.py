@@ -98,7 +98,7 @@ def assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
                 (one, shown.received(one, language)) for one in handed_in.order_by("-submitted_at", "pk")
             ],
             "team": team.name if team else "",
-            "others": ", ".join(one for one in members if one != visit.student),
+            "partners": ", ".join(one for one in members if one != visit.student),
             "counts": shown.counts(offer, visit.student),
         },
     )

@@ -39,8 +39,8 @@ _STUDENT: Mapping[str, str | tuple[str, str]] = {
     "web.over-review": "What is handed in now is late: a person decides whether it counts.",
     "web.over-penalty": "What is handed in now is late, and costs points.",
     "web.slip-left": "Slip days left: {days}",
-    "web.group": "You hand in as group {name}, together with {members}. Of all your attempts one counts for "
-    "all of you.",
+    "web.hand-in-as": "You hand in as group {name}, together with {members}. Of all your attempts one counts "
+    "for all of you.",
     "web.attempt-of": "Attempt {number} of {student}",
     "web.over-accept": "What is handed in now is late, and still counts.",
     "web.over-refuse": "What is handed in now is kept, and does not count.",
@@ -108,7 +108,7 @@ _STAFF: Mapping[str, str | tuple[str, str]] = {
     "web.late-accept": "count",
     "web.late-refuse": "do not count",
     "web.late-penalty": "cost points",
-    "web.groups": "Groups",
+    "web.student-groups": "Groups",
     "web.student-or-group": "Student or group",
     "web.extensions": "Times of their own",
     "web.student": "Student",
