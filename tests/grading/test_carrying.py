@@ -32,6 +32,7 @@ from tests.support.calling_course import (
 
 pytestmark = pytest.mark.sandbox
 SECRET_OF_THE_REFERENCE = "only the reference says this"
+"""Students' code below seeks it, and writes it backwards: it would find itself."""
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +145,7 @@ def watched(
 
 SNOOPING = """
 import gc, inspect, os, sys
-MARK = "only the " + "reference says"
+BACKWARDS = "syas ecnerefer eht ylno"
 def looked():
     for one in gc.get_objects():
         parts = list(one.values()) if type(one) is dict else one if type(one) in (list, tuple) else ()
@@ -166,12 +167,12 @@ def looked():
         pass
     try:
         import reference.calling
-        yield MARK
+        yield BACKWARDS[::-1]
     except ImportError:
         pass
 def attend(query, key, value):
     weights(query)
-    found = [one for one in looked() if MARK in one]
+    found = [one for one in looked() if BACKWARDS[::-1] in one]
     return found or "nothing was found"
 """
 
