@@ -56,6 +56,8 @@ class CellPoints(Struct, frozen=True):
     by_person: bool = False
     items: Mapping[str, Decimal] = {}
     """By item, what a person's mark is made of (`PersonMark.items`)."""
+    comment: str = ""
+    """What people wrote about it."""
 
 
 class QuestionPoints(Struct, frozen=True):
@@ -269,6 +271,7 @@ def _with_mark(cell: CellPoints, mark: PersonMark | None) -> CellPoints:
         pending=pending,
         by_person=mark.points is not None,
         items={} if mark.points is None else mark.items,
+        comment=mark.comment,
     )
 
 

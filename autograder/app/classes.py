@@ -12,7 +12,7 @@ from autograder import assignment as assignments
 from autograder.app import SILENT, Isolation, Listener, counted
 from autograder.app.decisions import enter_decisions, stated_decisions
 from autograder.app.lists import read_bonus, read_roster
-from autograder.app.roll import Roll, read_roll, restore_marks
+from autograder.app.roll import Roll, nearest_id, read_roll, restore_marks
 from autograder.app.stores import OpenStore, open_store
 from autograder.assignment import Assignment
 from autograder.course import Course, Handin, schedule
@@ -100,7 +100,9 @@ def collect(course: Course, assignment: Assignment, students: Collection[str] = 
     handins = [one for one in course.handins(name) if not students or one.student in students]
     missing = sorted(set(students) - {one.student for one in handins})
     if missing:
-        raise CourseError(f"nothing was handed in by {', '.join(missing)} for {name}")
+        known = [one.student for one in course.handins(name)]
+        nearest = "; ".join(dict.fromkeys(nearest_id(one, known) for one in missing))
+        raise CourseError(f"nothing was handed in by {', '.join(missing)} for {name}; {nearest}")
     return Collected(tuple(schedule.settled(course, times, handins, name)), course.misnamed(name), times)
 
 
@@ -249,8 +251,17 @@ def feedback(
         timings={handin.student: handin.timing for handin in handins if handin.timing},
         language=language or assignment.language,
         remarks=stand.roll.remarks,
+        names=_names(course),
+        releases=assignment.releases_of,
     )
     return Published(tuple(counted(pages, len(results) + 2, watch)), stand.roll.remarks)
+
+
+def _names(course: Course) -> dict[str, str]:
+    """Names by id, where there is a class list that has any."""
+    if not course.roster.is_file():
+        return {}
+    return {one.id: f"{one.first_name} {one.last_name}".strip() for one in read_roster(course.roster)}
 
 
 def _standings(assignment: Assignment, store: Store, watch: Listener) -> Standings:

@@ -5,9 +5,11 @@ Heavy libraries are imported inside the commands, so that --help answers at once
 
 from __future__ import annotations
 
+import importlib.metadata
 import logging
 import os
 import sys
+from typing import Annotated
 
 import typer
 
@@ -61,6 +63,23 @@ COMMANDS = (
     (algebra, 'algebra "12 L d²" --symbols L,d_model:d --equals "12*L*d_model^2"'),
 )
 """In the order of ``--help``, each with an example."""
+
+
+def _version(asked: bool) -> None:  # noqa: FBT001 - typer calls it with the option's value
+    if asked:
+        typer.echo(f"autograder {importlib.metadata.version('autograder')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    *,
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """What can stand before a command."""
+
 
 mark = typer.Typer(
     help="Mark elsewhere: export a sheet, import what was given.",

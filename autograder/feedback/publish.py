@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from urllib.parse import quote
 
 from msgspec import Struct
 
@@ -15,6 +16,7 @@ from autograder.feedback.marking import render_marking
 from autograder.feedback.render import render
 from autograder.feedback.summary import render_summary
 from autograder.grades import Standing
+from autograder.notebook.release import Release
 from autograder.records import Graded
 from autograder.rubric import Rubric
 from autograder.timestamps import Timing
@@ -39,6 +41,8 @@ def pages(
     timings: Mapping[str, Timing] | None = None,
     language: str,
     remarks: Sequence[str] = (),
+    names: Mapping[str, str] | None = None,
+    releases: Callable[[str], Mapping[str, Release]] = lambda _: {},
 ) -> Iterator[Page]:
     """Write one page per student, and for staff one for marking by hand and the summary.
 
@@ -55,8 +59,11 @@ def pages(
         language: such as ``"de"``; the pages for staff are in English, but for what the rubric says
             to those who mark by hand.
         remarks: about the class as a whole, for the summary.
+        names: of students, as the class list has them.
+        releases: gives the notebooks that a student was given, by name.
     """
-    name = rubric.assignment.name
+    name, named = rubric.assignment.name, names or {}
+    written: dict[str, str] = {}
     for student, graded in results.items():
         path = course.feedback(student, name) / f"{name}.html"
         try:
@@ -67,8 +74,11 @@ def pages(
                 submitted_at=submitted.get(student),
                 stands=standings[student],
                 timing=(timings or {}).get(student),
+                releases=releases(student),
+                name=named.get(student, ""),
             )
             _write(path, page)
+            written[student] = f"../{quote(path.relative_to(course.root).as_posix())}"
             yield Page(path)
         except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
             yield Page(path, f"{student}: the page could not be written: {describe_error(error)}")
@@ -78,7 +88,7 @@ def pages(
         return render_marking(some, rubric, standings, language, secret=course.secret())
 
     def summary(some: Sequence[Graded]) -> str:
-        return render_summary(some, rubric, standings, remarks)
+        return render_summary(some, rubric, standings, remarks, names=named, pages=written)
 
     everybody = list(results.values())
     yield _of_all(staff / f"{name}-marking.html", marking, everybody)
