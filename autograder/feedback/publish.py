@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
@@ -62,8 +63,7 @@ def pages(
         names: of students, as the class list has them.
         releases: gives the notebooks that a student was given, by name.
     """
-    name, named = rubric.assignment.name, names or {}
-    written: dict[str, str] = {}
+    name, named, written = rubric.assignment.name, names or {}, dict[str, str]()
     for student, graded in results.items():
         path = course.feedback(student, name) / f"{name}.html"
         try:
@@ -82,15 +82,13 @@ def pages(
             yield Page(path)
         except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
             yield Page(path, f"{student}: the page could not be written: {describe_error(error)}")
-    staff = course.root / "staff"
-
-    def marking(some: Sequence[Graded]) -> str:
-        return render_marking(some, rubric, standings, language, secret=course.secret())
-
-    def summary(some: Sequence[Graded]) -> str:
-        return render_summary(some, rubric, standings, remarks, names=named, pages=written)
-
-    everybody = list(results.values())
+    staff, everybody = course.root / "staff", list(results.values())
+    marking = partial(
+        render_marking, rubric=rubric, standings=standings, language=language, secret=course.secret()
+    )
+    summary = partial(
+        render_summary, rubric=rubric, standings=standings, remarks=remarks, names=named, pages=written
+    )
     yield _of_all(staff / f"{name}-marking.html", marking, everybody)
     yield _of_all(staff / f"{name}.html", summary, everybody)
 

@@ -87,19 +87,7 @@ def render_summary(
     graded = list(results)
     known = standings or {}
     stands = [known.get(one.score.student) or standing(one.score, rubric) for one in graded]
-    by_cell = {(one.id, item.id): item.cell or one.id for one in rubric.questions for item in one.items}
-    noted = [_notes(result.score.notes) for result in graded]
-    shared = _shared([one.score.student for one in graded], noted)
-    rows = [
-        replace(
-            _row(result, one, by_cell, labels),
-            name=printable_text((names or {}).get(result.score.student, ""), 200),
-            page=(pages or {}).get(result.score.student, ""),
-            notes=tuple(text for text in notes if text not in shared),
-            remarks=tuple(shared[text] for text in notes if text in shared),
-        )
-        for result, one, notes in zip(graded, stands, noted, strict=True)
-    ]
+    rows, shared = _rows(graded, stands, rubric, names or {}, pages or {})
     points = [one.total for one in stands]
     scale = rubric.assignment.grading
     mean = (sum(points, Decimal(0)) / len(points)).quantize(Decimal("0.01")) if points else Decimal(0)
@@ -113,7 +101,7 @@ def render_summary(
             possible=labels.number(rubric.assignment.points),
             mean=labels.number(mean),
             rows=rows,
-            shared=tuple(shared.values()),
+            shared=shared,
             remarks=[printable_text(remark, 4 * _MOST_NOTE) for remark in remarks],
             marking=f"{rubric.assignment.name}-marking.html" if by_hand else "",
             grades=distribution(stands, scale, labels) if scale else None,
@@ -142,6 +130,31 @@ def _shared(students: Sequence[str], noted: Sequence[Sequence[str]]) -> dict[str
             of.setdefault(text, []).append(printable_text(student, 200))
     several = {text: who for text, who in of.items() if len(who) > 1}
     return {text: _Remark(number, text, tuple(who)) for number, (text, who) in enumerate(several.items(), 1)}
+
+
+def _rows(
+    results: Sequence[Graded],
+    standings: Sequence[Standing],
+    rubric: Rubric,
+    names: Mapping[str, str],
+    pages: Mapping[str, str],
+) -> tuple[list[_StudentRow], tuple[_Remark, ...]]:
+    """A row for each student, and what was noted of several."""
+    labels = Labels("en")
+    by_cell = {(one.id, item.id): item.cell or one.id for one in rubric.questions for item in one.items}
+    noted = [_notes(graded.score.notes) for graded in results]
+    shared = _shared([graded.score.student for graded in results], noted)
+    rows = [
+        replace(
+            _row(graded, stands, by_cell, labels),
+            name=printable_text(names.get(graded.score.student, ""), 200),
+            page=pages.get(graded.score.student, ""),
+            notes=tuple(text for text in notes if text not in shared),
+            remarks=tuple(shared[text] for text in notes if text in shared),
+        )
+        for graded, stands, notes in zip(results, standings, noted, strict=True)
+    ]
+    return rows, tuple(shared.values())
 
 
 def _row(

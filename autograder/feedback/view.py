@@ -20,7 +20,7 @@ from autograder.feedback.typeset import Typesetter
 from autograder.feedback.wordings import SentenceKey, Wordings, spoken, told
 from autograder.grades import NOTHING, Standing
 from autograder.notebook.release import Release
-from autograder.records import Graded
+from autograder.records import Graded, Score
 from autograder.rubric import Question, Rubric
 from autograder.rubric.exam import Task
 
@@ -144,16 +144,10 @@ def page_view(
         notebook_view(notebook, position, labels, assignment.limits, given.get(notebook.name))
         for position, notebook in enumerate(graded.notebooks, start=1)
     )
-    lines = rubric_lines(score, rubric, standing)
     writer = QuestionWriter(
         labels, own, Typesetter(assignment.symbols), notebooks, given, final=standing.final
     )
-    questions = tuple(
-        writer.question(
-            question, points, lines[question.id], rubric.symbols(question) if question.symbols else None
-        )
-        for question, points in zip(rubric.questions, standing.questions, strict=True)
-    )
+    questions = _questions(writer, score, rubric, standing)
     points = {one.id: (one.points, one.most - one.least) for one in standing.questions}
     return PageView(
         title=labels.pick(assignment.title, assignment.name),
@@ -175,6 +169,18 @@ def page_view(
         questions=questions,
         notebooks=notebooks,
         shown_at={cell.anchor: question for question in questions for cell in question.answers},
+    )
+
+
+def _questions(
+    writer: QuestionWriter, score: Score, rubric: Rubric, standing: Standing
+) -> tuple[QuestionView, ...]:
+    lines = rubric_lines(score, rubric, standing)
+    return tuple(
+        writer.question(
+            question, points, lines[question.id], rubric.symbols(question) if question.symbols else None
+        )
+        for question, points in zip(rubric.questions, standing.questions, strict=True)
     )
 
 

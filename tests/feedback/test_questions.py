@@ -78,12 +78,12 @@ def part(source: str, question: str) -> str:
 
 
 def test_the_text_of_the_question_stands_in_it() -> None:
-    """Typeset, and without joining the page's outline; where it is not known, nothing stands there."""
+    """Typeset, and without joining the page's outline; questions below one text share it."""
     first, *others = view(good()).questions
-    (text,) = first.asked
+    *_, text = first.asked
     assert "<strong>Task 3</strong>" in text
     assert "<math" in text
-    assert {()} == {one.asked for one in others}
+    assert {(text,)} == {one.asked[-1:] for one in others}
     assert "The question" not in render(good(), RUBRIC)
 
 
@@ -121,7 +121,7 @@ def test_an_answer_to_two_questions_is_shown_once() -> None:
 
 
 def test_one_reason_is_told_once() -> None:
-    """Three faults were left for the same reason: their lines stand together, with it below and in the losses."""
+    """Three faults were left for the same reason: their lines stand together, here and in the losses."""
     page = Page(render(middling(), RUBRIC)).text
     sentence = "Moving a memory position that is blocked still changed the output."
     assert 2 == page.count(sentence)

@@ -176,8 +176,8 @@ def test_losses_are_named_with_their_reason() -> None:
     """The summary names each loss with its points and why; what was right is not in it."""
     summary = losses(page(middling()))
     assert (
-        "−3 Repair the decoder −3 Cross-attention uses the mask of the memory · The position table is as long as "
-        "the longest text · Cross-attention takes its values from the memory : Moving a memory"
+        "−3 Repair the decoder −3 Cross-attention uses the mask of the memory · The position table is as "
+        "long as the longest text · Cross-attention takes its values from the memory : Moving a memory"
     ) in summary
     assert "−1 All layers : no answer" in summary
     assert "−0.5 The number of parameters of the MLP : That is one of the two matrices." in summary
