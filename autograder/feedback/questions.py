@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
@@ -9,6 +10,7 @@ from markupsafe import Markup
 from msgspec import Struct
 from msgspec.structs import replace
 
+from autograder import messages
 from autograder.feedback.cells import CellView, NotebookView
 from autograder.feedback.handout import asked, released_answer
 from autograder.feedback.labels import Labels
@@ -25,6 +27,10 @@ from autograder.rubric import Question, RubricSymbol
 
 _MOST_REASON = 160
 _MOST_COMMENT = 4_000
+_WHAT = "what"
+"""The placeholder of sentences that say what of an answer they are about: a name, a case."""
+_MOST_NAMED = 3
+"""Of these in one sentence that several items share."""
 
 
 class ItemView(Struct, frozen=True):
@@ -50,6 +56,11 @@ class ItemView(Struct, frozen=True):
     """What people wrote about it, with formulas."""
 
     @property
+    def waits(self) -> bool:
+        """A person has yet to look at it."""
+        return self.status == "needs-review"
+
+    @property
     def reason(self) -> str:
         """The message's beginning, for the summary of losses."""
         first = " ".join(self.message.split())
@@ -62,6 +73,14 @@ class ReasonView(Struct, frozen=True):
     items: tuple[ItemView, ...]
     lost: str
     """Together; empty when nothing was lost."""
+    brief: str
+    """For the summary of losses."""
+
+    @property
+    def shared(self) -> int:
+        """How many items lost points for it together; 0 where it is one, or no reason for a loss."""
+        lost = len(self.items) > 1 and self.told.status in {"failed", "partly", "marked"}
+        return len(self.items) if lost else 0
 
     @property
     def told(self) -> ItemView:
@@ -192,7 +211,7 @@ class QuestionWriter:
             earned_percent=percent(points.points, question.points),
             pending_percent=percent(pending, question.points),
             table=kind(question.kind).form == "listing",
-            reasons=_reasons(items, lines, labels),
+            reasons=self._reasons(items, lines),
             asked=self._asked(question),
             answers=fresh,
             elsewhere=tuple(cell for cell in cells if cell not in fresh),
@@ -219,6 +238,34 @@ class QuestionWriter:
         written = {cell.anchor: cell for cell in found if cell is not None and not (cell.blank or cell.given)}
         return tuple(written.values())
 
+    def _reasons(self, items: Sequence[ItemView], lines: Sequence[RubricLine]) -> tuple[ReasonView, ...]:
+        """The items, those with the same reason together where the first of them stands."""
+        together: dict[object, list[int]] = {}
+        for number, (item, line) in enumerate(zip(items, lines, strict=True)):
+            alone = not item.message or item.comments
+            together.setdefault(number if alone else self._cause(item, line.result), []).append(number)
+        return tuple(self._reason(items, lines, numbers) for numbers in together.values())
+
+    def _cause(self, item: ItemView, result: ItemResult) -> object:
+        """What is the same for items with one reason: all of it but the case or name that it is told of."""
+        _, said = told(_with_what(result, ""), self._labels.language, self._own)
+        return said, item.caret, item.reading, item.waits
+
+    def _reason(
+        self, items: Sequence[ItemView], lines: Sequence[RubricLine], numbers: Sequence[int]
+    ) -> ReasonView:
+        first, *others = (items[number] for number in numbers)
+        results = [lines[number].result for number in numbers]
+        language, named = self._labels.language, results[0].student.params
+        if others and _WHAT in named:
+            whats = dict.fromkeys(messages.filled(one.student, language)[_WHAT] for one in results)
+            several = ", ".join(itertools.islice(whats, _MOST_NAMED)) + ", …" * (len(whats) > _MOST_NAMED)
+            message, said = told(_with_what(results[0], several), language, self._own)
+            first = replace(first, message=message, said=said)
+        lost = sum((lines[number].lost for number in numbers), NOTHING)
+        shown = self._labels.number(-lost) if lost else ""
+        return ReasonView((first, *others), shown, items[numbers[0]].reason)
+
     def _item(self, question: Question, line: RubricLine, typesetter: Typesetter) -> ItemView:
         result, labels = line.result, self._labels
         item = question.item(result.item)
@@ -243,22 +290,12 @@ class QuestionWriter:
         )
 
 
-def _reasons(
-    items: Sequence[ItemView], lines: Sequence[RubricLine], labels: Labels
-) -> tuple[ReasonView, ...]:
-    """The items, those with the same reason together where the first of them stands."""
-    together: dict[object, list[int]] = {}
-    for number, item in enumerate(items):
-        alone = not item.message or item.comments
-        key = number if alone else (item.said, item.caret, item.reading, item.status == "needs-review")
-        together.setdefault(key, []).append(number)
-    return tuple(
-        ReasonView(
-            tuple(items[number] for number in numbers),
-            labels.number(-lost) if (lost := sum((lines[one].lost for one in numbers), NOTHING)) else "",
-        )
-        for numbers in together.values()
-    )
+def _with_what(result: ItemResult, what: str) -> ItemResult:
+    """A result whose sentence names something else that it is about, where it names anything."""
+    if _WHAT not in result.student.params:
+        return result
+    params = {**result.student.params, _WHAT: what}
+    return replace(result, student=replace(result.student, params=params))
 
 
 def _with_comments(

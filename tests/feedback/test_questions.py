@@ -23,6 +23,7 @@ from autograder.records import (
     ExecutedNotebook,
     Graded,
     Markdown,
+    Message,
     Status,
 )
 from tests.feedback.examples import HOSTILE, RUBRIC, TOML, good, item, middling, png, release, said, stream
@@ -140,6 +141,29 @@ def test_reasons_that_differ_in_what_they_quote_stay_apart() -> None:
     )
     score = replace(good().score, items=(*good().score.items[:-2], *items))
     assert [1, 1] == [len(one.items) for one in view(replace(good(), score=score)).questions[-1].reasons]
+
+
+def test_one_cause_in_several_cases_is_one_reason() -> None:
+    """The cases are named in its one sentence, of many the first three; the losses name the first."""
+    what = [f"attend [{case}]" for case in ("plain", "masked", "long", "short")]
+    faults = [one for one in good().score.items if one.question == "task5-a"]
+    wrong = {
+        one.item: replace(
+            one,
+            status=Status.FAILED,
+            points=Decimal(0),
+            student=Message("attention.no-scaling", {"what": name}),
+        )
+        for one, name in zip(faults, what, strict=False)
+    }
+    items = tuple(
+        wrong.get(one.item, one) if one.question == "task5-a" else one for one in good().score.items
+    )
+    repair = view(replace(good(), score=replace(good().score, items=items))).questions[2]
+    told = "the scores are not divided by the square root of d_head."
+    (lost,) = repair.losses
+    assert (4, "−4", f"attend [plain]: {told}") == (lost.shared, lost.lost, lost.brief)
+    assert f"attend [plain], attend [masked], attend [long], …: {told}" == lost.told.message
 
 
 def test_what_nobody_read_or_wrote_is_one_line() -> None:
