@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from markupsafe import Markup
 
-from autograder.errors import CourseError
+from autograder.errors import CourseError, NotebookError
 from autograder.feedback.prose import given_prose
+from autograder.notebook.language import in_language
 from autograder.notebook.release import Release, ReleaseCell
 from autograder.rubric import Question
 
@@ -27,12 +30,29 @@ def released_answer(release: Release, question: Question, cell: str = "") -> Rel
         return None
 
 
-def asked(release: Release, answer: ReleaseCell | None) -> tuple[Markup, ...]:
-    """The next texts above an answer, up to the cell with code or another answer above them."""
+def asked(
+    release: Release, answer: ReleaseCell | None, languages: Sequence[str] = (), language: str = ""
+) -> tuple[Markup, ...]:
+    """The next texts above an answer, up to the cell with code or another answer above them.
+
+    Args:
+        release: the student's own.
+        answer: its cell.
+        languages: of the assignment.
+        language: of the reader; a text that is there in several is shown in this one alone.
+    """
+    wanted = language if language in languages else ""
     found: list[Markup] = []
     for one in reversed(release.cells[: answer.number - 1] if answer else ()):
         if one.cell_type == "markdown" and not (one.is_answer or one.grade):
-            found.append(given_prose(one.source))
+            found.append(given_prose(_in_language(one.source, languages, wanted)))
         elif found:
             break
     return tuple(found[::-1])
+
+
+def _in_language(text: str, languages: Sequence[str], wanted: str) -> str:
+    try:
+        return in_language(text, languages, wanted, "")
+    except NotebookError:  # it was released all the same, and is shown as it is
+        return text

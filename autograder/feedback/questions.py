@@ -155,6 +155,7 @@ class QuestionWriter:
         notebooks: Sequence[NotebookView],
         releases: Mapping[str, Release],
         *,
+        languages: Sequence[str],
         final: bool,
     ) -> None:
         """Begin a page.
@@ -165,8 +166,10 @@ class QuestionWriter:
             typesetter: for formulas in the assignment's symbols.
             notebooks: as they are shown.
             releases: the notebooks that the student was given, by name.
+            languages: of the assignment.
             final: nothing is open any more.
         """
+        self._languages = languages
         self._labels = labels
         self._own = own
         self._common = typesetter
@@ -225,7 +228,9 @@ class QuestionWriter:
 
     def _asked(self, question: Question) -> tuple[Markup, ...]:
         release = self._releases.get(question.notebook)
-        return asked(release, released_answer(release, question)) if release else ()
+        if release is None:
+            return ()
+        return asked(release, released_answer(release, question), self._languages, self._labels.language)
 
     def _answers(self, question: Question) -> tuple[CellView, ...]:
         """The cells in which something was written: the question's own, and those of single items."""

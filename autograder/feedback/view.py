@@ -145,7 +145,13 @@ def page_view(
         for position, notebook in enumerate(graded.notebooks, start=1)
     )
     writer = QuestionWriter(
-        labels, own, Typesetter(assignment.symbols), notebooks, given, final=standing.final
+        labels,
+        own,
+        Typesetter(assignment.symbols),
+        notebooks,
+        given,
+        languages=assignment.languages,
+        final=standing.final,
     )
     questions = _questions(writer, score, rubric, standing)
     points = {one.id: (one.points, one.most - one.least) for one in standing.questions}

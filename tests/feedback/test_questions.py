@@ -10,6 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from autograder import rubric as rubrics
+from autograder.feedback.handout import asked
 from autograder.feedback.labels import Labels
 from autograder.feedback.marking import render_marking
 from autograder.feedback.render import render, render_cells
@@ -29,6 +30,7 @@ from autograder.records import (
 from tests.feedback.examples import HOSTILE, RUBRIC, TOML, good, item, middling, png, release, said, stream
 from tests.feedback.test_render import OUR_TAGS, Page
 from tests.redteam.pages import page_faults
+from tests.support.cases import each
 
 LABELS = Labels("en")
 STARTER = "class MultiHeadAttention(nn.Module):\n    def forward(self, x):\n        raise NotImplementedError"
@@ -86,6 +88,24 @@ def test_the_text_of_the_question_stands_in_it() -> None:
     assert "<math" in text
     assert {(text,)} == {one.asked[-1:] for one in others}
     assert "The question" not in render(good(), RUBRIC)
+
+
+@each(
+    ("source", "language", "shown"),
+    [
+        ("One\n<!-- de -->\nEins", "en", "<p>One</p>"),
+        ("One\n<!-- de -->\nEins", "de", "<p>Eins</p>"),
+        ("One\n<!-- de -->\nEins", "fr", "<p>One</p>\n<p>Eins</p>"),
+        ("One\n<!-- xx -->\nUn", "de", "<p>One</p>\n<p>Un</p>"),
+    ],
+)
+def test_a_text_in_two_languages_is_shown_in_one(source: str, language: str, shown: str) -> None:
+    """In the reader's, where the assignment has it; marks that do not fit leave it as it is."""
+    notebook = json.loads(release())
+    notebook["cells"][0]["source"] = source
+    given = load_release(json.dumps(notebook).encode(), "exam")
+    (found,) = asked(given, given.by_id["task3-b-answer"], ("en", "de"), language)
+    assert shown == re.sub("\n+", "\n", str(found)).strip()
 
 
 def test_an_answer_stands_beside_its_reasons() -> None:

@@ -115,7 +115,7 @@ def answer_view(
     known = _Known(results, cues, row, labels, Typesetter(rubric.symbols(cell.question)))
     return AnswerView(
         title=labels.pick(cell.question.title, cell.question.id),
-        asked=asked(release, released),
+        asked=asked(release, released, rubric.assignment.languages, language),
         text=highlighted(row.text, spans),
         typeset=None if code else written_prose(row.text),
         lines=code_lines(row.text, released.source) if code and released else (),
