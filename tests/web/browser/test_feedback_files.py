@@ -83,9 +83,9 @@ def test_everybody_can_read_the_pages(class_: Path, browser: Browser, scheme: st
     wrong = {}
     for file in (*longest(class_), *class_.glob("staff/*.html")):
         page.goto(file.as_uri())
-        wrong[file.name] = ["wider than the window"] * (page.evaluate(_OVER) > 0)
+        wrong[str(file.relative_to(class_))] = ["wider than the window"] * (page.evaluate(_OVER) > 0)
         page.evaluate(_UNFOLD)
-        wrong[file.name] += faults(page)
+        wrong[str(file.relative_to(class_))] += faults(page)
     context.close()
     assert 3 * len(SUBJECTS) == len(wrong)
     assert {} == {name: found for name, found in wrong.items() if found}
