@@ -144,14 +144,9 @@ def page_view(
         notebook_view(notebook, position, labels, assignment.limits, given.get(notebook.name))
         for position, notebook in enumerate(graded.notebooks, start=1)
     )
+    common, final = Typesetter(assignment.symbols), standing.final
     writer = QuestionWriter(
-        labels,
-        own,
-        Typesetter(assignment.symbols),
-        notebooks,
-        given,
-        languages=assignment.languages,
-        final=standing.final,
+        labels, own, common, notebooks, given, languages=assignment.languages, final=final
     )
     questions = _questions(writer, score, rubric, standing)
     points = {one.id: (one.points, one.most - one.least) for one in standing.questions}
