@@ -244,6 +244,14 @@ class Assignment(Struct, frozen=True, eq=False):
         except Exception:  # noqa: BLE001 - foreseen or not: grading says what it is
             return self.rubric
 
+    def releases_of(self, student: str) -> Mapping[str, Release]:
+        """The notebooks a student was given, by name; none where that cannot be told. As `rubric_of`."""
+        try:
+            given = self.manifest.of(student) if self.manifest else None
+            return self.releases if given is None else self.with_notebooks(self, given).releases
+        except Exception:  # noqa: BLE001 - foreseen or not: grading says what it is
+            return {}
+
     def digest(self) -> str:
         """SHA-256 over what results depend on besides submission and rubric (see `program_digest`)."""
         digest = hashlib.sha256(self.course.secret())

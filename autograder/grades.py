@@ -73,6 +73,8 @@ class CellPoints(Struct, frozen=True):
     """By item, what a person's mark is made of (`PersonMark.items`)."""
     flagged: bool = False
     """Somebody should look at it (`PersonMark.flagged`)."""
+    comment: str = ""
+    """What people wrote about it."""
 
 
 class QuestionPoints(Struct, frozen=True):
@@ -315,6 +317,7 @@ def _with_mark(cell: CellPoints, mark: PersonMark | None) -> CellPoints:
         by_person=mark.points is not None,
         items={} if mark.points is None else mark.items,
         flagged=mark.flagged,
+        comment=mark.comment,
     )
 
 

@@ -441,7 +441,7 @@ class Graded(Struct, frozen=True):
     """SHA-256 over the digests of the notebooks and files handed in."""
     seconds: float = 0.0
     sandbox_seconds: float = 0.0
-    """The part of ``seconds`` that was spent opening and closing boxes and on the wire."""
+    """The part of ``seconds`` in which boxes were opened, ran and were closed."""
     spent: Spent = Spent()
     """Of the notebook that used most, for each limit."""
     stated: Mapping[str, str] = {}

@@ -24,7 +24,7 @@ from autograder.app.published import (
     shown_mark,
     write_published,
 )
-from autograder.app.roll import Roll, read_roll, restore_marks
+from autograder.app.roll import Roll, nearest_id, read_roll, restore_marks
 from autograder.app.stores import OpenStore, open_store
 from autograder.assignment import Assignment
 from autograder.course import Course, Handin, counting, groups
@@ -126,7 +126,9 @@ def collect(course: Course, assignment: Assignment, students: Collection[str] = 
     handins = [one for one in found.handins if not students or one.student in students]
     missing = sorted(set(students) - {one.student for one in handins})
     if missing:
-        raise CourseError(f"nothing was handed in by {', '.join(missing)} for {name}")
+        known = [one.student for one in found.handins]
+        nearest = "; ".join(dict.fromkeys(nearest_id(one, known) for one in missing))
+        raise CourseError(f"nothing was handed in by {', '.join(missing)} for {name}; {nearest}")
     return Collected(tuple(handins), course.misnamed(name), found.times, found.groups)
 
 
@@ -336,11 +338,20 @@ def feedback(
         remarks=stand.roll.remarks,
         changes=plan.changes,
         left=plan.left,
+        names=_names(course),
+        releases=assignment.releases_of,
     )
     made = tuple(counted(pages, len(results) + 2 - len(plan.left & results.keys()), watch))
     if publish_marks or published.at:
         _note_shown(course, name, published, plan, made)
     return Published(made, (*stand.roll.remarks, *plan.refused), bool(plan.refused))
+
+
+def _names(course: Course) -> dict[str, str]:
+    """Names by id, where there is a class list that has any."""
+    if not course.roster.is_file():
+        return {}
+    return {one.id: f"{one.first_name} {one.last_name}".strip() for one in read_roster(course.roster)}
 
 
 def _will_show(

@@ -13,6 +13,7 @@ from autograder import atomic, generate, verify
 from autograder import rubric as rubrics
 from autograder.app import SILENT, Isolation, Listener, counted
 from autograder.app.lists import read_roster
+from autograder.app.roll import nearest_id
 from autograder.authoring import start as begin
 from autograder.course import Course, name_fault
 from autograder.errors import AutograderError, CourseError, SandboxError
@@ -214,7 +215,8 @@ def _asked(
     given = common.manifest.of(student) if common.manifest else None
     if common.manifest and given is None:
         raise CourseError(
-            f"--student: nothing was handed out to {student!r}; put them on the class list and generate"
+            f"--student: nothing was handed out to {student!r}; put them on the class list and generate; "
+            f"{nearest_id(student, common.manifest.students)}"
         )
     with Pool(isolation=isolation) as pool:
         made = make_variants(common, [student], pool, common.manifest.catalogues if common.manifest else None)

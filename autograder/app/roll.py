@@ -116,11 +116,13 @@ def _strangers(name: str, handed_in: Iterable[str], roster: Mapping[str, str]) -
         if canonical_id(student) not in roster:
             yield (
                 f"submitted/{ascii(student)[1:-1]}/{name} is of nobody in roster.csv, and is graded all the "
-                f"same; rename the folder, or add a line to roster.csv; {_nearest(student, roster.values())}"
+                "same; rename the folder, or add a line to roster.csv; "
+                f"{nearest_id(student, roster.values())}"
             )
 
 
-def _nearest(student: str, ids: Collection[str]) -> str:
+def nearest_id(student: str, ids: Collection[str]) -> str:
+    """The id that one is probably meant to be, as a sentence."""
     near = hint(student, ids)
     return near if near.startswith("did you mean") else "no id there is like it"
 

@@ -5,9 +5,11 @@ Heavy libraries are imported inside the commands, so that --help answers at once
 
 from __future__ import annotations
 
+import importlib.metadata
 import logging
 import os
 import sys
+from typing import Annotated
 
 import typer
 
@@ -87,6 +89,23 @@ GROUPS = {
     ),
 }
 """Commands of two words, by the first."""
+
+
+def _version(asked: bool) -> None:  # noqa: FBT001 - typer calls it with the option's value
+    if asked:
+        typer.echo(f"autograder {importlib.metadata.version('autograder')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    *,
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """What can stand before a command."""
+
 
 for _command, _example in COMMANDS:
     _first, _second, *_ = _example.split()

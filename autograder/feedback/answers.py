@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from markupsafe import Markup, escape
 from msgspec import Struct
 
 from autograder.checks.values import prose
-from autograder.records import Cell, Graded, Status
+from autograder.feedback.sanitise import PICTURES, image_uri
+from autograder.records import Cell, CellRun, ExecutedNotebook, Graded, Markdown, Status
 from autograder.rubric import Item, Question, Rubric
 from autograder.stream import derived
 
@@ -102,6 +103,52 @@ def answer_text(graded: Graded, question: Question, item: Item) -> str:
     """What a student wrote that an item judges; empty where there is nothing."""
     own = item.cell if item.manual else ""
     return _source(graded, question, (own,) if own else (question.answer_cell, question.id))
+
+
+def cells_about(notebook: ExecutedNotebook, names: Collection[str]) -> range:
+    """The places of the cells that an answer lies in, from the first to the last, and of code beside them.
+
+    Cells of the student's own have no name; what was plotted or printed for an answer stands there.
+
+    Args:
+        notebook: as it was run.
+        names: of the answer's cells.
+    """
+    places = [place for place, cell in enumerate(notebook.cells) if cell.grade_id and cell.grade_id in names]
+    if not places:
+        return range(0)
+    first, last = places[0], places[-1]
+    while first > 0 and _is_unnamed(notebook.cells[first - 1]):
+        first -= 1
+    while last + 1 < len(notebook.cells) and _is_unnamed(notebook.cells[last + 1]):
+        last += 1
+    return range(first, last + 1)
+
+
+def _is_unnamed(cell: Cell | Markdown) -> bool:
+    return isinstance(cell, Cell) and not cell.grade_id
+
+
+def runs_about(notebook: ExecutedNotebook, names: Collection[str]) -> Iterator[CellRun]:
+    """What came of the cells of `cells_about` that were run."""
+    places = cells_about(notebook, names)
+    yield from (run for run in notebook.runs[places.start : places.stop] if run is not None)
+
+
+def pictures_about(graded: Graded, question: Question, cell: str) -> Iterator[str]:
+    """The pictures that a student's code made for an answer, as data URIs.
+
+    Args:
+        graded: the result.
+        question: that is answered.
+        cell: in which the answer stands.
+    """
+    for notebook in graded.notebooks:
+        if notebook.name == question.notebook:
+            for run in runs_about(notebook, (question.answer_cell, question.id, cell)):
+                for output in run.outputs:
+                    found = (image_uri(mime, output.data.get(mime, "")) for mime in PICTURES)
+                    yield from (uri for uri in found if uri)
 
 
 def _source(graded: Graded, question: Question, names: Sequence[str]) -> str:

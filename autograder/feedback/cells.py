@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from markupsafe import escape
+import functools
+from collections.abc import Sequence
+
+from markupsafe import Markup, escape
 from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.feedback import sanitise
+from autograder.feedback.code import CodeBlock, Line, code_blocks, code_lines, is_compared
 from autograder.feedback.labels import Labels
+from autograder.feedback.prose import given_prose, written_prose
 from autograder.limits import budgets
+from autograder.notebook.release import Release
 from autograder.records import Cell, CellOutput, CellRun, ExecutedNotebook, LimitKind, Limits, Markdown
 
 MOST_OUTPUTS = 60
 """Of one cell."""
+MOST_TYPESET = 200_000
+"""Characters of a notebook that are coloured or typeset; more is shown as it was written."""
+_LINES_SEEN, _LINE_SEEN = 20, 36
+"""Lines, and characters of a line, that a page of the narrowest telephone shows without scrolling."""
 
-_IMAGES = ("image/png", "image/jpeg")
+_LINE = '<span class="line gone"></span>'
+"""What stands around each line of code on a page."""
 _TEXTS = ("text/plain", "text/latex", "text/markdown", "application/json", "image/svg+xml")
 
 
@@ -28,6 +39,29 @@ class OutputView(Struct, frozen=True):
     """A data URI."""
     frame: sanitise.Frame | None = None
 
+    @property
+    def scrolls(self) -> bool:
+        """It may not fit into its place, so the keyboard must reach it."""
+        return _lines_seen(self.text.split("\n")) > _LINES_SEEN
+
+
+class CodeView(Struct, frozen=True):
+    """Code as it is shown."""
+
+    blocks: tuple[CodeBlock, ...] = ()
+    compared: bool = False
+    """What is new and what is gone of what was handed out is told."""
+
+    @property
+    def size(self) -> int:
+        """About how many bytes of the page it takes."""
+        return sum(len(line.code.encode()) + len(_LINE) for block in self.blocks for line in block.lines)
+
+
+def code_view(lines: Sequence[Line]) -> CodeView:
+    """Lines of code as they are shown."""
+    return CodeView(code_blocks(lines), is_compared(lines))
+
 
 class CellView(Struct, frozen=True):
     """One cell of the page's notebook."""
@@ -37,8 +71,6 @@ class CellView(Struct, frozen=True):
     kind: str
     """``"code"`` or ``"text"``."""
     name: str
-    given: bool
-    source: str
     ran: bool
     error: str
     """The exception's type, when the cell raised one."""
@@ -46,6 +78,13 @@ class CellView(Struct, frozen=True):
     """The sentence about how the cell ended the run; empty when it did not."""
     outputs: tuple[OutputView, ...]
     notices: tuple[str, ...]
+    given: bool = False
+    """It stands there as it was handed out, and is no answer."""
+    blank: bool = False
+    """Nothing stands there, or what was handed out for the answer."""
+    code: CodeView = CodeView()
+    text: Markup | None = None
+    """Typeset; None for code."""
 
     @property
     def has_problem(self) -> bool:
@@ -64,7 +103,9 @@ class NotebookView(Struct, frozen=True):
         return next((cell for cell in self.cells if cell.name == grade_id), None)
 
 
-def notebook_view(notebook: ExecutedNotebook, position: int, labels: Labels, limits: Limits) -> NotebookView:
+def notebook_view(
+    notebook: ExecutedNotebook, position: int, labels: Labels, limits: Limits, release: Release | None = None
+) -> NotebookView:
     """A notebook for the page.
 
     Args:
@@ -72,31 +113,53 @@ def notebook_view(notebook: ExecutedNotebook, position: int, labels: Labels, lim
         position: which notebook of the submission, for the anchors.
         labels: the page's words.
         limits: what the cells were allowed.
+        release: the student's own, to tell what is new in an answer.
     """
     most = budgets(limits).page_kb
-    left = most << 10
+    left, typeset = most << 10, 0
+    handed_out = release.cells if release else ()
+    starters = {one.grade_id: one.source for one in handed_out if one.is_answer}
+    given = {(one.cell_type == "code", one.source) for one in handed_out if not one.is_answer}
     cells = []
     for number, (cell, run) in enumerate(zip(notebook.cells, notebook.runs, strict=False), start=1):
         view = _cell_view(cell, run, f"cell-{position}-{number}", number, labels, limits=limits)
-        left -= _weight(view)
-        if left < 0:
+        locked = isinstance(cell, Cell) and cell.locked
+        same = locked or (isinstance(cell, Cell), cell.source) in given
+        if left > 0:
+            typeset += 0 if same else len(cell.source)
+            starter = None if same else starters.get(cell.grade_id, "")
+            view = _with_source(view, cell, starter, plain=typeset > MOST_TYPESET)
+            left -= _weight(view)
+        if left <= 0:
             notices = (*view.notices, labels("page-full", limit=most))
-            view = replace(view, source="", outputs=(), notices=notices)
+            view = replace(view, code=CodeView(), text=None, outputs=(), notices=notices)
         cells.append(view)
     return NotebookView(sanitise.printable_text(notebook.name, 200), tuple(cells))
 
 
 def _weight(view: CellView) -> int:
     """About how many bytes of the page a cell takes, its letters written out for HTML."""
-    texts = [view.source, *(output.text for output in view.outputs)]
+    texts = [view.text or Markup(), *(output.text for output in view.outputs)]
     pictures = sum(len(output.image) for output in view.outputs)
     frames = sum(len(escape(output.frame.document)) for output in view.outputs if output.frame)
-    return pictures + frames + sum(len(escape(text).encode()) for text in texts)
+    return view.code.size + pictures + frames + sum(len(escape(text).encode()) for text in texts)
+
+
+def _lines_seen(lines: Sequence[str]) -> int:
+    """How many lines a telephone makes of these."""
+    return sum(1 + len(line) // _LINE_SEEN for line in lines)
 
 
 def _cell_view(
-    cell: Cell | Markdown, run: CellRun | None, anchor: str, number: int, labels: Labels, *, limits: Limits
+    cell: Cell | Markdown,
+    run: CellRun | None,
+    anchor: str,
+    number: int,
+    labels: Labels,
+    *,
+    limits: Limits,
 ) -> CellView:
+    """A cell without its source."""
     code = isinstance(cell, Cell)
     outputs = run.outputs if run else ()
     met = [encounter.met for encounter in run.met] if run else []
@@ -112,8 +175,6 @@ def _cell_view(
         number=number,
         kind="code" if code else "text",
         name=sanitise.printable_text(cell.grade_id, 100),
-        given=isinstance(cell, Cell) and cell.locked,
-        source=sanitise.printable_text(cell.source),
         ran=run is not None,
         error=sanitise.printable_text(run.error, 100) if run else "",
         ending=labels.ending(run.ending, limits) if run and run.ending else "",
@@ -122,13 +183,40 @@ def _cell_view(
     )
 
 
+@functools.lru_cache(maxsize=1024)
+def _given_code(source: str) -> CodeView:
+    """Code of the course, which is the same on every student's page."""
+    return code_view(code_lines(source))
+
+
+def _with_source(view: CellView, cell: Cell | Markdown, starter: str | None, *, plain: bool) -> CellView:
+    """A cell with its source.
+
+    Args:
+        view: the cell.
+        cell: the same.
+        starter: what was handed out in its place; None: just this.
+        plain: neither coloured nor typeset.
+    """
+    source, given = sanitise.printable_text(cell.source), starter is None
+    blank = not source.strip() or source.strip() == (starter or "").strip()
+    if isinstance(cell, Cell):
+        code = _given_code(source) if given else code_view(code_lines(source, starter, coloured=not plain))
+        return replace(view, given=given, blank=blank, code=code)
+    if plain:
+        text = Markup("<pre>{}</pre>").format(source)
+    else:
+        text = given_prose(source) if given else written_prose(source)
+    return replace(view, given=given, blank=blank, text=text)
+
+
 def _output_view(output: CellOutput, labels: Labels) -> OutputView:
     data = output.data
     if output.kind in {"stream", "error"}:
         return OutputView(
             error=output.kind == "error", text=sanitise.printable_text(data.get("text/plain", ""))
         )
-    for mime in _IMAGES:
+    for mime in sanitise.PICTURES:
         uri = sanitise.image_uri(mime, data.get(mime, ""))
         if uri is not None:
             return OutputView(image=uri)

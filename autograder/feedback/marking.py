@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from autograder.checks.judging.manual import Examples, cue_matches, manual_options
 from autograder.checks.values import prose
-from autograder.feedback.answers import MarkedCell, highlighted, marked_cells
+from autograder.feedback.answers import MarkedCell, highlighted, marked_cells, pictures_about
 from autograder.feedback.labels import Labels
 from autograder.feedback.render import environment
 from autograder.feedback.sanitise import POLICY, printable_text
@@ -24,6 +24,8 @@ from autograder.grades import CellPoints, Standing
 from autograder.records import Graded
 from autograder.rubric import Item, Question, Rubric
 
+_MOST_PICTURES = 32 << 20
+"""Characters of all pictures on the page."""
 _LANGUAGES = {"en": "English", "de": "German", "other": "another language", "unknown": ""}
 
 
@@ -43,6 +45,10 @@ class _Author(Struct, frozen=True):
     student: str
     mark: str
     """Empty while there is none that counts."""
+    pictures: tuple[str, ...]
+    """What their code drew for it, as data URIs."""
+    unseen: int
+    """Further pictures, for which there is no room on the page."""
 
 
 class _Cue(Struct, frozen=True):
@@ -86,6 +92,25 @@ class _Task(Struct, frozen=True):
     """Students who wrote nothing."""
 
 
+class _Gallery:
+    """The pictures of a page, as long as there is room for them."""
+
+    def __init__(self, results: Sequence[Graded]) -> None:
+        self._results = {graded.score.student: graded for graded in results}
+        self._left = _MOST_PICTURES
+
+    def of(self, student: str, question: Question, cell: str) -> tuple[tuple[str, ...], int]:
+        """What there is room for of a student's pictures for an answer, and how many more there are."""
+        shown, unseen = [], 0
+        for uri in pictures_about(self._results[student], question, cell):
+            if len(uri) <= self._left:
+                self._left -= len(uri)
+                shown.append(uri)
+            else:
+                unseen += 1
+        return tuple(shown), unseen
+
+
 def render_marking(
     results: Sequence[Graded],
     rubric: Rubric,
@@ -103,8 +128,11 @@ def render_marking(
         language: of what the rubric says: titles, items, guides and examples.
         secret: the course's; without it no group has a name for the list of decisions.
     """
-    spoken = Labels(language)
-    tasks = [_task(rubric, cell, results, standings, spoken) for cell in marked_cells(rubric, secret)]
+    spoken, gallery = Labels(language), _Gallery(results)
+    tasks = [
+        _task(rubric, cell, results, standings, spoken=spoken, gallery=gallery)
+        for cell in marked_cells(rubric, secret)
+    ]
     text = (
         environment()
         .get_template("marking.html")
@@ -123,7 +151,9 @@ def _task(
     cell: MarkedCell,
     results: Sequence[Graded],
     standings: Mapping[str, Standing],
+    *,
     spoken: Labels,
+    gallery: _Gallery,
 ) -> _Task:
     question, items, labels = cell.question, cell.items, Labels("en")
     answers = cell.answers(results)
@@ -134,7 +164,8 @@ def _task(
         group = cell.group(text)
         key = f"{rubric.assignment.name},{cell.name},{group}," if group else ""
         own = {one: marks[one] for one in students}
-        groups.append(_group(text, own, question, items, key=key, labels=labels, spoken=spoken))
+        drawn = {one: gallery.of(one, question, cell.name) for one in students}
+        groups.append(_group(text, own, drawn, question, items, key=key, labels=labels, spoken=spoken))
     return _Task(
         anchor=f"cell-{cell.name}",
         title=spoken.pick(question.title, question.id),
@@ -155,6 +186,7 @@ def _cell(standing: Standing, question: Question, cell: str) -> CellPoints:
 def _group(
     source: str,
     marks: Mapping[str, CellPoints],
+    drawn: Mapping[str, tuple[tuple[str, ...], int]],
     question: Question,
     items: Sequence[Item],
     *,
@@ -168,7 +200,9 @@ def _group(
     spans = [span for _, told in seen for one in told for span in one.spans]
     done = [mark for mark in marks.values() if not mark.pending]
     authors = tuple(
-        _Author(printable_text(student, 200), "" if mark.pending else labels.number(mark.points))
+        _Author(
+            printable_text(student, 200), "" if mark.pending else labels.number(mark.points), *drawn[student]
+        )
         for student, mark in marks.items()
     )
     return _Group(

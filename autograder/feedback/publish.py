@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
+from urllib.parse import quote
 
 from msgspec import Struct
 
@@ -15,6 +17,7 @@ from autograder.feedback.marking import render_marking
 from autograder.feedback.render import render
 from autograder.feedback.summary import render_summary
 from autograder.grades import MarkChange, Standing
+from autograder.notebook.release import Release
 from autograder.records import Graded
 from autograder.rubric import Rubric
 from autograder.timestamps import Timing
@@ -43,6 +46,8 @@ def pages(
     remarks: Sequence[str] = (),
     changes: Mapping[str, Sequence[MarkChange]] | None = None,
     left: Collection[str] = (),
+    names: Mapping[str, str] | None = None,
+    releases: Callable[[str], Mapping[str, Release]] = lambda _: {},
 ) -> Iterator[Page]:
     """Write one page per student, and for staff one for marking by hand and the summary.
 
@@ -61,10 +66,15 @@ def pages(
         remarks: about the class as a whole, for the summary.
         changes: of marks that students were shown before, by student.
         left: students whose page stays as it is.
+        names: of students, as the class list has them.
+        releases: gives the notebooks that a student was given, by name.
     """
-    name = rubric.assignment.name
-    for student, graded in ((one, results[one]) for one in results if one not in left):
+    name, named, written = rubric.assignment.name, names or {}, dict[str, str]()
+    for student, graded in results.items():
         path = course.feedback(student, name) / f"{name}.html"
+        if student in left:
+            written[student] = _seen_from_staff(course, path)
+            continue
         try:
             page = render(
                 graded,
@@ -74,22 +84,27 @@ def pages(
                 stands=standings[student],
                 timing=(timings or {}).get(student),
                 changes=(changes or {}).get(student, ()),
+                releases=releases(student),
+                name=named.get(student, ""),
             )
             _write(path, page)
+            written[student] = _seen_from_staff(course, path)
             yield Page(path, student=student)
         except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
             yield Page(path, f"{student}: the page could not be written: {describe_error(error)}")
-    staff = course.root / "staff"
-
-    def marking(some: Sequence[Graded]) -> str:
-        return render_marking(some, rubric, standings, language, secret=course.secret())
-
-    def summary(some: Sequence[Graded]) -> str:
-        return render_summary(some, rubric, standings, remarks)
-
-    everybody = list(results.values())
+    staff, everybody = course.root / "staff", list(results.values())
+    marking = partial(
+        render_marking, rubric=rubric, standings=standings, language=language, secret=course.secret()
+    )
+    summary = partial(
+        render_summary, rubric=rubric, standings=standings, remarks=remarks, names=named, pages=written
+    )
     yield _of_all(staff / f"{name}-marking.html", marking, everybody)
     yield _of_all(staff / f"{name}.html", summary, everybody)
+
+
+def _seen_from_staff(course: Course, path: Path) -> str:
+    return f"../{quote(path.relative_to(course.root).as_posix())}"
 
 
 def _of_all(path: Path, made: Callable[[Sequence[Graded]], str], everybody: Sequence[Graded]) -> Page:

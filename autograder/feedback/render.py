@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import datetime
 import functools
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import jinja2
 
 from autograder import messages
-from autograder.feedback.cells import notebook_view
+from autograder.feedback.answers import cells_about
+from autograder.feedback.cells import CellView, notebook_view
 from autograder.feedback.labels import Labels
 from autograder.feedback.sanitise import POLICY, sentence
 from autograder.feedback.view import SubmittedView, page_view
 from autograder.feedback.wordings import Wordings
 from autograder.grades import MarkChange, Standing, standing
+from autograder.notebook.release import Release
 from autograder.records import Graded
 from autograder.rubric import Rubric
 from autograder.timestamps import Timing, by_clock, format_moment
@@ -33,6 +35,8 @@ def render(
     timing: Timing | None = None,
     wordings: Wordings | None = None,
     changes: Sequence[MarkChange] = (),
+    releases: Mapping[str, Release] | None = None,
+    name: str = "",
 ) -> str:
     """The feedback page as HTML.
 
@@ -48,23 +52,36 @@ def render(
         stands: the student's marks with what people gave; default: the automatic ones alone.
         wordings: the course's own, for this student, in the place of generated sentences.
         changes: of marks that the student was shown before, the oldest first.
+        releases: the notebooks that the student was given, by name, to show what was asked, and what in an
+            answer is new.
+        name: of the student, as the class list has it.
     """
     labels = Labels(language)
     handed_in = _submitted(submitted_at, timing, labels)
     stands = stands or standing(graded.score, rubric)
-    page = page_view(graded, rubric, labels, handed_in, stands, wordings=wordings or {}, changes=changes)
+    page = page_view(
+        graded,
+        rubric,
+        labels,
+        handed_in,
+        stands,
+        wordings=wordings or {},
+        changes=changes,
+        releases=releases,
+        name=name,
+    )
     text = environment().get_template("student.html").render(page=page, label=labels, policy=POLICY)
     return text.encode("utf-8", "replace").decode()
 
 
 def render_cells(graded: Graded, rubric: Rubric, notebook: str, names: Collection[str], language: str) -> str:
-    """Single cells of a notebook as HTML, with what they gave, as safe as the page.
+    """The cells of an answer as HTML, with what they and those beside them gave, as safe as the page.
 
     Args:
         graded: the result.
         rubric: the rubric it was graded by.
         notebook: its name.
-        names: of the cells.
+        names: of the answer's cells.
         language: as for `render`.
     """
     labels, limits = Labels(language), rubric.assignment.limits
@@ -72,11 +89,15 @@ def render_cells(graded: Graded, rubric: Rubric, notebook: str, names: Collectio
         cell
         for place, one in enumerate(graded.notebooks, 1)
         if one.name == notebook
-        for cell in notebook_view(one, place, labels, limits).cells
-        if cell.name in names
+        for cell in _within(notebook_view(one, place, labels, limits).cells, cells_about(one, names))
+        if cell.name in names or cell.outputs or cell.has_problem
     ]
     text = environment().get_template("outputs.html").render(cells=views, label=labels, policy=POLICY)
     return text.encode("utf-8", "replace").decode()
+
+
+def _within(cells: Sequence[CellView], places: range) -> Sequence[CellView]:
+    return cells[places.start : places.stop]
 
 
 @functools.cache

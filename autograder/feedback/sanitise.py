@@ -33,6 +33,8 @@ MOST_IN_TAG = 4_000
 """Characters of one tag without what it quotes; it grows with the square of the attributes, too."""
 MOST_IMAGE_BYTES = 3 * 2**20
 MOST_PIXELS = 40_000_000
+PICTURES = ("image/png", "image/jpeg")
+"""What is shown as a picture."""
 
 
 _LOOKALIKES = str.maketrans({"<": "‹", ">": "›", "\\": "∖", "$": "＄", "`": "ˋ", "&": "＆", "|": "¦"})
@@ -50,6 +52,7 @@ _TAGS = _words(
     "table thead tbody tfoot tr th td caption p div span br hr b strong i em u s sub sup small code pre kbd "
     "samp ul ol li dl dt dd h1 h2 h3 h4 h5 h6 blockquote"
 )
+HEADINGS = _words("h1 h2 h3 h4 h5 h6")
 _DROPPED_WITH_CONTENT = _words("script style template noscript iframe object svg math title textarea")
 _MATH_TAGS = _words(
     "math mrow mi mn mo mtext mspace mfrac msqrt mroot msub msup msubsup munder mover munderover mtable mtr "
@@ -208,16 +211,23 @@ def table_document(fragment: str) -> Frame | None:
     return Frame(document, min(40 + 27 * lines, 480))
 
 
-def clean_prose(fragment: str) -> str | None:
-    """A text of the course, with formulas and pictures inside the page; None if too long.
+def clean_prose(fragment: str, *, without: frozenset[str] = frozenset(), hostile: bool = False) -> str | None:
+    """A text with formulas and pictures inside the page; None if too long.
 
     The same walls as for students' output: nothing is fetched, linked or run.
+
+    Args:
+        fragment: HTML.
+        without: tags whose content alone is kept.
+        hostile: it is not the course's: None as well where cleaning would take long.
     """
     if len(fragment) > MOST_PROSE or fragment.count("<") > MOST_TAGS:
         return None
+    if hostile and not _quickly_cleaned(fragment):
+        return None
     return nh3.clean(
         _readable(fragment),
-        tags=set(_TAGS | _MATH_TAGS) | {"img"},
+        tags=set(_TAGS | _MATH_TAGS | {"img"}) - without,
         clean_content_tags=set(_DROPPED_WITH_CONTENT - {"math"}),
         attributes={**_MATH_ATTRIBUTES, "td": _SPANS, "th": _SPANS, "ol": {"start"}, "img": {"src", "alt"}},
         attribute_filter=_prose_attribute,

@@ -1,4 +1,7 @@
-"""The staff's page of a run: every student in a row, what is open and was noted, and the spread of grades."""
+"""The staff's page of a run: every student in a row, what is open and was noted, and the spread of grades.
+
+Its one script sorts the table. The page's policy names the script by its hash, so nothing else runs.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autograder.feedback.grade import grade_range, rules
 from autograder.feedback.labels import Labels
 from autograder.feedback.render import environment
-from autograder.feedback.sanitise import POLICY, printable_text
+from autograder.feedback.sanitise import printable_text
+from autograder.feedback.sorting import POLICY_WITH_SORTING, SCRIPT
 from autograder.grades import Standing, standing
 from autograder.records import Graded, ItemResult, Note, Score, Status
 from autograder.rubric import Rubric
@@ -20,17 +25,33 @@ _MOST_NOTE = 500
 _TENS = 10
 
 
+class _Remark(Struct, frozen=True):
+    """What was noted of several students, told once."""
+
+    number: int
+    text: str
+    students: tuple[str, ...]
+
+
 class _StudentRow(Struct, frozen=True):
     student: str
+    name: str
+    """As the class list has it; empty where it has none."""
+    page: str
+    """Where the student's page lies; empty where there is none."""
     stated: str
     group: str
     """The group with its members; empty for who handed in alone."""
     late: str
     """What was taken off for being late; empty for nothing."""
     points: str
+    exact: Decimal
     pending: str
+    open: Decimal
     grade: str
     """Empty where there are no grades."""
+    rank: int
+    """Of the grade that is certain, from the best on."""
     provisional: bool
     counts: tuple[tuple[str, int], ...]
     """Status, or ``"marked"`` by a person → number of items."""
@@ -38,6 +59,8 @@ class _StudentRow(Struct, frozen=True):
     isolation: str
     seconds: str
     notes: tuple[str, ...]
+    remarks: tuple[_Remark, ...]
+    """What was noted of others too."""
 
 
 def render_summary(
@@ -45,8 +68,11 @@ def render_summary(
     rubric: Rubric,
     standings: Mapping[str, Standing] | None = None,
     remarks: Sequence[str] = (),
+    *,
+    names: Mapping[str, str] | None = None,
+    pages: Mapping[str, str] | None = None,
 ) -> str:
-    """The spread of the grades and all students, for staff: one HTML file without scripts or requests.
+    """The spread of the grades and all students, for staff: one HTML file without requests.
 
     It holds staff texts: it is not for students. Students' own texts in it are escaped like on their pages.
 
@@ -55,13 +81,14 @@ def render_summary(
         rubric: the rubric they were graded by.
         standings: the students' marks with what people gave; default: the automatic ones alone.
         remarks: about the class as a whole, a sentence each.
+        names: of students, as the class list has them.
+        pages: where students' pages lie, seen from this one.
     """
     labels = Labels("en")
     graded = list(results)
     known = standings or {}
     stands = [known.get(one.score.student) or standing(one.score, rubric) for one in graded]
-    by_cell = {(one.id, item.id): item.cell or one.id for one in rubric.questions for item in one.items}
-    rows = [_row(result, one, by_cell, labels) for result, one in zip(graded, stands, strict=True)]
+    rows, shared = _rows(graded, stands, rubric, names or {}, pages or {})
     points = [one.total for one in stands]
     scale = rubric.assignment.grading
     mean = (sum(points, Decimal(0)) / len(points)).quantize(Decimal("0.01")) if points else Decimal(0)
@@ -75,14 +102,54 @@ def render_summary(
             possible=labels.number(rubric.assignment.points),
             mean=labels.number(mean),
             rows=rows,
+            shared=shared,
             remarks=[printable_text(remark, 4 * _MOST_NOTE) for remark in remarks],
             marking=f"{rubric.assignment.name}-marking.html" if by_hand else "",
             grades=distribution(stands, scale, labels) if scale else None,
             label=labels,
-            policy=POLICY,
+            script=SCRIPT,
+            policy=POLICY_WITH_SORTING,
         )
     )
     return text.encode("utf-8", "replace").decode()
+
+
+def _shared(students: Sequence[str], noted: Sequence[Sequence[str]]) -> dict[str, _Remark]:
+    """What was noted of several students, by its text."""
+    of: dict[str, list[str]] = {}
+    for student, notes in zip(students, noted, strict=True):
+        for text in notes:
+            of.setdefault(text, []).append(printable_text(student, 200))
+    several = {text: who for text, who in of.items() if len(who) > 1}
+    return {text: _Remark(number, text, tuple(who)) for number, (text, who) in enumerate(several.items(), 1)}
+
+
+def _rows(
+    results: Sequence[Graded],
+    standings: Sequence[Standing],
+    rubric: Rubric,
+    names: Mapping[str, str],
+    pages: Mapping[str, str],
+) -> tuple[list[_StudentRow], tuple[_Remark, ...]]:
+    """A row for each student, and what was noted of several."""
+    labels = Labels("en")
+    by_cell = {(one.id, item.id): item.cell or one.id for one in rubric.questions for item in one.items}
+    noted = [
+        _notes([*_flags(stands), *graded.score.notes])
+        for graded, stands in zip(results, standings, strict=True)
+    ]
+    shared = _shared([graded.score.student for graded in results], noted)
+    rows = [
+        replace(
+            _row(graded, stands, by_cell, labels),
+            name=printable_text(names.get(graded.score.student, ""), 200),
+            page=pages.get(graded.score.student, ""),
+            notes=tuple(text for text in notes if text not in shared),
+            remarks=tuple(shared[text] for text in notes if text in shared),
+        )
+        for graded, stands, notes in zip(results, standings, noted, strict=True)
+    ]
+    return rows, tuple(shared.values())
 
 
 def _row(
@@ -101,18 +168,24 @@ def _row(
     ]
     return _StudentRow(
         student=printable_text(score.student, 200),
+        name="",
+        page="",
         stated=printable_text(", ".join(graded.stated.values()), 500),
         group=_group(score),
         late=labels.number(-stands.late) if stands.late else "",
         points=labels.number(stands.total),
+        exact=stands.total,
         pending=labels.number(stands.pending) if stands.pending else "",
+        open=stands.pending,
         grade=grade_range(stands.worst, stands.best, labels) if stands.worst and stands.best else "",
+        rank=_rank(stands),
         provisional=not stands.final,
         counts=tuple((name, statuses.count(name)) for name in (*Status, "marked") if name in statuses),
         endings=", ".join(dict.fromkeys(endings)),
         isolation="" if score.isolation == "namespaces" else printable_text(score.isolation, 40),
         seconds=f"{graded.seconds:.2f}",
-        notes=_notes([*_flags(stands), *score.notes]),
+        notes=(),
+        remarks=(),
     )
 
 
@@ -130,6 +203,14 @@ def _flags(stands: Standing) -> list[Note]:
         for cell in question.cells
         if cell.flagged
     ]
+
+
+def _rank(stands: Standing) -> int:
+    """The place of the grade that is certain, from the best on; on the percent scale, less is better."""
+    if stands.scale is None or stands.worst is None:
+        return 0
+    names = [step.grade for step in stands.scale.steps]
+    return names.index(stands.worst.name) if names else -int(stands.worst.name.removesuffix(" %"))
 
 
 def _is_marked(

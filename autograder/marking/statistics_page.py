@@ -13,9 +13,9 @@ from autograder.feedback.grade import grade_range
 from autograder.feedback.labels import Labels
 from autograder.feedback.render import environment
 from autograder.feedback.sanitise import printable_text, sentence
+from autograder.feedback.sorting import POLICY_WITH_SORTING, SCRIPT
 from autograder.grades import Standing
 from autograder.marking.plots import Axes, Dot, curve, histogram, scatter
-from autograder.marking.sorting import POLICY_WITH_SORTING, SCRIPT
 from autograder.marking.statistics import ClassFigures, ItemFigures, Seconds
 from autograder.rubric import Rubric
 

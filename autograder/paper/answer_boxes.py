@@ -10,10 +10,10 @@ from typing import Any
 from markupsafe import Markup, escape
 from msgspec import Struct
 
+from autograder.feedback.prose import prose
 from autograder.kinds import kind
 from autograder.notebook.markers import REGIONS, STUB_LINES, split
 from autograder.notebook.release import ReleaseCell
-from autograder.paper.prose import prose
 from autograder.rubric import Question
 
 TEXT_MILLIMETRES, CODE_MILLIMETRES = 14, 16

@@ -14,9 +14,9 @@ from autograder import messages
 from autograder.checks.judging.cues import cues_of
 from autograder.checks.judging.manual import Examples, manual_options
 from autograder.feedback.labels import Labels
+from autograder.feedback.prose import prose
 from autograder.feedback.typeset import Typesetter
 from autograder.kinds import kind
-from autograder.paper.prose import prose
 from autograder.rubric import Item, Question
 
 _STATED = ("value", "right", "accept")

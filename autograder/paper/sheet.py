@@ -16,6 +16,7 @@ from markupsafe import Markup
 from msgspec import Struct
 from msgspec.structs import replace
 
+from autograder.feedback.prose import Pictures, prose
 from autograder.feedback.render import environment
 from autograder.feedback.sanitise import POLICY, image_uri
 from autograder.feedback.typeset import Typesetter
@@ -24,7 +25,6 @@ from autograder.notebook.language import in_language
 from autograder.notebook.release import ReleaseCell, load_release
 from autograder.paper.answer_boxes import AnswerBox, empty_box, form, solved_box
 from autograder.paper.guide import ItemGuide, SheetLabels, item_guide
-from autograder.paper.prose import Pictures, prose
 from autograder.rubric import Question, Rubric
 
 _CHAPTER = re.compile(r"\s*#{1,2}\s")

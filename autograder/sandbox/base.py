@@ -46,8 +46,6 @@ class Usage(Struct, frozen=True):
 class Box(Protocol):
     """One confined process tree. Not thread safe; one owner."""
 
-    overhead: float
-    """Seconds this side has spent on talking to the box and closing it, besides what student code took."""
     crowded: bool
     """Whether, when something was raised in it, what the kernel grants to a user was used up, and others have
     the same user. The box's word."""

@@ -71,6 +71,7 @@ class Session:
             for name in sorted({*(files or {})} - {*self._files})
         ]
         self.seconds_in_sandbox = 0.0
+        """In which boxes were opened, ran and were closed."""
         self._used = Usage()
         self._again_left = limits.submission_seconds  # for the cells in boxes of a scenario's own
         self._budgets = budgets(limits)
@@ -168,7 +169,8 @@ class Session:
         started = time.monotonic()
         prepared = kept = 0.0
         try:
-            self._run_again(box, started)
+            with self._inside():
+                self._run_again(box, started)
             prepared, kept = box.computed(), box.delayed()
             self._again_left -= max(prepared, (time.monotonic() - started) / CLOCK_FACTOR)
             left = self._again_left if ours else self._left()
@@ -189,8 +191,8 @@ class Session:
         else:
             return answers
         finally:
-            usage = box.close()
-            self.seconds_in_sandbox += box.overhead
+            with self._inside():
+                usage = box.close()
             self._note_usage(usage)
             computed = max(0.0, usage.processor_seconds - prepared)
             if ours:
@@ -278,17 +280,25 @@ class Session:
         return self._box is not None
 
     def _opened(self) -> Box:
+        with self._inside():
+            return self._sandbox.open(self._limits, seed=self._seed, files=self._files)
+
+    @contextlib.contextmanager
+    def _inside(self) -> Iterator[None]:
+        """Something is done in a box, or to one."""
         started = time.monotonic()
-        box = self._sandbox.open(self._limits, seed=self._seed, files=self._files)
-        self.seconds_in_sandbox += time.monotonic() - started
-        return box
+        try:
+            yield
+        finally:
+            self.seconds_in_sandbox += time.monotonic() - started
 
     @contextlib.contextmanager
     def _passing(self) -> Iterator[None]:
         """The clock of the submission runs: not while a box is opened, nor while answers are judged."""
         started = time.monotonic()
         try:
-            yield
+            with self._inside():
+                yield
         finally:
             self._passed += time.monotonic() - started
 
@@ -324,8 +334,8 @@ class Session:
     def _lose_box(self) -> None:
         """End and forget the open box, if any, adding up what it cost."""
         if self._box is not None:
-            usage = self._box.close()
-            self.seconds_in_sandbox += self._box.overhead
+            with self._inside():
+                usage = self._box.close()
             self._note_usage(usage)
             if self._box.crowded:
                 limit_notes.add(self.notes, [Note(limit_notes.SHARED_USER, limit_notes.CROWDED)])

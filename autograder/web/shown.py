@@ -15,10 +15,11 @@ from autograder.course.schedule import Schedule
 from autograder.errors import CourseError, NotebookError
 from autograder.feedback.render import render
 from autograder.notebook.document import parse
+from autograder.notebook.release import Release, load_release
 from autograder.notebook.student_check import FILE_NAME, read_specification
 from autograder.service import attempts, versions
 from autograder.service.marking import wordings
-from autograder.service.models import Attempt, Offer
+from autograder.service.models import Attempt, Member, Offer
 from autograder.service.standing import current, stands
 from autograder.service.store import DatabaseStore
 from autograder.student import saved_notebook
@@ -175,6 +176,21 @@ def _line(line: ReportLine) -> LineShown:
     return LineShown(line.state, MARKS[line.state], line.text, line.mathml)
 
 
+def releases_of(offer: Offer, student: str) -> Mapping[str, Release]:
+    """The notebooks as a student got them, by name."""
+    assignment = loaded(offer)
+    if assignment.manifest is None:
+        return assignment.releases
+    files = versions.released(offer.version, student)
+    return {name: load_release(files[f"{name}.ipynb"], name) for name in assignment.releases}
+
+
+def _name(offer: Offer, student: str) -> str:
+    """The name of a student, as the class list has it."""
+    member = Member.objects.filter(course=offer.course, student=student).first()
+    return f"{member.first_name} {member.last_name}".strip() if member else ""
+
+
 def feedback(offer: Offer, student: str, language: str) -> str | None:
     """The feedback page of the attempt that counts, as a file of its own; None: nothing is graded."""
     graded, marks = DatabaseStore(offer.course).of_student(offer.assignment, student)
@@ -191,4 +207,6 @@ def feedback(offer: Offer, student: str, language: str) -> str | None:
         stands=stands(offer, assignment, graded, marks),
         timing=handin.timing if handin else None,
         wordings=wordings.of_student(offer, student),
+        releases=releases_of(offer, student),
+        name=_name(offer, student),
     )

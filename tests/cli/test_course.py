@@ -159,6 +159,9 @@ def test_one_student(course: Path) -> None:
     refused = run("grade", ASSIGNMENT, "--student", "nobody", cwd=course)
     assert 3 == refused.returncode
     assert "nothing was handed in by nobody" in refused.stderr
+    assert "no id there is like it" in refused.stderr
+    misspelt = run("grade", ASSIGNMENT, "--student", "s102", cwd=course)
+    assert "did you mean 's1002'?" in misspelt.stderr
 
 
 def test_generate_writes_the_release(course: Path) -> None:

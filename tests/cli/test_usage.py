@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import re
 import shlex
 from decimal import Decimal
@@ -51,6 +52,12 @@ def test_the_module_is_the_program() -> None:
             module.stdout,
             module.stderr,
         )
+
+
+def test_the_version() -> None:
+    """One line, that of the installed package, and nothing is run."""
+    shown = run("--version")
+    assert (0, f"autograder {importlib.metadata.version('autograder')}\n") == (shown.returncode, shown.stdout)
 
 
 def test_the_commands() -> None:

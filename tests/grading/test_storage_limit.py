@@ -72,9 +72,9 @@ def test_a_page_has_an_end() -> None:
     notebook = ExecutedNotebook("exam", cells, (None,) * 400)
     for language, told in (("en", "This cell is not shown"), ("de", "Diese Zelle fehlt hier")):
         shown = notebook_view(notebook, 1, Labels(language), Limits())
-        full = [cell for cell in shown.cells if cell.source]
+        full = [cell for cell in shown.cells if cell.code.blocks]
         assert 0 < len(full) < 400 == len(shown.cells)
-        assert sum(4 * len(cell.source) for cell in full) < 2 * most << 10
+        assert sum(cell.code.size for cell in full) <= most << 10
         assert {f"{most} kB" in notice and told in notice for notice in shown.cells[-1].notices} == {True}
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from autograder import generate
 from autograder.checks.judging.manual import Examples, manual_options
+from autograder.feedback.prose import prose
 from autograder.notebook.release import load_release
 from autograder.paper import make_sheet, render
-from autograder.paper.prose import prose
 from autograder.rubric import load
 from autograder.wording import text_in
 from tests.paper.conftest import COURSE

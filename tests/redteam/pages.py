@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html
 import json
 import re
 import unicodedata
 from collections.abc import Iterator
 from html.parser import HTMLParser
+from pathlib import Path
 
 
 def _words(text: str) -> frozenset[str]:
@@ -22,12 +25,18 @@ TAGS = _words(
 )
 ATTRIBUTES = _words(
     "lang charset http-equiv content name id class aria-hidden aria-label aria-labelledby href src alt "
-    "sandbox srcdoc height title loading colspan rowspan scope style open display"
+    "sandbox srcdoc height title loading colspan rowspan scope style open display tabindex role data-sort "
+    "data-label start stretchy fence form mathvariant width columnalign"
 )
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _BAR = re.compile(r"width:\d{1,3}%")
-_NEAR = re.compile(r"#.*|[\w-]+-marking\.html")
-"""On the page itself, or from the summary to the page for marking beside it."""
+SORTING = (Path(__file__).parents[2] / "autograder/feedback/templates/sort.js").read_text("utf-8")
+"""The one script that a page may have: it sorts the table of the summary, which names it by its hash."""
+_SORTED = (
+    f"{POLICY}; script-src 'sha256-{base64.b64encode(hashlib.sha256(SORTING.encode()).digest()).decode()}'"
+)
+_NEAR = re.compile(r"#.*|[\w-]+-marking\.html|\.\./feedback/(?!\.\./)[^:/?#]+/[\w-]+/[\w-]+\.html")
+"""On the page itself, or from the summary to the page for marking beside it and to those of students."""
 _PICTURE = re.compile(r"data:image/(?:png|jpeg);base64,[A-Za-z0-9+/=]*")
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _JOINER = "\u200d"
@@ -49,12 +58,15 @@ class _Page(HTMLParser):
         self.wrong: list[str] = []
         self.policies: list[str] = []
         self.frames: list[str] = []
+        self.scripts: list[str] = []
         self._below_head = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """One tag with its attributes."""
         self._below_head = self._below_head or tag == "body"
-        if tag not in TAGS or (tag == "style" and self._below_head):
+        if (tag, attrs) == ("script", []):
+            self.scripts.append("")
+        elif tag not in TAGS or (tag == "style" and self._below_head):
             self.wrong.append(f"tag {tag}")
         self.wrong += [f"attribute {name}" for name, _ in attrs if name not in ATTRIBUTES]
         said = {name: value or "" for name, value in attrs}
@@ -71,6 +83,11 @@ class _Page(HTMLParser):
             self.frames.append(said.get("srcdoc", ""))
             self.wrong += [] if "sandbox" in said and not said["sandbox"] else ["a frame that is not locked"]
 
+    def handle_data(self, data: str) -> None:
+        """What stands in a script."""
+        if self.cdata_elem == "script":
+            self.scripts[-1:] = ["".join((*self.scripts[-1:], data))]
+
     def handle_pi(self, data: str) -> None:
         """Processing instructions never stand on our pages."""
         self.wrong.append(f"instruction {data[:40]}")
@@ -86,8 +103,8 @@ def page_faults(text: str) -> Iterator[str]:
     page.feed(text)
     page.close()
     yield from page.wrong
-    if page.policies != [POLICY]:
-        yield f"policies {page.policies}"
+    if (page.policies, page.scripts) not in (([POLICY], []), ([_SORTED], [SORTING])):
+        yield f"policies {page.policies}, scripts {[one[:60] for one in page.scripts]}"
     yield from hidden_characters(text.replace(_APPLIED, ""))
     for document in page.frames:
         yield from (f"in a frame: {fault}" for fault in page_faults(html.unescape(document)))

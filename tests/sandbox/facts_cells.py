@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from autograder.records import Call, Scenario
 from tests.sandbox.contract import LIMITS, Ask, Fact, Raises, RunCell, Shown
 
@@ -124,6 +126,24 @@ CELLS = (
                 error="SystemExit",
             ),
             RunCell("print('on')", printed("on\n")),
+        ),
+    ),
+    Fact(
+        "what Jupyter adds for its front ends does nothing, and is no error",
+        (RunCell("%autosave 60\nprint('on')", printed("on\n")),),
+    ),
+    Fact(
+        "a traceback and a warning name libraries, and no folder of the machine",
+        (
+            RunCell(
+                "import json\njson.loads('{')",
+                (Shown("error", "text/plain", "File python3.", whole=False),),
+                error="JSONDecodeError",
+            ),
+            RunCell(
+                "import sys, json\nprint('in', json.__file__, file=sys.stderr)",
+                printed(f"in python{sys.version_info.major}.{sys.version_info.minor}/json/__init__.py\n"),
+            ),
         ),
     ),
     Fact(

@@ -405,7 +405,6 @@ def test_many_slow_scenarios_end_with_the_submissions_time() -> None:
 
     class SlowBox:
         def __init__(self, box: Box) -> None:
-            self.overhead = 0.0
             self.crowded = False
             self.run_cell, self.close, self.computed = box.run_cell, box.close, box.computed
             self.delayed = box.delayed

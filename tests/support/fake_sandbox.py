@@ -68,7 +68,6 @@ class FakeBox:
         self.log: list[str] = []
         self.seconds: list[float] = []
         self.closed = False
-        self.overhead = 0.0
         self.crowded = False
 
     def run_cell(self, source: str, *, seconds: float) -> CellRun:

@@ -16,8 +16,6 @@ PLAN = (Scenario("x", (Call("x", read=True),)),)
 class PlainBox:
     """Runs cells in this process; a cell that says so ends it."""
 
-    overhead = 0.0
-
     def __init__(self) -> None:
         self.names: dict[str, Any] = {}
         self.closed = False

@@ -13,7 +13,7 @@ for (const table of document.querySelectorAll("table.sortable")) {
       head.setAttribute("aria-sort", up ? "ascending" : "descending");
       const value = (row) => {
         const cell = row.cells[head.cellIndex];
-        const stated = cell.dataset.value ?? cell.textContent.trim();
+        const stated = cell.dataset.sort ?? cell.textContent.trim();
         const number = Number.parseFloat(stated.replace("−", "-"));
         return [Number.isNaN(number) ? Number.NEGATIVE_INFINITY : number, stated];
       };

@@ -10,10 +10,10 @@ from msgspec import Struct
 from autograder.feedback.labels import Labels
 from autograder.feedback.render import environment
 from autograder.feedback.sanitise import printable_text
+from autograder.feedback.sorting import POLICY_WITH_SORTING, SCRIPT
 from autograder.marking.similarity.beside import COLOURS, BesideRow, beside
 from autograder.marking.similarity.pairs import AlikePair, Weights
 from autograder.marking.similarity.works import ComparedWork
-from autograder.marking.sorting import POLICY_WITH_SORTING, SCRIPT
 from autograder.records import Note
 from autograder.rubric import Rubric
 

@@ -10,6 +10,7 @@ import contextlib
 import io
 import os
 import sys
+import sysconfig
 from collections.abc import Iterator
 from typing import Any
 
@@ -37,6 +38,8 @@ _PROGRAM_MAGICS = (
     "sh",
     "sx",
 )
+_FRONT_END_MAGICS = ("autosave", "clear", "connect_info", "qtconsole")
+"""What Jupyter's kernel adds for its front ends; here is none, and nothing to do."""
 _PACKAGE_MAGICS = ("conda", "mamba", "micromamba", "pip", "uv", "system")
 NO_PROGRAMS = "Other programs are not run while a notebook is graded; this line was skipped.\n"
 
@@ -50,6 +53,7 @@ class Outputs:
         self._budget = 0
         self._room = 0
         self._drop = False
+        self._folders = _library_folders()
 
     def begin(self) -> None:
         """Forget the last cell's outputs; the budget goes on."""
@@ -72,7 +76,7 @@ class Outputs:
 
     def stream(self, name: str, text: str) -> None:
         """Append text to a stream; neighbouring pieces of one stream are one output."""
-        text = self._within(text)
+        text = self._within(self.without_places(text) if name == "stderr" else text)
         if not text:
             return
         last = self.items[-1] if self.items else None
@@ -93,6 +97,12 @@ class Outputs:
                 kept[str(mime)] = value
         if kept:
             self.items.append({"kind": kind, "data": kept})
+
+    def without_places(self, text: str) -> str:
+        """A text of an error or a warning: folders of this machine mean nothing to who reads it."""
+        for folder, name in self._folders:
+            text = text.replace(f"{folder}/", f"{name}/")
+        return text
 
     def _within(self, text: str) -> str:
         size = len(text)
@@ -167,6 +177,8 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
         super().__init__(**options)
         for name in (*_PROGRAM_MAGICS, *_PACKAGE_MAGICS):
             self.register_magic_function(_refused_line, "line_cell", name)
+        for name in _FRONT_END_MAGICS:
+            self.register_magic_function(_nothing, "line", name)
 
     def enable_gui(self, gui: Any = None) -> None:
         """No event loops of windows here; `%matplotlib inline` asks for none."""
@@ -185,7 +197,8 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
 
     def _showtraceback(self, etype: type[BaseException], evalue: BaseException, stb: list[str]) -> None:
         del evalue
-        self.outputs.rich("error", {"text/plain": "\n".join(stb), "name": etype.__name__})
+        text = self.outputs.without_places("\n".join(stb))
+        self.outputs.rich("error", {"text/plain": text, "name": etype.__name__})
 
     def forget_error(self) -> None:
         """Let go of the last error and of what its frames hold; `%tb` then has nothing to show."""
@@ -201,6 +214,22 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
 def _refused_line(line: str = "", cell: str | None = None) -> None:
     del line, cell
     sys.stderr.write(NO_PROGRAMS)
+
+
+def _nothing(line: str = "") -> None:
+    del line
+
+
+def _library_folders() -> tuple[tuple[str, str], ...]:
+    """Where libraries lie on this machine, the longest first, and how a reader knows them."""
+    paths = sysconfig.get_paths()
+    python = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    known = {paths[name]: python for name in ("stdlib", "platstdlib")}
+    known |= {
+        place: "site-packages" for place in sys.path if place.endswith(("site-packages", "dist-packages"))
+    }
+    known |= {paths[name]: "site-packages" for name in ("purelib", "platlib")}
+    return tuple(sorted(known.items(), key=lambda one: -len(one[0])))
 
 
 def make_shell() -> NotebookShell:

@@ -64,7 +64,6 @@ class NamespaceBox:
         self._output_open = True
         self._shown = 0
         self._pidfd = -1
-        self.overhead = 0.0
         self.crowded = False
         self._delayed_before = 0.0
         self._longest = 0.0
@@ -153,7 +152,6 @@ class NamespaceBox:
         """See `autograder.sandbox.base.Box.run_cell`."""
         self._printed.clear()
         request_id = self._request({"op": "cell", "source": source}, {}, seconds)
-        started = time.monotonic()
         self._allow(Ending.CELL_TIME, Allowance(seconds, self.computed, self._delays))
         outputs = MAX_JSON + _ESCAPED * (self._limits.output_kb << 10)
         reply, _ = self._reply(request_id, most=[outputs, 0])
@@ -162,7 +160,6 @@ class NamespaceBox:
             run = values.cell_run(reply, bytes(self._printed))
         except (wire.ProtocolError, KeyError, TypeError, ValueError, AttributeError) as error:
             self._fail(Ending.PROTOCOL, str(error))
-        self.overhead += max(0.0, time.monotonic() - started - run.seconds)
         # The shell inside keeps to the limit; a reply that does not was made up by student code.
         self._shown += sum(len(text) for output in run.outputs for text in output.data.values())
         if self._shown > FLOOD_FACTOR * self._limits.output_kb << 10:
@@ -250,7 +247,6 @@ class NamespaceBox:
         except (wire.ProtocolError, KeyError, TypeError, ValueError) as error:
             self._fail(Ending.PROTOCOL, str(error))
         passed = time.monotonic() - started
-        self.overhead += max(0.0, passed - values.believable_seconds(reply.get("seconds")))
         self._longest = max(self._longest, passed)
         return answer, told
 
@@ -430,7 +426,6 @@ class NamespaceBox:
         """See `autograder.sandbox.base.Box.close`."""
         if self._usage:
             return self._usage
-        started = time.monotonic()
         self._allowances = ()
         self._kill()
         report = self._final_report() if self._pidfd >= 0 else {}
@@ -446,7 +441,6 @@ class NamespaceBox:
         if self._group:
             self._group.remove()
         self._watch.release()
-        self.overhead += time.monotonic() - started
         return self._usage
 
 

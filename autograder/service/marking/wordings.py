@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from autograder import messages
 from autograder.assignment import Assignment
+from autograder.feedback.lines import RubricLine, rubric_lines
 from autograder.feedback.sanitise import kept_text, sentence
-from autograder.feedback.view import RubricLine, rubric_lines
 from autograder.feedback.wordings import SentenceKey, Wordings, pieces
 from autograder.grades import NOTHING, standing
 from autograder.service import audit

@@ -16,12 +16,11 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from msgspec import Struct
 
+from autograder.feedback.answers import runs_about
 from autograder.feedback.labels import Labels
 from autograder.feedback.render import render_cells
-from autograder.notebook.release import Release, load_release
 from autograder.records import Graded
 from autograder.rubric import Rubric
-from autograder.service import versions
 from autograder.service.marking import answers, comments, queue, saving
 from autograder.service.marking.answers import MarkableCell
 from autograder.service.marking.refusals import NotTaken
@@ -64,15 +63,6 @@ def seen(visit: Visit, assignment: str, answer: int) -> Seen:
     if cell is None:
         raise Http404
     return Seen(offer, row, cell, own)
-
-
-def _release(found: Seen) -> Release:
-    """The notebook as the student got it."""
-    loaded, name = shown.loaded(found.offer), found.cell.question.notebook
-    if loaded.manifest is None:
-        return loaded.releases[name]
-    files = versions.released(found.offer.version, found.row.student)
-    return load_release(files[f"{name}.ipynb"], name)
 
 
 def graded_of(row: CellMark) -> Graded | None:
@@ -277,13 +267,12 @@ def _common(request: HttpRequest, visit: Visit, found: Seen) -> dict[str, Any]:
     language, graded = language_of(request), graded_of(found.row)
     if graded is None:
         raise Http404
+    release = shown.releases_of(found.offer, found.row.student)[found.cell.question.notebook]
     return {
         "visit": visit,
         "offer": found.offer,
         "row": found.row,
-        "view": answer_view(
-            found.rubric, _release(found), found.cell, found.row, graded=graded, language=language
-        ),
+        "view": answer_view(found.rubric, release, found.cell, found.row, graded=graded, language=language),
         "names": request.session.get(_NAMES, False),
         "frame": _frame(found, language) if _has_outputs(found, graded) else "",
         "attempt": answers.attempt_of(found.offer, found.row.student),
@@ -333,10 +322,10 @@ def _form(row: CellMark, own: IndependentMark | None) -> dict[str, Any]:
 def _has_outputs(found: Seen, graded: Graded) -> bool:
     names = {found.cell.question.answer_cell, found.cell.question.id, found.cell.name}
     return any(
-        run is not None and (run.outputs or run.error) and cell.grade_id in names
+        run.outputs or run.error
         for notebook in graded.notebooks
         if notebook.name == found.cell.question.notebook
-        for cell, run in zip(notebook.cells, notebook.runs, strict=False)
+        for run in runs_about(notebook, names)
     )
 
 

@@ -2,45 +2,31 @@
 
 from __future__ import annotations
 
-import difflib
-import functools
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 from msgspec import Struct
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
-from pygments.lexers import PythonLexer
 
 from autograder.checks.judging.cues import CueMatch
 from autograder.checks.judging.manual import Examples, cue_matches, manual_options
 from autograder.checks.values import prose
-from autograder.errors import CourseError
 from autograder.feedback.answers import highlighted
+from autograder.feedback.code import Line, code_lines
+from autograder.feedback.handout import asked, released_answer
 from autograder.feedback.labels import ICONS, Labels
+from autograder.feedback.prose import written_prose
 from autograder.feedback.sanitise import printable_text, sentence
 from autograder.feedback.typeset import Typesetter
 from autograder.marking.points import bounded_by
-from autograder.notebook.release import Release, ReleaseCell
-from autograder.paper.prose import prose as typeset
+from autograder.notebook.release import Release
 from autograder.records import Graded, ItemResult, Status
 from autograder.rubric import Item, Question, Rubric
 from autograder.service.marking.answers import MarkableCell
 from autograder.service.models import CellMark
 
-_MOST_COLOURED = 20_000
-"""Characters of code that are coloured; more is shown as it is."""
 _HALF = Decimal(2)
-
-
-class Line(Struct, frozen=True):
-    """One line of code, beside what was handed out."""
-
-    sign: str
-    """``+`` new, ``-`` gone, blank: as it was handed out."""
-    code: Markup
 
 
 class CueTold(Struct, frozen=True):
@@ -96,7 +82,7 @@ class AnswerView(Struct, frozen=True):
     typeset: Markup | None
     """A text as it reads; None for code."""
     lines: tuple[Line, ...]
-    """Of code."""
+    """Of code, beside what was handed out."""
     words: int
     items: tuple[MarkedItem, ...]
     possible: str
@@ -116,7 +102,8 @@ def answer_view(
         language: of the reader.
     """
     labels = Labels(language)
-    released = _released(release, cell)
+    own = next((item.cell for item in cell.items if item.cell), "")
+    released = released_answer(release, cell.question, own)
     code = released is not None and released.cell_type == "code"
     results = {one.item: one for one in graded.score.items if one.question == cell.question.id}
     cues = {item.id: cue_matches(cell.question, item, row.text) for item in cell.manual}
@@ -128,65 +115,14 @@ def answer_view(
     known = _Known(results, cues, row, labels, Typesetter(rubric.symbols(cell.question)))
     return AnswerView(
         title=labels.pick(cell.question.title, cell.question.id),
-        asked=tuple(_asked(release, released)),
+        asked=asked(release, released, rubric.assignment.languages, language),
         text=highlighted(row.text, spans),
-        typeset=None if code else typeset(row.text),
-        lines=tuple(_lines(row.text, released.source if released else "")) if code else (),
+        typeset=None if code else written_prose(row.text),
+        lines=code_lines(row.text, released.source) if code and released else (),
         words=len(prose.words(row.text)),
         items=tuple(_item(cell.question, item, known) for item in cell.items),
         possible=labels.number(cell.possible),
     )
-
-
-def _released(release: Release, cell: MarkableCell) -> ReleaseCell | None:
-    """The cell into which the answer was to be written."""
-    own = next((item.cell for item in cell.items if item.cell), "")
-    if own and own in release.by_id and release.by_id[own].is_answer:
-        return release.by_id[own]
-    try:
-        return release.by_id[release.answer_cell(cell.question)]
-    except CourseError:
-        return None
-
-
-def _asked(release: Release, answer: ReleaseCell | None) -> list[Markup]:
-    """The next texts above the answer, up to the cell with code or another answer above them."""
-    found: list[Markup] = []
-    for one in reversed(release.cells[: answer.number - 1] if answer else ()):
-        if one.cell_type == "markdown" and not (one.is_answer or one.grade):
-            found.append(_typeset(one.source))
-        elif found:
-            break
-    return found[::-1]
-
-
-@functools.lru_cache(maxsize=256)
-def _typeset(source: str) -> Markup:
-    """A text of the release, which is the same above each of its answers."""
-    return typeset(source)
-
-
-def _lines(text: str, starter: str) -> Iterable[Line]:
-    """Code by lines, coloured, with what is new and what is gone of the starter."""
-    own, given = text.splitlines(), starter.splitlines()
-    new, old = _coloured(own), _coloured(given)
-    for tag, start, stop, first, last in difflib.SequenceMatcher(
-        None, given, own, autojunk=False
-    ).get_opcodes():
-        if tag in {"delete", "replace"}:
-            yield from (Line("-", one) for one in old[start:stop])
-        yield from (Line(" " if tag == "equal" else "+", one) for one in new[first:last])
-
-
-def _coloured(lines: Sequence[str]) -> list[Markup]:
-    source = "\n".join(lines)
-    if len(source) > _MOST_COLOURED:
-        return [escape(line) for line in lines]
-    made = highlight(source, PythonLexer(stripnl=False, ensurenl=False), HtmlFormatter(nowrap=True))
-    coloured = made.split("\n")[: len(lines)]
-    if len(coloured) != len(lines):
-        return [escape(line) for line in lines]
-    return [Markup(line) for line in coloured]  # noqa: S704 - the formatter escapes
 
 
 class _Known(Struct, frozen=True, eq=False):

@@ -1,12 +1,14 @@
-"""Markdown on paper: formulas are typeset, pictures are inside, and nothing acts."""
+"""Markdown: formulas are typeset, pictures are inside, and nothing acts."""
 
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Callable
 
 import pytest
 
-from autograder.paper.prose import prose
+from autograder.feedback.prose import given_prose, prose, written_prose
 from tests.support.cases import each
 
 PNG = (
@@ -71,3 +73,34 @@ def test_pictures_at_hand_are_shown_and_others_described() -> None:
     found = prose("![a **point**](https://example.org/dot.png)", {"dot.png": PNG})
     assert "<img" not in found
     assert "[a point]" in found
+
+
+@each("show", [given_prose, written_prose])
+def test_headings_of_a_text_do_not_join_the_pages_outline(show: Callable[[str], str]) -> None:
+    """In Markdown and in HTML they are lines of their own, in bold or not."""
+    found = show("# One\n\n<h2>Two</h2>\n\ntext")
+    assert "<h" not in found
+    assert "<strong>One</strong>" in found
+    assert "Two" in found
+
+
+def test_what_students_write_shows_no_picture() -> None:
+    """Their pictures come from cells that ran, where they are checked; of one in a text the name is left."""
+    assert "<img" not in written_prose(f"![a point](dot.png) <img src='{PNG}' alt='x'>")
+    assert "[a point]" in written_prose(f"![a point]({PNG})")
+
+
+@pytest.mark.timed
+@pytest.mark.parametrize(
+    "text", ["[", "](", "*a ", "`", "> ", "- ", "$a", "<div>", "<a ", "|a", "~", "&", "![", "**a*b", "\\"]
+)
+def test_hostile_prose_takes_no_time(text: str) -> None:
+    """Twenty thousand characters of anything take less than two seconds."""
+    started = time.thread_time()
+    written_prose((text * 20_000)[:20_000])
+    assert 2 > time.thread_time() - started
+
+
+def test_what_would_take_long_to_clean_is_shown_as_it_was_written() -> None:
+    """A student's text of a thousand open tags is text; nothing of it is markup."""
+    assert str(written_prose("<div>" * 1000)).startswith("<pre>&lt;div&gt;")

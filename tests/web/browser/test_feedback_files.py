@@ -1,0 +1,128 @@
+"""Pages that are files, of the demo's class, in a real browser: nobody is kept from reading them.
+
+At both widths, light and dark, as they open and with all unfolded; the staff's table is sorted by its script.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from autograder.app import demo_run
+from autograder.demo import SUBJECTS
+from tests.support.made_once import made_once
+from tests.web.browser.reader import HEIGHT, NARROW, RULES, WIDE
+
+pytestmark = [pytest.mark.apart, pytest.mark.sandbox]
+
+STUDENTS = 5
+_ARGUMENTS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking")
+_AXE = Axe()
+_OVER = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+_UNFOLD = "() => document.querySelectorAll('details').forEach(one => { one.open = true })"
+
+
+@pytest.fixture(scope="module")
+def class_(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo's class in both assignments, graded, with its pages."""
+
+    def make(folder: Path) -> None:
+        course, people = demo_run.make(folder, students=STUDENTS, seed=1)
+        for assignment in people:
+            demo_run.run(course, assignment, people[assignment])
+
+    return made_once(tmp_path_factory, "demo-pages", make)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium, without a service behind it."""
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("there is no Chromium here")
+    with sync_playwright() as started:
+        made = started.chromium.launch(executable_path=program, args=[*_ARGUMENTS])
+        yield made
+        made.close()
+
+
+def longest(class_: Path) -> list[Path]:
+    """The longest page of a student in each assignment: the one with most to read."""
+    return [
+        max(class_.glob(f"feedback/*/{subject.assignment}/*.html"), key=lambda page: page.stat().st_size)
+        for subject in SUBJECTS
+    ]
+
+
+def faults(page: Page) -> list[str]:
+    """What is wider than the window, and what axe finds."""
+    page.evaluate(_AXE.axe_script)
+    options = {"runOnly": list(RULES), "resultTypes": ["violations"], "iframes": False}
+    found = [
+        f"{one['id']}: {[node['html'][:200] for node in one['nodes']]}"
+        for one in page.evaluate("options => axe.run(options)", options)["violations"]
+    ]
+    return found + ["wider than the window"] * (page.evaluate(_OVER) > 0)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_everybody_can_read_the_pages(class_: Path, browser: Browser, scheme: str, width: int) -> None:
+    """Axe finds nothing on the longest page of a student, nor on those for staff, with all unfolded."""
+    context = browser.new_context(
+        viewport={"width": width, "height": HEIGHT},
+        color_scheme=scheme,  # type: ignore[arg-type]
+        bypass_csp=True,  # for axe, which is a script
+    )
+    page = context.new_page()
+    wrong = {}
+    for file in (*longest(class_), *class_.glob("staff/*.html")):
+        page.goto(file.as_uri())
+        wrong[str(file.relative_to(class_))] = ["wider than the window"] * (page.evaluate(_OVER) > 0)
+        page.evaluate(_UNFOLD)
+        wrong[str(file.relative_to(class_))] += faults(page)
+    context.close()
+    assert 3 * len(SUBJECTS) == len(wrong)
+    assert {} == {name: found for name, found in wrong.items() if found}
+
+
+def test_the_staffs_table_is_sorted_under_its_own_policy(class_: Path, browser: Browser) -> None:
+    """By points, up and then down; the policy lets this script run and says nothing on the console."""
+    page = browser.new_page()
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.goto((class_ / "staff" / f"{SUBJECTS[0].assignment}.html").as_uri())
+
+    def points() -> list[float]:
+        cells = page.locator("table.sortable tbody td[data-label=Points]").all()
+        return [float(cell.get_attribute("data-sort") or "") for cell in cells]
+
+    before = points()
+    page.get_by_role("button", name="Points").click()
+    assert sorted(before) == points() != sorted(before, reverse=True)
+    page.get_by_role("button", name="Points").click()
+    assert sorted(before, reverse=True) == points()
+    assert "descending" == page.locator("th", has_text="Points").first.get_attribute("aria-sort")
+    link = page.locator("table.sortable tbody a").first
+    with page.expect_navigation():
+        link.click()
+    assert page.locator("h1").count() == 1
+    assert [] == said
+    page.close()
+
+
+def test_an_exam_is_a_few_sheets_of_paper(class_: Path, browser: Browser) -> None:
+    """What is folded on the screen is a line on paper; the demo's exam had some sixty sheets."""
+    page = browser.new_page()
+    sheets: list[int] = []
+    for file in class_.glob(f"feedback/*/{SUBJECTS[0].assignment}/*.html"):
+        page.goto(file.as_uri())
+        sheets.append(page.pdf(format="A4").count(b"/Type /Page\n"))
+    page.close()
+    assert STUDENTS == len(sheets)
+    assert 0 < min(sheets) <= max(sheets) <= 15
