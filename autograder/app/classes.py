@@ -38,7 +38,7 @@ from autograder.grading.batch import Outcome
 from autograder.records import Score, StudentGroup
 from autograder.sandbox.levels import at_least, environment_digest
 from autograder.sandbox.pool import Pool
-from autograder.store import Store
+from autograder.store import Decision, Store
 from autograder.tables import hint, name_list
 from autograder.timestamps import NOTES as TIME
 from autograder.timestamps import Timing
@@ -169,7 +169,7 @@ def grade(
     if times is None and assignment.rubric.assignment.exam:
         watch.tell(f"{course.exams.name} does not say when {name} is sat: nobody is late")
     with store(assignment, new=True) as opened, Pool(isolation=isolation) as pool:
-        decisions, undecided = stated_decisions(course, assignment.rubric), False
+        decisions = stated_decisions(course, assignment.rubric)
         _enrol(course, collected, opened, watch)
         everybody = (collect(course, assignment) if students else collected).handins
         handed_in = {one.student for one in everybody}
@@ -184,18 +184,26 @@ def grade(
         graded = batch.grade_class(assignment, handins, opened, pool, workers=workers or None, again=again)
         outcomes = tuple(counted(graded, len(handins), watch))
         roll = read_roll(assignment, opened, handed_in)
-        if decisions:
-            results = list(roll.results.values())
-            became = enter_decisions(assignment.rubric, opened, decisions, results, course.secret())
-            for line in became.lines:
-                watch.tell(line)
-            undecided = became.attention
+        undecided = _decided(assignment, opened, decisions, roll, watch)
         shared = share_marks(opened, assignment.rubric, collected.groups, roll.results)
         _stand(assignment, opened, roll, {})
     attention = bool(found) or roll.attention or undecided
     changes = _changes(before, outcomes)
     remarks, kept = (*found, *shared, *roll.remarks), tuple(sorted(held))
     return GradedClass(outcomes, changes, remarks, collected.misnamed, attention, kept)
+
+
+def _decided(
+    assignment: Assignment, store: Store, decisions: Sequence[Decision], roll: Roll, watch: Listener
+) -> bool:
+    """Enter what is decided about equal answers; whether something about it needs attention."""
+    if not decisions:
+        return False
+    results = list(roll.results.values())
+    became = enter_decisions(assignment.rubric, store, decisions, results, assignment.course.secret())
+    for line in became.lines:
+        watch.tell(line)
+    return became.attention
 
 
 grade_again = partial(grade, again=True)

@@ -11,8 +11,8 @@ import msgspec
 from msgspec import Meta, Struct
 
 from autograder.assignment import Assignment
+from autograder.feedback.lines import RubricLine, rubric_lines
 from autograder.feedback.sanitise import printable_text, sentence
-from autograder.feedback.view import RubricLine, rubric_lines
 from autograder.grades import Standing
 from autograder.platforms.people import ListedStudent, Register
 from autograder.records import Graded, Status

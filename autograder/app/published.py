@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from autograder import atomic
 from autograder.course import Course
 from autograder.errors import CourseError
-from autograder.feedback.view import rubric_lines
+from autograder.feedback.lines import rubric_lines
 from autograder.grades import MarkChange, Standing
 from autograder.records import Score, Status
 from autograder.rubric import Rubric

@@ -72,8 +72,9 @@ def pages(
     name, named, written = rubric.assignment.name, names or {}, dict[str, str]()
     for student, graded in results.items():
         path = course.feedback(student, name) / f"{name}.html"
+        seen = f"../{quote(path.relative_to(course.root).as_posix())}"
         if student in left:
-            written[student] = _seen_from_staff(course, path)
+            written[student] = seen
             continue
         try:
             page = render(
@@ -88,23 +89,18 @@ def pages(
                 name=named.get(student, ""),
             )
             _write(path, page)
-            written[student] = _seen_from_staff(course, path)
+            written[student] = seen
             yield Page(path, student=student)
         except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
             yield Page(path, f"{student}: the page could not be written: {describe_error(error)}")
-    staff, everybody = course.root / "staff", list(results.values())
     marking = partial(
         render_marking, rubric=rubric, standings=standings, language=language, secret=course.secret()
     )
+    yield _of_all(course.root / "staff" / f"{name}-marking.html", marking, list(results.values()))
     summary = partial(
         render_summary, rubric=rubric, standings=standings, remarks=remarks, names=named, pages=written
     )
-    yield _of_all(staff / f"{name}-marking.html", marking, everybody)
-    yield _of_all(staff / f"{name}.html", summary, everybody)
-
-
-def _seen_from_staff(course: Course, path: Path) -> str:
-    return f"../{quote(path.relative_to(course.root).as_posix())}"
+    yield _of_all(course.root / "staff" / f"{name}.html", summary, list(results.values()))
 
 
 def _of_all(path: Path, made: Callable[[Sequence[Graded]], str], everybody: Sequence[Graded]) -> Page:

@@ -24,7 +24,7 @@ from autograder.grades import NOTHING, QuestionPoints
 from autograder.kinds import kind
 from autograder.notebook.release import Release
 from autograder.records import ItemResult, Status
-from autograder.rubric import Question, RubricSymbol
+from autograder.rubric import AssignmentSettings, Question, RubricSymbol
 
 _MOST_REASON = 160
 _MOST_COMMENT = 4_000
@@ -154,12 +154,11 @@ class QuestionWriter:
         self,
         labels: Labels,
         own: Mapping[SentenceKey, str],
-        typesetter: Typesetter,
         notebooks: Sequence[NotebookView],
         releases: Mapping[str, Release],
         *,
         files: Sequence[FileView],
-        languages: Sequence[str],
+        assignment: AssignmentSettings,
         final: bool,
     ) -> None:
         """Begin a page.
@@ -167,17 +166,16 @@ class QuestionWriter:
         Args:
             labels: its words.
             own: the course's sentences in the place of generated ones.
-            typesetter: for formulas in the assignment's symbols.
             notebooks: as they are shown.
             releases: the notebooks that the student was given, by name.
             files: what was handed in beside the notebooks.
-            languages: of the assignment.
+            assignment: whose symbols and languages it is in.
             final: nothing is open any more.
         """
-        self._languages = languages
+        self._languages = assignment.languages
         self._labels = labels
         self._own = own
-        self._common = typesetter
+        self._common = Typesetter(assignment.symbols)
         self._notebooks = {notebook.name: notebook for notebook in notebooks}
         self._releases = releases
         self._files = {file.path: file for file in files}

@@ -18,11 +18,10 @@ from autograder.feedback.labels import Labels
 from autograder.feedback.lines import rubric_lines
 from autograder.feedback.questions import QuestionView, QuestionWriter, percent
 from autograder.feedback.sanitise import printable_text, sentence
-from autograder.feedback.typeset import Typesetter
 from autograder.feedback.wordings import SentenceKey, Wordings, spoken, told
 from autograder.grades import NOTHING, MarkChange, Standing
 from autograder.notebook.release import Release
-from autograder.records import Graded, Score
+from autograder.records import Graded, Limits, Score
 from autograder.rubric import Question, Rubric
 from autograder.rubric.exam import Task
 
@@ -153,20 +152,10 @@ def page_view(
     """
     score, assignment = graded.score, rubric.assignment
     given, files = releases or {}, file_views(graded.files, labels)
-    notebooks = tuple(
-        notebook_view(notebook, position, labels, assignment.limits, given.get(notebook.name))
-        for position, notebook in enumerate(graded.notebooks, start=1)
-    )
+    notebooks = _notebook_views(graded, labels, assignment.limits, given)
     own = spoken(wordings, labels.language, assignment.languages)
     writer = QuestionWriter(
-        labels,
-        own,
-        Typesetter(assignment.symbols),
-        notebooks,
-        given,
-        files=files,
-        languages=assignment.languages,
-        final=standing.final,
+        labels, own, notebooks, given, files=files, assignment=assignment, final=standing.final
     )
     questions = _questions(writer, score, rubric, standing)
     return PageView(
@@ -204,6 +193,15 @@ def _questions(
             question, points, lines[question.id], rubric.symbols(question) if question.symbols else None
         )
         for question, points in zip(rubric.questions, standing.questions, strict=True)
+    )
+
+
+def _notebook_views(
+    graded: Graded, labels: Labels, limits: Limits, releases: Mapping[str, Release]
+) -> tuple[NotebookView, ...]:
+    return tuple(
+        notebook_view(notebook, position, labels, limits, releases.get(notebook.name))
+        for position, notebook in enumerate(graded.notebooks, start=1)
     )
 
 

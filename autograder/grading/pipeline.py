@@ -164,16 +164,13 @@ class Grader:
             EndedItself: no answer of this submission can be judged any more.
         """
         sitting = sitting or self.sittings.common
-        check = sitting.assignment.checks[question.id]
+        check, personal = sitting.assignment.checks[question.id], sitting.assignment
         try:
-            draw = Draw.for_question(self.secret, sitting.assignment.rubric, question, sitting.own)
+            draw = Draw.for_question(self.secret, personal.rubric, question, sitting.own)
             plan = check.plan(answer, draw)
-            evidence = Evidence(
-                answer=answer,
-                answers=answers,
-                cells=cells,
-                files=files or {},
-                printed=printed,
+            given = Evidence(answer, (), answers=answers, cells=cells, files=files or {}, printed=printed)
+            evidence = replace(
+                given,
                 draw=draw,
                 observed=ask(plan) if plan else (),
                 expected=sitting.expected.get(question.id, ()),
@@ -181,10 +178,10 @@ class Grader:
                 earlier=_by_item(earlier),
             )
             if evidence.observed or not (plan or is_blank(answer)):  # otherwise the run was cut off
-                evidence = self._asked_again(sitting.assignment, question, evidence, ask)
-            evidence, notes = self._carried(sitting.assignment, question, evidence, ask)
+                evidence = self._asked_again(personal, question, evidence, ask)
+            evidence, notes = self._carried(personal, question, evidence, ask)
             results = with_syntax_fault(check.judge(evidence), answer)
-            if has_hidden_inputs(plan, evidence) and sitting.assignment.rubric.assignment.redraw != "attempt":
+            if has_hidden_inputs(plan, evidence) and personal.rubric.assignment.redraw != "attempt":
                 results = redacted(results, (answer.source, *cells))
             remark = self.sittings.asked.remark(canonical_id(student), evidence, results)
             return JudgedAnswer(results, notes=(*notes, *((remark,) if remark else ())))

@@ -106,10 +106,11 @@ class Words(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.found += [value or "" for name, value in attrs if name in {"alt", "title", "aria-label"}]
         if tag not in {"img", "meta", "br"}:
-            self._inside.append(tag)
+            own = any(name == "class" and "prose" in (value or "").split() for name, value in attrs)
+            self._inside.append("pre" if own else tag)  # what students wrote, typeset
 
     def handle_endtag(self, tag: str) -> None:
-        while self._inside and self._inside.pop() != tag:
+        while self._inside and self._inside.pop() not in {tag, "pre"}:
             pass
 
     def handle_data(self, data: str) -> None:

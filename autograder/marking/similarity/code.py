@@ -84,7 +84,7 @@ class OwnNames(Struct, frozen=True):
         )
 
 
-class CodeBlock(Struct, frozen=True):
+class CodeUnit(Struct, frozen=True):
     """A part of a cell that is Python, or that is not."""
 
     source: str
@@ -93,7 +93,7 @@ class CodeBlock(Struct, frozen=True):
     tree: ast.Module | None
 
 
-def blocks(source: str) -> tuple[CodeBlock, ...]:
+def blocks(source: str) -> tuple[CodeUnit, ...]:
     """The code of a cell as trees; where it is no Python as a whole, as much of it as is.
 
     Lines of IPython's own are passed over. Never raises.
@@ -102,13 +102,13 @@ def blocks(source: str) -> tuple[CodeBlock, ...]:
     plain = _MAGIC.sub("", source)
     for text in (source, plain):
         if (tree := _parsed(text)) is not None:
-            return (CodeBlock(text, 0, tree),)
+            return (CodeUnit(text, 0, tree),)
     found, lines = [], plain.split("\n")
     heads = [at for at, line in enumerate(lines) if line[:1].strip() and not _GOES_ON.match(line)]
     starts = [at for at in heads if at == 0 or not lines[at - 1].startswith("@")][:_MOST_BLOCKS]
     for start, end in itertools.pairwise([*starts, len(lines)]):
         text = "\n".join(lines[start:end])
-        found.append(CodeBlock(text, start, _parsed(text)))
+        found.append(CodeUnit(text, start, _parsed(text)))
     return tuple(found)
 
 
@@ -135,7 +135,7 @@ def own_names(trees: Iterable[ast.Module]) -> OwnNames:
     return OwnNames(frozenset(names), frozenset(attributes), modules)
 
 
-def code_form(pieces: Iterable[CodeBlock], names: OwnNames, room: int = MOST_NODES) -> CodeForm:
+def code_form(pieces: Iterable[CodeUnit], names: OwnNames, room: int = MOST_NODES) -> CodeForm:
     """The digests of some code.
 
     Args:

@@ -111,7 +111,7 @@ class Comparing:
 
 def _read(
     pieces: Iterable[WorkPiece],
-) -> tuple[list[tuple[WorkPiece, tuple[code.CodeBlock, ...]]], bool]:
+) -> tuple[list[tuple[WorkPiece, tuple[code.CodeUnit, ...]]], bool]:
     """The pieces with their trees, as far as there is room, and whether there was for all of them."""
     left = {True: code.MOST_CHARACTERS, False: prose.MOST_CHARACTERS}
     found, whole = [], True
@@ -124,5 +124,5 @@ def _read(
     return found, whole
 
 
-def _names(read: Iterable[tuple[WorkPiece, Sequence[code.CodeBlock]]]) -> OwnNames:
+def _names(read: Iterable[tuple[WorkPiece, Sequence[code.CodeUnit]]]) -> OwnNames:
     return code.own_names(one.tree for _, blocks in read for one in blocks if one.tree is not None)

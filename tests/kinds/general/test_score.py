@@ -260,7 +260,7 @@ def test_every_planted_output_loses_all_and_is_told_why(form: str) -> None:
 def test_every_sentence_has_a_trial() -> None:
     """Planted answers speak all sentences but those that a reference's own tensors decide."""
     spoken = {code for more, item, key, _ in MODELS.values() for code in _codes(question(more, item), key)}
-    spoken |= _codes(FILED, "x = 1") | _codes(question('asks = "file"\nfile = "p.csv"'), "x = 1")
+    spoken |= _codes(FILED, "x = 1") | _codes(question('asks = "file"\nreads = "p.csv"'), "x = 1")
     spoken |= set(re.findall(r'"(score\.[\w-]+)"', load("score", "m").reference))
     beside = {"score.near", "score.reported", "score.top"}  # told beside another sentence, or to the key
     beside |= {one for one in SENTENCES if one.startswith("score.tensor")}
@@ -369,7 +369,7 @@ CHECKPOINT = (
     "    def measure(self, seed, tensors, weights):\n"
     "        return weights.sum(1) / 9 * float(abs(tensors['w'] - 1).sum() + abs(tensors['b']))\nf = Task()\n"
 )
-FILED = question('asks = "file"\nfile = "model.safetensors"')
+FILED = question('asks = "file"\nreads = "model.safetensors"')
 
 
 @each(
@@ -404,7 +404,7 @@ def test_planted_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert Status.PASSED is judged(FILED, key, CHECKPOINT).status
     for trial in trials_of(FILED, answer(key)):
         assert trial.codes["i"] == judged(FILED, trial.source, CHECKPOINT).student.code, trial.name
-    table = question('asks = "file"\nfile = "p.npy"')
+    table = question('asks = "file"\nreads = "p.npy"')
     saved = f"{START}\nnumpy.save('p.npy', X.sum(1))\n"
     assert Status.PASSED is judged(table, saved).status
     for trial in trials_of(table, answer(saved)):
@@ -439,7 +439,7 @@ def test_tables_of_predictions(
     Path(name).unlink(missing_ok=True)
     if content is not None:
         Path(name).write_text(content, "utf-8")
-    result = judged(question(f'asks = "file"\nfile = "{name}"\nshape = []'), "x = 1")
+    result = judged(question(f'asks = "file"\nreads = "{name}"\nshape = []'), "x = 1")
     assert code == result.student.code, result.staff
 
 
@@ -516,14 +516,14 @@ def test_what_is_missing_is_no_answer_even_then() -> None:
         ("", "tier = [{ at = 1, points = 0.001 }, { at = 0.5, points = 2 }]\n", "at most two decimals"),
         ("", 'tier = [{ at = 1, points = 2, "of" = 3 }]\n', "of"),
         ('asks = "file"', TIERS, "file"),
-        ('file = "a.npy"', TIERS, "file"),
-        ('asks = "file"\nfile = "model.pt"', TIERS, "runs code"),
-        ('asks = "file"\nfile = "../a.npy"', TIERS, "plain file name"),
+        ('reads = "a.npy"', TIERS, "file"),
+        ('asks = "file"\nreads = "model.pt"', TIERS, "runs code"),
+        ('asks = "file"\nreads = "../a.npy"', TIERS, "plain file name"),
         ('asks = "variable"\nmode = "eval"', TIERS, "mode"),
         ("classes = 4", TIERS, "classes"),
         ('gives = "probabilities"\nshape = []', TIERS, "axis"),
         ('gives = "texts"\nshape = [3]', TIERS, "texts"),
-        ('asks = "file"\nfile = "a.csv"\ngives = "texts"', TIERS, "holds numbers"),
+        ('asks = "file"\nreads = "a.csv"\ngives = "texts"', TIERS, "holds numbers"),
         ("batch = 0", TIERS, "batch"),
     ],
 )

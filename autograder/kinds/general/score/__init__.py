@@ -76,7 +76,7 @@ class ScoreCheck(ItemwiseCheck[ScoreQuestion, ScoreItem]):
     def what(self) -> str:
         """What is measured, in a student's words."""
         method = self.options.method
-        return self.options.file or (f"{self.question.answer}.{method}" if method else self.question.answer)
+        return self.options.reads or (f"{self.question.answer}.{method}" if method else self.question.answer)
 
     def is_unanswered(self, answer: Answer) -> bool:
         """A file may be there although nothing was written into the cell."""
@@ -89,7 +89,7 @@ class ScoreCheck(ItemwiseCheck[ScoreQuestion, ScoreItem]):
         subject = {
             "call": Call(name, read=True, keep="subject"),
             "variable": Call(name, read=True),
-            "file": reading(options.file),
+            "file": reading(options.reads),
         }[options.asks]
         scenarios = [Scenario(f"{self.question.id}: {self.what}", (subject,))]
         if options.reported:
@@ -155,7 +155,7 @@ class ScoreCheck(ItemwiseCheck[ScoreQuestion, ScoreItem]):
     def _missing(self, evidence: Evidence) -> Finding | None:
         """Why there is nothing to measure."""
         asked = observations_at(evidence.observed, ASKED)
-        finding = outputs.file_failure(asked, self.options.file) if self.options.file else None
+        finding = outputs.file_failure(asked, self.options.reads) if self.options.reads else None
         return finding or first_failure(asked, 1, self.question.answer, self.what)
 
     def _given(self, evidence: Evidence) -> GivenOutputs | Finding:
@@ -175,7 +175,7 @@ class ScoreCheck(ItemwiseCheck[ScoreQuestion, ScoreItem]):
         return entries if isinstance(entries, Finding) else self._varied(GivenOutputs(entries))
 
     def _checkpoint(self, value: Any, hidden: Hidden) -> GivenOutputs | Finding:
-        name = self.options.file
+        name = self.options.reads
         try:
             found = read_tensors(value)
         except UnreadableTensors as why:

@@ -43,7 +43,7 @@ class ScoreQuestion(Struct, frozen=True):
     """Of what stands for one example; None: any, but the same for all."""
     classes: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
     """Of ``classes``: how many there are; 0: any whole number."""
-    file: str = ""
+    reads: str = ""
     """Its name; the ending says how it is read."""
     method: str = ""
     """A method of the answer that is called; empty: the answer itself."""
@@ -59,7 +59,7 @@ class ScoreQuestion(Struct, frozen=True):
     @property
     def form(self) -> Form:
         """What comes from the student's side."""
-        return "tensors" if self.file.endswith(TENSORS) else self.gives
+        return "tensors" if self.reads.endswith(TENSORS) else self.gives
 
 
 class ScoreItem(Struct, frozen=True):
@@ -109,21 +109,21 @@ def check_question(question: Question, options: ScoreQuestion) -> None:
 
 
 def _check_file(options: ScoreQuestion, where: Place) -> None:
-    if bool(options.file) != (options.asks == "file"):
-        raise RubricError('it is stated with asks = "file", and only then', where, "file")
-    if options.file and not options.file.endswith((TENSORS, *READ_BY_NUMPY)):
+    if bool(options.reads) != (options.asks == "file"):
+        raise RubricError('it is stated with asks = "file", and only then', where, "reads")
+    if options.reads and not options.reads.endswith((TENSORS, *READ_BY_NUMPY)):
         known = ", ".join((TENSORS, *READ_BY_NUMPY))
         hint = ""
-        if options.file.endswith(_UNPICKLED):
+        if options.reads.endswith(_UNPICKLED):
             hint = "; reading such a file runs code: let the notebook load it, and ask the model"
         raise RubricError(
-            f"expected a name with one of the endings {known}, got {options.file!r}{hint}", where, "file"
+            f"expected a name with one of the endings {known}, got {options.reads!r}{hint}", where, "reads"
         )
-    if "/" in options.file or options.file.startswith("."):
+    if "/" in options.reads or options.reads.startswith("."):
         raise RubricError(
-            f"{options.file!r} is not a plain file name; files lie beside the notebook", where, "file"
+            f"{options.reads!r} is not a plain file name; files lie beside the notebook", where, "reads"
         )
-    if options.file and options.gives == "texts":
+    if options.reads and options.gives == "texts":
         raise RubricError("a file holds numbers", where, "gives")
 
 

@@ -105,12 +105,12 @@ def planted(
 def _below(name: str, options: ScoreQuestion) -> Iterator[tuple[str, str, str]]:
     """Of each trial its name, the code that it must have, and what stands below the key's cell."""
     if options.asks == "file":
-        yield "no file", "score.no-file", _REMOVED.format(file=options.file)
-        if options.file.endswith(TENSORS):
+        yield "no file", "score.no-file", _REMOVED.format(file=options.reads)
+        if options.reads.endswith(TENSORS):
             for done, (code, written) in _OF_CHECKPOINTS.items():
-                yield done, f"score.{code}", _WRITTEN.format(file=options.file, written=written)
+                yield done, f"score.{code}", _WRITTEN.format(file=options.reads, written=written)
         else:
-            yield "no table", "score.file", _WRITTEN.format(file=options.file, written='b"no table"')
+            yield "no table", "score.file", _WRITTEN.format(file=options.reads, written='b"no table"')
         return
     if options.asks == "call":
         method = options.method
