@@ -93,14 +93,41 @@ def pages(
             yield Page(path, student=student)
         except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
             yield Page(path, f"{student}: the page could not be written: {describe_error(error)}")
+    told = _Told(rubric, standings, language, remarks, named, written)
+    yield from _for_staff(course, told, list(results.values()))
+
+
+class _Told(Struct, frozen=True):
+    """What the pages for staff say of a class."""
+
+    rubric: Rubric
+    standings: Mapping[str, Standing]
+    language: str
+    remarks: Sequence[str]
+    names: Mapping[str, str]
+    pages: Mapping[str, str]
+    """Where students' pages lie, seen from those for staff."""
+
+
+def _for_staff(course: Course, told: _Told, everybody: Sequence[Graded]) -> Iterator[Page]:
+    name, folder = told.rubric.assignment.name, course.root / "staff"
     marking = partial(
-        render_marking, rubric=rubric, standings=standings, language=language, secret=course.secret()
+        render_marking,
+        rubric=told.rubric,
+        standings=told.standings,
+        language=told.language,
+        secret=course.secret(),
     )
-    yield _of_all(course.root / "staff" / f"{name}-marking.html", marking, list(results.values()))
     summary = partial(
-        render_summary, rubric=rubric, standings=standings, remarks=remarks, names=named, pages=written
+        render_summary,
+        rubric=told.rubric,
+        standings=told.standings,
+        remarks=told.remarks,
+        names=told.names,
+        pages=told.pages,
     )
-    yield _of_all(course.root / "staff" / f"{name}.html", summary, list(results.values()))
+    yield _of_all(folder / f"{name}-marking.html", marking, everybody)
+    yield _of_all(folder / f"{name}.html", summary, everybody)
 
 
 def _of_all(path: Path, made: Callable[[Sequence[Graded]], str], everybody: Sequence[Graded]) -> Page:
