@@ -49,9 +49,7 @@ def pages(
     names: Mapping[str, str] | None = None,
     releases: Callable[[str], Mapping[str, Release]] = lambda _: {},
 ) -> Iterator[Page]:
-    """Write one page per student, and for staff one for marking by hand and the summary.
-
-    Each is yielded when its page is written. What nobody foresaw stops one page and no other.
+    """Write one page per student, and two for staff; what nobody foresaw stops one page and no other.
 
     Args:
         course: whose folders.
@@ -61,8 +59,7 @@ def pages(
         standings: their marks, with what people gave.
         submitted: when each handed in.
         timings: how that stands to the time allowed, where there is one.
-        language: such as ``"de"``; the pages for staff are in English, but for what the rubric says
-            to those who mark by hand.
+        language: of students' pages, such as ``"de"``, and of what a rubric says to those who mark.
         remarks: about the class as a whole, for the summary.
         changes: of marks that students were shown before, by student.
         left: students whose page stays as it is.
