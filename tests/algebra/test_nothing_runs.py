@@ -38,6 +38,7 @@ OUTSIDE = {
     ),
     *(
         "enum",
+        "filecmp",
         "fractions",
         "functools",
         "hashlib",
@@ -55,6 +56,7 @@ OUTSIDE = {
         "re",
         "regex",
         "secrets",
+        "shutil",
         "string",
         "struct",
         "time",

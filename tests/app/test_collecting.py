@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from autograder.app.collecting import CollectOptions, CollectReport, collect_submissions
-from autograder.course import Course, schedule
+from autograder.course import Course, counting
 from autograder.errors import CourseError
 from autograder.rubric import load as load_rubric
 from tests.support.downloads import NAME, archive, encrypted, link, make_course, tree, written
@@ -186,8 +186,7 @@ def test_an_exchange_has_every_attempt_and_its_owner(course: Course, tmp_path: P
     kept = course.earlier("s1001", NAME)
     assert [datetime(2026, 2, 12, 9, tzinfo=UTC)] == [one.submitted_at for one in kept]
     (course.root / "exams.toml").write_text(f"[{NAME}]\nend = 2026-02-12T09:30:00Z\n")
-    rubric = load_rubric(course.rubric(NAME))
-    counts = schedule.settled(course, schedule.load(course, rubric), course.handins(NAME), NAME)
+    counts = counting.everybody(course, load_rubric(course.rubric(NAME))).handins
     assert [kept[0].folder] == [one.folder for one in counts]  # the last one in time, as ever
 
 

@@ -103,5 +103,5 @@ def test_without_a_class_list_there_is_the_common_release_only(tmp_path: Path) -
     """Without a class list nobody gets anything personal, and no sandbox is needed."""
     for folder in ("assignments", "rubrics", "reference"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    assert {"assignment", "written"} == set(generated(tmp_path))
+    assert {"assignment", "kept_back", "written"} == set(generated(tmp_path))
     assert not (tmp_path / "personal").exists()

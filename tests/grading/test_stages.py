@@ -255,7 +255,7 @@ def pages(course: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("name", ["render", "_write"])
 def test_rendering_goes_on(name: str, graded: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """A page that cannot be made or written is told; the others are there, and the next run makes it."""
+    """A page that cannot be made or written is told and not linked; the next run makes it."""
     original = getattr(publish, name)
 
     def planted(*arguments: Any, **options: Any) -> Any:
@@ -272,7 +272,9 @@ def test_rendering_goes_on(name: str, graded: str, capsys: pytest.CaptureFixture
     assert 0 == command("feedback", NAME, "--course", graded)
     second = pages(graded)
     assert {f"feedback/bob/{NAME}/{NAME}.html"} == set(second) - set(first)
-    assert first == {path: second[path] for path in first}
+    assert {f"staff/{NAME}.html"} == {path for path in first if first[path] != second[path]}
+    link = f'href="../feedback/bob/{NAME}/{NAME}.html"'
+    assert [False, True] == [link in one[f"staff/{NAME}.html"] for one in (first, second)]
 
 
 @pytest.mark.parametrize("name", ["render_marking", "render_summary"])

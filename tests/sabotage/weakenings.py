@@ -81,9 +81,9 @@ MOUNTS = (
         (
             Edit(
                 _ASSIGNMENT,
-                "return Environment(preload=self.rubric.assignment.preload, files=files)",
-                "return Environment(preload=self.rubric.assignment.preload, files=files, "
-                'packages=(("reference", self.course.reference),))',
+                "files=((FILE_NAME, SILENT), *self._given(notebook))",
+                "files=((FILE_NAME, SILENT), *self._given(notebook)), "
+                'packages=(("reference", self.course.reference),)',
             ),
         ),
         ("attacks on the answers",),
@@ -94,9 +94,9 @@ MOUNTS = (
         (
             Edit(
                 _ASSIGNMENT,
-                "files = ((FILE_NAME, SILENT), *(",
-                'files = ((FILE_NAME, SILENT), ("key.txt", self.course.sources / self.name / '
-                'f"{notebook.name}.ipynb"), *(',
+                "files=((FILE_NAME, SILENT), *",
+                'files=((FILE_NAME, SILENT), ("key.txt", self.course.sources / self.name / '
+                'f"{notebook.name}.ipynb"), *',
             ),
         ),
         ("attacks on the answers",),

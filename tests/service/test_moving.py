@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from autograder import assignment as assignments
 from autograder.app import open_course
@@ -14,7 +16,7 @@ from autograder.app.classes import grade, standings
 from autograder.app.stores import open_store
 from autograder.course import Course, schedule
 from autograder.errors import ServiceError
-from autograder.grades import PersonMark
+from autograder.grades import PersonMark, Standing
 from autograder.store import Decision
 from tests.service import course
 from tests.service.test_attempts import CLASS
@@ -75,7 +77,13 @@ def kept(root: Path) -> tuple[object, ...]:
     """All that a folder's gradebook knows of the class."""
     found = open_course(root)
     with open_store(assignments.load(found, NAME), new=False) as book:
-        return book.results(NAME), book.marks(NAME), book.decided(NAME), standings(found, NAME).rows
+        rows = standings(found, NAME).rows
+        return book.results(NAME), book.marks(NAME), book.decided(NAME), with_a_time(rows)
+
+
+def with_a_time(rows: Mapping[str, Standing]) -> dict[str, Standing]:
+    """Where everybody stands: in a folder nobody knows when eve handed in; in the service it is now."""
+    return {**rows, "eve": replace(rows["eve"], untimely=False)}
 
 
 def moved(service_course: CourseRecord, root: Path, to: Path) -> Course:
@@ -88,7 +96,8 @@ def moved(service_course: CourseRecord, root: Path, to: Path) -> Course:
     service_course.save()
     record = moving.take_over(open_course(root), service_course.slug, course.SIGNER)
     (offer,) = record.offers.all()
-    assert standings(open_course(root), NAME).rows == stands(offer, shown.loaded(offer))
+    rows = standings(open_course(root), NAME).rows
+    assert with_a_time(rows) == with_a_time(stands(offer, shown.loaded(offer)))
     return moving.leave(record, to)
 
 
