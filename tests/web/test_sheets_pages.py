@@ -162,7 +162,7 @@ def test_a_group_that_the_store_refuses_is_entered_not_at_all(
     store = DatabaseStore(at.record)
     subject = sheets.SheetSubject(shown.loaded(at.offer), store, store.results("small"))
     given = tuple((who, ("code", "thoughts"), PersonMark(Decimal(1))) for who in ("ada", "bob"))
-    change = sheets.SheetChange("row 2", "g1", "thoughts", (None,), Decimal(1), False, given)
+    change = sheets.SheetChange("row 2", "g1", "thoughts", (None,), Decimal(1), False, False, given)
     real: Callable[..., None] = DatabaseStore.give
 
     def give(self: DatabaseStore, assignment: str, student: str, *rest: Any) -> None:
