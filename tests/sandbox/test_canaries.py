@@ -32,8 +32,8 @@ SHARED_PROCESSES = "linux.fork_into(linux.ALL_NAMESPACES & ~0x20000000)"
 UNSCOPED = {"scoped = 3 if version >= 6 else 0": "scoped = 0"}
 UNFILTERED: Edits = {"jail.py": {"    linux.load_filter(program)": "    pass"}}
 HANDED_ON = (
-    '    found[f"{PACKAGES}/reference/__init__.py"] = b"solution = 42"\n'
-    '    for name, path in config["packages"]:'
+    '    files.append((f"{PACKAGES}/reference/__init__.py", b"solution = 42"))\n'
+    "    write_contents(new_root, files)"
 )
 OWN_USER = "else (uid, uid)"
 CALLS = {
@@ -157,7 +157,7 @@ BROKEN = {
     "one user for all boxes": Broken("neighbours", {"jail.py": {OWN_USER: "else self._own"}}),
     "the reference in every box": Broken(
         "no reference",
-        {"jail.py": {'    for name, path in config["packages"]:': HANDED_ON}},
+        {"jail.py": {"    write_contents(new_root, files)": HANDED_ON}},
     ),
     "bpf": Broken("kernel subsystems", outside=allowing(NUMBERS["bpf"])),
     "open files without end": Broken(
