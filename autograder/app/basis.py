@@ -20,6 +20,7 @@ from autograder import rubric as rubrics
 from autograder.assignment import Assignment, packages, program_digest
 from autograder.course import Course
 from autograder.errors import CourseError, RubricError
+from autograder.paths import files_in
 from autograder.rubric import Rubric
 from autograder.rubric.dependence import dependents
 from autograder.sandbox.levels import Isolation, environment_digest
@@ -190,7 +191,8 @@ def basis_of(assignment: Assignment, isolation: Isolation) -> GradingBasis:
     course, rubric = assignment.course, assignment.rubric
     release = {f"{name}.ipynb": _digest(data) for name, data in assignment.release_bytes.items()}
     for notebook in rubric.assignment.notebooks:
-        release |= {name: _digest_of(course.release(rubric.assignment.name) / name) for name in notebook.data}
+        given = files_in(course.release(rubric.assignment.name), notebook.given)
+        release |= {name: _digest_of(path) for name, path in given}
     reference = {
         path.relative_to(course.reference).as_posix(): _digest_of(path)
         for path in sorted(course.reference.rglob("*.py"))

@@ -170,7 +170,8 @@ def test_times_that_cannot_be_believed_wait_for_a_person(course: Path) -> None:
         written = (course / "feedback" / student / ASSIGNMENT / f"{ASSIGNMENT}.html").read_text("utf-8")
         assert "That costs nothing by itself" in written
         assert "<script>" not in written
-    assert "<script>" not in (course / "staff" / f"{ASSIGNMENT}.html").read_text("utf-8")
+    staff = (course / "staff" / f"{ASSIGNMENT}.html").read_text("utf-8")
+    assert 1 == staff.count("<script>")  # the page's own, which sorts
 
 
 @pytest.mark.slow
