@@ -18,7 +18,7 @@ from unittest import mock
 
 from msgspec import Struct, field
 
-from autograder.course import schedule as schedules
+from autograder.course import counting
 from autograder.gradebook import Gradebook
 from autograder.grading import batch
 from autograder.grading.batch import Outcome
@@ -193,8 +193,7 @@ def _grade_class(campaign: Campaign, pool: Pool, told: Told) -> None:
         campaign.meter.sampling(),
         campaign.strained or contextlib.nullcontext(),
     ):
-        schedule = schedules.load(course, campaign.exam.assignment.rubric)
-        handins = schedules.settled(course, schedule, course.handins(NAME), NAME)
+        handins = counting.everybody(course, campaign.exam.assignment.rubric).handins
         for outcome in batch.grade_class(campaign.exam.assignment, handins, gradebook, pool, workers=WORKERS):
             line = campaign.lines.get(outcome.student)
             if line is None:
