@@ -116,7 +116,7 @@ def test_what_is_printed_is_compared(model: Sit) -> None:
 
 def test_files_that_were_handed_in(tmp_path: Path, pool: Pool) -> None:
     """A table beside the notebook is measured, whatever stands in the answer cell; none is no answer."""
-    asks = 'asks = "file"\nfile = "p.csv"\n'
+    asks = 'asks = "file"\nreads = "p.csv"\n'
     course = course_at(tmp_path, "batch = 100 ", f"{asks}# ")
     path = course.rubric("one")
     notebooks = '[[assignment.notebooks]]\nname = "one"\ntake_along = ["p.csv"]\n\n[[question]]'
