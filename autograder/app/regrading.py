@@ -381,6 +381,7 @@ class _Regrading:
             GradebookError: the store refused.
         """
         if not (found.moved or found.differences or interrupted_regrade(self._course, self._name)):
+            self._rehearsal.forget()  # one that was killed at its very end has left it
             return found
         _check_shown(found, choice)
         rehearsed = RehearsedClass(
