@@ -9,6 +9,9 @@ The demo's class hands in the exam to a service that runs as it is started by on
 3. ``workers``: as many submissions wait, and one worker grades them, then two; each one submission at a
    time, on a processor of its own with its boxes. What counts is the rate between the first and the last
    result, without the start.
+4. ``workers_with_half``: the same, each worker and its boxes with half of a processor (a CPU quota; root and
+   control groups of version 1). Two of them leave half of the machine to the database: as on a machine
+   that has processors for both.
 
 Times are of the clock, from a program on the same two processors, and so an upper bound. With --json the last
 line is one JSON object.
@@ -46,6 +49,7 @@ from tests.support.served import Served, wait_for  # noqa: E402
 EXAM = "dl4nlp-exam"
 GRADED = "SELECT count(*) FROM service_attempt WHERE state = 'graded'"
 LONGEST_SECONDS = 1200.0
+QUOTAS = Path("/sys/fs/cgroup/cpu")
 FIRST_TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 
 
@@ -95,7 +99,7 @@ def by_page(
 
 def together(service: Served, papers: dict[str, dict[str, bytes]]) -> dict[str, Any]:
     """All students at the same moment."""
-    start = threading.Barrier(len(papers))
+    start = threading.Barrier(len(papers), timeout=20)  # who cannot sign in is told, not waited for
     with ThreadPoolExecutor(len(papers)) as threads:
         took = list(threads.map(lambda one: by_page(service, one[0], one[1], start), papers.items()))
     visible, marked = zip(*took, strict=True)
@@ -134,8 +138,23 @@ def minute(
 
 
 @contextlib.contextmanager
-def working(service: Served, number: int) -> Iterator[None]:
-    """Workers for a while, each one submission at a time, and each on one processor."""
+def quotas(number: int, share: float | None) -> Iterator[list[Path]]:
+    """Control groups that each have a share of a processor; none without a share."""
+    groups = [QUOTAS / f"autograder-bench-{os.getpid()}-{place}" for place in range(number if share else 0)]
+    for group in groups:
+        group.mkdir()
+        period = int((group / "cpu.cfs_period_us").read_text())
+        (group / "cpu.cfs_quota_us").write_text(str(int(period * (share or 1))))
+    try:
+        yield groups
+    finally:
+        for group in groups:
+            group.rmdir()
+
+
+@contextlib.contextmanager
+def working(service: Served, number: int, groups: Sequence[Path]) -> Iterator[None]:
+    """Workers for a while, each one submission at a time, each on one processor and in its group."""
     environment = {**os.environ, DATABASE_URL: service.database_url, "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "autograder", "worker", "--workers", "1"]
     cores = sorted(os.sched_getaffinity(0))
@@ -148,6 +167,8 @@ def working(service: Served, number: int) -> Iterator[None]:
         )
         for place in range(number)
     ]
+    for worker, group in zip(workers, groups, strict=False):
+        (group / "cgroup.procs").write_text(str(worker.pid))
     try:
         yield
     finally:
@@ -158,7 +179,13 @@ def working(service: Served, number: int) -> Iterator[None]:
 
 
 def rate(
-    service: Served, papers: dict[str, dict[str, bytes]], keys: dict[str, str], number: int, each: int
+    service: Served,
+    papers: dict[str, dict[str, bytes]],
+    keys: dict[str, str],
+    number: int,
+    each: int,
+    *,
+    share: float | None = None,
 ) -> float:
     """Submissions a second of some workers, from when all of them have brought a first result."""
     for _ in range(each):
@@ -168,7 +195,7 @@ def rate(
             )
     count = each * len(papers)
     before = service.rows(GRADED)[0][0]
-    with working(service, number):
+    with quotas(number, share) as groups, working(service, number, groups):
         wait_for(lambda: service.rows(GRADED)[0][0] == before + count, LONGEST_SECONDS, "not all were graded")
     moments = service.rows("SELECT graded_at FROM service_attempt ORDER BY graded_at DESC LIMIT %s", count)
     steady = sorted(moment for (moment,) in moments)[count // 3 :]
@@ -210,8 +237,15 @@ def main() -> None:
             tell("database_kb_per_attempt", round(sizes[0][0] / 1024 / sizes[0][1]))
         with Served(other, "--workers", "-1") as service:
             keys = service.accounts(sorted(papers))
-            one, two = (rate(service, papers, keys, number, options.each) for number in (1, 2))
-        tell("workers", {"one": round(one, 2), "two": round(two, 2), "ratio": round(two / one, 2)})
+            shares = {"workers": None, "workers_with_half": 0.5 if QUOTAS.is_dir() else 0}
+            for name, share in shares.items():
+                if share == 0:
+                    tell(name, f"not measured: there is no {QUOTAS}")
+                    continue
+                one, two = (
+                    rate(service, papers, keys, number, options.each, share=share) for number in (1, 2)
+                )
+                tell(name, {"one": round(one, 2), "two": round(two, 2), "ratio": round(two / one, 2)})
     if options.json:
         print(json.dumps(found))
 
