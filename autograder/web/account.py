@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+import time
 from datetime import timedelta
 from typing import Any, ClassVar
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.core.internal.ratelimit import get_ip
 from django.conf import settings
 from django.contrib.auth import login
 from django.contrib.auth.forms import SetPasswordForm, UserCreationForm
+from django.core.cache import cache
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
@@ -28,6 +31,8 @@ from autograder.web.student import page
 INVITED = timedelta(days=14)
 _OPENED = "invitation"
 """In a session: the digest of an invitation that its owner has opened."""
+MOST_FAILED = 100
+"""So many tries to sign in may fail within a minute from one address: a class has one, and mistypes."""
 _BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 
 
@@ -36,8 +41,17 @@ def _wrong_password() -> str:
     return messages.sentence("web.wrong-password", language)
 
 
+def _failed(request: HttpRequest) -> str:
+    return f"failed-sign-ins:{get_ip(request)}:{int(time.time() // 60)}"
+
+
 class Adapter(DefaultAccountAdapter):
-    """Nobody makes an account without an invitation."""
+    """Nobody makes an account without an invitation.
+
+    The library counts what fails for a name. By address it would hold a lock of the address for each try,
+    also for one that succeeds, and refuse whoever has not got it within a second: some of a class that signs
+    in at once.
+    """
 
     error_messages: ClassVar[dict[str, Any]] = {
         **DefaultAccountAdapter.error_messages,
@@ -48,6 +62,21 @@ class Adapter(DefaultAccountAdapter):
         """Never: `join` is the way."""
         del request
         return False
+
+    def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
+        """Refuse further tries from an address, or for a name, of which too many have failed.
+
+        Raises:
+            ValidationError: these were too many.
+        """
+        if cache.get(_failed(request), 0) >= MOST_FAILED:
+            raise self.validation_error("too_many_login_attempts")
+        super().pre_authenticate(request, **credentials)
+
+    def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
+        """Count one more; of two at the same moment, one may be left out."""
+        super().authentication_failed(request, **credentials)
+        cache.set(_failed(request), cache.get(_failed(request), 0) + 1, timeout=120)
 
     def send_notification_mail(self, template_prefix: str, user: Account, *_: object, **__: object) -> None:
         """No mail: what changed of how somebody signs in stands in the log."""

@@ -143,7 +143,7 @@ _FIXED: Mapping[str, Any] = {
     "ACCOUNT_SIGNUP_FIELDS": ["username*", "password1*", "password2*"],
     "ACCOUNT_EMAIL_VERIFICATION": "none",
     "ACCOUNT_LOGOUT_ON_GET": False,
-    "ACCOUNT_RATE_LIMITS": {"login": "600/m/ip", "login_failed": "100/m/ip,10/5m/key"},  # a class has one ip
+    "ACCOUNT_RATE_LIMITS": {"login": None, "login_failed": "10/5m/key"},  # by address: the adapter
     "ACCOUNT_PREVENT_ENUMERATION": True,
     "MFA_SUPPORTED_TYPES": ["totp", "recovery_codes"],
     "LOGIN_URL": f"/{BASE}accounts/login/",

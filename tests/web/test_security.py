@@ -101,6 +101,37 @@ def test_passwords_cannot_be_guessed_for_long(at: Small) -> None:
     assert 302 != answer.status_code
 
 
+def test_an_address_from_which_too_many_tries_fail_has_to_wait(
+    at: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever names are tried; from another address the right password opens, and opening costs nothing."""
+    from autograder.web import account
+
+    monkeypatch.setattr(account, "MOST_FAILED", 3)
+    monkeypatch.setattr(account.time, "time", lambda: 1.8e9)  # all within one minute
+    form, wrong = {"login": at.account("ta").username, "password": PASSWORD}, {"password": "wrong"}
+
+    def status(form: dict[str, str], address: str) -> int:
+        return int(at.client("nobody").post("/app/accounts/login/", form, REMOTE_ADDR=address).status_code)
+
+    assert {302} == {status(form, "203.0.113.5") for _ in range(4)}
+    assert {200} == {status({"login": f"name-{number}", **wrong}, "203.0.113.5") for number in range(3)}
+    assert (200, 302) == (status(form, "203.0.113.5"), status(form, "203.0.113.6"))
+
+
+def test_a_class_signs_in_at_once_from_one_address(at: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Right passwords wait for no lock that all people of an address would share."""
+    from allauth.core.internal import ratelimit
+
+    monkeypatch.setattr(ratelimit, "CACHE_LOCK_WAIT_TIMEOUT", 0)
+    taken = ratelimit.cache.add
+    monkeypatch.setattr(
+        ratelimit.cache, "add", lambda key, *rest, **more: ":ip:" not in key and taken(key, *rest, **more)
+    )
+    form = {"login": at.account("ta").username, "password": PASSWORD}
+    assert 302 == at.client("nobody").post("/app/accounts/login/", form).status_code
+
+
 def test_nobody_makes_an_account_without_an_invitation(at: Small) -> None:
     """The library's own page for that is closed."""
     client = at.client("nobody")
