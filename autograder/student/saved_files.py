@@ -8,11 +8,12 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
+import re
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any
-
-import numpy as np
 
 from autograder.checks.values.literal import syntax_fault
 from autograder.errors import NotebookError
@@ -25,11 +26,24 @@ Handed = Mapping[str, bytes | NotebookError]
 _MOST_NAMED = 6
 _MOST_DESCRIPTION = 1 << 20
 _LENGTH_BYTES = 8
+_MOST_HEADER = 64 << 10
+_HEADER = re.compile(
+    rb"\x93NUMPY[\x01-\x03]\x00.{2,4}?\{'descr': '[<>|=]?([a-zA-Z])([0-9]{0,6})', "
+    rb"'fortran_order': (?:True|False), 'shape': \(([0-9, ]{0,200})\), \}[ ]*\n",
+    re.DOTALL,
+)
+"""Of an array of one type, as numpy writes it."""
+_KINDS = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex", "U": "text", "S": "bytes"}
+_UNICODE_BYTES = 4
 _PICTURES = {".png": b"\x89PNG\r\n\x1a\n", ".jpg": b"\xff\xd8\xff", ".jpeg": b"\xff\xd8\xff"}
 
 
 class _Unreadable(Exception):
     """The content is not in the format of its ending."""
+
+
+_FAULTS = (_Unreadable, ValueError, EOFError, OSError, RuntimeError, zipfile.BadZipFile, zlib.error)
+"""What reading a damaged file raises: of an archive also, that it is encrypted or packed in another way."""
 
 
 def content_of(path: str, handed: Handed) -> bytes | NotebookError:
@@ -55,9 +69,8 @@ def look_at(asked: Mapping[str, Any], handed: Handed, language: str) -> Iterator
     if isinstance(content, bytes) and len(content) > most:
         content = NotebookError("too-large", "")
     if isinstance(content, NotebookError):
-        code = "too-large" if content.code == "too-large" else "unreadable"
-        limit = written_size(most)
-        yield ReportLine(PROBLEM, sentence(f"student.file-{code}", language, name=path, limit=limit))
+        code = "student.file-too-large" if content.code == "too-large" else "student.file-unreadable"
+        yield ReportLine(PROBLEM, sentence(code, language, name=path, limit=written_size(most)))
     elif asked["starter"] == digest(content):
         yield ReportLine(MISSING, sentence("student.file-as-given", language, name=path))
     else:
@@ -81,7 +94,7 @@ def _described(path: str, content: bytes, language: str) -> ReportLine:
         return ReportLine(PROBLEM, sentence("student.file-not-python", language, name=path, line=line))
     try:
         found = form_of(path, content)
-    except (_Unreadable, ValueError, EOFError, OSError, RecursionError, zipfile.BadZipFile):
+    except _FAULTS:
         ending = path.rpartition(".")[2]
         return ReportLine(PROBLEM, sentence("student.file-broken", language, name=path, form=ending))
     told = f"{size}: {found}" if found else size
@@ -92,10 +105,10 @@ def form_of(path: str, content: bytes) -> str:
     """What a file holds, by its ending: names, types and shapes of arrays; empty where nothing is known.
 
     Raises:
-        ValueError: it is not in the format (or `_Unreadable`, `EOFError`, `OSError`, `zipfile.BadZipFile`).
+        One of `_FAULTS`: it is not in the format.
     """
     if path.endswith(".npy"):
-        return _array(io.BytesIO(content))
+        return _array(content[:_MOST_HEADER], len(content))
     if path.endswith(".npz"):
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             return _listed(
@@ -104,8 +117,7 @@ def form_of(path: str, content: bytes) -> str:
     if path.endswith(".safetensors"):
         return _listed(_tensors(content))
     if path.endswith(".csv"):
-        table = np.loadtxt(io.BytesIO(content), delimiter=",", ndmin=2)
-        return _shape(table.shape)
+        return _table(content)
     if path.endswith(".json"):
         json.loads(content)
     beginning = _PICTURES.get(f".{path.rpartition('.')[2].lower()}")
@@ -116,19 +128,35 @@ def form_of(path: str, content: bytes) -> str:
 
 def _member(archive: zipfile.ZipFile, name: str) -> str:
     with archive.open(name) as file:
-        return _array(file)
+        return _array(file.read(_MOST_HEADER), archive.getinfo(name).file_size)
 
 
-def _array(file: Any) -> str:
-    """Type and shape of an array as numpy saves it; of Python's objects there is none to be read."""
-    version = np.lib.format.read_magic(file)
-    read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
-    if version not in read:
+def _array(beginning: bytes, size: int) -> str:
+    """Type and shape of an array as numpy saves it; of Python's objects there is none to be read.
+
+    Args:
+        beginning: of the file, with the whole header.
+        size: of the file.
+    """
+    found = _HEADER.match(beginning)
+    if not found:
         raise _Unreadable
-    shape, _, dtype = read[version](file)
-    if dtype.hasobject:
+    kind, width, sizes = found[1].decode(), int(found[2] or 0), found[3].decode()
+    shape = tuple(int(one) for one in sizes.split(",") if one.strip())
+    each = width * (_UNICODE_BYTES if kind == "U" else 1)
+    if kind not in _KINDS or size < found.end() + each * math.prod(shape):
         raise _Unreadable
-    return f"{dtype.name} {_shape(shape)}"
+    bits = "" if kind in "bUS" else str(8 * width)
+    return f"{_KINDS[kind]}{bits} {_shape(shape)}"
+
+
+def _table(content: bytes) -> str:
+    """The shape of a table of numbers; ``#`` begins a comment."""
+    lines = (line.partition(b"#")[0].strip() for line in content.splitlines())
+    rows = [[float(one) for one in line.split(b",")] for line in lines if line]
+    if len({len(row) for row in rows}) != 1:
+        raise _Unreadable
+    return _shape((len(rows), len(rows[0])))
 
 
 def _tensors(content: bytes) -> Iterator[str]:
