@@ -159,6 +159,15 @@ def build_student_check(
         specification["files"] = files
     if window:
         specification["times"] = _times(window)
+    return _filled(specification)
+
+
+def _filled(specification: dict[str, Any]) -> bytes:
+    """The template with its three lines of data.
+
+    Raises:
+        CourseError: a line is missing there.
+    """
     source = _TEMPLATE.read_text(encoding="utf-8")
     lines = {
         "SPECIFICATION": _literal(specification),

@@ -103,8 +103,8 @@ def examine(question: str, entry: Mapping[str, Any], values: Mapping[str, Any], 
     """
     title = title_of(entry, language)
     if entry.get("file") and not entry["names"] and entry["kind"] != "written":
-        lines = [_there(entry["file"], language)]
-        return Report(question, title, state_of(lines), tuple(lines))
+        there = _there(entry["file"], language)
+        return Report(question, title, there.state, (there,))
     if entry["kind"] == "written" or not entry["names"]:
         key = "text-cell" if entry["kind"] == "symbolic" else "person"
         return Report(question, title, PERSON, (ReportLine(PERSON, sentence(f"student.{key}", language)),))

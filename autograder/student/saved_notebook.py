@@ -129,7 +129,9 @@ def _report_on_file(
 def _defined(path: str, source: str, entry: Mapping[str, Any], language: str) -> Iterator[ReportLine]:
     """What of the names that are asked for is still to be written in a module."""
     tree = code_tree(source)
-    for name in entry["names"] if tree is not None else ():
+    if tree is None:
+        return
+    for name in entry["names"]:
         if _binding(tree, name) is None:
             text = sentence("student.file-not-defined", language, name=name, file=path)
             yield ReportLine(MISSING, text)
