@@ -21,6 +21,7 @@ from autograder.paths import files_below, path_fault
 from autograder.rubric import Rubric
 from autograder.rubric.files import STARTER_BYTES
 from autograder.rubric.texts import untranslated
+from autograder.student.saved_files import digest
 
 MOST_DATA = 200 << 20
 """Bytes of one data file."""
@@ -192,12 +193,16 @@ def build(
         for name, source in sources(course, rubric, listings).items()
     }
     releases = [load_release(data, name) for name, data in released.items()]
-    check = build_student_check(rubric, language=language, releases=releases, window=window, forms=forms())
-    files = {FILE_NAME: check, **{f"{name}.ipynb": data for name, data in released.items()}}
-    for notebook in rubric.assignment.notebooks:
-        for path in notebook.starter:
-            files[path] = build_starter(_starter(folder, path), path)
-    return files
+    starters = {
+        path: build_starter(_starter(folder, path), path)
+        for notebook in rubric.assignment.notebooks
+        for path in notebook.starter
+    }
+    digests = {path: digest(data) for path, data in starters.items()}
+    check = build_student_check(
+        rubric, language=language, releases=releases, window=window, forms=forms(), starters=digests
+    )
+    return {FILE_NAME: check, **{f"{name}.ipynb": data for name, data in released.items()}, **starters}
 
 
 def _starter(folder: Path, path: str) -> bytes:

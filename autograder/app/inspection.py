@@ -15,6 +15,8 @@ from autograder.notebook.document import parse
 from autograder.notebook.files import read_file
 from autograder.notebook.student_check import FILE_NAME, read_specification
 from autograder.notebook.timeleft import time_left
+from autograder.paths import path_fault
+from autograder.rubric.files import ALONG_BYTES
 from autograder.sandbox.proof import doctor, selftest
 from autograder.sandbox.proof.doctor import Layer
 from autograder.student import saved_notebook
@@ -46,6 +48,7 @@ class NotebookInspection(Struct, frozen=True):
     def text(self) -> str:
         """All of it as people read it."""
         cells = [f"{MARKS[line.state]} {line.text}" for line in self.paper.cells]
+        cells += [f"{MARKS[line.state]} {line.text}" for line in self.paper.files]
         notes = (*cells, counted(self.paper.reports, self.language), self.note, *filter(None, [self.left]))
         return as_text(self.paper.reports, notes)
 
@@ -77,12 +80,30 @@ def inspect_notebook(
         cells = parse(read_file(notebook)).cells
         specification = _specification(check_file or notebook.with_name(FILE_NAME))
         spoken = language or specification["language"]
-        found = saved_notebook.report_on(cells, specification, notebook.stem, spoken)
+        beside = _beside(notebook.parent, specification)
+        found = saved_notebook.report_on(cells, specification, notebook.stem, spoken, beside)
     except NotebookError as error:
         raise NotebookError(error.code, f"{notebook}: {error}") from error
     return NotebookInspection(
         found, sentence("student.not-final", spoken), time_left(specification, spoken), spoken
     )
+
+
+def _beside(folder: Path, specification: dict[str, Any]) -> dict[str, bytes | NotebookError]:
+    """The files that are asked for, as far as they are there, or why they cannot be read."""
+    asked = {one["path"]: one["most"] for files in specification["files"].values() for one in files}
+    for entry in specification["questions"].values():
+        asked.setdefault(entry["file"], ALONG_BYTES)
+    found: dict[str, bytes | NotebookError] = {}
+    for path, most in asked.items():
+        for place in dict.fromkeys((path, path.rpartition("/")[2])):
+            if place not in found and place and not path_fault(place):
+                try:
+                    found[place] = read_file(folder / place, most=min(most, ALONG_BYTES))
+                except NotebookError as error:
+                    if error.code != "missing":
+                        found[place] = error
+    return found
 
 
 def _specification(path: Path) -> dict[str, Any]:

@@ -136,8 +136,8 @@ class Trial(Struct, frozen=True, forbid_unknown_fields=True):
 
     name: str
     """What was planted, in a few words; no other trial of the question has this name."""
-    source: str
-    """Stands in the place of the answer key's answer cell."""
+    source: str = ""
+    """Stands in the place of the answer key's answer cell; where only `files` are stated, the key's stays."""
     loses: tuple[str, ...] = ()
     """Ids of the items that are lost, with those that need them; none: an accepted alternative."""
     points: Mapping[str, Decimal] = {}
@@ -149,6 +149,8 @@ class Trial(Struct, frozen=True, forbid_unknown_fields=True):
     earlier: Mapping[str, str] = {}
     """Question id → code below the key's answer to it (in a text cell: instead of it), for results that are
     carried forward from there."""
+    files: Mapping[str, bytes | None] = {}
+    """Path → what is handed in there instead of the answer key's file; None: nothing."""
     family: str = ""
     """Trials of one family are shown as one line."""
     code: str = ""

@@ -139,6 +139,7 @@ def _object(looked: NotebookInspection) -> dict[str, Any]:
             for report in paper.reports
         ],
         "cells": [line._asdict() for line in paper.cells],
+        "files": [line._asdict() for line in paper.files],
         "note": looked.note,
         "time": looked.left,
     }

@@ -1,8 +1,8 @@
 """What named mistakes give for the hidden inputs: trials of the reference, called as students' answers are.
 
 A trial stands in the place of the answer, as in a student's notebook: after the cells that were given before
-it, and after the reference's functions in the place of earlier answers. Its results are kept beside the
-expected values, in a file of their own with the same care.
+it, after the reference's functions in the place of earlier answers, and beside the key's files. Its results
+are kept beside the expected values, in a file of their own with the same care.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from decimal import Decimal
 import msgspec
 from msgspec import Struct
 
+from autograder import atomic
 from autograder.assignment import Assignment
 from autograder.checks.base import Draw, HasNamedTrials, Observations, Trial, TrialResults
 from autograder.errors import BoxEnded
@@ -116,13 +117,25 @@ def _compute(
             own = {name: plan for name, plan in plans.items() if plan.question.id == question.id}
             for trial in (one for one in trials[question.id] if one.code):
                 environment = environments.setdefault(question.id, assignment.trial_environment(question))
-                box = pool.persistent(environment).open(for_many(limits, len(own)), seed=seed)
+                files = _files(assignment, question, trial)
+                box = pool.persistent(environment).open(for_many(limits, len(own)), seed=seed, files=files)
                 for name, some in _of_trial(assignment, question, trial, own, box).items():
                     found[name] += (TrialResults(trial.code, trial.text, trial.points, some),)
     finally:
         for environment in environments.values():
             pool.end(environment)
     return found
+
+
+def _files(assignment: Assignment, question: Question, trial: Trial) -> dict[str, bytes]:
+    """What lies beside the notebook: the answer key's files, and the trial in the place of the one it is."""
+    notebook = next(one for one in assignment.rubric.assignment.notebooks if one.name == question.notebook)
+    key = {
+        path: atomic.read(place, most=notebook.own[path])
+        for path, place in assignment.key_files.items()
+        if path in notebook.own
+    }
+    return {**key, question.file: trial.source.encode()} if question.file else key
 
 
 def _of_trial(
@@ -132,7 +145,8 @@ def _of_trial(
     limits = assignment.rubric.assignment.limits
     found: dict[str, Sequence[Observations]] = dict.fromkeys(plans, ())
     try:
-        for source in (*_before(assignment, question), trial.source):
+        own_cell = () if question.file else (trial.source,)
+        for source in (*_before(assignment, question), *own_cell):
             box.run_cell(source, seconds=REFERENCE_TIME_FACTOR * limits.cell_seconds)
         for name, plan in plans.items():
             found[name] = box.ask(plan.scenarios, seconds=REFERENCE_TIME_FACTOR * limits.call_seconds)
@@ -144,20 +158,29 @@ def _of_trial(
 
 
 def _before(assignment: Assignment, question: Question) -> Iterator[str]:
-    """What runs before an answer: given cells, and the reference in the place of earlier answers."""
+    """What runs before an answer: given cells, and the reference in the place of earlier answers.
+
+    An answer that is a file is imported by a given cell, at the latest by the one with its points.
+    """
     release = assignment.releases[question.notebook]
     answers = {
         release.answer_cell(one): one
         for one in assignment.questions(question.notebook)
-        if one.reference and one.answer and isinstance(assignment.checks[one.id], HasNamedTrials)
+        if one.reference
+        and one.answer
+        and not one.file
+        and isinstance(assignment.checks[one.id], HasNamedTrials)
     }
+    own = "" if question.file else release.answer_cell(question)
     for cell in release.cells:
-        if cell.grade_id and cell.grade_id == release.answer_cell(question):
+        if cell.grade_id and cell.grade_id == own:
             return
         if cell.grade_id in answers:
             yield reference_of(answers[cell.grade_id]).import_line
         elif cell.cell_type == "code" and cell.source.strip() and not cell.is_answer:
             yield cell.source
+        if question.file and cell.grade_id == question.id:
+            return
 
 
 # ---------------------------------------------------------------- on disk

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from autograder.assignment import Assignment
 from autograder.checks.base import HasNamedTrials, Trial
@@ -47,7 +48,8 @@ def planted_trials(
     if not asking:
         return {}
     answers = retry_infrastructure(lambda: _asked(assignment, asking, pool))
-    trials = {question.id: read_trials(answers[question.id], question) for question in asking}
+    own = {one.name: one.own for one in rubric.assignment.notebooks}
+    trials = {one.id: read_trials(answers[one.id], one, own[one.notebook]) for one in asking}
     for question in asking:
         tells = isinstance(assignment.checks[question.id], HasNamedTrials)
         check_named(trials[question.id], question, rubric.assignment.languages, tells=tells)
@@ -68,8 +70,13 @@ def _asked(assignment: Assignment, asking: Iterable[Question], pool: Pool) -> di
     return answers
 
 
-def read_trials(value: Any, question: Question) -> tuple[Trial, ...]:
+def read_trials(value: Any, question: Question, own: Mapping[str, int] = {}) -> tuple[Trial, ...]:
     """What a function of the reference folder returned, as trials.
+
+    Args:
+        value: that it returned.
+        question: they belong to.
+        own: the files that students hand in beside the question's notebook, by path.
 
     Raises:
         CourseError: it is no list of trials, or they do not fit the question; names the trial.
@@ -88,11 +95,21 @@ def read_trials(value: Any, question: Question) -> tuple[Trial, ...]:
             trials.append(msgspec.convert(_plain(entry), Trial, strict=True))
         except (msgspec.ValidationError, ValueError) as error:
             raise CourseError(f"{where}: entry {number}: {error}") from error
+        if not {"source", "files"} & entry.keys():
+            raise CourseError(
+                f"{where}: entry {number}: source: expected what stands in the answer's place, or files"
+            )
         if "loses" not in entry:
             raise CourseError(
                 f"{where}: entry {number}: loses: expected a list of item ids; [] is an accepted answer"
             )
     check_trials(trials, question, where)
+    for trial in trials:
+        if unknown := sorted(trial.files.keys() - own.keys()):
+            raise CourseError(
+                f"{where}: trial {trial.name!r}: files: expected paths that students hand in; known: "
+                f"{', '.join(own) or 'none'}; got {unknown}"
+            )
     return tuple(trials)
 
 
@@ -171,7 +188,9 @@ def check_named(
 
 
 def _plain(entry: Any) -> Any:
-    """Points may be whole numbers, floating ones or texts."""
+    """Points may be whole numbers, floating ones or texts; a file is a text or an array of bytes."""
+    if isinstance(entry, dict) and isinstance(entry.get("files"), dict):
+        entry = {**entry, "files": {path: _content(one) for path, one in entry["files"].items()}}
     if isinstance(entry, dict) and isinstance(entry.get("points"), dict):
         points = {
             item: str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
@@ -179,3 +198,10 @@ def _plain(entry: Any) -> Any:
         }
         return {**entry, "points": points}
     return entry
+
+
+def _content(value: Any) -> Any:
+    """What stands in a file; bytes leave a box as an array."""
+    if isinstance(value, np.ndarray) and value.dtype == np.uint8 and value.ndim == 1:
+        return value.tobytes()
+    return value.encode() if isinstance(value, str) else value

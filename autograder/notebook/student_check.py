@@ -19,7 +19,7 @@ from autograder.errors import CourseError
 from autograder.messages import languages, sentences, template
 from autograder.notebook import closed
 from autograder.notebook.release import Release
-from autograder.rubric import Question, Rubric
+from autograder.rubric import NotebookFile, Question, Rubric
 from autograder.timestamps import Window
 from autograder.wording import decimal_comma
 
@@ -63,8 +63,21 @@ class _Entry(Struct, frozen=True):
     """Of the course: they decide what a mark between digits means."""
     given: str = ""
     """The answer's cell of code as it is handed out; empty in files of earlier versions."""
+    file: str = ""
+    """The path of the file that is the answer, in the place of a cell or, of a result, beside one."""
     closed: tuple[str, ...] = ()
     """Marks of all options, where the notebook names them; see `autograder.notebook.closed.mark`."""
+
+
+class _File(Struct, frozen=True):
+    """A file that is handed in beside a notebook."""
+
+    path: str
+    most: int
+    """Bytes that are read."""
+    optional: bool = False
+    starter: str = ""
+    """Digest of what was given out to be edited."""
 
 
 class _Cells(Struct, frozen=True):
@@ -86,6 +99,8 @@ class _Specification(Struct, frozen=True):
     texts: str
     cells: dict[str, _Cells]
     questions: dict[str, _Entry]
+    files: dict[str, tuple[_File, ...]] = {}
+    """By notebook; none in files of earlier versions."""
     times: _Times | None = None
 
 
@@ -97,6 +112,7 @@ def build_student_check(
     window: Window | None = None,
     *,
     forms: Mapping[str, str] | None = None,
+    starters: Mapping[str, str] | None = None,
 ) -> bytes:
     """The source of ``coursecheck.py``, for one notebook or for all that lie in the assignment's folder.
 
@@ -110,6 +126,7 @@ def build_student_check(
         language: that the release was made in; empty: all of them.
         releases: the notebooks as they are handed out, so that missing cells can be named.
         window: when an exam is sat, where that is known; then the time left is told.
+        starters: digests of the files that are given out to be edited, by path.
         forms: how answers to each kind look; a kind that is not there has a form of its own name.
 
     Raises:
@@ -133,8 +150,24 @@ def build_student_check(
             if notebook in ("", question.notebook)
         },
     }
+    files = {
+        one.name: _files(one, starters or {})
+        for one in rubric.assignment.notebooks
+        if one.own and notebook in ("", one.name)
+    }
+    if files:
+        specification["files"] = files
     if window:
         specification["times"] = _times(window)
+    return _filled(specification)
+
+
+def _filled(specification: dict[str, Any]) -> bytes:
+    """The template with its three lines of data.
+
+    Raises:
+        CourseError: a line is missing there.
+    """
     source = _TEMPLATE.read_text(encoding="utf-8")
     lines = {
         "SPECIFICATION": _literal(specification),
@@ -166,6 +199,15 @@ def in_window(source: str, window: Window) -> str:
         for line in source.split("\n")
     ]
     return "\n".join(lines)
+
+
+def _files(notebook: NotebookFile, starters: Mapping[str, str]) -> list[dict[str, Any]]:
+    """What students hand in beside a notebook."""
+    optional = {*notebook.take_along, *(one.path for one in notebook.results if one.optional)}
+    return [
+        {"path": path, "most": most, "optional": path in optional, "starter": starters.get(path, "")}
+        for path, most in notebook.own.items()
+    ]
 
 
 def _times(window: Window) -> dict[str, Any]:
@@ -266,7 +308,8 @@ def _specification(
 ) -> dict[str, Any]:
     kind = forms.get(question.kind, question.kind)
     names: dict[str, str] = {}
-    for item in question.items:
+    beside = str(question.options.get("reads", ""))  # whatever name the answer has, it is this file
+    for item in () if beside else question.items:
         name = item.options.get("answer") or question.answer
         if isinstance(name, str) and name and not item.manual:
             form = "entries" if "key" in item.options else str(item.options.get("form", ""))
@@ -280,6 +323,7 @@ def _specification(
         "notebook": question.notebook,
         "cell": _cell_of(question, release),
         "names": names,
+        "file": question.file or beside,
         "symbols": {
             name: {"aliases": list(symbol.aliases), "domain": symbol.domain}
             for name, symbol in symbols.items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -101,6 +102,9 @@ def examine(question: str, entry: Mapping[str, Any], values: Mapping[str, Any], 
         language: of the lines.
     """
     title = title_of(entry, language)
+    if entry.get("file") and not entry["names"] and entry["kind"] != "written":
+        there = _there(entry["file"], language)
+        return Report(question, title, there.state, (there,))
     if entry["kind"] == "written" or not entry["names"]:
         key = "text-cell" if entry["kind"] == "symbolic" else "person"
         return Report(question, title, PERSON, (ReportLine(PERSON, sentence(f"student.{key}", language)),))
@@ -121,6 +125,22 @@ def examine(question: str, entry: Mapping[str, Any], values: Mapping[str, Any], 
                 ReportLine({True: READY, False: PROBLEM, None: PERSON}[one.good], one.text) for one in tried
             ]
     return Report(question, title, state_of(lines), tuple(lines))
+
+
+def _there(path: str, language: str) -> ReportLine:
+    """Whether an answer that is a file lies beside the notebook that runs."""
+    try:
+        size = os.path.getsize(path)  # noqa: PTH202 - as short where students run it
+    except OSError:
+        return ReportLine(MISSING, sentence("student.file-missing", language, name=path))
+    return ReportLine(READY, sentence("student.there", language, name=path, found=written_size(size)))
+
+
+def written_size(count: int) -> str:
+    """Bytes as people read them."""
+    if count < 1 << 10:
+        return f"{count} B"
+    return f"{count / (1 << 10):.1f} kB" if count < 1 << 20 else f"{count / (1 << 20):.1f} MB"
 
 
 def state_of(lines: Iterable[ReportLine]) -> str:

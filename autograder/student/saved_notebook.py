@@ -34,8 +34,11 @@ from autograder.student.report import (
     title_of,
     unwritten,
 )
+from autograder.student.saved_files import Handed, content_of, look_at, text_of
 
 _MOST_NAMED = 12
+_MOST_OF_A_FILE = 64 << 20
+"""Bytes of one that the notebook writes and that is not handed in."""
 
 
 class NotebookReport(NamedTuple):
@@ -46,16 +49,24 @@ class NotebookReport(NamedTuple):
     reports: tuple[Report, ...]
     cells: tuple[ReportLine, ...]
     """Remarks on given cells."""
+    files: tuple[ReportLine, ...] = ()
+    """Remarks on files beside the notebook that are the answer to no question."""
 
     @property
     def is_complete(self) -> bool:
         """Whether every question has a readable answer and every cell is as it was handed out."""
-        states = {report.state for report in self.reports} | {line.state for line in self.cells}
+        states = {report.state for report in self.reports} | {
+            line.state for line in (*self.cells, *self.files)
+        }
         return not states & {MISSING, PROBLEM}
 
 
 def report_on(
-    cells: Sequence[RawCell], specification: Mapping[str, Any], name: str, language: str
+    cells: Sequence[RawCell],
+    specification: Mapping[str, Any],
+    name: str,
+    language: str,
+    handed: Mapping[str, bytes | NotebookError] = {},
 ) -> NotebookReport:
     """Look at one notebook.
 
@@ -64,6 +75,7 @@ def report_on(
         specification: of the assignment, as in its ``coursecheck.py``.
         name: of the notebook's file, without the ending.
         language: of what is said.
+        handed: the files beside it, by path.
 
     Raises:
         NotebookError: ``other-assignment``: hardly a cell of it belongs to the assignment.
@@ -74,13 +86,57 @@ def report_on(
         if isinstance(grade_id, str):
             places[grade_id].append(cell)
     notebook = _notebook(places, specification, name)
+    asked = {name: one for name, one in specification["questions"].items() if one["notebook"] == notebook}
+    files = {one["path"]: one for one in specification.get("files", {}).get(notebook, ())}
     reports = tuple(
-        _report(question, entry, places.get(entry["cell"], []), language)
-        for question, entry in specification["questions"].items()
-        if entry["notebook"] == notebook and entry["cell"]  # else the answer is a file beside the notebook
+        _report_on_file(
+            name, one, places.get(one["cell"], []), language, file=files.get(one["file"]), handed=handed
+        )
+        if one["file"]
+        else _report(name, one, places.get(one["cell"], []), language)
+        for name, one in asked.items()
     )
     remarks = tuple(_remarks(places, specification["cells"][notebook], language))
-    return NotebookReport(specification["assignment"], notebook, reports, remarks)
+    answers = {one["file"] for one in asked.values()}
+    beside = tuple(
+        line for path, one in files.items() if path not in answers for line in look_at(one, handed, language)
+    )
+    return NotebookReport(specification["assignment"], notebook, reports, remarks, beside)
+
+
+def _report_on_file(
+    question: str,
+    entry: Mapping[str, Any],
+    there: Sequence[RawCell],
+    language: str,
+    *,
+    file: Mapping[str, Any] | None,
+    handed: Handed,
+) -> Report:
+    """Of an answer that is a file; one that has a cell as well may be written by it."""
+    path = entry["file"]
+    asked = {**(file or {"path": path, "most": _MOST_OF_A_FILE, "starter": ""}), "optional": False}
+    lines = list(look_at(asked, handed, language))
+    content = content_of(path, handed)
+    written = any(not _is_as_released(cell) and not _says_no_more(cell, entry) for cell in there)
+    if written and isinstance(content, NotebookError) and content.code == "missing":
+        lines = [ReportLine(READY, sentence("student.file-by-notebook", language, name=path))]
+    if path.endswith(".py") and isinstance(content, bytes) and state_of(lines) == READY:
+        lines += _defined(path, text_of(content), entry, language)
+    return Report(question, title_of(entry, language), state_of(lines), tuple(lines))
+
+
+def _defined(path: str, source: str, entry: Mapping[str, Any], language: str) -> Iterator[ReportLine]:
+    """What of the names that are asked for is still to be written in a module."""
+    tree = code_tree(source)
+    if tree is None:
+        return
+    for name in entry["names"]:
+        if _binding(tree, name) is None:
+            text = sentence("student.file-not-defined", language, name=name, file=path)
+            yield ReportLine(MISSING, text)
+        elif line := unwritten(name, source, "", language):
+            yield line
 
 
 def _notebook(places: Mapping[str, Any], specification: Mapping[str, Any], name: str) -> str:

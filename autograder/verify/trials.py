@@ -45,6 +45,8 @@ class TrialGrader:
         earlier result that is wrong is for trials of their own (`Trial.earlier`).
         """
         planted = self._planted(question, trial)
+        if trial.files:
+            return None
         for place, answer in planted.items():
             if self._plan(self._rubric.question(place), answer) != ():
                 return None
@@ -53,7 +55,11 @@ class TrialGrader:
     def is_read(self, question: Question, trial: Trial) -> bool:
         """Whether nothing but variables of the planted answer has to be read."""
         answer = self._planted(question, trial)[question.id]
-        if question.file or isinstance(self._grader.assignment.checks[question.id], HasSecondRound):
+        if (
+            question.file
+            or trial.files
+            or isinstance(self._grader.assignment.checks[question.id], HasSecondRound)
+        ):
             return False  # what is asked then calls what was planted
         return not trial.earlier and answer.cell_type == "code" and only_reads(self._plan(question, answer))
 
@@ -121,10 +127,13 @@ class TrialGrader:
         files = dict(self._key.files)
         for place, answer in planted.items():
             changed = self._rubric.question(place)
+            if changed.file in trial.files:
+                continue
             if changed.file:
                 files[changed.file] = answer.source.encode()
             else:
                 changes.setdefault(changed.notebook, {})[answer.grade_id] = answer.source
+        files = {path: one for path, one in {**files, **trial.files}.items() if one is not None}
         notebooks = {
             name: with_sources(data, changes.get(name, {})) for name, data in self._key.sources.items()
         }
@@ -135,7 +144,8 @@ class TrialGrader:
 
     def _planted(self, question: Question, trial: Trial) -> dict[str, Answer]:
         """The answers that a trial changes, by question."""
-        sources = {question.id: trial.source}
+        own = self.answer(question) if trial.files and not trial.source else None
+        sources = {question.id: own.source if own is not None else trial.source}
         for place, below in trial.earlier.items():
             key = self.answer(self._rubric.question(place))
             above = f"{key.source.rstrip()}\n" if key is not None and key.cell_type == "code" else ""

@@ -153,22 +153,22 @@ def checked(attempt: Attempt, language: str) -> list[CheckedFile]:
     specification = read_specification(released[FILE_NAME].decode(), FILE_NAME)
     files = attempts.contents(attempt)
     return [
-        _checked(name, files[name], specification, language)
-        for name in sorted(files)
-        if name.endswith(".ipynb")
+        _checked(name, files, specification, language) for name in sorted(files) if name.endswith(".ipynb")
     ]
 
 
-def _checked(name: str, data: bytes, specification: Mapping[str, object], language: str) -> CheckedFile:
+def _checked(
+    name: str, files: Mapping[str, bytes], specification: Mapping[str, object], language: str
+) -> CheckedFile:
     try:
-        cells = parse(data).cells
-        found = saved_notebook.report_on(cells, specification, name.removesuffix(".ipynb"), language)
+        cells = parse(files[name]).cells
+        found = saved_notebook.report_on(cells, specification, name.removesuffix(".ipynb"), language, files)
     except (NotebookError, CourseError) as error:
         return CheckedFile(name, reason=str(error))
     return CheckedFile(
         name,
         [AnswerShown(one.question, one.title, [_line(line) for line in one.lines]) for one in found.reports],
-        [_line(line) for line in found.cells],
+        [_line(line) for line in (*found.cells, *found.files)],
     )
 
 

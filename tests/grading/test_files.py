@@ -137,6 +137,15 @@ def test_the_students_module_stands_in_the_package_that_was_given_out(grader: Gr
     assert "+    return 3 * squashed(state)" in told(graded, "captioning/rnn.py").difference
 
 
+def test_a_named_mistake_of_a_module_is_told(grader: Grader) -> None:
+    """The trial stands in the place of the file, as a student's does: beside the key's other files."""
+    wrong = STARTER.replace("return 2 * squashed(state)", "return squashed(state + 0.0)").encode()
+    graded = handed(grader, {"captioning/rnn.py": wrong})
+    item = next(one for one in graded.score.items if one.question == "step")
+    assert ("not-doubled", Decimal(1)) == (item.code, item.points)
+    assert render(item.student, "en").endswith("it is not doubled.")
+
+
 @each(
     ("content", "state", "code"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pytest
 
 from autograder.checks.base import Trial
@@ -40,6 +41,9 @@ def test_a_trial_is_read_with_its_points_as_exact_decimals() -> None:
         (["x"], "entry 1"),
         ([{**GOOD, "loose": ["cross"]}], "loose"),
         ([{"name": "x", "source": "y"}], "entry 1: loses"),
+        ([{"name": "x", "loses": []}], "entry 1: source"),
+        ([{**GOOD, "files": {"p.npy": 3}}], "entry 1: .*files"),
+        ([{**GOOD, "files": {"q.npy": "x"}}], "known: p.npy; got .'q.npy'"),
         ([{**GOOD, "name": 3}], "name"),
         ([{**GOOD, "name": " "}], "a name of its own"),
         ([GOOD, GOOD], "keys for values.*a name of its own"),
@@ -55,4 +59,14 @@ def test_a_trial_is_read_with_its_points_as_exact_decimals() -> None:
 def test_what_is_no_list_of_trials_is_refused(value: Any, told: str) -> None:
     """The error names the question, the function, the entry and what was expected."""
     with pytest.raises(CourseError, match=f"'attention': trials: 'planted:trials'.*{told}"):
-        read_trials(value, QUESTION)
+        read_trials(value, QUESTION, {"p.npy": 1})
+
+
+def test_what_is_handed_in_is_a_text_an_array_of_bytes_or_nothing() -> None:
+    """Bytes leave a box as an array; where nothing but files is planted, the key's answer stays."""
+    data = b"\x93NUMPY"
+    files = {"p.npy": np.frombuffer(data, "uint8"), "lm.py": "x = 1\n", "none.csv": None}
+    entry = {"name": "files", "loses": ["cross"], "files": files}
+    (trial,) = read_trials([entry], QUESTION, dict.fromkeys(files, 1))
+    assert {"p.npy": data, "lm.py": b"x = 1\n", "none.csv": None} == trial.files
+    assert "" == trial.source

@@ -26,6 +26,7 @@ PUBLIC = {"id", "kind", "title", "symbols", "visible", "answer", "notebook", "te
 """Keys of a rubric whose values students may see."""
 ENTRY = {
     "kind",
+    "file",
     "languages",
     "title",
     "answer",

@@ -88,7 +88,8 @@ def mean():
 def trials():
     source = inspect.getsource(rnn)
     return [
-        {"name": "not doubled", "source": source.replace("2 * ", ""), "loses": ["value"]},
+        {"name": "not doubled", "source": source.replace("2 * ", ""), "loses": ["value"],
+         "code": "not-doubled", "text": {"en": "{what}: it is not doubled."}, "points": {"value": 1}},
         {"name": "written otherwise", "source": source.replace("2 * squashed(state)", "squashed(state) * 2"),
          "loses": []},
     ]

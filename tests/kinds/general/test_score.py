@@ -411,6 +411,24 @@ def test_planted_checkpoints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert trial.codes["i"] == judged(table, trial.source).student.code, trial.name
 
 
+def test_files_are_planted_where_no_cell_could_change_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of an answer that is the file, files are planted in its place, and each is told as what it is."""
+    monkeypatch.chdir(tmp_path)
+    for name, planted in (("model.safetensors", 3), ("p.npy", 2), ("p.csv", 2)):
+        check = question(f'asks = "file"\nreads = "{name}"')
+        check.question = replace(check.question, file=name)
+        trials = trials_of(check, Answer(name, "code", f"# {name}", changed=True))
+        assert planted == len(trials)
+        for trial in trials:
+            (content,) = trial.files.values()
+            Path(name).unlink(missing_ok=True)
+            if content is not None:
+                Path(name).write_bytes(content)
+            assert trial.codes["i"] == judged(check, "", CHECKPOINT).student.code, trial.name
+
+
 def test_a_file_counts_although_its_cell_is_blank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was handed in lies beside the notebook; where nothing does, there is no answer."""
     monkeypatch.chdir(tmp_path)

@@ -86,10 +86,15 @@ def planted(
         options: of the question.
         key: the answer key's answer.
     """
-    if key.cell_type != "code":
-        return ()
     needing = [item.id for item in question.items if set(item.needs) & set(items)]
     lost = tuple(dict.fromkeys((*items, *needing)))
+    if options.reads and question.file == options.reads:  # no cell, below which something could change it
+        return tuple(
+            Trial(name, "", lost, dict.fromkeys(items, Decimal(0)), dict.fromkeys(items, code), files=files)
+            for name, code, files in _handed_in(options.reads)
+        )
+    if key.cell_type != "code":
+        return ()
     return tuple(
         Trial(
             name,
@@ -100,6 +105,16 @@ def planted(
         )
         for name, code, below in _below(question.answer, options)
     )
+
+
+def _handed_in(file: str) -> Iterator[tuple[str, str, Mapping[str, bytes | None]]]:
+    """Of each trial its name, the code that it must have, and what is handed in."""
+    yield "no file", "score.no-file", {file: None}
+    if file.endswith(TENSORS):
+        yield "cut off", "score.safetensors", {file: (64).to_bytes(8, "little") + b"{"}
+        yield "not in the format", "score.safetensors", {file: b"\x80\x04]."}
+    else:
+        yield "no table", "score.file", {file: b"no table"}
 
 
 def _below(name: str, options: ScoreQuestion) -> Iterator[tuple[str, str, str]]:

@@ -1,0 +1,189 @@
+"""Looks at files that are handed in beside a notebook: which are there, how large, readable, of what form.
+
+Nothing of them is run or unpickled: of arrays only the descriptions are read, and modules are parsed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from autograder.checks.values.literal import syntax_fault
+from autograder.errors import NotebookError
+from autograder.messages.catalogue import sentence
+from autograder.notebook.match import canonical
+from autograder.student.report import MISSING, PROBLEM, READY, ReportLine, written_size
+
+Handed = Mapping[str, bytes | NotebookError]
+"""What lies beside a notebook: path → content, or why it cannot be read."""
+_MOST_NAMED = 6
+_MOST_DESCRIPTION = 1 << 20
+_LENGTH_BYTES = 8
+_MOST_HEADER = 64 << 10
+_HEADER = re.compile(
+    rb"\x93NUMPY[\x01-\x03]\x00.{2,4}?\{'descr': '[<>|=]?([a-zA-Z])([0-9]{0,6})', "
+    rb"'fortran_order': (?:True|False), 'shape': \(([0-9, ]{0,200})\), \}[ ]*\n",
+    re.DOTALL,
+)
+"""Of an array of one type, as numpy writes it."""
+_KINDS = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex", "U": "text", "S": "bytes"}
+_UNICODE_BYTES = 4
+_PICTURES = {".png": b"\x89PNG\r\n\x1a\n", ".jpg": b"\xff\xd8\xff", ".jpeg": b"\xff\xd8\xff"}
+
+
+class _Unreadable(Exception):
+    """The content is not in the format of its ending."""
+
+
+_FAULTS = (_Unreadable, ValueError, EOFError, OSError, RuntimeError, zipfile.BadZipFile, zlib.error)
+"""What reading a damaged file raises: of an archive also, that it is encrypted or packed in another way."""
+
+
+def content_of(path: str, handed: Handed) -> bytes | NotebookError:
+    """A file at its path or, as browsers hand it in, without its folders."""
+    found = handed.get(path, handed.get(path.rpartition("/")[2]))
+    return NotebookError("missing", f"{path}: not there") if found is None else found
+
+
+def look_at(asked: Mapping[str, Any], handed: Handed, language: str) -> Iterator[ReportLine]:
+    """What is said of one file; nothing where it may be missing and is.
+
+    Args:
+        asked: what the specification says of it.
+        handed: what is there.
+        language: of the lines.
+    """
+    path, most = asked["path"], asked["most"]
+    content = content_of(path, handed)
+    if isinstance(content, NotebookError) and content.code == "missing":
+        if not asked["optional"]:
+            yield ReportLine(MISSING, sentence("student.file-missing", language, name=path))
+        return
+    if isinstance(content, bytes) and len(content) > most:
+        content = NotebookError("too-large", "")
+    if isinstance(content, NotebookError):
+        code = "student.file-too-large" if content.code == "too-large" else "student.file-unreadable"
+        yield ReportLine(PROBLEM, sentence(code, language, name=path, limit=written_size(most)))
+    elif asked["starter"] == digest(content):
+        yield ReportLine(MISSING, sentence("student.file-as-given", language, name=path))
+    else:
+        yield _described(path, content, language)
+
+
+def digest(content: bytes) -> str:
+    """Of a file as it was given out; blanks at the ends of lines do not count."""
+    return hashlib.sha256(canonical(text_of(content)).encode()).hexdigest()
+
+
+def text_of(content: bytes) -> str:
+    """A file as text."""
+    return content.decode(errors="replace").replace("\r\n", "\n")
+
+
+def _described(path: str, content: bytes, language: str) -> ReportLine:
+    size = written_size(len(content))
+    if path.endswith(".py") and (fault := syntax_fault(text_of(content))):
+        line = fault.params.get("line", "–")
+        return ReportLine(PROBLEM, sentence("student.file-not-python", language, name=path, line=line))
+    try:
+        found = form_of(path, content)
+    except _FAULTS:
+        ending = path.rpartition(".")[2]
+        return ReportLine(PROBLEM, sentence("student.file-broken", language, name=path, form=ending))
+    told = f"{size}: {found}" if found else size
+    return ReportLine(READY, sentence("student.there", language, name=path, found=told))
+
+
+def form_of(path: str, content: bytes) -> str:
+    """What a file holds, by its ending: names, types and shapes of arrays; empty where nothing is known.
+
+    Raises:
+        One of `_FAULTS`: it is not in the format.
+    """
+    if path.endswith(".npy"):
+        return _array(content[:_MOST_HEADER], len(content))
+    if path.endswith(".npz"):
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            return _listed(
+                f"{name.removesuffix('.npy')} {_member(archive, name)}" for name in archive.namelist()
+            )
+    if path.endswith(".safetensors"):
+        return _listed(_tensors(content))
+    if path.endswith(".csv"):
+        return _table(content)
+    if path.endswith(".json"):
+        json.loads(content)
+    beginning = _PICTURES.get(f".{path.rpartition('.')[2].lower()}")
+    if beginning and not content.startswith(beginning):
+        raise _Unreadable
+    return ""
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> str:
+    with archive.open(name) as file:
+        return _array(file.read(_MOST_HEADER), archive.getinfo(name).file_size)
+
+
+def _array(beginning: bytes, size: int) -> str:
+    """Type and shape of an array as numpy saves it; of Python's objects there is none to be read.
+
+    Args:
+        beginning: of the file, with the whole header.
+        size: of the file.
+    """
+    found = _HEADER.match(beginning)
+    if not found:
+        raise _Unreadable
+    kind, width, sizes = found[1].decode(), int(found[2] or 0), found[3].decode()
+    shape = tuple(int(one) for one in sizes.split(",") if one.strip())
+    each = width * (_UNICODE_BYTES if kind == "U" else 1)
+    if kind not in _KINDS or size < found.end() + each * math.prod(shape):
+        raise _Unreadable
+    bits = "" if kind in "bUS" else str(8 * width)
+    return f"{_KINDS[kind]}{bits} {_shape(shape)}"
+
+
+def _table(content: bytes) -> str:
+    """The shape of a table of numbers; ``#`` begins a comment."""
+    lines = (line.partition(b"#")[0].strip() for line in content.splitlines())
+    rows = [[float(one) for one in line.split(b",")] for line in lines if line]
+    if len({len(row) for row in rows}) != 1:
+        raise _Unreadable
+    return _shape((len(rows), len(rows[0])))
+
+
+def _tensors(content: bytes) -> Iterator[str]:
+    length = int.from_bytes(content[:_LENGTH_BYTES], "little")
+    if not 0 < length <= min(_MOST_DESCRIPTION, len(content) - _LENGTH_BYTES):
+        raise _Unreadable
+    described = json.loads(content[_LENGTH_BYTES : _LENGTH_BYTES + length])
+    if not isinstance(described, dict):
+        raise _Unreadable
+    room = len(content) - _LENGTH_BYTES - length
+    for name, one in described.items():
+        if name == "__metadata__":
+            continue
+        if not isinstance(one, dict) or not _is_place(one.get("data_offsets"), room):
+            raise _Unreadable
+        yield f"{name} {one.get('dtype')} {_shape(one.get('shape', ()))}"
+
+
+def _is_place(offsets: Any, room: int) -> bool:
+    numbers = isinstance(offsets, list) and len(offsets) == 2 and all(isinstance(one, int) for one in offsets)
+    return numbers and 0 <= offsets[0] <= offsets[1] <= room
+
+
+def _shape(shape: Any) -> str:
+    return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
+
+
+def _listed(parts: Iterator[str]) -> str:
+    known = list(parts)
+    return ", ".join(known[:_MOST_NAMED]) + (", …" if len(known) > _MOST_NAMED else "")

@@ -1,0 +1,166 @@
+"""Files beside a saved notebook are looked at without running or unpickling anything."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autograder.app.inspection import NotebookInspection, inspect_notebook
+from autograder.errors import NotebookError
+from autograder.generate import generate
+from autograder.student.report import MISSING, PROBLEM, READY
+from autograder.student.saved_files import digest, look_at
+from tests.support.cases import each
+from tests.support.files_course import LM, STARTER, written
+
+
+def saved(*arrays: Any, **named: Any) -> bytes:
+    """What numpy writes: one array, or several by their names."""
+    file = io.BytesIO()
+    if named:
+        np.savez(file, **named)
+    else:
+        np.save(file, *arrays)
+    return file.getvalue()
+
+
+def tensors(description: str, numbers: bytes = b"") -> bytes:
+    """A file in the safetensors format."""
+    return len(description).to_bytes(8, "little") + description.encode() + numbers
+
+
+WEIGHT = '{"__metadata__":{"format":"pt"},"w":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}}'
+MANY = {f"a{number}": np.zeros(1) for number in range(8)}
+
+
+def looked(path: str, content: bytes | NotebookError | None, **asked: Any) -> list[tuple[str, str]]:
+    """State and words of each line about a file."""
+    handed: Mapping[str, bytes | NotebookError] = {} if content is None else {path: content}
+    entry = {"path": path, "most": 4096, "optional": False, "starter": "", **asked}
+    return [(line.state, line.text) for line in look_at(entry, handed, "en")]
+
+
+@each(
+    ("path", "content", "state", "said"),
+    [
+        ("p.npy", saved(np.zeros((3, 2), "int8")), READY, "p.npy is there (134 B: int8 (3, 2))"),
+        ("p.npy", saved(np.zeros(200)), READY, "p.npy is there (1.7 kB: float64 (200,))"),
+        ("p.npy", saved(np.array([{}], object)), PROBLEM, "cannot be read as a npy file"),
+        ("p.npy", b"\x93NUMPY\x01\x00", PROBLEM, "cannot be read as a npy file"),
+        ("p.npy", pickle.dumps([1]), PROBLEM, "cannot be read as a npy file"),
+        ("p.npy", b"", PROBLEM, "cannot be read as a npy file"),
+        ("p.npz", saved(x=np.zeros(3), y=np.ones((1, 2))), READY, ": x float64 (3,), y float64 (1, 2))"),
+        ("p.npz", saved(**MANY), READY, "a5 float64 (1,), …)"),
+        ("p.npz", b"PK\x03\x04", PROBLEM, "cannot be read as a npz file"),
+        ("w.safetensors", tensors(WEIGHT, bytes(24)), READY, ": w F32 (2, 3))"),
+        ("w.safetensors", tensors(WEIGHT, bytes(20)), PROBLEM, "cannot be read as a safetensors file"),
+        ("w.safetensors", tensors("[]"), PROBLEM, "cannot be read as a safetensors file"),
+        ("w.safetensors", tensors('{"w": 3}'), PROBLEM, "cannot be read as a safetensors file"),
+        ("w.safetensors", pickle.dumps([1.0]), PROBLEM, "cannot be read as a safetensors file"),
+        ("p.csv", b"1,2\n3,4\n5,6\n", READY, "p.csv is there (12 B: (3, 2))"),
+        ("p.csv", b"a,b\n", PROBLEM, "cannot be read as a csv file"),
+        ("p.json", b'{"a": 1}', READY, "p.json is there (8 B)"),
+        ("p.json", b'{"a": ', PROBLEM, "cannot be read as a json file"),
+        ("f.png", b"\x89PNG\r\n\x1a\n", READY, "f.png is there (8 B)"),
+        ("f.png", b"GIF89a", PROBLEM, "cannot be read as a png file"),
+        ("r.md", b"Because.", READY, "r.md is there (8 B)"),
+        ("lm.py", b"x = 1\ndef f(:\n", PROBLEM, "lm.py is not valid Python: line 2."),
+        ("p.npy", None, MISSING, "p.npy is missing."),
+        ("p.npy", bytes(5000), PROBLEM, "p.npy is larger than 4.0 kB"),
+        ("p.npy", NotebookError("symlink", ""), PROBLEM, "p.npy cannot be read."),
+    ],
+)
+def test_a_file_is_told_by_what_it_holds(
+    path: str, content: bytes | NotebookError | None, state: str, said: str
+) -> None:
+    """Present, small enough, in the format of its ending, and of which types and shapes."""
+    ((found, text),) = looked(path, content)
+    assert state == found
+    assert said in text
+
+
+def test_what_was_given_out_is_no_answer_and_what_is_optional_may_be_missing() -> None:
+    """Blanks at the ends of lines make no difference to a starter."""
+    given_out = digest(b"x = 1\n")
+    assert [(MISSING, "lm.py is still as it was given.")] == looked("lm.py", b"x = 1  \n", starter=given_out)
+    assert READY == looked("lm.py", b"x = 2\n", starter=given_out)[0][0]
+    assert [] == looked("p.npy", None, optional=True)
+
+
+@given(st.binary(max_size=300), st.sampled_from(["npy", "npz", "safetensors", "csv", "json", "png", "py"]))
+def test_no_file_is_a_crash(content: bytes, ending: str) -> None:
+    """Whatever bytes a file has, something is said of it in one line."""
+    ((state, _),) = looked(f"p.{ending}", content)
+    assert state in {READY, PROBLEM}
+
+
+@given(st.binary(max_size=60), st.integers(0, 140))
+def test_no_damaged_array_is_a_crash(noise: bytes, at: int) -> None:
+    """Nor one that is right up to a place."""
+    for path, data in (
+        ("p.npy", saved(np.zeros(2))),
+        ("p.npz", saved(x=np.zeros(2))),
+        ("w.safetensors", WEIGHT),
+    ):
+        whole = data if isinstance(data, bytes) else tensors(data, bytes(24))
+        ((state, _),) = looked(path, whole[:at] + noise + whole[at + len(noise) :])
+        assert state in {READY, PROBLEM}
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What students get of two assignments with files."""
+    course = written(tmp_path_factory.mktemp("files"))
+    for name in ("captions", "model"):
+        generate(course, name)
+    return course.root / "release"
+
+
+def inspected(release: Path, name: str, tmp_path: Path, files: Mapping[str, bytes]) -> NotebookInspection:
+    """The released notebook, inspected in a folder with these files."""
+    for path, content in files.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(content)
+    for path in (f"{name}.ipynb", "coursecheck.py"):
+        (tmp_path / path).write_bytes((release / name / path).read_bytes())
+    return inspect_notebook(tmp_path / f"{name}.ipynb")
+
+
+@each(
+    ("files", "said"),
+    [
+        ({}, ["count: lm.py is missing.", "report: report.md is missing."]),
+        ({"lm.py": b"x = 1\n"}, ["count: lm.py is there (6 B)", "count: lm.py defines no count."]),
+        ({"lm.py": b"def count(word):\n    pass\n"}, ["count: count has no body of its own yet."]),
+        (
+            {"lm.py": LM.encode(), "report.md": b"Two.\n"},
+            ["✓ count: lm.py", "✓ report: report.md is there (5 B)"],
+        ),
+    ],
+)
+def test_an_answer_that_is_a_file_is_told(
+    release: Path, tmp_path_factory: pytest.TempPathFactory, files: Mapping[str, bytes], said: list[str]
+) -> None:
+    """At its question: there, of what form, and whether what is asked for is written."""
+    found = inspected(release, "model", tmp_path_factory.mktemp("student"), files)
+    for text in said:
+        assert text in found.text
+    assert found.paper.is_complete == (len(files) == 2)
+
+
+def test_a_file_of_a_package_may_lie_beside_the_notebook(release: Path, tmp_path: Path) -> None:
+    """Browsers drop folders; a link is told as one, and nothing is read through it."""
+    found = inspected(release, "captions", tmp_path, {"rnn.py": STARTER.encode()})
+    assert "step: captioning/rnn.py is there" in found.text
+    assert "predictions: predictions.npy is missing." in found.text
+    (tmp_path / "predictions.npy").symlink_to("/etc/passwd")
+    found = inspected(release, "captions", tmp_path, {})
+    assert "predictions: predictions.npy cannot be read." in found.text
