@@ -68,7 +68,7 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
                 moment = chance.triangular(0, 1.1 * seconds, seconds)
                 killed = command(copy, name, killed_after=moment).returncode
                 assert killed in (-signal.SIGKILL, wanted.code), name
-                seconds = seconds if killed < 0 else min(seconds, moment)  # it takes less than it did at first
+                seconds = seconds if killed < 0 else min(seconds, moment)  # it takes less than at first
                 kills += killed < 0
                 begun += killed < 0 and tree(copy.course, ".") != tree(wanted.before, ".")
             assert wanted.code == command(copy, name).returncode, name
