@@ -35,13 +35,16 @@ def _warm(system: str = "") -> Warm:
     return made
 
 
-def run(*words: str, cwd: Path = ROOT, system: str = "") -> subprocess.CompletedProcess[str]:
+def run(
+    *words: str, cwd: Path = ROOT, system: str = "", killed_after: float | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run a command and wait for it; only its start is cheaper than that of a program, see `Warm`.
 
     Args:
         words: of the command.
         cwd: where.
         system: another operating system that Python believes to be on; what is lacking there is missing.
+        killed_after: seconds after which it is killed, unless it has ended; then its code is below zero.
     """
     command = [str(PROGRAMS / "autograder"), *words]
     with tempfile.TemporaryDirectory(prefix="autograder-run-") as folder:
@@ -55,7 +58,8 @@ def run(*words: str, cwd: Path = ROOT, system: str = "") -> subprocess.Completed
                 "environment": environment(),
                 "output": str(output),
                 "errors": str(errors),
-            }
+            },
+            killed_after,
         )
         texts = output.read_text("utf-8"), errors.read_text("utf-8")
     return subprocess.CompletedProcess(command, code, *texts)

@@ -16,12 +16,13 @@ import json
 import os
 import platform
 import select
+import signal
 import subprocess
 import sys
 import threading
 import traceback
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -43,7 +44,7 @@ LACKING = {"Windows": ("fcntl", "resource")}
 
 
 def serve(system: str = "") -> None:
-    """Read commands from standard input, one a line, and answer each with its exit code.
+    """Read commands from standard input, one a line, and answer each with its process, then its exit code.
 
     Args:
         system: where Python believes to be, with what it lacks there; empty: where it is.
@@ -61,6 +62,7 @@ def serve(system: str = "") -> None:
             os.close(answers)
             _become(json.loads(line))
             _end(_command)
+        os.write(answers, f"{child}\n".encode())
         _, status = os.waitpid(child, 0)
         os.write(answers, f"{os.waitstatus_to_exitcode(status)}\n".encode())
 
@@ -123,15 +125,27 @@ class Warm:
             env=single,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            text=True,
+            bufsize=0,  # an answer that was read ahead would not be seen by select
         )
 
-    def run(self, asked: dict[str, Any]) -> int:
-        """Run a command, and give its exit code."""
+    def run(self, asked: dict[str, Any], seconds: float | None = None) -> int:
+        """Run a command, and give its exit code.
+
+        Args:
+            asked: the command, as `_become` reads it.
+            seconds: when it is killed, unless it has ended; None: it is not.
+        """
         assert self._program.stdin
         assert self._program.stdout
-        self._program.stdin.write(json.dumps(asked) + "\n")
-        self._program.stdin.flush()
+        self._program.stdin.write(f"{json.dumps(asked)}\n".encode())
+        child = self._answer(asked)
+        if seconds is not None and not select.select([self._program.stdout], [], [], seconds)[0]:
+            with suppress(ProcessLookupError):  # it may end just now
+                os.kill(child, signal.SIGKILL)
+        return self._answer(asked)
+
+    def _answer(self, asked: dict[str, Any]) -> int:
+        assert self._program.stdout
         if not select.select([self._program.stdout], [], [], LONGEST_SECONDS)[0]:
             self._program.kill()
             raise TimeoutError(f"{asked['words']}: not done after {LONGEST_SECONDS} seconds")

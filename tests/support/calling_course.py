@@ -187,9 +187,9 @@ POINTS = {"weights": 2, "attend": 4, "twice": 2}
 
 
 def calling_course(root: Path) -> Course:
-    """Write the course into an empty folder, and release it."""
+    """Write the course into an empty folder, or beside other assignments, and release it."""
     for folder in ("rubrics", f"assignments/{NAME}", "reference"):
-        (root / folder).mkdir(parents=True)
+        (root / folder).mkdir(parents=True, exist_ok=True)
     (root / "rubrics" / f"{NAME}.toml").write_text(RUBRIC, encoding="utf-8")
     (root / "reference" / "__init__.py").write_text("", encoding="utf-8")
     (root / "reference" / "calling.py").write_text(REFERENCE, encoding="utf-8")

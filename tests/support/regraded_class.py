@@ -54,15 +54,15 @@ def accept_13(course: Course) -> None:
     small_course.changed(course.rubric(NAME), "when = 13\npoints = 0.5", "when = 13\npoints = 0.75")
 
 
-def final(course: Course) -> Any:
+def final(course: Course, name: str = NAME) -> Any:
     """What is the same however often somebody was killed: marks, the log but for times, what was agreed."""
     with Gradebook(course.gradebook) as book:
-        results = {who: one.score.items for who, one in book.results(NAME).items()}
-        marks, keys = book.marks(NAME), book.keys(NAME)
+        results = {who: one.score.items for who, one in book.results(name).items()}
+        marks, keys = book.marks(name), book.keys(name)
     entries = [
         (one.action, one.who, json.dumps(one.facts, sort_keys=True))
-        for one in course_log.entries(course, NAME)
+        for one in course_log.entries(course, name)
     ]
-    agreed = {who: one.reason for who, one in read_published(course, NAME).agreed.items()}
+    agreed = {who: one.reason for who, one in read_published(course, name).agreed.items()}
     left = sorted(path.name for path in (course.private / "regrade").rglob("*"))
     return results, marks, keys, entries, agreed, course_log.broken(course), left

@@ -264,9 +264,9 @@ CODE = (
 
 
 def small_course(root: Path) -> Course:
-    """Write the course into an empty folder."""
+    """Write the course into an empty folder, or beside other assignments."""
     for folder in ("rubrics", f"assignments/{NAME}", "reference"):
-        (root / folder).mkdir(parents=True)
+        (root / folder).mkdir(parents=True, exist_ok=True)
     (root / "rubrics" / f"{NAME}.toml").write_text(RUBRIC, encoding="utf-8")
     (root / "reference" / "__init__.py").write_text("", encoding="utf-8")
     (root / "reference" / "small.py").write_text(REFERENCE, encoding="utf-8")

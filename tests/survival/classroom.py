@@ -78,12 +78,12 @@ class State(Struct, frozen=True):
     """What SQLite says about the file."""
 
 
-def state(root: Path) -> State:
+def state(root: Path, name: str = NAME) -> State:
     """As it is on disk now; nothing may be running."""
     course = Course.at(root)
     with sqlite3.connect(course.gradebook) as database:
-        names = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        rows = {name: database.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in names}
+        tables = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        rows = {one: database.execute(f"SELECT count(*) FROM {one}").fetchone()[0] for one in tables}
         marks = database.execute(
             "SELECT a.student_id, c.name, g.auto_score, g.manual_score, g.needs_manual_grade, m.auto_comment "
             "FROM submitted_assignment a JOIN submitted_notebook n ON n.assignment_id = a.id "
@@ -93,16 +93,16 @@ def state(root: Path) -> State:
         damage = database.execute("PRAGMA integrity_check").fetchone()[0]
     database.close()
     rows.pop("autograder_run")
-    return State(current(root), marks, rows, _files(root), damage)
+    return State(current(root, name), marks, rows, files(root), damage)
 
 
-def current(root: Path) -> dict[str, Any]:
+def current(root: Path, name: str = NAME) -> dict[str, Any]:
     """The current result of every student, as far as there is one."""
     course = Course.at(root)
     if not course.gradebook.exists():
         return {}
     with Gradebook(course.gradebook) as gradebook:
-        results = gradebook.results(NAME)
+        results = gradebook.results(name)
     return {student: _plain(graded) for student, graded in results.items()}
 
 
@@ -127,7 +127,8 @@ def _plain(graded: Graded) -> Any:
     return plain
 
 
-def _files(root: Path) -> dict[str, int]:
+def files(root: Path) -> dict[str, int]:
+    """Which files there are, and of nbgrader's copies what is in them."""
     found = {}
     for path in sorted(root.rglob("*")):
         if path.is_file() or path.is_symlink():

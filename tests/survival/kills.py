@@ -18,7 +18,10 @@ from autograder.gradebook import Gradebook, book, results
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.proof import selftest
+from tests.support.thorough import THOROUGH
 
+OF_COMMANDS = 50 if THOROUGH else 15
+"""How often a command is killed at a random moment, in the tests of commands."""
 VICTIMS = ("broker", "outer", "zygote", "box")
 UNJAILED_VICTIMS = ("broker", "outer")
 """Without namespaces a box can kill itself, which is not told apart; the zygote is what was started."""

@@ -23,12 +23,12 @@ from tests.support import small_course
 from tests.support.made_once import made_once
 from tests.support.regraded_class import NAME, accept_13, final, make_class
 from tests.support.secrecy import python_path
+from tests.survival.kills import OF_COMMANDS
 from tests.survival.regrading import STEPS
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
 
 ROOT = Path(__file__).parents[2]
-KILLS = 50 if os.environ.get("THOROUGH") else 15
 PATIENCE_SECONDS = 600
 
 
@@ -111,7 +111,7 @@ def test_killed_at_random_moments(changed: Path, tmp_path: Path) -> None:
     """Fifteen times, or fifty, in classes that begin anew whenever one came to its end."""
     wanted = _unkilled(changed, tmp_path / "unkilled")
     chance, kills, classes_done = random.Random(17), 0, 0
-    while kills < KILLS:
+    while kills < OF_COMMANDS:
         folder = tmp_path / f"class-{classes_done}"
         shutil.copytree(changed, folder)
         code = -signal.SIGKILL

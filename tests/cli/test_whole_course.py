@@ -1,0 +1,42 @@
+"""A course of twenty students and two assignments, from what Moodle hands out to what it takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import run
+from tests.support.scripted_class import WAYS, scripted_class
+from tests.support.scripted_course import make_files, scripted_term
+
+pytestmark = pytest.mark.slow
+STUDENTS = 20
+
+
+def test_every_way_to_hand_in_occurs() -> None:
+    """In both assignments, in groups of one, two and three, and slip days run out for some members alone."""
+    class_ = scripted_class(STUDENTS)
+    for groups in class_.groups.values():
+        assert set(WAYS) == {group.way for group in groups}
+        assert {1, 2, 3} == {len(group.members) for group in groups}
+        assert sorted(one.id for one in class_.students) == sorted(
+            one.id for group in groups for one in group.members
+        )
+    spent = {
+        group.name: {class_.stands("calling")[one.id].is_refused for one in group.members}
+        for group in class_.groups["calling"]
+        if group.way.attempts
+    }
+    assert {False, True} in spent.values()
+
+
+@pytest.mark.sandbox
+def test_a_course_from_the_platform_and_back(tmp_path: Path) -> None:
+    """Every number of every step is the one that plain arithmetic foresees, for each member of each group."""
+    class_ = scripted_class(STUDENTS)
+    steps = 0
+    for step in scripted_term(make_files(tmp_path, class_), class_, run):
+        assert step.foreseen == step.found, step.name
+        steps += 1
+    assert 25 == steps

@@ -1,0 +1,331 @@
+"""A class in groups of one to three that hands in two assignments, and what everybody must have in the end.
+
+What is foreseen follows from the tables here by plain arithmetic, and asks nothing of the program: which
+attempt counts for whom, what its answers are worth, slip days, what being late costs. The assignments are
+those of `small_course` and `calling_course`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from decimal import Decimal
+from itertools import cycle
+
+from msgspec import Struct
+
+from tests.support import calling_course, small_course
+from tests.support.calling_course import ATTEND, COLUMNS, ONCE, TWICE, UNDIVIDED, UNSCALED, WEIGHTS
+from tests.support.small_course import SOFTMAX
+
+SMALL, CALLING = small_course.NAME, calling_course.NAME
+POSSIBLE = {SMALL: Decimal(13), CALLING: Decimal(8)}
+ENDS = {SMALL: datetime(2025, 5, 4, 23, 59), CALLING: datetime(2025, 5, 18, 23, 59)}  # noqa: DTZ001 - local
+"""By the clock of Berlin."""
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+GRACE, CLOSED_AFTER = timedelta(minutes=10), 168 * HOUR
+SLIP_DAYS, MOST_SLIP_DAYS = 3, 2
+SIZES = (1, 2, 1, 3)
+"""Of the groups, over and over."""
+DOWNLOADS = (12 * HOUR, 11 * DAY)
+"""So long after the end an instructor downloads what is there."""
+
+_FIRST = (
+    *("Zoë", "Anna", "Bülent", "Chloé", "Deniz", "Emil", "Fatma", "Greta", "Hakan", "Ilse"),
+    *("Jürgen", "Katja", "Luís", "Mira", "Noor", "Otto", "Paula", "Quirin", "Rosa", "Søren"),
+)
+_LAST = (
+    *("Kruse", "Abel", "Böhm", "Çelik", "Dietz", "Ebert", "Fuchs", "Günther", "Hahn", "Iversen"),
+    *("Jansen", "Keller", "Lorenz", "Maier", "Nowak", "Özdemir", "Peters", "Richter", "Sauer", "Thiel"),
+)
+CALLED_OTHERWISE = "Zoe Lang"
+"""Whom the platform calls so, without a number or an address: the first student."""
+
+
+class Student(Struct, frozen=True):
+    """One line of the class list."""
+
+    id: str
+    first_name: str
+    last_name: str
+    number: int
+    """Of the participation on the platform."""
+
+    @property
+    def name(self) -> str:
+        """As it stands on the class list."""
+        return f"{self.first_name} {self.last_name}"
+
+
+class Attempt(Struct, frozen=True):
+    """When a member of a group hands something in."""
+
+    member: int
+    """Counted round where the group is smaller."""
+    after: timedelta
+    """From the end; below zero before it."""
+    is_draft: bool = False
+    """Hardly anything is answered."""
+
+
+class Way(Struct, frozen=True):
+    """How a group hands in."""
+
+    attempts: tuple[Attempt, ...] = ()
+    """In the order of time."""
+    extended: timedelta = timedelta(0)
+    extended_for: str = ""
+    """``students``: for its first member; ``groups``."""
+
+
+WAYS = (
+    Way((Attempt(0, -2 * HOUR),)),
+    Way((Attempt(0, -2 * DAY, is_draft=True), Attempt(0, -HOUR))),
+    Way((Attempt(0, GRACE - timedelta(minutes=1)),)),
+    Way((Attempt(1, 5 * HOUR),)),
+    Way((Attempt(0, 2 * DAY + HOUR),)),
+    Way((Attempt(0, 20 * HOUR),), DAY, "students"),
+    Way((Attempt(1, 2 * DAY),), 3 * DAY, "groups"),
+    Way((Attempt(0, 8 * DAY + HOUR),)),  # refused of whoever has fewer than two slip days left
+    Way((Attempt(0, 10 * DAY),)),  # refused of everybody
+    Way((Attempt(0, -3 * HOUR), Attempt(0, 10 * DAY, is_draft=True))),  # the earlier one counts
+    Way(),
+    Way((Attempt(0, -5 * HOUR, is_draft=True), Attempt(1, -HOUR))),
+)
+
+
+class Group(Struct, frozen=True):
+    """Who hands in together, how, and what."""
+
+    name: str
+    members: tuple[Student, ...]
+    way: Way
+    profile: int
+    """Chooses the answers."""
+
+    def who(self, attempt: Attempt) -> Student:
+        """Who hands it in."""
+        return self.members[attempt.member % len(self.members)]
+
+
+class Stands(Struct, frozen=True):
+    """What is foreseen of one student in one assignment."""
+
+    group: Group
+    attempt: int
+    """Which one counts, of those of the group."""
+    questions: Mapping[str, Decimal]
+    """Points before anything is taken off; of what is refused each is 0."""
+    percent: Decimal
+    """That being late costs, of the possible points."""
+    slip_used: int
+    is_refused: bool
+
+    @property
+    def earned(self) -> Decimal:
+        """The points of all questions."""
+        return sum(self.questions.values(), Decimal(0))
+
+    def late(self, possible: Decimal) -> Decimal:
+        """What is taken off."""
+        return min(self.percent * possible / 100, self.earned)
+
+    def total(self, possible: Decimal) -> Decimal:
+        """What counts."""
+        return self.earned - self.late(possible)
+
+
+class ScriptedClass(Struct, frozen=True):
+    """The students, and their groups by assignment."""
+
+    students: tuple[Student, ...]
+    groups: Mapping[str, tuple[Group, ...]]
+
+    def latest(self, name: str, download: int) -> dict[Student, tuple[Group, Attempt]]:
+        """What the platform has of each student when it is downloaded: the last attempt."""
+        return {
+            group.who(attempt): (group, attempt)
+            for group in self.groups[name]
+            for attempt in group.way.attempts
+            if attempt.after < DOWNLOADS[download]
+        }
+
+    def stands(self, name: str, worth_13: str = "0.5") -> dict[str, Stands]:
+        """Everybody for whom something was handed in, by id.
+
+        Args:
+            name: of the assignment.
+            worth_13: what the rubric of `small_course` gives for 13 layers.
+        """
+        before = self.stands(SMALL) if name == CALLING else {}
+        return {
+            student.id: _stands(name, group, left, worth_13)
+            for group in self.groups[name]
+            if group.way.attempts
+            for student in group.members
+            for left in [SLIP_DAYS - (before[student.id].slip_used if student.id in before else 0)]
+        }
+
+    def totals(self, name: str, worth_13: str = "0.5") -> dict[str, Decimal]:
+        """What counts of each, by id."""
+        return {who: one.total(POSSIBLE[name]) for who, one in self.stands(name, worth_13).items()}
+
+
+def scripted_class(students: int) -> ScriptedClass:
+    """A class of so many, at most 400; with 20 every way to hand in occurs in both assignments.
+
+    The groups of the second assignment are others than those of the first: some members have slip days left
+    that others have spent.
+    """
+    listed = tuple(
+        Student(f"s{1000 + at}", _FIRST[at % 20], _LAST[(at + at // 20) % 20], 7000 + at)
+        for at in range(students)
+    )
+    return ScriptedClass(
+        listed,
+        {
+            SMALL: tuple(_grouped(listed, "red", 1, 0)),
+            CALLING: tuple(_grouped((*listed[1:], listed[0]), "blue", 5, 8)),
+        },
+    )
+
+
+def _grouped(students: tuple[Student, ...], colour: str, step: int, first: int) -> Iterator[Group]:
+    left = students
+    for number, size in enumerate(cycle(SIZES)):
+        if not left:
+            return
+        way = WAYS[(step * number + first) % len(WAYS)]
+        yield Group(f"{colour}-{number:03}", left[:size], way, number)
+        left = left[size:]
+
+
+# ---------------------------------------------------------------- what is late, and what that costs
+
+
+def _stands(name: str, group: Group, left: int, worth_13: str) -> Stands:
+    """Of one member who has so many slip days left: the last attempt that is not refused, or the last one."""
+    attempts = group.way.attempts
+    at, cost = len(attempts) - 1, _cost(name, attempts[-1].after - group.way.extended, left)
+    while cost is None and at > 0:
+        at -= 1
+        cost = _cost(name, attempts[at].after - group.way.extended, left)
+    if cost is None:
+        nothing = dict.fromkeys(points_of(name, group.profile, is_draft=True, worth_13=""), Decimal(0))
+        return Stands(group, len(attempts) - 1, nothing, Decimal(0), 0, is_refused=True)
+    percent, used = cost
+    points = points_of(name, group.profile, is_draft=attempts[at].is_draft, worth_13=worth_13)
+    return Stands(group, at, points, percent, used, is_refused=False)
+
+
+def _cost(name: str, late: timedelta, left: int) -> tuple[Decimal, int] | None:
+    """Percent and slip days used; None: it is refused."""
+    if late <= GRACE:
+        return Decimal(0), 0
+    used = min(-(-late // DAY), left, MOST_SLIP_DAYS)
+    rest = max(late - used * DAY, timedelta(0))
+    if rest > CLOSED_AFTER:
+        return None
+    if name == SMALL:
+        return Decimal(min(10 * -(-rest // DAY), 50)), used
+    return Decimal(20 if rest > DAY else 5 if rest else 0), used
+
+
+# ---------------------------------------------------------------- answers, and what they are worth
+
+_FORMULAS = (
+    ("8*d_model^2", "2", "8*n_layers*d_model^2", "2"),
+    ("4*d_model^2", "1", "4*n_layers*d_model^2", "1.5"),
+    ("8*d_model^2 + 5*d_model", "2", "8*n_layers*d_model^2", "2"),
+    ("8*d_model^2", "2", "", "0"),
+)
+_LAYERS = (("12", "1"), ("13", ""), ("7", "0"))
+_SOFTMAX = ((SOFTMAX, "3"), (SOFTMAX.replace("axis=-1", "axis=1"), "2"), ("", "0"))
+MARKED = {"Two matrices.": "1", "Four times the square, twice.": "0.5", "All of it.": "1", "Nothing.": "0"}
+"""What a person gives for an answer in words."""
+_WHY = ("Two matrices.", "Four times the square, twice.", "")
+_THOUGHTS = ("All of it.", "", "Nothing.")
+_WEIGHTS = ((WEIGHTS, "2"), (COLUMNS, "0.5"), (UNDIVIDED, "0"))
+_ATTEND = ((ATTEND, "4"), (UNSCALED, "2"))
+_TWICE = ((TWICE, "2"), (ONCE, "0"))
+COPIED = (1, 8)
+"""Groups of the second assignment with the same unusual answer: the second has it from the first."""
+_UNUSUAL = """\
+def attend(query, key, value):
+    rows = []
+    for number in range(query.shape[0]):
+        scores = numpy.zeros(key.shape[0])
+        for place in range(key.shape[0]):
+            scores[place] = (query[number] * key[place]).sum() / numpy.sqrt(key.shape[1])
+        rows.append(scores)
+    shares = weights(numpy.stack(rows))
+    result = numpy.zeros((query.shape[0], value.shape[1]))
+    for place in range(key.shape[0]):
+        result = result + shares[:, place : place + 1] * value[place]
+    return result
+"""
+_RENAMED = (
+    _UNUSUAL.replace("scores", "line").replace("number", "i").replace("place", "j").replace("rows", "found")
+)
+
+
+def answers_of(name: str, group: Group, attempt: Attempt) -> dict[str, str]:
+    """What stands in the cells, by grade_id; what is not there was left as it was handed out."""
+    profile = group.profile
+    if name == CALLING:
+        found = {"weights": _WEIGHTS[0][0]} if attempt.is_draft else _calling(profile)
+        return {f"{function}-answer": source for function, source in found.items()}
+    if attempt.is_draft:
+        return {"layers-answer": "layers = 12"}
+    first, _, second, _ = _FORMULAS[profile % 4]
+    activation, summed = _choices(profile)
+    written = {
+        "mlp-answer": f'mlp_parameters = "{first}"',
+        "mlp-why": _WHY[profile // 3 % 3],
+        "model-answer": second and f'model_parameters = "{second}"',
+        "layers-answer": f"layers = {_LAYERS[profile % 3][0]}",
+        "activation-answer": f'activation = "{activation}"',
+        "places-answer": f'places = {{"scored": "key", "summed": "{summed}"}}',
+        "softmax-answer": _SOFTMAX[profile // 2 % 3][0],
+        "thoughts": _THOUGHTS[profile // 4 % 3],
+    }
+    return {cell: text for cell, text in written.items() if text}
+
+
+def _choices(profile: int) -> tuple[str, str]:
+    return "relu" if profile % 5 == 4 else "gelu", "query" if profile % 5 == 2 else "value"
+
+
+def _calling(profile: int) -> dict[str, str]:
+    copied = {COPIED[0]: _UNUSUAL, COPIED[1]: _RENAMED}.get(profile)
+    return {
+        "weights": _WEIGHTS[profile % 3][0],
+        "attend": copied or _ATTEND[profile // 2 % 2][0],
+        "twice": _TWICE[profile // 3 % 2][0],
+    }
+
+
+def points_of(name: str, profile: int, *, is_draft: bool, worth_13: str) -> dict[str, Decimal]:
+    """The points of each question, with what people give."""
+    if name == CALLING:
+        worth = {
+            "weights": _WEIGHTS[0 if is_draft else profile % 3][1],
+            "attend": "0" if is_draft else "4" if profile in COPIED else _ATTEND[profile // 2 % 2][1],
+            "twice": "0" if is_draft else _TWICE[profile // 3 % 2][1],
+        }
+    elif is_draft:
+        rest = ("mlp", "model", "activation", "places", "softmax", "thoughts")
+        worth = {"layers": "1", **dict.fromkeys(rest, "0")}
+    else:
+        _, formula, _, model = _FORMULAS[profile % 4]
+        activation, summed = _choices(profile)
+        worth = {
+            "mlp": str(Decimal(formula) + Decimal(MARKED.get(_WHY[profile // 3 % 3], "0"))),
+            "model": model,
+            "layers": _LAYERS[profile % 3][1] or worth_13,
+            "activation": "1" if activation == "gelu" else "0",
+            "places": "2" if summed == "value" else "1",
+            "softmax": _SOFTMAX[profile // 2 % 3][1],
+            "thoughts": MARKED.get(_THOUGHTS[profile // 4 % 3], "0"),
+        }
+    return {question: Decimal(points) for question, points in worth.items()}

@@ -1,0 +1,584 @@
+"""A course from what a platform gives to what it takes, as an instructor goes through it: ``scripted_term``.
+
+Each step runs commands and pairs what came of them with what `scripted_class` foresees. The files are as
+Moodle hands them out: a list of participants, and for each assignment two downloads, each an archive and a
+grading worksheet.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import time
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from autograder.course import Course
+from autograder.generate import generate
+from autograder.verify.papers import with_sources
+from tests.support import small_course
+from tests.support.calling_course import calling_course
+from tests.support.downloads import written
+from tests.support.scripted_class import (
+    CALLED_OTHERWISE,
+    CALLING,
+    COPIED,
+    DOWNLOADS,
+    ENDS,
+    HOUR,
+    MARKED,
+    MOST_SLIP_DAYS,
+    POSSIBLE,
+    SLIP_DAYS,
+    SMALL,
+    Attempt,
+    Group,
+    ScriptedClass,
+    Student,
+    answers_of,
+)
+
+GUEST = "Guest Auditor"
+"""Hands in as well, and is on no list."""
+REASON = "13 can be read into the question."
+WORTH_13 = "0.75"
+"""After the rubric has changed."""
+_COLLECT = 'zone = "Europe/Berlin"\n'
+_EXAMS = f"""\
+[course]
+zone = "Europe/Berlin"
+grace_minutes = 10
+late = "penalty"
+penalty = {{ per_day = 10, cap = 50, closed_after_hours = 168 }}
+
+[course.slip_days]
+days = {SLIP_DAYS}
+most = {MOST_SLIP_DAYS}
+
+[{SMALL}]
+end = {ENDS[SMALL].isoformat()}
+
+[{CALLING}]
+end = {ENDS[CALLING].isoformat()}
+
+[{CALLING}.penalty]
+closed_after_hours = 168
+steps = [{{ after_hours = 0, take = 5 }}, {{ after_hours = 24, take = 20 }}]
+"""
+_SHEET = (
+    *("Identifier", "Full name", "ID number", "Email address", "Status", "Grade", "Maximum grade"),
+    *("Last modified (submission)", "Feedback comments"),
+)
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+"""Runs a command of ours, as `tests.cli.running.run` does."""
+
+
+class MarkedSheet(Struct, frozen=True):
+    """A sheet that was written, filled in and entered."""
+
+    exported: int
+    """Exit code."""
+    counts: Mapping[tuple[str, str], int]
+    """By cell and answer, how many have it."""
+    imported: int
+    """Exit code."""
+    told: Mapping[str, Any]
+    """What was entered."""
+
+
+class ScriptedFiles(Struct, frozen=True):
+    """Where the course lies, and what was downloaded for it."""
+
+    course: Path
+    downloads: Path
+
+    def archive(self, name: str, download: int) -> Path:
+        """What was handed in."""
+        return self.downloads / f"{name}-{download}.zip"
+
+    def worksheet(self, name: str, download: int) -> Path:
+        """The grading worksheet of that moment."""
+        return self.downloads / f"{name}-{download}.csv"
+
+    @property
+    def participants(self) -> Path:
+        """The class list."""
+        return self.downloads / "participants.csv"
+
+    # The four commands that are killed as well (tests/survival).
+
+    def collect(self, name: str, download: int) -> tuple[str, ...]:
+        """Bring a download into the course."""
+        sources = str(self.archive(name, download)), "--worksheet", str(self.worksheet(name, download))
+        return "collect", name, *sources
+
+    def grade(self, name: str) -> tuple[str, ...]:
+        """Grade the class."""
+        return "grade", name, "--workers", "2"
+
+    def regrade(self, name: str) -> tuple[str, ...]:
+        """Let a change count, also where marks were shown."""
+        return "regrade", name, "--apply", "--published", "--reason", REASON, "--workers", "2"
+
+    def export(self, name: str, to: Path) -> tuple[str, ...]:
+        """Fill the last worksheet, and pack the pages."""
+        fill = "--fill", str(self.worksheet(name, 1))
+        pages = "--feedback", str(to.with_suffix(".zip"))
+        return "export-grades", name, "--for", "moodle", *fill, "--to", str(to), *pages, "--comments"
+
+    def change_rubric(self) -> None:
+        """Let 13 layers be worth more."""
+        small_course.changed(
+            self.course / "rubrics" / f"{SMALL}.toml",
+            "when = 13\npoints = 0.5",
+            f"when = 13\npoints = {WORTH_13}",
+        )
+
+    def mark(self, run: Run) -> MarkedSheet:
+        """Mark every answer in words on a sheet, equal ones at once, as `scripted_class.MARKED` says."""
+        sheet, here = self.downloads / "marks.csv", ("--course", str(self.course))
+        exported = run("mark", "export", SMALL, "--to", str(sheet), "--waiting", "--groups", *here)
+        rows = list(csv.DictReader(io.StringIO(sheet.read_text("utf-8-sig"))))
+        counts = {(row["cell"], row["answer"]): int(row["count"]) for row in rows}
+        for row in rows:
+            row |= {"points": MARKED[row["answer"]], "comment": f"{row['answer']} Read."}
+        _rows(sheet, list(rows[0]), [list(row.values()) for row in rows])
+        imported = run("mark", "import", str(sheet), *here, "--json")
+        return MarkedSheet(exported.returncode, counts, imported.returncode, json.loads(imported.stdout))
+
+
+# ---------------------------------------------------------------- the files
+
+
+def make_files(folder: Path, class_: ScriptedClass) -> ScriptedFiles:
+    """Write the course with both assignments released, and all that is downloaded for it, into a folder."""
+    files = ScriptedFiles(folder / "course", folder / "downloads")
+    files.downloads.mkdir(parents=True)
+    small_course.small_course(files.course)
+    calling_course(files.course)
+    generate(Course.at(files.course), SMALL)
+    (files.course / "collect.toml").write_text(_COLLECT)
+    extensions = [
+        f"\n[{name}.{group.way.extended_for}.{who}]\nend = {(ENDS[name] + group.way.extended).isoformat()}\n"
+        for name, groups in class_.groups.items()
+        for group in groups
+        if group.way.extended_for
+        for who in [group.name if group.way.extended_for == "groups" else group.members[0].id]
+    ]
+    (files.course / "exams.toml").write_text(_EXAMS + "".join(extensions))
+    _rows(
+        files.course / "groups.csv",
+        ("group", "student", "assignment"),
+        [
+            (group.name, student.id, name)
+            for name, groups in class_.groups.items()
+            for group in groups
+            for student in group.members
+        ],
+    )
+    listed = [(one.first_name, one.last_name, one.id, _email(one)) for one in class_.students]
+    _rows(files.participants, ("First name", "Last name", "ID number", "Email address"), listed)
+    for name in class_.groups:
+        release = files.course / "release" / name
+        books = {path.name: path.read_bytes() for path in sorted(release.glob("*.ipynb"))}
+        for download in range(len(DOWNLOADS)):
+            latest = class_.latest(name, download)
+            written(files.archive(name, download), _archive(class_, name, latest, books))
+            _rows(files.worksheet(name, download), _SHEET, _sheet(class_, name, latest))
+    return files
+
+
+def _rows(path: Path, head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([head, *rows])
+
+
+def _email(student: Student) -> str:
+    return f"{student.id}@example.org"
+
+
+def _called(class_: ScriptedClass, student: Student) -> str:
+    return CALLED_OTHERWISE if student is class_.students[0] else student.name
+
+
+def _archive(
+    class_: ScriptedClass,
+    name: str,
+    latest: dict[Student, tuple[Group, Attempt]],
+    books: dict[str, bytes],
+) -> dict[str, bytes]:
+    """As Moodle names the files of everybody's last attempt."""
+    found = {
+        f"{_called(class_, student)}_{student.number}_assignsubmission_file_/{book}": with_sources(
+            data, answers_of(name, group, attempt)
+        )
+        for student, (group, attempt) in latest.items()
+        for book, data in books.items()
+    }
+    guest = f"{GUEST}_6999_assignsubmission_file_"
+    return {**found, **{f"{guest}/{book}": data for book, data in books.items()}}
+
+
+def _sheet(
+    class_: ScriptedClass, name: str, latest: dict[Student, tuple[Group, Attempt]]
+) -> Iterator[tuple[str, ...]]:
+    for student in class_.students:
+        moment = ENDS[name] + latest[student][1].after if student in latest else None
+        known = ("", "") if student is class_.students[0] else (student.id, _email(student))
+        yield (
+            f"Participant {student.number}",
+            _called(class_, student),
+            *known,
+            "Submitted for grading" if moment else "No submission",
+            "",
+            f"{POSSIBLE[name]}.00",
+            f"{moment:%A, {moment.day} %B %Y, %I:%M %p}" if moment else "-",
+            "",
+        )
+
+
+# ---------------------------------------------------------------- the steps
+
+
+class ScriptedStep(Struct, frozen=True):
+    """One step: what was to come of it, and what came."""
+
+    name: str
+    seconds: float
+    foreseen: Any
+    found: Any
+
+
+def scripted_term(files: ScriptedFiles, class_: ScriptedClass, run: Run) -> Iterator[ScriptedStep]:
+    """Go through the course, step by step.
+
+    Args:
+        files: as `make_files` wrote them.
+        class_: the same class.
+        run: runs a command.
+    """
+    script = _Script(files, class_, run)
+    small, calling = f"{SMALL}: ", f"{CALLING}: "
+    steps: tuple[tuple[str, Callable[[], tuple[Any, Any]]], ...] = (
+        ("the class list", script.roster),
+        (small + "the first download, with a name that fits nobody", lambda: script.first_download(SMALL)),
+        (small + "the same, after it is said who that is", script.first_download_again),
+        (small + "the second download", lambda: script.second_download(SMALL)),
+        (small + "groups", lambda: script.groups(SMALL)),
+        (small + "grading", lambda: script.grade(SMALL)),
+        (small + "a person's marks, on a sheet", script.marks),
+        (small + "grades", lambda: script.grades(SMALL)),
+        (small + "pages, published", lambda: script.publish(SMALL)),
+        (small + "statistics", script.statistics),
+        (small + "a regrading, on trial", script.regrade_on_trial),
+        (small + "a regrading that is refused", script.regrade_refused),
+        (small + "the regrading", script.regrade),
+        (small + "grades after it", lambda: script.grades(SMALL, WORTH_13)),
+        (small + "pages after it", script.pages_after),
+        (small + "the worksheet", lambda: script.export(SMALL, WORTH_13)),
+        (calling + "the first download", lambda: script.first_download(CALLING)),
+        (calling + "the second download", lambda: script.second_download(CALLING)),
+        (calling + "groups", lambda: script.groups(CALLING)),
+        (calling + "grading", lambda: script.grade(CALLING)),
+        (calling + "works that are alike", script.similar),
+        (calling + "grades", lambda: script.grades(CALLING)),
+        (calling + "pages, published", lambda: script.publish(CALLING)),
+        (calling + "the worksheet", lambda: script.export(CALLING)),
+        ("the course's totals", script.totals),
+    )
+    for name, step in steps:
+        started = time.monotonic()
+        foreseen, found = step()
+        yield ScriptedStep(name, time.monotonic() - started, foreseen, found)
+
+
+class _Script:
+    """The steps, each of which gives what is foreseen and what came."""
+
+    def __init__(self, files: ScriptedFiles, class_: ScriptedClass, run: Run) -> None:
+        self._files, self._class, self._run = files, class_, run
+
+    def _done(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return self._run(*words, "--course", str(self._files.course))
+
+    def _told(self, *words: str) -> tuple[int, dict[str, Any]]:
+        """Exit code, and the object that ``--json`` prints."""
+        done = self._done(*words, "--json")
+        assert done.stdout.startswith("{"), (words, done.returncode, done.stderr)
+        return done.returncode, json.loads(done.stdout)
+
+    def roster(self) -> tuple[Any, Any]:
+        """Everybody is new."""
+        code, told = self._told("roster", "import", str(self._files.participants))
+        return (0, [one.id for one in self._class.students]), (code, told["added"])
+
+    def first_download(self, name: str) -> tuple[Any, Any]:
+        """All are new but those that fit nobody; whoever has not handed in yet is named."""
+        known = self._class.students if name == CALLING else self._class.students[1:]
+        states = {one.id: "new" for one in self._class.latest(name, 0) if one in known}
+        strangers = {GUEST} | ({CALLED_OTHERWISE} if name == SMALL else set())
+        return self._collected(name, 0, states, strangers)
+
+    def first_download_again(self) -> tuple[Any, Any]:
+        """Only who was of nobody before is new."""
+        with (self._files.course / "collect.toml").open("a") as file:
+            file.write(f'[students]\n"{CALLED_OTHERWISE}" = "{self._class.students[0].id}"\n')
+        states = {one.id: "unchanged" for one in self._class.latest(SMALL, 0)}
+        return self._collected(SMALL, 0, {**states, self._class.students[0].id: "new"}, {GUEST})
+
+    def second_download(self, name: str) -> tuple[Any, Any]:
+        """What has been handed in since is new, and stands before what was there."""
+        before = self._class.latest(name, 0)
+        states = {
+            student.id: "unchanged" if before.get(student) == found else "new"
+            for student, found in self._class.latest(name, 1).items()
+        }
+        foreseen, found = self._collected(name, 1, states, {GUEST})
+        replaced = {student for student, one in before.items() if one != self._class.latest(name, 1)[student]}
+        earlier = self._files.course.glob(f"earlier/*/{name}/*")
+        return (foreseen, {one.id for one in replaced}), (found, {path.parents[1].name for path in earlier})
+
+    def _collected(
+        self, name: str, download: int, states: dict[str, str], strangers: set[str]
+    ) -> tuple[Any, Any]:
+        code, told = self._told(*self._files.collect(name, download))
+        moments = {
+            one.id: (ENDS[name] + attempt.after).isoformat()
+            for one, (_, attempt) in self._class.latest(name, download).items()
+            if one.id in states
+        }
+        found_moments = {one["student"]: _in_berlin(one["handed_in"]) for one in told["attempts"]}
+        absent = [one.id for one in self._class.students if one.id not in states]
+        return (1, states, moments, strangers, {}, absent), (
+            code,
+            {one["student"]: one["state"] for one in told["attempts"]},
+            found_moments,
+            {one["called"] for one in told["unmatched"]},
+            told["refused"],
+            told["absent"],
+        )
+
+    def groups(self, name: str) -> tuple[Any, Any]:
+        """Whose attempt counts: that of the first member, by the rule for them."""
+        stands = self._class.stands(name)
+        foreseen = {
+            group.name: [
+                [one.id for one in group.members],
+                group.who(group.way.attempts[stands[group.members[0].id].attempt]).id
+                if group.way.attempts
+                else "",
+            ]
+            for group in self._class.groups[name]
+        }
+        code, told = self._told("groups", name)
+        found = {row["name"]: [row["members"], row["counts"]] for row in told["rows"]}
+        return (0, foreseen, [], []), (code, found, told["alone"], told["faults"])
+
+    def grade(self, name: str) -> tuple[Any, Any]:
+        """Everybody's automatic points; what a person marks is none of them."""
+        foreseen = {}
+        for who, one in self._class.stands(name).items():
+            given = {} if one.is_refused else answers_of(name, one.group, one.group.way.attempts[one.attempt])
+            by_people = sum((Decimal(MARKED.get(text, "0")) for text in given.values()), Decimal(0))
+            foreseen[who] = float(one.earned - by_people)
+        code, told = self._told(*self._files.grade(name))
+        return (0, foreseen, [], {}), (code, told["points"], told["held"], told["not graded for the name"])
+
+    def marks(self) -> tuple[Any, Any]:
+        """Equal answers are one row; every answer in words has a mark afterwards."""
+        texts = Counter(
+            (cell, text)
+            for one in self._class.stands(SMALL).values()
+            if not one.is_refused
+            for cell, text in answers_of(SMALL, one.group, one.group.way.attempts[one.attempt]).items()
+            if text in MARKED
+        )
+        sheet = self._files.mark(self._run)
+        return (0, texts, 0, [], sum(texts.values())), (
+            sheet.exported,
+            sheet.counts,
+            sheet.imported,
+            [*sheet.told["errors"], *sheet.told["refused"]],
+            sum(one["answers"] for one in sheet.told["changes"]),
+        )
+
+    def grades(self, name: str, worth_13: str = "0.5") -> tuple[Any, Any]:
+        """Every question, what being late takes off, and the total, of every member of every group."""
+        possible, foreseen = POSSIBLE[name], {}
+        for who, one in self._class.stands(name, worth_13).items():
+            questions = {question: float(points) for question, points in one.questions.items()}
+            sums = float(one.late(possible)), float(one.total(possible))
+            foreseen[who] = (questions, *sums, "final", one.group.name)
+        code, told = self._told("grades", name)
+        found = {
+            one["student"]: (
+                one["questions"],
+                one["late"],
+                one["total"],
+                one["state"],
+                one["group"],
+            )
+            for one in told["students"]
+        }
+        return (0, foreseen), (code, found)
+
+    def publish(self, name: str) -> tuple[Any, Any]:
+        """A page for everybody who has a result, and two for staff."""
+        stands = self._class.stands(name)
+        code, told = self._told("feedback", name, "--publish")
+        pages = self._files.course.glob(f"feedback/*/{name}/{name}.html")
+        return (0, len(stands) + 2, set(stands)), (
+            code,
+            told["pages"],
+            {one.parents[1].name for one in pages},
+        )
+
+    def statistics(self) -> tuple[Any, Any]:
+        """Mean of the totals, and the figures of an item with a frequent mistake."""
+        totals = self._class.totals(SMALL)
+        layers = [one.questions.get("layers", Decimal(0)) for one in self._class.stands(SMALL).values()]
+        code, told = self._told("statistics", SMALL)
+        [item] = [one for one in told["items"] if one["question"] == "layers"]
+        mistakes = {one["code"]: one["students"] for one in item["mistakes"]}
+        foreseen = (
+            0,
+            len(totals),
+            _mean(list(totals.values())),
+            sorted(map(float, totals.values())),
+            (layers.count(Decimal(1)), layers.count(Decimal(0)), layers.count(Decimal("0.5"))),
+            _mean(layers),
+        )
+        return foreseen, (
+            code,
+            told["students"],
+            told["mean"],
+            sorted(told["points"].values()),
+            (item["full"], item["none"], mistakes.get("embedding-counted", 0)),
+            item["mean"],
+        )
+
+    def _moves(self) -> dict[str, tuple[float, float]]:
+        """Whose total the change of the rubric moves, from what to what."""
+        before, after = self._class.totals(SMALL), self._class.totals(SMALL, WORTH_13)
+        return {who: (float(before[who]), float(after[who])) for who in before if before[who] != after[who]}
+
+    def regrade_on_trial(self) -> tuple[Any, Any]:
+        """Who has 13 layers gains, nobody else moves, and nothing is changed."""
+        self._files.change_rubric()
+        code, told = self._told("regrade", SMALL, "--dry-run", "--workers", "2")
+        return (0, *self._regraded(), False), (code, *_moved(told), told["applied"])
+
+    def _regraded(self) -> tuple[Any, ...]:
+        moves = self._moves()
+        same = len(self._class.stands(SMALL)) - len(moves)
+        return moves, {"layers.number"}, {("rubric, layers.number: mistake changed",)}, same, len(moves), 0
+
+    def regrade_refused(self) -> tuple[Any, Any]:
+        """What students were shown is not moved silently."""
+        done = self._done("regrade", SMALL, "--apply", "--workers", "2")
+        return (3, True), (done.returncode, "nothing was changed" in done.stderr)
+
+    def regrade(self) -> tuple[Any, Any]:
+        """The trial comes true, with one entry in the log."""
+        code, told = self._told(*self._files.regrade(SMALL))
+        log = (self._files.course / ".autograder" / "log.jsonl").read_text("utf-8").splitlines()
+        entries = [json.loads(line) for line in log]
+        moved = [set(one["facts"]["moved"]) for one in entries if one["action"] == "regrade"]
+        return (0, *self._regraded(), True, [set(self._moves())]), (
+            code, *_moved(told), told["applied"], moved,
+        )  # fmt: skip
+
+    def pages_after(self) -> tuple[Any, Any]:
+        """The pages of those who moved tell why, and no others do."""
+        code, _ = self._told("feedback", SMALL)
+        pages = self._files.course.glob(f"feedback/*/{SMALL}/{SMALL}.html")
+        telling = {page.parents[1].name for page in pages if REASON in page.read_text("utf-8")}
+        return (0, set(self._moves())), (code, telling)
+
+    def export(self, name: str, worth_13: str = "0.5") -> tuple[Any, Any]:
+        """The worksheet has everybody's total and nothing else has changed; everybody's page is packed."""
+        totals, to = self._class.totals(name, worth_13), self._files.downloads / f"{name}-filled.csv"
+        code, told = self._told(*self._files.export(name, to))
+        before, after = (_table(path) for path in (self._files.worksheet(name, 1), to))
+        ids = {f"Participant {one.number}": one.id for one in self._class.students}
+        kept = [column for column in _SHEET if column not in ("Grade", "Feedback comments")]
+        grades = {ids[row["Identifier"]]: row["Grade"] for row in after}
+        foreseen = {
+            one.id: f"{totals[one.id]:.2f}" if one.id in totals else "" for one in self._class.students
+        }
+        commented = {ids[row["Identifier"]] for row in after if row["Feedback comments"]}
+        packed = sorted(
+            f"{_called(self._class, one)}_{one.number}_assignsubmission_file_/{name}.html"
+            for one in self._class.students
+            if one.id in totals
+        )
+        with zipfile.ZipFile(to.with_suffix(".zip")) as archive:
+            pages = sorted(archive.namelist())
+        return (0, foreseen, [], set(totals), _only(before, kept), packed), (
+            code,
+            grades,
+            [*told["provisional"], *told["missing"]],
+            commented,
+            _only(after, kept),
+            pages,
+        )
+
+    def similar(self) -> tuple[Any, Any]:
+        """The copy stands first."""
+        groups = {one.profile: one for one in self._class.groups[CALLING]}
+        pair = {groups[one].who(groups[one].way.attempts[-1]).id for one in COPIED}
+        code, told = self._told("similar", CALLING)
+        return (0, len(self._class.latest(CALLING, 1)), pair), (
+            code, told["works"], set(told["pairs"][0]["students"]),
+        )  # fmt: skip
+
+    def totals(self) -> tuple[Any, Any]:
+        """The sum over both assignments; what was not handed in is nothing."""
+        small, calling = self._class.totals(SMALL, WORTH_13), self._class.totals(CALLING)
+        foreseen = {
+            one.id: float(small.get(one.id, Decimal(0)) + calling.get(one.id, Decimal(0)))
+            for one in self._class.students
+        }
+        code, told = self._told("totals")
+        found = {one["student"]: one["points"] for one in told["students"]}
+        return (0, foreseen, {float(sum(POSSIBLE.values()))}, {True}), (
+            code,
+            found,
+            {one["possible"] for one in told["students"]},
+            {one["final"] for one in told["students"]},
+        )
+
+
+def _in_berlin(moment: str) -> str:
+    """A time in UTC by the clock of Berlin in May, as `scripted_class` counts."""
+    return (datetime.fromisoformat(moment).replace(tzinfo=None) + 2 * HOUR).isoformat()
+
+
+def _mean(points: Sequence[Decimal]) -> float:
+    """As statistics show it, to two decimals."""
+    return float((sum(points, Decimal(0)) / len(points)).quantize(Decimal("0.01")))
+
+
+def _moved(told: dict[str, Any]) -> tuple[Any, ...]:
+    moves = {one["student"]: (one["before"], one["after"]) for one in told["moved"]}
+    items = [item for one in told["moved"] for item in one["items"]]
+    places = {f"{item['question']}.{item['item']}" for item in items}
+    return moves, places, {tuple(item["why"]) for item in items}, told["same"], told["gain"], told["lose"]
+
+
+def _table(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"))))
+
+
+def _only(rows: Sequence[dict[str, str]], columns: Sequence[str]) -> list[list[str]]:
+    return [[row[column] for column in columns] for row in rows]
