@@ -132,8 +132,8 @@ def _grouped(named: Iterable[tuple[NamedFile, PackedFile]]) -> tuple[FoundAttemp
         moment = max((one.moment for one in names if one.moment), default=None)
         late = any(one.late for one in names)
         entries = {name: entry for name, (_, entry) in files.items()}
-        found = FoundAttempt(identity.label, (identity,), entries, moment, late)
-        attempts.append((found, (found.label, *max(map(_order, names)), names[0].attempt)))
+        attempt = FoundAttempt(identity.label, (identity,), entries, moment, late)
+        attempts.append((attempt, (attempt.label, *max(map(_order, names)), names[0].attempt)))
     attempts.sort(key=lambda one: one[1])
     return tuple(one for one, _ in attempts)
 
