@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
@@ -92,7 +93,8 @@ def data_files(course: Course, rubric: Rubric) -> dict[str, Path]:
     """The files that are given out as they are: path in the release → file among the sources.
 
     Raises:
-        CourseError: one is missing, a link, or too large, or there are too many.
+        CourseError: one is missing, a link, too large or a module under a name that is taken, or there are
+            too many.
     """
     folder = course.sources / rubric.assignment.name
     own = {path for notebook in rubric.assignment.notebooks for path in notebook.own}
@@ -108,6 +110,8 @@ def data_files(course: Course, rubric: Rubric) -> dict[str, Path]:
                 raise CourseError(f"{path}: the rubric names this folder as data, but it holds no files")
             files = {f"{name}/{inner}": one for inner, one in below.items()} or {name: path}
             found |= {place: one for place, one in files.items() if place not in own}
+    for place in sorted({*found, *own}):
+        _refuse_shadow(folder / place, place, rubric)
     for place, path in found.items():
         if fault := path_fault(place):
             raise CourseError(f"{path}: cannot be given out under this name: {fault}")
@@ -122,6 +126,14 @@ def data_files(course: Course, rubric: Rubric) -> dict[str, Path]:
             f"with {MOST_DATA_TOGETHER >> 20} MB. Pack many small ones into one, such as an .npz file"
         )
     return found
+
+
+def _refuse_shadow(path: Path, place: str, rubric: Rubric) -> None:
+    """A module called as one of Python's hides it from students, and is hidden by it in a box."""
+    taken = {*sys.stdlib_module_names, *(name.partition(".")[0] for name in rubric.assignment.preload)}
+    name = place.partition("/")[0].removesuffix(".py")
+    if place.endswith(".py") and name in taken:
+        raise CourseError(f"{path}: Python, or what the rubric preloads, has a module {name!r}; rename yours")
 
 
 def _refuse_links(folder: Path, name: str) -> None:

@@ -106,6 +106,8 @@ class NamedFile(Struct, frozen=True):
     file: str
     """Its place among the files of the attempt."""
     moment: datetime | None = None
+    shown: datetime | None = None
+    """What a clock showed whose zone nobody states: it tells the order, and no time of handing in."""
     attempt: str = ""
     """What tells several attempts of one student apart; empty: there is one."""
     assignment: str = ""
@@ -204,28 +206,38 @@ def read_name(pattern: NamePattern, path: str, zone: tzinfo | None) -> NamedFile
         return None
     said: Mapping[str, Any] = {name: groups.get(name, "") for name in GROUPS}
     name = said["name"] or " ".join(filter(None, (said["first"], said["last"])))
-    moment = moment_in(said["time"], pattern.time, zone)
+    shown = _shown(said["time"], pattern.time)
     attempt = said["attempt"] or ("" if pattern.name == "ilias" else said["time"])
     return NamedFile(
         Naming(said["id"], name, said["email"], said["login"], said["number"]),
         said["file"],
-        moment,
+        _moment(shown, zone),
+        shown,
         attempt,
         said["assignment"],
         bool(said["late"]),
     )
 
 
-def moment_in(text: str, form: str, zone: tzinfo | None) -> datetime | None:
-    """The time in a name; None where it states none, or one that cannot be told."""
+def _shown(text: str, form: str) -> datetime | None:
+    """The time in a name, as it stands there; None where it states none, or one that cannot be read."""
     if not text:
         return None
     try:
         if not form:
             return timestamps.moment_of(text)
-        moment = datetime.strptime(text, form)  # noqa: DTZ007 - a zone is added, or there is no time
-        if moment.tzinfo is None:
-            return timestamps.local_moment(moment, zone).astimezone(UTC) if zone else None
-        return moment.astimezone(UTC)
+        return datetime.strptime(text, form)  # noqa: DTZ007 - a zone is added, or it is only compared
+    except (ValueError, OverflowError):
+        return None
+
+
+def _moment(shown: datetime | None, zone: tzinfo | None) -> datetime | None:
+    """When that was; None where nobody says whose clock it is, or the clock never showed it."""
+    if shown is None:
+        return None
+    try:
+        if shown.tzinfo is None:
+            return timestamps.local_moment(shown, zone).astimezone(UTC) if zone else None
+        return shown.astimezone(UTC)
     except (ValueError, OverflowError):
         return None

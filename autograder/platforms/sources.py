@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
@@ -124,7 +124,7 @@ def _grouped(named: Iterable[tuple[NamedFile, PackedFile]]) -> tuple[FoundAttemp
     for found, entry in named:
         files = groups.setdefault((found.identity, found.attempt), {})
         there = files.get(found.file)
-        if there is None or _is_newer(found, there[0]):
+        if there is None or _order(found) > _order(there[0]):
             files[found.file] = (found, entry)
     attempts = []
     for (identity, _), files in groups.items():
@@ -132,17 +132,17 @@ def _grouped(named: Iterable[tuple[NamedFile, PackedFile]]) -> tuple[FoundAttemp
         moment = max((one.moment for one in names if one.moment), default=None)
         late = any(one.late for one in names)
         entries = {name: entry for name, (_, entry) in files.items()}
-        attempts.append((FoundAttempt(identity.label, (identity,), entries, moment, late), names[0].attempt))
-    attempts.sort(key=lambda one: (one[0].label, one[0].moment is not None, _order(one[0].moment), one[1]))
+        attempt = FoundAttempt(identity.label, (identity,), entries, moment, late)
+        attempts.append((attempt, (attempt.label, *max(map(_order, names)), names[0].attempt)))
+    attempts.sort(key=lambda one: one[1])
     return tuple(one for one, _ in attempts)
 
 
-def _order(moment: datetime | None) -> float:
-    return moment.timestamp() if moment else 0.0
-
-
-def _is_newer(one: NamedFile, other: NamedFile) -> bool:
-    return one.moment is not None and (other.moment is None or one.moment > other.moment)
+def _order(one: NamedFile) -> tuple[bool, float]:
+    """Later ones have more; what has no time, or one by a clock that nobody knows, comes first."""
+    moment = one.moment or one.shown
+    clock = moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() if moment else 0.0
+    return one.moment is not None, clock
 
 
 def _of_gradescope(listing: SourceFiles, metadata: list[PackedFile]) -> SourceContents:
@@ -166,7 +166,7 @@ def _of_gradescope(listing: SourceFiles, metadata: list[PackedFile]) -> SourceCo
         attempts.append(
             FoundAttempt(label, people or (Naming(name=folder),), inside, known.moment if known else None)
         )
-    attempts.sort(key=lambda one: (one.label, _order(one.moment)))
+    attempts.sort(key=lambda one: (one.label, one.moment.timestamp() if one.moment else 0.0))
     return SourceContents(patterns.GRADESCOPE, tuple(attempts), tuple(faults))
 
 

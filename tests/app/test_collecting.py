@@ -163,6 +163,17 @@ def test_ilias_folders_have_the_login_and_the_newest_file_counts(course: Course,
     assert "second" == laid(course, "s1001")
 
 
+def test_times_of_an_unknown_clock_tell_the_order_alone(course: Course, tmp_path: Path) -> None:
+    """Where nobody states the zone, the newest file counts all the same, and no time is told."""
+    folder = "Lovelace_Ada_alovelace_310"
+    files = {
+        f"{folder}/20260212{hour}2030_{BOOK}": text for hour, text in (("10", "first"), ("11", "second"))
+    }
+    report = collect(course, written(tmp_path / "ilias.zip", files))
+    assert [None] == [one.moment for one in report.attempts]
+    assert "second" == laid(course, "s1001")
+
+
 def test_an_exchange_has_every_attempt_and_its_owner(course: Course, tmp_path: Path) -> None:
     """All attempts are kept; somebody who writes in another one's name is refused, unless staff want it."""
     inbound = tmp_path / "exchange" / "inbound"

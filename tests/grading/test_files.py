@@ -13,7 +13,7 @@ import pytest
 from autograder import assignment as assignments
 from autograder.assignment import Assignment
 from autograder.course import Course, Handin
-from autograder.errors import NotebookError
+from autograder.errors import CourseError, NotebookError
 from autograder.generate import generate, kept_back
 from autograder.grading.batch import collect
 from autograder.grading.pipeline import Grader, SubmittedFiles
@@ -295,6 +295,23 @@ def test_a_release_made_again_forgets_what_is_not_given_out_any_more(tmp_path: P
     (package / "extra.py").symlink_to("/etc/passwd")
     with pytest.raises(Exception, match="is a link; put the file itself there"):
         generate(course, "captions")
+
+
+def test_a_module_that_is_called_as_a_library_is_refused(tmp_path: Path) -> None:
+    """It hides Python's own from students, and is hidden by it in a box; names of other files are free."""
+    course = written(tmp_path)
+    rubric = course.rubric("captions")
+    text = rubric.read_text("utf-8")
+    for name, fault in (("random", "a module 'random'; rename yours"), ("numpy", "'numpy'"), ("json", None)):
+        folder = course.sources / "captions" / name
+        folder.mkdir()
+        (folder / ("words.txt" if fault is None else "__init__.py")).write_text("x = 1\n")
+        rubric.write_text(text.replace('data = ["', f'data = ["{name}", "', 1), "utf-8")
+        if fault is None:
+            assert generate(course, "captions")
+        else:
+            with pytest.raises(CourseError, match=fault):
+                generate(course, "captions")
 
 
 def test_marks_follow_the_data_and_the_keys_files(tmp_path: Path) -> None:

@@ -442,6 +442,7 @@ def test_a_file_counts_although_its_cell_is_blank(tmp_path: Path, monkeypatch: p
     ("name", "content", "code"),
     [
         ("p.csv", "\n".join(map(str, range(60))), "score.floor"),
+        ("p.csv", "\ufeff" + "\n".join(map(str, range(60))), "score.floor"),
         ("p.txt", "a b", "score.file"),
         ("p.csv", "1,2\n3", "score.file"),
         ("p.csv", "1\n2", "score.shape"),

@@ -35,8 +35,8 @@ def reading(name: str) -> Call:
         return Call("@numpy", attribute="fromfile", args=(name, "uint8"))
     if name.endswith(".npy"):
         return Call("@numpy", attribute="load", args=(name,), kwargs={"allow_pickle": False})
-    comma = {"delimiter": ","} if name.endswith(".csv") else {}
-    return Call("@numpy", attribute="loadtxt", args=(name,), kwargs=comma)
+    comma = {"delimiter": ","} if name.endswith(".csv") else {}  # spreadsheets write a mark of the byte order
+    return Call("@numpy", attribute="loadtxt", args=(name,), kwargs={"encoding": "utf-8-sig"} | comma)
 
 
 def read_tensors(value: Any) -> dict[str, np.ndarray]:
