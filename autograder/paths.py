@@ -7,14 +7,18 @@ are never among the files of a folder.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path, PurePosixPath
 
 MOST_PARTS = 8
 MOST_LENGTH = 200
 """Characters of a whole path."""
 _PART = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_. -]{0,98}[A-Za-z0-9_-])?")
 _LEFT_BEHIND = frozenset({"__pycache__"})
+_NUMBERED = re.compile(r"[-_ ]?\(?[0-9]{1,3}\)?$")
+"""What Canvas and browsers add to a name that is there already: ``warmup-1``, ``warmup (2)``."""
+_COPIED = re.compile(r"(^(copy|kopie) (of|von) )|([ _-](copy|kopie)[0-9]*$)", re.IGNORECASE)
 
 
 def path_fault(path: str) -> str:
@@ -64,3 +68,33 @@ def files_in(folder: Path, paths: Iterable[str]) -> Iterator[tuple[str, Path]]:
             yield from ((f"{path}/{inner}", file) for inner, file in files_below(place))
         else:
             yield path, place
+
+
+def meant_places(names: Iterable[str], expected: Sequence[str]) -> dict[str, str]:
+    """Where each file goes: under the name that is asked for, where it alone can be meant by that.
+
+    What platforms and browsers add to the name of a copy is taken off, and the only notebook is the one that
+    is asked for.
+
+    Args:
+        names: of the files as they came.
+        expected: the paths that are asked for.
+    """
+    places = {name: name for name in names}
+    notebooks = [one for one in expected if one.endswith(".ipynb")]
+    for wanted in expected:
+        if wanted in places.values():
+            continue
+        loose = [name for name, place in places.items() if place not in expected]
+        meant = [name for name in loose if _meant(name) == _meant(wanted)]
+        if not meant and notebooks == [wanted]:
+            meant = [name for name in loose if name.casefold().endswith(".ipynb")]
+        if len(meant) == 1:
+            places[meant[0]] = wanted
+    return places
+
+
+def _meant(path: str) -> str:
+    """The name of a file without what copies of it are given."""
+    name = PurePosixPath(unicodedata.normalize("NFC", path).casefold())
+    return _COPIED.sub("", _NUMBERED.sub("", name.stem)).strip() + name.suffix

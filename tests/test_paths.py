@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.paths import files_below, files_in, is_below, path_fault
+from autograder.paths import files_below, files_in, is_below, meant_places, path_fault
 from tests.support.cases import each
 
 PARTS = st.one_of(st.sampled_from(["..", ".", "", "a", "C:", "~", "a\\b", "a.", "x y", "-"]), st.text())
@@ -70,3 +70,19 @@ def test_a_folder_holds_itself_and_what_is_in_it() -> None:
     assert is_below("a/b", "a")
     assert is_below("a", "a")
     assert not is_below("ab", "a")
+
+
+def test_a_file_goes_where_it_alone_can_be_meant() -> None:
+    """Numbers and words of copies are taken off; of two that could be meant, none is; a right name stays."""
+    two, one = ["a.ipynb", "b.ipynb"], ["a.ipynb", "model.py"]
+    for names, expected, placed in (
+        (["a (1).ipynb", "B-2.ipynb"], two, ["a.ipynb", "b.ipynb"]),
+        (["a - Copy.ipynb", "Kopie von b.ipynb"], two, ["a - Copy.ipynb", "b.ipynb"]),
+        (["a_copy2.ipynb", "copy of b.ipynb"], two, ["a.ipynb", "b.ipynb"]),
+        (["a (1).ipynb", "a (2).ipynb"], two, ["a (1).ipynb", "a (2).ipynb"]),
+        (["a.ipynb", "a (1).ipynb"], two, ["a.ipynb", "a (1).ipynb"]),
+        (["mine.ipynb"], two, ["mine.ipynb"]),
+        (["mine.ipynb", "model (3).py"], one, ["a.ipynb", "model.py"]),
+        (["mine.ipynb", "old.ipynb"], one, ["mine.ipynb", "old.ipynb"]),
+    ):
+        assert dict(zip(names, placed, strict=True)) == meant_places(names, expected)

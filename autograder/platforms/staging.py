@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import re
 import tempfile
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from typing import IO, cast
 from msgspec import Struct
 
 from autograder.errors import SourceError
+from autograder.paths import meant_places
 from autograder.platforms.archives import (
     MOST_ATTEMPT,
     MOST_FILE,
@@ -34,9 +34,6 @@ from autograder.timestamps import FILE_NAME as STAMP
 
 _IN_MEMORY = 8 << 20
 """Bytes of an archive from which it lies on disk while it is read."""
-_NUMBERED = re.compile(r"[-_ ]?\(?[0-9]{1,3}\)?$")
-"""What Canvas and browsers add to a name that is there already: ``warmup-1``, ``warmup (2)``."""
-_COPIED = re.compile(r"(^(copy|kopie) (of|von) )|([ _-](copy|kopie)[0-9]*$)", re.IGNORECASE)
 
 
 class Staged(Struct, frozen=True):
@@ -128,38 +125,19 @@ def _expanded(
 
 
 def _placed(files: Mapping[str, PackedFile], expected: Sequence[str]) -> dict[str, str]:
-    """Where each file goes: out of a folder around all of them, and under the name that is graded.
-
-    A file is renamed where one alone can be meant: what platforms and browsers add to names is taken off, and
-    the only notebook is the one that is asked for.
-    """
+    """Where each file goes: out of a folder around all of them, and under the name that is graded."""
     places = {name: name for name in files}
     while places and not set(expected) & set(places.values()):
         firsts = {place.partition("/")[0] for place in places.values() if "/" in place}
         if len(firsts) != 1 or not all("/" in place for place in places.values()):
             break
         places = {name: place.partition("/")[2] for name, place in places.items()}
-    notebooks = [one for one in expected if one.endswith(".ipynb")]
-    for wanted in expected:
-        if wanted in places.values():
-            continue
-        loose = [name for name, place in places.items() if place not in expected]
-        meant = [name for name in loose if _meant(_base(places[name])) == _meant(wanted)]
-        if not meant and notebooks == [wanted]:
-            meant = [name for name in loose if places[name].casefold().endswith(".ipynb")]
-        if len(meant) == 1:
-            places[meant[0]] = wanted
-    return places
+    meant = meant_places(places.values(), expected)
+    return {name: meant[place] for name, place in places.items()}
 
 
 def _base(path: str) -> str:
     return path.rpartition("/")[2]
-
-
-def _meant(name: str) -> str:
-    """A name without what copies of a file are given."""
-    path = PurePosixPath(unicodedata.normalize("NFC", name).casefold())
-    return _COPIED.sub("", _NUMBERED.sub("", path.stem)).strip() + path.suffix
 
 
 def _written(

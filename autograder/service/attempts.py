@@ -23,6 +23,7 @@ from autograder.course.schedule import Schedule
 from autograder.errors import NotebookError, ServiceError
 from autograder.grading.batch import as_member, refused, refused_files, with_timing, within
 from autograder.grading.pipeline import SubmittedFiles
+from autograder.paths import meant_places
 from autograder.records import Graded, StudentGroup
 from autograder.rubric import Rubric
 from autograder.service import blobs, tasks, versions
@@ -126,13 +127,20 @@ def _check(student: str, files: Mapping[str, bytes]) -> None:
 
 
 def placed(files: Mapping[str, bytes], rubric: Rubric) -> dict[str, bytes]:
-    """Files as a browser sends them, without folders, where the rubric has them.
+    """Files as a browser sends them, without folders, where the rubric has them; copies by what is meant.
 
     No two files that belong to a submission have the same name, folders aside.
     """
-    paths = [path for notebook in rubric.assignment.notebooks for path in notebook.own]
+    paths = accepted(rubric)
     known = {path.rpartition("/")[2]: path for path in paths}
-    return {known.get(name, name): data for name, data in files.items()}
+    meant = meant_places([known.get(name, name) for name in files], paths)
+    return {meant[known.get(name, name)]: data for name, data in files.items()}
+
+
+def accepted(rubric: Rubric) -> list[str]:
+    """The paths of all files that are graded or go with what is graded, notebooks first."""
+    notebooks = rubric.assignment.notebooks
+    return [*(f"{one.name}.ipynb" for one in notebooks), *(path for one in notebooks for path in one.own)]
 
 
 def digest_of(student: str, files: Mapping[str, bytes]) -> str:

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.utils import timezone
 from msgspec import Struct
 
+from autograder import messages
 from autograder.assignment import Assignment
 from autograder.course import Handin
 from autograder.course.schedule import Schedule
@@ -24,7 +25,7 @@ from autograder.service.standing import current, stands
 from autograder.service.store import DatabaseStore
 from autograder.student import saved_notebook
 from autograder.student.rendering import MARKS
-from autograder.student.report import ReportLine
+from autograder.student.report import MISSING, ReportLine
 from autograder.timestamps import Window, by_clock, duration, format_moment
 from autograder.variants.drawing import canonical_id
 
@@ -148,13 +149,22 @@ def counts(offer: Offer, student: str) -> str:
 
 
 def checked(attempt: Attempt, language: str) -> list[CheckedFile]:
-    """What can be seen of an attempt without running it."""
+    """What can be seen of an attempt without running it; and what is not asked for, or is not there."""
     released = versions.released(attempt.version, attempt.student)
     specification = read_specification(released[FILE_NAME].decode(), FILE_NAME)
-    files = attempts.contents(attempt)
-    return [
-        _checked(name, files, specification, language) for name in sorted(files) if name.endswith(".ipynb")
+    files, assignment = attempts.contents(attempt), settings.RUNNING.loaded.of(attempt.version)
+    accepted = attempts.accepted(assignment.rubric)
+    found = [
+        _checked(name, files, specification, language)
+        for name in sorted(files)
+        if name.endswith(".ipynb") and name in accepted
     ]
+    others = {name: "web.not-wanted" for name in sorted(files) if name not in accepted}
+    others |= {name: "web.not-there" for name in wanted(assignment) if name not in files}
+    for name, code in others.items():
+        line = LineShown(MISSING, MARKS[MISSING], messages.sentence(code, language), "")
+        found.append(CheckedFile(name, cells=[line]))
+    return found
 
 
 def _checked(

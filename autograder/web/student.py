@@ -133,7 +133,8 @@ def take(request: HttpRequest, offer: Offer, student: str, files: dict[str, byte
     """Receive files of the student who is signed in.
 
     Raises:
-        ServiceError: there are none, it has not begun, or there were too many attempts just now.
+        ServiceError: there are none or none that is asked for, it has not begun, or there were too many
+            attempts just now.
     """
     say, of_student = words(request)["t"], Attempt.objects.filter(offer=offer, student=student)
     times = shown.times(offer, student, language_of(request))
@@ -148,7 +149,10 @@ def take(request: HttpRequest, offer: Offer, student: str, files: dict[str, byte
             raise ServiceError(say("too-often", number=lately))
 
     signer = settings.RUNNING.signer
-    files = attempts.placed(files, shown.loaded(offer).rubric)
+    assignment = shown.loaded(offer)
+    files = attempts.placed(files, assignment.rubric)
+    if files.keys().isdisjoint(attempts.accepted(assignment.rubric)):  # it would count, and earn nothing
+        raise ServiceError(say("none-wanted", names=", ".join(shown.wanted(assignment))))
     return attempts.hand_in(offer, student, files, signer, by=request.user, allowed=allowed)
 
 

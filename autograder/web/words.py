@@ -72,6 +72,9 @@ _STUDENT: Mapping[str, str | tuple[str, str]] = {
     "web.too-often": "That was {number} attempts within ten minutes. Wait a little.",
     "web.same-name": "Two files are called {name}. Hand in one of each.",
     "web.no-files": "Choose a file first.",
+    "web.none-wanted": "none of these files is asked for. Hand in: {names}",
+    "web.not-wanted": "This file is not asked for. It is kept, and not graded.",
+    "web.not-there": "This file is asked for, and is not there.",
     "web.refused": "This was not taken: {reason}",
 }
 _STAFF: Mapping[str, str | tuple[str, str]] = {

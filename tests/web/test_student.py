@@ -74,7 +74,7 @@ def test_the_pages_speak_german(at: Small) -> None:
     ("files", "told"),
     [
         ({}, "Choose a file first"),
-        ({"a.ipynb": b""}, ""),
+        ({"code.ipynb": b""}, ""),
         ({"code.ipynb": b"\x00\xff not a notebook"}, "cannot be read"),
         ({"code.ipynb": b'{"cells": []}'}, "cannot be read"),
         ({"code.ipynb": b"[" * 100_000}, "cannot be read"),
@@ -88,11 +88,37 @@ def test_whatever_is_handed_in_has_a_clear_answer(at: Small, files: dict[str, by
     assert bool(files) is at.offer.attempts.exists()
 
 
+def test_a_copy_is_taken_under_the_name_that_is_asked_for(at: Small) -> None:
+    """Browsers number the second download; what belongs to nothing is no attempt that could count."""
+    client, files = at.client(), course.released(at.folder)
+    copies = {f"{name.removesuffix('.ipynb')} (1).ipynb": data for name, data in files.items()}
+    text(client.post(page(at), sent(copies), follow=True))
+    (first,) = at.offer.attempts.all()
+    assert {name for name in files if name.endswith(".ipynb")} == {
+        name for name in first.files.values_list("name", flat=True) if name.endswith(".ipynb")
+    } - set(copies)
+    for strange in ({"notes.txt": b"hello"}, {"other.ipynb": files["code.ipynb"]}):
+        told = text(client.post(page(at), sent(strange), follow=True))
+        assert "none of these files is asked for. Hand in: formulas.ipynb, code.ipynb" in told
+    assert 1 == at.offer.attempts.count()
+
+
+def test_what_is_not_asked_for_and_what_is_not_there_is_told(at: Small) -> None:
+    """It is seen at once that a notebook is missing, and that a file beside it is not looked at."""
+    code = course.released(at.folder)["code.ipynb"]
+    files = {"code.ipynb": code, "code-old-version.ipynb": code}
+    told = text(at.client().post(page(at), sent(files), follow=True))
+    assert "This file is not asked for. It is kept, and not graded." in told
+    assert "This file is asked for, and is not there." in told
+
+
 def test_names_of_files_are_names(at: Small) -> None:
     """A path in a name is cut by the form's reader; what else cannot be a name is refused."""
     client = at.client()
-    client.post(page(at), sent({"../../etc/passwd": b"x", "<script>": b"x"}), follow=True)
+    client.post(page(at), sent({"code.ipynb": b"x", "../../etc/passwd": b"x", "<script>": b"x"}))
+    client.post(page(at), sent({"code.ipynb": b"x", "../../etc/passwd": b"x"}))
     names = set(at.offer.attempts.values_list("files__name", flat=True))
+    assert {"code.ipynb", "passwd"} == names
     assert not [name for name in names if name and ("/" in name or "<" in name)]
 
 
