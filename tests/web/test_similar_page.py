@@ -34,10 +34,10 @@ def place(at: Small) -> str:
 
 
 def class_of(at: Small) -> None:
-    """ada and bob have one work, renamed; <zoe> and three more their own."""
+    """ada and bob have one work, renamed; four others their own."""
     works = {"ada": COPIED, "bob": RENAMED, **dict(zip(("cem", "dia", "eva", "fay"), OTHERS, strict=True))}
     for student, source in works.items():
-        course.handed_in(at.offer, student, course.answered(at.folder, softmax=source))
+        course.handed_in(at.offer, student, course.answered(at.folder, softmax_answer=source))
 
 
 def compared(at: Small) -> None:
@@ -103,8 +103,8 @@ def test_a_group_is_compared_once(at: Small) -> None:
     """Members share a work, which is not alike to itself."""
     at.offer.groups = {"red": ["ada", "bob"]}
     at.offer.save()
-    course.handed_in(at.offer, "ada", course.answered(at.folder, softmax=COPIED))
-    course.handed_in(at.offer, "zoe", course.answered(at.folder, softmax=OTHERS[0]))
+    course.handed_in(at.offer, "ada", course.answered(at.folder, softmax_answer=COPIED))
+    course.handed_in(at.offer, "zoe", course.answered(at.folder, softmax_answer=OTHERS[0]))
     client = at.client("ta")
     client.post(place(at))
     compared(at)
