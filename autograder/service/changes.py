@@ -50,7 +50,7 @@ def seen(offer: Offer, assignment: Assignment, student: str) -> None:
         values = {"shown": msgspec.to_builtins(mark), "agreed": None}
         if row is None:
             ShownMarks.objects.get_or_create(offer=offer, student=student, defaults=values)
-        elif row.shown != values["shown"] or row.agreed is not None:
+        else:
             ShownMarks.objects.filter(pk=row.pk).update(**values)
 
 
@@ -83,17 +83,17 @@ def _mark(offer: Offer, assignment: Assignment, student: str, row: ShownMarks | 
     if graded is None:
         return None
     handin = attempts.counting(offer, student, assignment.rubric)
-    graded, now = current(graded, handin), timezone.now().replace(microsecond=0)
+    graded, now = current(graded, handin), timezone.now()
     rubric = assignment.rubric_of(graded.score.asked)
     new = shown_mark(graded.score, rubric, stands(offer, assignment, graded, marks), now)
     if row is None:
         return new
     shown = _decoded(row)
     if not shown.moves_to(new):
-        return replace(new, at=shown.at, changes=shown.changes)
+        return replace(new, changes=shown.changes)
     number = handin.folder.name if handin else ""
     at, reason = _why(offer, student, shown.at, row, number)
-    return changed_mark(shown, new, at or now, reason)
+    return changed_mark(shown, new, (at or now).replace(microsecond=0), reason)
 
 
 def _why(
@@ -118,7 +118,7 @@ def _why(
         return None, ""
     found.sort()
     texts = dict.fromkeys(text.strip() for _, text in found if text.strip())
-    return found[-1][0].replace(microsecond=0), " · ".join(texts)
+    return found[-1][0], " · ".join(texts)
 
 
 def _decoded(row: ShownMarks) -> ShownMark:

@@ -1,4 +1,4 @@
-"""Pages of similarity, statistics, groups, platforms, and changed marks: both widths, light, dark and on paper."""
+"""Similarity, statistics, groups, platforms, changed marks: both widths, light, dark and on paper."""
 
 from __future__ import annotations
 
