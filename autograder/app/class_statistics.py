@@ -72,10 +72,7 @@ def class_statistics(
     listed = read_roster(course.roster) if course.roster.is_file() else ()
     own = {one.id: (one.first_name, one.last_name, one.email) for one in listed}
     secret = course.secret()
-    called = {
-        student: student if names else f"s{derived(secret, 'statistics', name, student)[:4].hex()}"
-        for student in found.rows
-    }
+    called = {student: student if names else alias(secret, name, student) for student in found.rows}
     return ClassStatistics(
         rubric,
         figures(rubric, found.roll.results, found.rows, own),
@@ -84,6 +81,17 @@ def class_statistics(
         names,
         found.roll.remarks,
     )
+
+
+def alias(secret: bytes, name: str, student: str) -> str:
+    """What a student is called where nobody is named: it tells nothing, and stays the same.
+
+    Args:
+        secret: the course's.
+        name: of the assignment.
+        student: whose it is.
+    """
+    return f"s{derived(secret, 'statistics', name, student)[:4].hex()}"
 
 
 def write_page(course: Course, found: ClassStatistics) -> Path:

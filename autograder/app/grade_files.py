@@ -335,3 +335,13 @@ def gradescope(line: GradeLine) -> bytes:
         {"student": line.student, "state": line.state, "grade": line.grade or ""},
     )
     return msgspec.json.format(msgspec.json.Encoder(decimal_format="number").encode(results)) + b"\n"
+
+
+def gradescope_archive(lines: Sequence[GradeLine]) -> bytes:
+    """``<student>/results.json`` of everybody, as an archive."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for line in lines:
+            place = f"{line.student}/results.json"
+            archive.writestr(zipfile.ZipInfo(place, (1980, 1, 1, 0, 0, 0)), gradescope(line))
+    return made.getvalue()

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autograder import assignment as assignments
 from autograder import atomic
 from autograder.app import SILENT, Listener, counted
 from autograder.app.stores import OpenStore, open_store
 from autograder.assignment import Assignment
-from autograder.course import Course, Handin
+from autograder.course import Course
 from autograder.errors import AutograderError, CourseError, NotebookError, describe_error
 from autograder.grading.batch import collect
 from autograder.grading.other_variants import CODE as FITS_ANOTHER
+from autograder.grading.pipeline import SubmittedFiles
 from autograder.marking.similarity.page import render_similar
 from autograder.marking.similarity.pairs import AlikePair, Weights, alike_pairs, weights
 from autograder.marking.similarity.works import ComparedWork, Comparing, Work, WorkPiece, pieces_of
@@ -23,7 +26,7 @@ from autograder.notebook.files import read_file
 from autograder.notebook.read import read
 from autograder.notebook.release import Release, load_release
 from autograder.paths import files_in
-from autograder.records import Note
+from autograder.records import Graded, Note
 from autograder.rubric import Rubric
 
 _PYTHON = ".py"
@@ -67,29 +70,45 @@ def similar(
         RubricError: the rubric is not valid.
     """
     assignment = assignments.load(course, name)
-    further, comparing, remarks = _given(given), Comparing(), list[str]()
+    further, remarks = _given(given), list[str]()
+    handed = {one.student: partial(collect, assignment, one) for one in course.handins(name)}
+    found = compare(assignment, handed, further=further, most=most, watch=watch)
+    others = _others(assignment, store, remarks)
+    return replace(found, others=others, remarks=(*found.remarks, *remarks))
+
+
+def compare(
+    assignment: Assignment,
+    handed_in: Mapping[str, Callable[[], SubmittedFiles]],
+    *,
+    further: tuple[WorkPiece, ...] = (),
+    most: int = 30,
+    watch: Listener = SILENT,
+) -> SimilarClass:
+    """Compare works, each with each, wherever they lie.
+
+    Args:
+        assignment: theirs.
+        handed_in: by student; what fetches a work may fail, which is told of that student.
+        further: pieces that everybody had besides what was handed out.
+        most: pairs that are kept.
+        watch: hears of each work.
+    """
+    comparing, remarks = Comparing(), list[str]()
     found: dict[str, ComparedWork] = {}
-    handins = course.handins(name)
-    for handin in counted(handins, len(handins), watch):
+    for student, fetch in counted(handed_in.items(), len(handed_in), watch):
         try:
-            work = _work(assignment, handin, further, remarks)
-            compared = comparing.compared(work)
+            compared = comparing.compared(_work(assignment, student, fetch(), further, remarks))
         except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
-            remarks.append(f"{handin.student}: not compared: {describe_error(error)}")
+            remarks.append(f"{student}: not compared: {describe_error(error)}")
             continue
         if not compared.whole:
-            remarks.append(f"{handin.student}: there is too much of it; only a part was compared")
-        found[handin.student] = compared
+            remarks.append(f"{student}: there is too much of it; only a part was compared")
+        found[student] = compared
     works = list(found.values())
     weighed = weights(works)
-    return SimilarClass(
-        assignment.rubric,
-        found,
-        weighed,
-        alike_pairs(works, most, weighed),
-        _others(assignment, store, remarks),
-        tuple(remarks),
-    )
+    pairs = alike_pairs(works, most, weighed)
+    return SimilarClass(assignment.rubric, found, weighed, pairs, {}, tuple(remarks))
 
 
 def write_page(course: Course, found: SimilarClass) -> Path:
@@ -103,14 +122,19 @@ def write_page(course: Course, found: SimilarClass) -> Path:
     return path
 
 
-def _work(assignment: Assignment, handin: Handin, further: tuple[WorkPiece, ...], remarks: list[str]) -> Work:
+def _work(
+    assignment: Assignment,
+    student: str,
+    handed: SubmittedFiles,
+    further: tuple[WorkPiece, ...],
+    remarks: list[str],
+) -> Work:
     """What one student handed in, and what they had been handed out."""
-    student, releases = handin.student, assignment.releases
+    releases = assignment.releases
     try:
         releases = assignment.for_student(student).releases
     except AutograderError as error:
         remarks.append(f"{student}: compared with the common release: {error}")
-    handed = collect(assignment, handin)
     pieces: list[WorkPiece] = []
     for notebook, data in handed.notebooks.items():
         if isinstance(data, NotebookError):
@@ -181,6 +205,11 @@ def _others(assignment: Assignment, store: OpenStore, remarks: list[str]) -> Map
             f"answers that fit somebody else's variant are known after: autograder grade {assignment.name}"
         )
         return {}
+    return fits_others(results)
+
+
+def fits_others(results: Mapping[str, Graded]) -> dict[str, tuple[Note, ...]]:
+    """By student, what grading remarked about answers that fit somebody else's variant."""
     notes = {
         student: tuple(note for note in graded.score.notes if note.code == FITS_ANOTHER)
         for student, graded in results.items()

@@ -172,7 +172,7 @@ def page_view(
         pending_percent=percent(standing.pending, assignment.points),
         grade=grade_view(standing, labels),
         sum_lines=_sum_lines(standing, labels),
-        changes=tuple(_change(one, labels) for one in reversed(changes)),
+        changes=tuple(change_text(one, labels) for one in reversed(changes)),
         sum_sentences=_sum_sentences(standing, labels),
         isolation=_stamp(score.isolation, labels),
         refusal=_refusal(graded, labels, own),
@@ -205,11 +205,14 @@ def _notebook_views(
     )
 
 
-def _change(change: MarkChange, labels: Labels) -> str:
+def change_text(change: MarkChange, labels: Labels) -> str:
+    """What a student reads of a mark that they were shown, and that is another one now."""
     moment = messages.sentence("moment.utc", labels.language, moment=change.at)
     points = {"before": labels.number(change.before), "after": labels.number(change.after)}
     code = "changed" if change.before != change.after else "changed-parts"
-    return labels(code, moment=moment, reason=printable_text(change.reason, _MOST_REASON), **points)
+    said = labels(code, moment=moment, **points)
+    reason = printable_text(change.reason, _MOST_REASON)
+    return f"{said} {labels('changed-why', reason=reason)}" if reason else said
 
 
 def _stamp(isolation: str, labels: Labels) -> str:

@@ -21,12 +21,9 @@ _PAGE: Mapping[str, str | tuple[str, str]] = {
     "page.points-column": "Points",
     "page.pending": ("A person still looks at 1 point.", "A person still looks at {points} points."),
     "page.open": "{points} open",
-    "page.changed": (
-        "This mark was changed: {before} points before, {after} points since {moment}. Reason: {reason}"
-    ),
-    "page.changed-parts": (
-        "What is told here was changed on {moment}; the sum is still {after} points. Reason: {reason}"
-    ),
+    "page.changed": ("This mark was changed: {before} points before, {after} points since {moment}."),
+    "page.changed-parts": ("What is told here was changed on {moment}; the sum is still {after} points."),
+    "page.changed-why": "Reason: {reason}",
     "page.lost": "Where points were lost",
     "page.nothing-lost": "No points were lost.",
     "page.questions": "Question by question",

@@ -162,6 +162,11 @@ def to_grade(attempt: Attempt, rubric: Rubric, files: Mapping[str, bytes]) -> Su
     found = timed(attempt, rubric)
     if found and all(one.timing and one.timing.refused for one in found):
         return refused_files(attempt.student, rubric)
+    return submitted(attempt.student, rubric, files)
+
+
+def submitted(student: str, rubric: Rubric, files: Mapping[str, bytes]) -> SubmittedFiles:
+    """Of files that were handed in, those that the rubric asks for."""
     notebooks: dict[str, bytes | NotebookError] = {}
     along: dict[str, bytes | NotebookError] = {}
     for notebook in rubric.assignment.notebooks:
@@ -171,7 +176,7 @@ def to_grade(attempt: Attempt, rubric: Rubric, files: Mapping[str, bytes]) -> Su
         along |= {
             path: within(files[path], path, most) for path, most in notebook.own.items() if path in files
         }
-    return SubmittedFiles(attempt.student, notebooks, along)
+    return SubmittedFiles(student, notebooks, along)
 
 
 def claim(identifier: uuid.UUID) -> Attempt | None:

@@ -13,6 +13,8 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import MD5, Lower
 
+from autograder.service.telling import Comparison, ShownMarks, StatedReason  # noqa: F401 - Django finds them here
+
 
 class Account(AbstractUser):
     """Somebody who can sign in. What they may do follows from their memberships (`Member`)."""
@@ -110,7 +112,9 @@ class Offer(models.Model):
     times = models.JSONField(default=dict)
     """A table as in exams.toml (`autograder.course.schedule`); empty: no end."""
     groups = models.JSONField(default=dict)
-    """Who hands in together, ids by the group's name: of the folder's groups.csv; empty: everybody alone."""
+    """Who hands in together, ids by the group's name; empty: everybody alone."""
+    formed_here = models.BooleanField(default=False)
+    """Staff formed the groups here: the folder's groups.csv is not looked at any more."""
     most_attempts = models.PositiveIntegerField(default=50)
     bonus = models.JSONField(default=dict)
     """Bonus points that the course gives besides, as text, by student: of the folder's bonus.csv."""

@@ -19,6 +19,7 @@ from django.utils import timezone
 from autograder import assignment as assignments
 from autograder import atomic
 from autograder.app.lists import read_bonus, read_roster
+from autograder.app.published import read_published, write_published
 from autograder.app.stores import open_store
 from autograder.assignment import Assignment
 from autograder.course import Course, Handin, groups, schedule
@@ -27,7 +28,7 @@ from autograder.grading.batch import collect
 from autograder.paths import files_below
 from autograder.records import Graded
 from autograder.rubric import Rubric
-from autograder.service import attempts, audit, blobs, versions
+from autograder.service import attempts, audit, blobs, changes, versions
 from autograder.service.models import (
     Attempt,
     CourseFile,
@@ -84,6 +85,7 @@ def take_over(course: Course, slug: str, signer: Signer, *, title: str = "") -> 
     for offer in Offer.objects.filter(course=record):
         if (course.root / "submitted").is_dir():
             _handed_in(course, offer, store, signer)
+        changes.take_over(offer, read_published(course, offer.assignment))
     if new:
         audit.note("autograder serve", "course", slug, course=record, after=title or course.root.name)
     return record
@@ -206,6 +208,8 @@ def leave(record: CourseRecord, folder: Path) -> Course:
     for offer in offers:
         _leave_attempts(offer, course)
         _leave_results(record, offer, course)
+        if offer.published_at:
+            write_published(course, offer.assignment, changes.leave(offer))
     return course
 
 

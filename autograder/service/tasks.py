@@ -20,9 +20,9 @@ from autograder.errors import describe_error
 from autograder.service.setup import PATIENCE_SECONDS
 
 LOG = logging.getLogger("autograder.service.tasks")
-GRADING, DRAFTS, SCORES = "grading", "drafts", "scores"
+GRADING, DRAFTS, SCORES, COMPARING = "grading", "drafts", "scores", "comparing"
 """Queues, and the tasks in them: attempts to grade; what drafts make of attempts; assignments whose marks a
-learning platform is told."""
+learning platform is told; those whose works are compared with each other."""
 _AFTER_OTHERS = -1
 _AGAIN_SECONDS = 1.0
 """After so long a database that went away is asked again."""
@@ -41,6 +41,11 @@ def try_draft(result: int) -> bool:
 def send_scores(offer: int) -> bool:
     """Have an assignment's marks sent on, with the transaction that is open; False: they will be anyhow."""
     return _defer(SCORES, str(offer))
+
+
+def compare(offer: int) -> bool:
+    """Have an assignment's works compared, when no attempt waits; False: they will be anyhow."""
+    return _defer(COMPARING, str(offer), lock=f"comparison {offer}", priority=_AFTER_OTHERS)
 
 
 def _defer(queue: str, subject: str, *, lock: str = "", priority: int = 0) -> bool:

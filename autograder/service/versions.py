@@ -30,6 +30,10 @@ from autograder.service.store import DatabaseStore
 
 MOST_BYTES = 512 << 20
 """Of all files of a version together; of those with several names once."""
+NO_INDIVIDUAL = (
+    "the service does not know notebooks of each member's own (individual) where students hand in as groups; "
+    "grade this assignment in a folder"
+)
 _AT_ONCE = 16
 """Files that are fetched and written together."""
 
@@ -168,8 +172,9 @@ def _files(course: Course, name: str) -> Iterator[tuple[str, bytes]]:
 def offer(record: CourseRecord, course: Course, name: str) -> Offer:
     """Offer an assignment of a folder, or its new version, with a row for each cell that is marked.
 
-    Times are those of exams.toml, where the offer is new; groups always are those of groups.csv. What was
-    handed in keeps the version that it was graded by, until it is graded again (`attempts.grade_again`).
+    Times are those of exams.toml, where the offer is new; groups are those of groups.csv, until staff form
+    some in the service. What was handed in keeps the version that it was graded by, until it is graded again
+    (`attempts.grade_again`).
 
     Raises:
         As `take`.
@@ -178,11 +183,8 @@ def offer(record: CourseRecord, course: Course, name: str) -> Offer:
     version = take(record, course, name)
     rubric = rubrics.load(course.rubric(name))
     teams = {team.name: list(team.members) for team in groups.load(course, name)}
-    if teams and any(one.individual for one in rubric.assignment.notebooks):
-        raise CourseError(
-            f"{course.rubric(name)}: the service does not know notebooks of each member's own (individual) "
-            "where students hand in as groups; grade this assignment in a folder"
-        )
+    if teams and has_individual(rubric):
+        raise CourseError(f"{course.rubric(name)}: {NO_INDIVIDUAL}")
     schedule.load(course, rubric)  # impossible times are told now, and not to the first who hands in
     times = msgspec.to_builtins(schedule.stated(course, name) or {})
     releases = {
@@ -200,10 +202,16 @@ def offer(record: CourseRecord, course: Course, name: str) -> Offer:
                 "groups": teams,
             },
         )
+        teams = made.groups if made.formed_here else teams
         if not new and (made.version_id, made.groups) != (version.pk, teams):
             made.version, made.groups = version, teams
             made.save(update_fields=["version", "groups"])
     return made
+
+
+def has_individual(rubric: Rubric) -> bool:
+    """Whether members of a group would hand in some of it alone."""
+    return any(one.individual for one in rubric.assignment.notebooks)
 
 
 def lay_out(version: Version, folder: Path) -> Course:

@@ -1,6 +1,7 @@
 """Grades what was handed in: claims an attempt, lays its assignment out, grades it, keeps the result.
 
-Drafts are graded by the same hands, when no attempt waits (`autograder.service.drafts`).
+Drafts are graded by the same hands, when no attempt waits (`autograder.service.drafts`), and so are works
+compared with each other.
 
 Any number of workers on any number of machines; each needs the database, this package and a sandbox.
 """
@@ -32,7 +33,7 @@ from autograder.records import Graded
 from autograder.sandbox.levels import Isolation, environment_digest
 from autograder.sandbox.outside import orphans
 from autograder.sandbox.pool import Pool
-from autograder.service import attempts, platforms, tasks, versions
+from autograder.service import attempts, comparing, platforms, tasks, versions
 from autograder.service.drafts import trying
 from autograder.service.loaded import Loaded
 from autograder.service.models import Attempt, DraftResult, Version
@@ -69,6 +70,7 @@ class Worker:
     def __init__(self, isolation: Isolation = Isolation.NAMESPACES) -> None:
         self._isolation = isolation
         self._ready: OrderedDict[int, _Ready] = OrderedDict()
+        self._loaded = Loaded()
         self._lock = threading.Lock()
         self._making: dict[int, threading.Lock] = {}
         self._in_use: dict[int, int] = {}
@@ -81,6 +83,7 @@ class Worker:
         for ready in self._ready.values():
             ready.close()
         self._ready.clear()
+        self._loaded.close()
 
     def grade(self, identifier: uuid.UUID) -> None:
         """Grade one attempt, if it still waits. What goes wrong is noted with it; nothing is raised."""
@@ -140,6 +143,16 @@ class Worker:
             trying.give_back(row, _fault(graded))
         else:
             trying.keep(row, graded, rubric, key)
+
+    def compare(self, offer: int) -> None:
+        """Compare the works of an assignment; what goes wrong is noted there, nothing is raised."""
+        close_old_connections()
+        try:
+            comparing.compare_class(offer, self._loaded)
+        except Exception as error:  # noqa: BLE001 - staff ask again
+            LOG.warning("the works of offer %s could not be compared: %s", offer, describe_error(error))
+        finally:
+            connections.close_all()
 
     @contextlib.contextmanager
     def _of(self, version: Version) -> Iterator[_Ready]:
@@ -221,6 +234,7 @@ def run(worker: Worker, *, concurrency: int, stop: threading.Event) -> None:
     work = {
         tasks.GRADING: lambda attempt: worker.grade(uuid.UUID(attempt)),
         tasks.DRAFTS: lambda result: worker.try_draft(int(result)),
+        tasks.COMPARING: lambda offer: worker.compare(int(offer)),
     }
     tasks.empty_queues(work, concurrency, stop)
     for one in beside:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
 from autograder.errors import ServiceError
-from autograder.service import versions
+from autograder.service import changes, versions
 from autograder.service.models import Account, Member, Offer, ProgramKey
 from autograder.web import shown
 from autograder.web.account import digest
@@ -109,6 +109,7 @@ def feedback(request: HttpRequest, slug: str, assignment: str) -> HttpResponse:
     page = _feedback(offer, student, language_of(request))
     if not page:
         return _told("there is no feedback yet", 404)
+    changes.seen(offer, shown.loaded(offer), student)
     return HttpResponse(page, content_type="application/octet-stream")
 
 

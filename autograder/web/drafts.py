@@ -205,7 +205,8 @@ def apply(request: HttpRequest, visit: Visit, draft: int) -> HttpResponse:
     """Let a draft count."""
     found = _draft(visit, draft)
     done = words(request)["t"]("drafts-was-applied", number=found.version.number)
-    return _settled(request, visit, found, drafts.apply, done)
+    apply_it = functools.partial(drafts.apply, reason=request.POST.get("reason", ""))
+    return _settled(request, visit, found, apply_it, done)
 
 
 @course_page(Role.HEAD_TA, "POST")

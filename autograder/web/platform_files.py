@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
 
@@ -12,8 +13,9 @@ from django.http import HttpRequest, HttpResponse
 from autograder import timestamps
 from autograder.app import grade_files
 from autograder.app.collecting import CollectReport
-from autograder.app.grade_lines import json_lines
+from autograder.app.grade_lines import GradeLine, json_lines
 from autograder.errors import CourseError
+from autograder.platforms.people import Register
 from autograder.platforms.worksheets import read_worksheet
 from autograder.service import audit
 from autograder.service.collecting import ArchiveOptions, class_register, collect_archive, lines_of
@@ -23,8 +25,9 @@ from autograder.web.guard import Visit, course_page
 from autograder.web.site import words
 from autograder.web.student import download, page
 
-FORMS = ("moodle", "canvas", "ilias", "csv", "jsonl")
-_ENDINGS = {"jsonl": "jsonl"}
+FORMS = ("moodle", "feedback", "canvas", "gradescope", "ilias", "csv", "jsonl")
+_FILLED = ("moodle", "feedback")
+"""Forms that need Moodle's worksheet: it knows who is who."""
 
 
 @course_page(Role.INSTRUCTOR, "GET", "HEAD", "POST")
@@ -116,11 +119,15 @@ def _grades(request: HttpRequest, offer: Offer, form: str) -> HttpResponse:
     lines = [one for one in every if one.final or "provisional" in request.POST]
     sent = request.FILES.get("fill")
     fill = sent.read() if sent else None
+    if form in _FILLED and fill is None:
+        raise CourseError(words(request)["t"]("grades-worksheet-needed"))
+    if form == "feedback":
+        return download(_pages(offer, lines, fill or b"", register), f"{offer.assignment}-feedback.zip")
+    if form == "gradescope":
+        return download(grade_files.gradescope_archive(lines), f"{offer.assignment}-gradescope.zip")
     if form == "moodle":
-        if fill is None:
-            raise CourseError(words(request)["t"]("grades-worksheet-needed"))
         made = grade_files.moodle(
-            fill,
+            fill or b"",
             lines,
             register,
             scaled="scale" in request.POST,
@@ -134,3 +141,15 @@ def _grades(request: HttpRequest, offer: Offer, form: str) -> HttpResponse:
         ilias = form == "ilias"
         made = grade_files.plain(lines, register, separator=";" if ilias else ",", marked=ilias)
     return download(made.content, f"{offer.assignment}-{form}.csv")
+
+
+def _pages(offer: Offer, lines: Sequence[GradeLine], fill: bytes, register: Register) -> bytes:
+    """Feedback pages as Moodle takes them for all of the class at once.
+
+    Raises:
+        CourseError: what was sent is no worksheet of Moodle's.
+    """
+    sheet, language = read_worksheet(fill), shown.loaded(offer).language
+    made = {line.student: shown.feedback(offer, line.student, language) for line in lines}
+    pages = {student: page.encode() for student, page in made.items() if page is not None}
+    return grade_files.moodle_feedback(sheet, pages, register, offer.assignment).content

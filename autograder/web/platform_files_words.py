@@ -27,6 +27,8 @@ PLATFORM_FILES: Mapping[str, str | tuple[str, str]] = {
     "web.grades-told": "Marks about which a person has yet to decide are left out.",
     "web.grades-form": "For",
     "web.grades-moodle": "Moodle: the worksheet, filled in",
+    "web.grades-feedback": "Moodle: feedback pages, for all at once (zip)",
+    "web.grades-gradescope": "Gradescope: results.json of everybody (zip)",
     "web.grades-canvas": "Canvas: a gradebook",
     "web.grades-ilias": "ILIAS: a list with semicolons",
     "web.grades-csv": "a list with commas",

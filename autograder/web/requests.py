@@ -21,7 +21,7 @@ from autograder.feedback.sanitise import printable_text, sentence
 from autograder.grades import standing
 from autograder.records import ItemResult
 from autograder.rubric import Question, Rubric
-from autograder.service import audit, tasks
+from autograder.service import audit, changes, tasks
 from autograder.service.marking import requests
 from autograder.service.marking.refusals import NotTaken
 from autograder.service.models import CourseRecord, Member, Offer, PlatformCourse, RegradeRequest, Role
@@ -81,6 +81,7 @@ class RequestsShown(Struct, frozen=True):
 def feedback(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
     """The feedback of the attempt that counts, once marks are published, and what was asked about it."""
     offer = _published(visit, assignment)
+    changes.seen(offer, shown.loaded(offer), visit.student)
     asked = _of_student(offer, visit.student, language_of(request))
     return framed(request, visit, offer, visit.student, asked=asked)
 

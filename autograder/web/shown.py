@@ -18,7 +18,7 @@ from autograder.feedback.render import render
 from autograder.notebook.document import parse
 from autograder.notebook.release import Release, load_release
 from autograder.notebook.student_check import FILE_NAME, read_specification
-from autograder.service import attempts, versions
+from autograder.service import attempts, changes, versions
 from autograder.service.marking import wordings
 from autograder.service.models import Attempt, Member, Offer
 from autograder.service.standing import current, stands
@@ -217,6 +217,7 @@ def feedback(offer: Offer, student: str, language: str) -> str | None:
         stands=stands(offer, assignment, graded, marks),
         timing=handin.timing if handin else None,
         wordings=wordings.of_student(offer, student),
+        changes=changes.told(offer, assignment, student),
         releases=releases_of(offer, student),
         name=_name(offer, student),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -22,7 +23,7 @@ from autograder.app.handed_in import share_marks
 from autograder.app.rosters import listed_students
 from autograder.course import schedule
 from autograder.errors import AutograderError, CourseError, RubricError
-from autograder.service import attempts, audit, tasks, versions
+from autograder.service import attempts, audit, changes, tasks, versions
 from autograder.service.models import (
     Account,
     Attempt,
@@ -38,14 +39,14 @@ from autograder.service.models import (
 from autograder.service.standing import standings
 from autograder.service.store import DatabaseStore
 from autograder.timestamps import duration
-from autograder.web import shown
+from autograder.web import late_terms, shown
 from autograder.web.account import invite as make_invitation
 from autograder.web.guard import Visit, course_page
 from autograder.web.site import words
 from autograder.web.student import framed, page
 from autograder.web.words import ACTIONS
 
-_LATE = ("review", "accept", "refuse")
+_LATE = ("review", "accept", "refuse", "penalty")
 _MOST_ENTRIES = 500
 _MINUTE = timedelta(minutes=1)
 
@@ -119,13 +120,16 @@ def assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
             "possible": shown.loaded(offer).rubric.assignment.points,
             "failed": own.filter(state=State.FAILED).order_by("submitted_at"),
             "times": offer.times,
+            "terms": late_terms.as_shown(offer.times),
+            "ways": ("", *late_terms.WAYS),
+            "units": late_terms.UNITS,
             "own_times": sorted(
                 (who, one)
                 for whose in ("students", "groups")
                 for who, one in offer.times.get(whose, {}).items()
             ),
             "groups": [(one.name, ", ".join(one.members)) for one in attempts.groups_of(offer)],
-            "late": _LATE if offer.times.get("penalty") is None else (*_LATE, "penalty"),
+            "late": _LATE,
             "platforms": _known_to_platforms(offer),
             "folder": visit.course.slug in settings.RUNNING.folders,
             "instructor": visit.at_least(Role.INSTRUCTOR),
@@ -202,9 +206,13 @@ def set_times(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespon
     wanted: dict[str, Any] = {name: value for name, value in stated.items() if value}
     if not (wanted.get("start") or wanted.get("end")):
         wanted = {}
-    else:  # what exams.toml says besides stays: times of their own, penalties, slip days
-        wanted |= {name: value for name, value in offer.times.items() if name not in fields}
-    return _timed(request, visit, offer, wanted)
+    else:  # what exams.toml says besides stays, such as times of their own
+        kept = {
+            name: value for name, value in offer.times.items() if name not in (*fields, *late_terms.TABLES)
+        }
+        wanted |= {**kept, **late_terms.stated(request.POST, offer)}
+    others = late_terms.same_bank(offer, wanted.get("slip_days"))
+    return _timed(request, visit, offer, wanted, others)
 
 
 @course_page(Role.INSTRUCTOR, "POST")
@@ -229,18 +237,39 @@ def set_extension(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
     )
 
 
-def _timed(request: HttpRequest, visit: Visit, offer: Offer, wanted: dict[str, Any]) -> HttpResponse:
-    """Save times, and grade again whom they change."""
-    rubric = shown.loaded(offer).rubric
+def _timed(
+    request: HttpRequest,
+    visit: Visit,
+    offer: Offer,
+    wanted: dict[str, Any],
+    others: Iterable[tuple[Offer, dict[str, Any]]] = (),
+) -> HttpResponse:
+    """Save times, those of other assignments as well, and grade again whom they change."""
+    changed = [(offer, wanted), *others]
     try:
-        teams = attempts.groups_of(offer)
-        after = schedule.read(wanted, rubric, offer.assignment, teams) if wanted else None
+        concerned = [(one, times, _concerned(one, times)) for one, times in changed]
     except RubricError as error:
         notices.error(request, words(request)["t"]("bad-times", reason=str(error)))
         return _back(visit, offer)
+    with transaction.atomic():
+        for one, times, students in concerned:
+            _note(request, visit, "times", one.assignment, before=one.times, after=times)
+            Offer.objects.filter(pk=one.pk).update(times=times)
+            attempts.grade_again(Attempt.objects.filter(offer=one, student__in=students))
+    return _back(visit, offer)
+
+
+def _concerned(offer: Offer, wanted: dict[str, Any]) -> list[str]:
+    """Whom other times concern.
+
+    Raises:
+        RubricError: they are impossible ones.
+    """
+    rubric, teams = shown.loaded(offer).rubric, attempts.groups_of(offer)
+    after = schedule.read(wanted, rubric, offer.assignment, teams) if wanted else None
     before = attempts.schedule_of(offer, rubric)
     students = set(Attempt.objects.filter(offer=offer).values_list("student", flat=True))
-    changed = [
+    return [
         who
         for who in students
         if any(
@@ -248,11 +277,6 @@ def _timed(request: HttpRequest, visit: Visit, offer: Offer, wanted: dict[str, A
             for one in attempts.together(offer, who)
         )
     ]
-    with transaction.atomic():
-        _note(request, visit, "times", offer.assignment, before=offer.times, after=wanted)
-        Offer.objects.filter(pk=offer.pk).update(times=wanted)
-        attempts.grade_again(Attempt.objects.filter(offer=offer, student__in=changed))
-    return _back(visit, offer)
 
 
 @course_page(Role.INSTRUCTOR, "POST")
@@ -283,6 +307,7 @@ def grade_again(request: HttpRequest, visit: Visit, assignment: str) -> HttpResp
     with transaction.atomic():
         graded = Attempt.objects.filter(offer=offer, state=State.GRADED)
         _note(request, visit, "grade again", assignment, after=graded.count())  # the log is locked first
+        changes.state(offer, request.POST.get("reason", ""), request.user)
         number = attempts.grade_again(graded)
     notices.info(request, words(request)["counted"]("regraded", number))
     return _back(visit, offer)

@@ -17,7 +17,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from autograder.errors import ServiceError
-from autograder.service import attempts, versions
+from autograder.feedback.labels import Labels
+from autograder.feedback.view import change_text
+from autograder.service import attempts, changes, versions
 from autograder.service.models import Attempt, CourseRecord, Member, Offer, Role, State
 from autograder.web import shown
 from autograder.web.guard import Visit, course_page, open_page, own_page
@@ -100,8 +102,15 @@ def assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
             "team": team.name if team else "",
             "partners": ", ".join(one for one in members if one != visit.student),
             "counts": shown.counts(offer, visit.student),
+            "news": _news(offer, visit.student, language),
         },
     )
+
+
+def _news(offer: Offer, student: str, language: str) -> str:
+    """What has become of marks since the student saw them; empty: nothing, or they are not published."""
+    found = changes.news(offer, shown.loaded(offer), student) if offer.published_at else None
+    return change_text(found, Labels(language)) if found else ""
 
 
 def _take(request: HttpRequest, visit: Visit, offer: Offer) -> HttpResponse:

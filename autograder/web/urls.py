@@ -18,8 +18,10 @@ from autograder.web import (
     requests,
     review,
     sheets,
+    similar,
     staff,
     student,
+    teams,
 )
 from autograder.web.marking import consistency, groups
 from autograder.web.marking import pages as marking
@@ -55,6 +57,8 @@ _COURSE: list[URLPattern | URLResolver] = [
     path("staff/a/<str:assignment>/update", staff.update, name="update"),
     path("staff/a/<str:assignment>/mark/sheet.csv", sheets.sheet, name="mark-sheet"),
     path("staff/a/<str:assignment>/platforms/", platform_files.platform_files, name="platform-files"),
+    path("staff/a/<str:assignment>/similar/", similar.similar, name="similar"),
+    path("staff/a/<str:assignment>/groups/", teams.student_groups, name="student-groups"),
     path("staff/a/<str:assignment>/send", lti.send_marks, name="send-marks"),
     path("staff/a/<str:assignment>/again", staff.grade_again, name="grade-again"),
     path("staff/a/<str:assignment>/of/<str:who>/", staff.feedback, name="staff-feedback"),

@@ -10,6 +10,8 @@ from autograder.web.drafts_words import DRAFTS
 from autograder.web.marking.words import MARKING
 from autograder.web.platform_files_words import PLATFORM_FILES
 from autograder.web.sheets_words import SHEETS
+from autograder.web.similar_words import SIMILAR
+from autograder.web.teams_words import TEAMS
 
 _COMMON: Mapping[str, str | tuple[str, str]] = {
     "web.title": "Assignments",
@@ -244,6 +246,8 @@ SENTENCES: Mapping[str, str | tuple[str, str]] = {
     **MARKING,
     **SHEETS,
     **PLATFORM_FILES,
+    **SIMILAR,
+    **TEAMS,
     **DRAFTS,
     **requests_words.WORDS,
     **BENCH,

@@ -71,6 +71,8 @@ ALLOWED = {
     "platform-list": (LEADING, "POST"),
     "disconnect": (LEADING, "POST"),
     "send-marks": (STAFF[1:], "POST"),
+    "similar": (STAFF, "GET HEAD POST"),
+    "student-groups": (LEADING, "GET HEAD POST"),
     "platform-files": (LEADING, "GET HEAD POST"),
     "lti-connect": (ROLES[1:], "GET HEAD POST"),
     "set-visible": (LEADING, "POST"),

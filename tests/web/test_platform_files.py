@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import zipfile
 from datetime import UTC, datetime
 from typing import Any
 
@@ -124,3 +125,20 @@ def test_the_page_is_german_too(at: Small, client: Any) -> None:
     page = text(client.get(place(at)))
     assert "Dateien von Lernplattformen" in page
     assert "Bewertungen herunterladen" in page
+
+
+def test_gradescopes_results_and_moodles_feedback_are_archives(at: Small, client: Any) -> None:
+    """A file for each student, as `autograder export-grades` names them; Moodle's need its worksheet."""
+    course.handed_in(at.offer, "ada", course.released(at.folder))
+    course.graded_without_a_box(at.offer)
+    made = client.post(place(at), {"form": "gradescope", "provisional": "on"})
+    assert 'attachment; filename="small-gradescope.zip"' == made.headers["Content-Disposition"]
+    with zipfile.ZipFile(io.BytesIO(made.content)) as archived:
+        assert ["ada/results.json"] == archived.namelist()
+        assert 1 == json.loads(archived.read("ada/results.json"))["score"]
+    assert "Moodle takes its own grading worksheet" in text(client.post(place(at), {"form": "feedback"}))
+    fill = SimpleUploadedFile("grades.csv", WORKSHEET.encode())
+    made = client.post(place(at), {"form": "feedback", "fill": fill, "provisional": "on"})
+    with zipfile.ZipFile(io.BytesIO(made.content)) as archived:
+        assert ["Ada Lovelace_7_assignsubmission_file_/small.html"] == archived.namelist()
+        assert "<!doctype html>" in archived.read(archived.namelist()[0]).decode()

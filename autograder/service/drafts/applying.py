@@ -17,7 +17,7 @@ from autograder.errors import ServiceError
 from autograder.marking.following import MarkFollower
 from autograder.records import Graded
 from autograder.rubric import Rubric
-from autograder.service import attempts, audit, tasks, versions
+from autograder.service import attempts, audit, changes, tasks, versions
 from autograder.service.drafts.marks import followed, stated
 from autograder.service.models import (
     Account,
@@ -40,8 +40,13 @@ _TOGETHER = 32
 _MOST_SUBJECT = 300
 
 
-def apply(draft: DraftVersion, by: Account) -> None:
+def apply(draft: DraftVersion, by: Account, reason: str = "") -> None:
     """Offer a draft's version, and let its results count; all of it, or nothing.
+
+    Args:
+        draft: that is tried.
+        by: who applies it.
+        reason: for students whose marks become others.
 
     Raises:
         ServiceError: it is settled, something else is offered since, somebody has no result by it yet, or
@@ -64,6 +69,7 @@ def apply(draft: DraftVersion, by: Account) -> None:
         for start in range(0, len(rows), _TOGETHER):
             _recorded(row, rows[start : start + _TOGETHER], rubric, handins)
         _offered(row, rubric, handins)
+        changes.state(row.offer, reason, by)
         _settle(row, "applied")
 
 

@@ -1,0 +1,126 @@
+"""What students saw of their marks, and what has become of those since: no published mark changes silently.
+
+A student sees marks when they open their feedback. What they see then is kept; where it is another mark
+later, their page says so from then on: old and new points, when, and why, as staff said it.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+from django.db import transaction
+from django.utils import timezone
+from msgspec.structs import replace
+
+from autograder.app.published import AgreedChange, PublishedMarks, ShownMark, changed_mark, shown_mark
+from autograder.assignment import Assignment
+from autograder.grades import MarkChange
+from autograder.service import attempts
+from autograder.service.models import Account, Attempt, CellMark, Offer, RegradeRequest
+from autograder.service.standing import current, stands
+from autograder.service.store import DatabaseStore
+from autograder.service.telling import ShownMarks, StatedReason
+
+MOST_REASON = 1_000
+"""Characters."""
+
+
+def told(offer: Offer, assignment: Assignment, student: str) -> tuple[MarkChange, ...]:
+    """Changes of marks that the student saw, the oldest first; the last one may be news to them."""
+    mark = _mark(offer, assignment, student, ShownMarks.objects.filter(offer=offer, student=student).first())
+    return mark.changes if mark else ()
+
+
+def news(offer: Offer, assignment: Assignment, student: str) -> MarkChange | None:
+    """The change since the student looked; None: their marks are as they saw them, or they saw none yet."""
+    row = ShownMarks.objects.filter(offer=offer, student=student).first()
+    mark = _mark(offer, assignment, student, row)
+    return mark.changes[-1] if row and mark and len(mark.changes) > len(_decoded(row).changes) else None
+
+
+def seen(offer: Offer, assignment: Assignment, student: str) -> None:
+    """The student sees their marks, with what has changed; nothing where there are none."""
+    with transaction.atomic():
+        row = ShownMarks.objects.select_for_update().filter(offer=offer, student=student).first()
+        mark = _mark(offer, assignment, student, row)
+        if mark is None:
+            return
+        values = {"shown": msgspec.to_builtins(mark), "agreed": None}
+        if row is None:
+            ShownMarks.objects.get_or_create(offer=offer, student=student, defaults=values)
+        else:
+            ShownMarks.objects.filter(pk=row.pk).update(**values)
+
+
+def state(offer: Offer, text: str, by: Account) -> None:
+    """Keep why marks become others from now on; nothing where nobody says it."""
+    if text.strip():
+        StatedReason.objects.create(offer=offer, text=text.strip()[:MOST_REASON], by=by)
+
+
+def take_over(offer: Offer, published: PublishedMarks) -> None:
+    """Keep what a folder showed its students, of those whom the service has shown nothing."""
+    for student, mark in published.shown.items():
+        agreed = published.agreed.get(student)
+        values = {"shown": msgspec.to_builtins(mark), "agreed": msgspec.to_builtins(agreed)}
+        ShownMarks.objects.get_or_create(offer=offer, student=student, defaults=values)
+
+
+def leave(offer: Offer) -> PublishedMarks:
+    """What students were shown, as a folder keeps it."""
+    rows = list(ShownMarks.objects.filter(offer=offer).order_by("student"))
+    agreed = {
+        row.student: msgspec.convert(row.agreed, AgreedChange) for row in rows if row.agreed is not None
+    }
+    return PublishedMarks(offer.published_at, {row.student: _decoded(row) for row in rows}, agreed)
+
+
+def _mark(offer: Offer, assignment: Assignment, student: str, row: ShownMarks | None) -> ShownMark | None:
+    """What a page shows now, with all changes since the first; None: nothing is graded."""
+    graded, marks = DatabaseStore(offer.course).of_student(offer.assignment, student)
+    if graded is None:
+        return None
+    handin = attempts.counting(offer, student, assignment.rubric)
+    graded, now = current(graded, handin), timezone.now()
+    rubric = assignment.rubric_of(graded.score.asked)
+    new = shown_mark(graded.score, rubric, stands(offer, assignment, graded, marks), now)
+    if row is None:
+        return new
+    shown = _decoded(row)
+    if not shown.moves_to(new):
+        return replace(new, changes=shown.changes)
+    number = handin.folder.name if handin else ""
+    at, reason = _why(offer, student, shown.at, row, number)
+    return changed_mark(shown, new, (at or now).replace(microsecond=0), reason)
+
+
+def _why(
+    offer: Offer, student: str, since: datetime, row: ShownMarks, attempt: str
+) -> tuple[datetime | None, str]:
+    """When marks became others since a moment, and what people said why; None: nothing tells it."""
+    found: list[tuple[datetime, str]] = []
+    if row.agreed is not None:
+        agreed = msgspec.convert(row.agreed, AgreedChange)
+        found.append((agreed.at, agreed.reason))
+    marked = CellMark.objects.filter(
+        place__course=offer.course, place__assignment=offer.assignment, student=student, marked_at__gt=since
+    )
+    found += marked.values_list("marked_at", "comment")
+    answered = RegradeRequest.objects.filter(offer=offer, student=student, answered_at__gt=since)
+    found += answered.values_list("answered_at", "answer")
+    found += StatedReason.objects.filter(offer=offer, at__gt=since).values_list("at", "text")
+    if attempt:
+        graded = Attempt.objects.filter(pk=attempt, graded_at__gt=since)
+        found += [(one, "") for one in graded.values_list("graded_at", flat=True)]
+    if not found:
+        return None, ""
+    found.sort()
+    texts = dict.fromkeys(text.strip() for _, text in found if text.strip())
+    return found[-1][0], " · ".join(texts)
+
+
+def _decoded(row: ShownMarks) -> ShownMark:
+    shown: Any = row.shown
+    return msgspec.convert(shown, ShownMark)

@@ -1,0 +1,112 @@
+"""Students who hand in together, as staff form them: whom a change concerns is graded again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from django.db import transaction
+
+from autograder.course import name_fault
+from autograder.rubric import Rubric
+from autograder.service import attempts, tasks, versions
+from autograder.service.marking.refusals import NotTaken
+from autograder.service.models import (
+    Attempt,
+    CellMark,
+    CurrentResult,
+    IndependentMark,
+    Member,
+    Offer,
+    PlatformCourse,
+    Role,
+)
+from autograder.variants.drawing import canonical_id
+
+MOST_MEMBERS = 50
+
+
+def form(offer: Offer, rubric: Rubric, wanted: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
+    """Let an assignment have these groups and no others; a group without members is none.
+
+    Who leaves a group and has handed in nothing has no result from then on. Times of a group that is gone go
+    with it.
+
+    Args:
+        offer: the assignment.
+        rubric: its.
+        wanted: members by the group's name, spelt as anybody may spell them.
+
+    Returns:
+        Whom the change concerns.
+
+    Raises:
+        NotTaken: a name cannot be one, a member is not on the class list or stands twice, parts of the
+            assignment are each member's own, or marks by people would be lost.
+    """
+    groups = _checked(offer, wanted)
+    if groups and versions.has_individual(rubric):
+        raise NotTaken("groups-individual")
+    with transaction.atomic():
+        row = Offer.objects.select_for_update(no_key=True).get(pk=offer.pk)
+        before = row.groups
+        concerned = {
+            student
+            for name in before.keys() | groups.keys()
+            if before.get(name, []) != groups.get(name, [])
+            for student in (*before.get(name, ()), *groups.get(name, ()))
+        }
+        row.groups, row.formed_here = groups, True
+        if "groups" in row.times:
+            kept = {name: own for name, own in row.times["groups"].items() if name in groups}
+            row.times = {**row.times, "groups": kept}
+        row.save(update_fields=["groups", "formed_here", "times"])
+        attempts.grade_again(Attempt.objects.filter(offer=row, student__in=concerned))
+        _forget(row, rubric, concerned)
+        if row.published_at and PlatformCourse.objects.filter(course=row.course).exists():
+            tasks.send_scores(row.pk)
+    offer.refresh_from_db(fields=["groups", "formed_here", "times"])
+    return tuple(sorted(concerned))
+
+
+def _checked(offer: Offer, wanted: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+    """The groups, with members as the class list spells them.
+
+    Raises:
+        NotTaken: see `form`.
+    """
+    listed = Member.objects.filter(course=offer.course, role=Role.STUDENT).values_list("student", flat=True)
+    known = {canonical_id(one): one for one in listed}
+    stands: dict[str, str] = {}
+    groups: dict[str, list[str]] = {}
+    for name, spelt in wanted.items():
+        for student in spelt:
+            who = known.get(canonical_id(student))
+            if who is None:
+                raise NotTaken("groups-stranger", student=student)
+            if who in stands:
+                raise NotTaken("groups-twice", student=who, group=stands[who])
+            stands[who] = name
+            groups.setdefault(name, []).append(who)
+        if len(groups.get(name, ())) > MOST_MEMBERS:
+            raise NotTaken("groups-large", group=name, most=MOST_MEMBERS)
+        if name in groups and (name_fault(name) or canonical_id(name) in known):
+            raise NotTaken("groups-name", group=name)
+    return groups
+
+
+def _forget(offer: Offer, rubric: Rubric, students: Iterable[str]) -> None:
+    """Take results away from those for whom nothing counts any more.
+
+    Raises:
+        NotTaken: people gave one of them marks.
+    """
+    counting = attempts.all_counting(offer, rubric)
+    left = [student for student in students if student not in counting]
+    marks = CellMark.objects.filter(
+        place__course=offer.course, place__assignment=offer.assignment, student__in=left
+    )
+    read = IndependentMark.objects.filter(mark__in=marks).values_list("mark__student", flat=True)
+    for student in (*marks.filter(touched=True).values_list("student", flat=True), *read):
+        raise NotTaken("groups-marked", student=student)
+    marks.delete()
+    CurrentResult.objects.filter(course=offer.course, assignment=offer.assignment, student__in=left).delete()

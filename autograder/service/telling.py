@@ -1,0 +1,43 @@
+"""Further tables: what students were shown of their marks, why marks change, works that were compared."""
+
+from __future__ import annotations
+
+from django.db import models
+
+
+class ShownMarks(models.Model):
+    """What a student saw of their marks the last time, so that no change of it is silent."""
+
+    offer = models.ForeignKey("service.Offer", models.PROTECT, related_name="shown_marks")
+    student = models.CharField(max_length=128)
+    shown = models.JSONField()
+    """An `autograder.app.published.ShownMark`."""
+    agreed = models.JSONField(null=True)
+    """A change of before the service (`AgreedChange`) of which no page has told yet."""
+
+    class Meta:
+        """One for each student."""
+
+        constraints = (models.UniqueConstraint(fields=["offer", "student"], name="shown_marks"),)
+
+
+class StatedReason(models.Model):
+    """Why marks of an assignment become others, as staff said when they changed something for the class."""
+
+    offer = models.ForeignKey("service.Offer", models.PROTECT, related_name="reasons")
+    at = models.DateTimeField(auto_now_add=True)
+    text = models.TextField()
+    by = models.ForeignKey("service.Account", models.PROTECT, null=True, related_name="+")
+
+
+class Comparison(models.Model):
+    """Works of a class that were compared with each other (`autograder.service.comparing`)."""
+
+    offer = models.OneToOneField("service.Offer", models.PROTECT, related_name="comparison")
+    asked_at = models.DateTimeField()
+    made_at = models.DateTimeField(null=True)
+    """None: it was never done."""
+    pairs = models.JSONField(null=True)
+    """A `comparing.KeptComparison`."""
+    problem = models.TextField(blank=True)
+    """Why it could not be done the last time; empty: it could, or is under way."""

@@ -1,0 +1,104 @@
+"""What being late costs, and slip days, as a form shows them and sends them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.http import QueryDict
+
+from autograder.service.models import CourseRecord, Offer
+
+WAYS = ("per_day", "per_hour", "steps")
+UNITS = ("percent", "percent-of-earned", "points")
+FIELDS = ("grace", "way", "amount", "unit", "cap", "floor", "closed", "slip_days", "slip_most")
+TABLES = ("grace_minutes", "penalty", "slip_days")
+_LIMITS = {"cap": "cap", "floor": "floor", "closed": "closed_after_hours"}
+_SIGN = str.maketrans(",−", ".-")
+
+
+def as_shown(times: Mapping[str, Any]) -> dict[str, str]:
+    """The fields of the form for what is stated."""
+    penalty = times.get("penalty") or {}
+    way = next((one for one in WAYS if penalty.get(one)), "")
+    amount = penalty.get(way, "")
+    if way == "steps":
+        amount = ", ".join(f"{one['after_hours']}: {one['take']}" for one in amount)
+    slip = times.get("slip_days") or {}
+    return {
+        "grace": str(times.get("grace_minutes", "")),
+        "way": way,
+        "amount": str(amount),
+        "unit": penalty.get("unit", "percent"),
+        **{field: str(penalty.get(name, "")) for field, name in _LIMITS.items()},
+        "slip_days": str(slip.get("days", "")),
+        "slip_most": str(slip.get("most", "")),
+    }
+
+
+def stated(sent: QueryDict, offer: Offer) -> dict[str, Any]:
+    """What a form states, as a table has it; what cannot be right is found where the table is read.
+
+    Numbers that are none stay as they were typed, so that the error quotes them.
+
+    Args:
+        sent: the form; one without these fields leaves all as it is.
+        offer: whose they are.
+    """
+    kept = {name: value for name, value in offer.times.items() if name in TABLES}
+    if not any(name in sent for name in FIELDS):
+        return kept
+    typed = {name: sent.get(name, "").strip() for name in FIELDS}
+    found: dict[str, Any] = {}
+    if typed["grace"]:
+        found["grace_minutes"] = _whole(typed["grace"])
+    if typed["way"]:
+        found["penalty"] = _penalty(typed)
+    if typed["slip_days"]:
+        days = _whole(typed["slip_days"])
+        most = _whole(typed["slip_most"]) if typed["slip_most"] else days
+        place = (offer.times.get("slip_days") or {}).get("place", _next_place(offer.course))
+        found["slip_days"] = {"days": days, "most": most, "place": place}
+    return found
+
+
+def _penalty(typed: Mapping[str, str]) -> dict[str, Any]:
+    amount: Any = typed["amount"].translate(_SIGN)
+    if typed["way"] == "steps":
+        amount = [_step(one) for one in typed["amount"].replace(";", ",").split(",") if one.strip()]
+    limits: dict[str, Any] = {
+        name: typed[field].translate(_SIGN) for field, name in _LIMITS.items() if typed[field]
+    }
+    if "closed_after_hours" in limits:
+        limits["closed_after_hours"] = _whole(limits["closed_after_hours"])
+    return {typed["way"]: amount, "unit": typed["unit"] or "percent", **limits}
+
+
+def _step(text: str) -> dict[str, Any]:
+    hours, _, take = text.partition(":")
+    return {"after_hours": _whole(hours.strip()), "take": take.strip()}
+
+
+def _whole(text: str) -> int | str:
+    """A number where it is one."""
+    return int(text) if text.isdecimal() and text.isascii() and len(text) < 10 else text
+
+
+def _next_place(course: CourseRecord) -> int:
+    """After all other assignments of the course that take slip days."""
+    others = Offer.objects.filter(course=course).exclude(times={}).values_list("times", flat=True)
+    return 1 + max((one["slip_days"]["place"] for one in others if "slip_days" in one), default=-1)
+
+
+def same_bank(offer: Offer, slip: Mapping[str, Any] | None) -> list[tuple[Offer, dict[str, Any]]]:
+    """Other assignments that have slip days, with their times as they are once the bank has so many days."""
+    if slip is None:
+        return []
+    others = Offer.objects.filter(course=offer.course).exclude(pk=offer.pk).exclude(times={})
+    found = []
+    for one in others.select_related("version", "course").order_by("pk"):
+        own = one.times.get("slip_days")
+        if own and own["days"] != slip["days"]:
+            most = min(own["most"], slip["days"]) if isinstance(slip["days"], int) else own["most"]
+            found.append((one, {**one.times, "slip_days": {**own, "days": slip["days"], "most": most}}))
+    return found

@@ -1,0 +1,114 @@
+"""Works of a class that are alike: pairs in order, beside each other. A place to look, never a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from msgspec import Struct
+
+from autograder.app.class_statistics import alias
+from autograder.feedback.sanitise import printable_text
+from autograder.marking.similarity.beside import BesideRow
+from autograder.service import audit, comparing
+from autograder.service.models import Attempt, Offer, Role
+from autograder.service.telling import Comparison
+from autograder.web.guard import Visit, course_page
+from autograder.web.site import words
+from autograder.web.student import page
+
+_KINDS = ("all", "code", "text")
+_MOST_PARTS = 8
+
+
+class PairShown(Struct, frozen=True):
+    """A pair on the page."""
+
+    students: tuple[str, str]
+    """Ids: the way to their pages."""
+    called: tuple[str, str]
+    out: int
+    same: int
+    """Per cent."""
+    parts: tuple[str, ...]
+    words: tuple[str, ...]
+    rows: tuple[BesideRow, ...]
+
+
+@course_page(Role.TA, "GET", "HEAD", "POST")
+def similar(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+    """The pairs that were found last; sent, the works are compared again by a worker."""
+    offer = visit.offer(assignment)
+    if request.method == "POST":
+        with transaction.atomic():
+            audit.note(request.user.username, "compare", assignment, course=visit.course)
+            comparing.ask(offer)
+        return HttpResponseRedirect(request.path)
+    row = Comparison.objects.filter(offer=offer).first()
+    kept = comparing.kept(row) if row else None
+    named = request.GET.get("names") == "yes"
+    called = _called(offer, named=named)
+    context = {
+        "visit": visit,
+        "offer": offer,
+        "named": named,
+        "problem": row.problem if row else "",
+        "busy": row is not None and not row.problem and (row.made_at is None or row.made_at < row.asked_at),
+        **_found(request, offer, row, kept, called),
+    }
+    return page(request, "similar.html", context)
+
+
+def _called(offer: Offer, *, named: bool) -> Callable[[str], str]:
+    """How students are called."""
+    secret = bytes(offer.course.secret)
+    return lambda who: printable_text(who, 200) if named else alias(secret, offer.assignment, who)
+
+
+def _found(
+    request: HttpRequest,
+    offer: Offer,
+    row: Comparison | None,
+    kept: comparing.KeptComparison | None,
+    called: Callable[[str], str],
+) -> dict[str, Any]:
+    """What a comparison found, as it is read."""
+    if row is None or kept is None:
+        return {"kept": None}
+    say = words(request)["t"]
+
+    def part(name: str, share: float) -> str:
+        told = say(f"similar-{name}") if name in _KINDS else printable_text(name, 200)
+        return f"{told} {round(100 * share)} %"
+
+    pairs = [
+        PairShown(
+            one.pair.students,
+            (called(one.pair.students[0]), called(one.pair.students[1])),
+            round(100 * one.pair.stands_out),
+            round(100 * one.pair.share),
+            tuple(part(found.name, found.share) for found in one.pair.parts[:_MOST_PARTS]),
+            tuple(printable_text(word, 200) for word in one.pair.words),
+            one.rows,
+        )
+        for one in kept.pairs
+    ]
+    return {
+        "kept": kept,
+        "made": row.made_at.replace(microsecond=0),
+        "older": Attempt.objects.filter(offer=offer, queued_at__gt=row.made_at).exists(),
+        "pairs": pairs,
+        "fitting": [
+            (who, called(who), [printable_text(f"{note.place}: {note.text}", 1_000) for note in notes])
+            for who, notes in sorted(kept.others.items())
+        ],
+        "remarks": [_remark(one, called) for one in kept.remarks],
+    }
+
+
+def _remark(remark: str, called: Callable[[str], str]) -> str:
+    """What was not compared, of whom."""
+    who, found, told = remark.partition(": ")
+    return printable_text(f"{called(who)}: {told}" if found else remark, 2_000)

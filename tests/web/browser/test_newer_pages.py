@@ -1,0 +1,91 @@
+"""Similarity, statistics, groups, platforms, changed marks: both widths, light, dark and on paper."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.web.browser.reader import SHOTS, Reader
+from tests.web.people import Small
+from tests.web.test_changed_marks import feedback, give, published
+from tests.web.test_similar_page import class_of, compared, place
+
+pytestmark = pytest.mark.apart
+
+MOST_SHEETS = 6
+"""Of paper, for a page of a small class."""
+
+
+@pytest.fixture
+def full(at: Small) -> Small:
+    """A class with something on each of these pages: a copy, groups, penalties, a mark that was changed."""
+    from autograder.service.models import Member
+
+    for who in ("bob", "cem", "dia", "eva", "fay", "gus"):
+        Member.objects.create(course=at.record, role="student", student=who, first_name=who.title())
+    client = published(at)
+    feedback(client, at)
+    give(at, "2", "The norms belong to it, as the lecture of the second week has it.")
+    class_of(at)
+    at.offer.groups = {"red": ["cem", "dia"], "averyverylongnameofagroupthatsomebodychose": ["eva"]}
+    at.offer.times = {
+        "end": "2031-02-03T10:00:00Z",
+        "late": "penalty",
+        "penalty": {"steps": [{"after_hours": 0, "take": "5"}, {"after_hours": 24, "take": "20"}]},
+        "slip_days": {"days": 5, "most": 2, "place": 0},
+    }
+    at.offer.save()
+    at.client("ta").post(place(at))
+    compared(at)
+    return at
+
+
+@pytest.mark.parametrize(("language", "scheme"), [("en", "light"), ("de", "dark")])
+def test_the_newer_pages(full: Small, reader: Callable[..., Reader], language: str, scheme: str) -> None:
+    """Nobody is kept from reading them; without a script as well; few sheets of paper."""
+    one = reader(locale=language, color_scheme=scheme)
+    one.is_known(full, "instructor")
+    staff = f"{full.base}staff/a/small/"
+    pages = {
+        "similar": f"{staff}similar/?names=yes",
+        "statistics": f"{staff}statistics/",
+        "groups-formed": f"{staff}groups/",
+        "platform-files": f"{staff}platforms/",
+        "staff-times": staff,
+    }
+    sheets = {}
+    for name, path in pages.items():
+        one.goto(path)
+        one.looks(f"{name}-{scheme}")
+        sheets[name] = printed(one, name)
+    student = reader(locale=language, color_scheme=scheme)
+    student.is_known(full)
+    student.goto(f"{full.base}a/small/")
+    student.looks(f"changed-{scheme}")
+    sheets["changed"] = printed(student, "changed")
+    assert {} == {name: number for name, number in sheets.items() if not 0 < number <= MOST_SHEETS}
+
+
+def printed(one: Reader, name: str) -> int:
+    """How many sheets of paper a page is."""
+    made = one.page.pdf(format="A4")
+    if SHOTS:
+        Path(SHOTS, f"{re.sub('[^a-z]', '-', name)}-{one.language()}.pdf").write_bytes(made)
+    return made.count(b"/Type /Page\n")
+
+
+def test_groups_and_a_comparison_without_a_script(full: Small, reader: Callable[..., Reader]) -> None:
+    """A group is formed, and works are asked to be compared, by forms alone."""
+    one = reader(java_script_enabled=False)
+    one.is_known(full, "instructor")
+    one.goto(f"{full.base}staff/a/small/groups/")
+    one.page.locator("#group").fill("green")
+    one.page.locator("#members").fill("fay, gus")
+    one.press("Form the group")
+    assert "green" in one.text()
+    one.goto(place(full))
+    one.press("Compare the works")
+    assert "are being compared" in one.text()

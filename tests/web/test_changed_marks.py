@@ -1,0 +1,120 @@
+"""A published mark that is another one later: the student's page says so, with the reason that staff gave."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from autograder.grades import PersonMark
+from tests.service import course
+from tests.support.small_course import NAME
+from tests.web.people import Small
+from tests.web.test_student import text
+
+WHY = ("formulas", "mlp-why")
+
+
+def published(at: Small) -> Any:
+    """ada has marks, and may see them."""
+    made = course.handed_in(at.offer, "ada", course.released(at.folder))
+    course.graded_without_a_box(at.offer)
+    give(at, "1", "First look.")
+    at.offer.published_at = made.submitted_at
+    at.offer.save()
+    return at.client()
+
+
+def give(at: Small, points: str, comment: str) -> None:
+    """A person marks an answer now."""
+    from django.utils import timezone
+
+    from autograder.service.models import CellMark
+    from autograder.service.store import DatabaseStore
+
+    mark = PersonMark(points=Decimal(points), comment=comment)
+    DatabaseStore(at.record).give(NAME, "ada", WHY, mark)
+    rows = CellMark.objects.filter(place__course=at.record, place__cell=WHY[1], student="ada")
+    rows.update(marked_at=timezone.now())
+
+
+def feedback(client: Any, at: Small) -> str:
+    """What the page in the frame says."""
+    page = text(client.get(f"{at.base}a/{NAME}/feedback/"))
+    frame = page.split('class="made" sandbox src="')[1].split('"')[0]
+    return text(client.get(frame))
+
+
+def test_a_later_mark_is_told_once_it_was_seen(at: Small) -> None:
+    """Nothing before the student looked; then old and new points and the comment, from then on."""
+    client = published(at)
+    give(at, "2", "Before anybody looked.")
+    assert "was changed" not in text(client.get(f"{at.base}a/{NAME}/"))
+    assert "was changed" not in feedback(client, at)
+    give(at, "1.5", "The norms belong to it.")
+    told = "This mark was changed: 3 points before, 2.5 points since"
+    news = text(client.get(f"{at.base}a/{NAME}/"))
+    assert told in news
+    assert "Reason: The norms belong to it." in news
+    assert told in feedback(client, at)
+    assert told not in text(client.get(f"{at.base}a/{NAME}/"))
+    assert told in feedback(client, at)
+    give(at, "0", "")
+    page = feedback(client, at)
+    assert "2.5 points before, 1 points since" in page or "2.5 points before, 1 point since" in page
+    assert told in page
+    client.cookies["django_language"] = "de"
+    assert "Diese Bewertung wurde geändert: vorher 3 Punkte, 2,5 Punkte seit" in feedback(client, at)
+
+
+def test_what_staff_say_when_they_grade_again_is_told(at: Small) -> None:
+    """To those whose marks change, and to nobody else."""
+    from autograder.service.models import Attempt
+
+    client = published(at)
+    feedback(client, at)
+    staff = at.client("head-ta")
+    page = text(staff.get(f"{at.base}staff/a/{NAME}/"))
+    assert 'name="reason"' in page
+    staff.post(f"{at.base}staff/a/{NAME}/again", {"reason": "13 is right as well."})
+    for attempt in Attempt.objects.filter(offer=at.offer, state="waiting"):
+        other(at, attempt)
+    assert "Reason: 13 is right as well." in feedback(client, at)
+
+
+def other(at: Small, attempt: Any) -> None:
+    """A result in which another question is right."""
+    from autograder.service import attempts, versions
+
+    claimed = attempts.claim(attempt.pk)
+    assert claimed is not None
+    rubric = versions.rubric_of(attempt.version)
+    assert attempts.keep(claimed, course.canned(rubric, attempt, "mlp"), rubric, "e" * 64)
+
+
+def test_what_a_folder_has_shown_comes_and_goes_with_the_course(at: Small) -> None:
+    """A change that a regrading of before agreed to is told with its reason; a folder gets all of it back."""
+    from datetime import UTC, datetime
+
+    from msgspec.structs import replace
+
+    from autograder.app.published import AgreedChange, PublishedMarks
+    from autograder.service import changes
+    from autograder.service.telling import ShownMarks
+    from autograder.web import shown
+
+    client = published(at)
+    loaded = shown.loaded(at.offer)
+    changes.seen(at.offer, loaded, "ada")
+    before = changes.leave(at.offer).shown["ada"]
+    ShownMarks.objects.all().delete()
+    agreed = AgreedChange("1", datetime(2026, 5, 4, tzinfo=UTC), "A slip of ours.")
+    parts = {**before.parts, "taken": "7"}
+    earlier = replace(before, at=datetime(2026, 5, 3, tzinfo=UTC), total=Decimal(9), parts=parts)
+    changes.take_over(at.offer, PublishedMarks(earlier.at, {"ada": earlier}, {"ada": agreed}))
+    assert agreed == changes.leave(at.offer).agreed["ada"]
+    page = feedback(client, at)
+    assert "9 points before, 2 points since" in page
+    assert "A slip of ours." in page
+    left = changes.leave(at.offer)
+    assert {} == left.agreed
+    assert [Decimal(9)] == [one.before for one in left.shown["ada"].changes]

@@ -1,0 +1,180 @@
+"""Groups, penalties and slip days, as instructors state them in the service."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from autograder.app import open_course
+from tests.service import course
+from tests.support.small_course import NAME
+from tests.web.people import Small
+from tests.web.test_staff import entries, page
+from tests.web.test_student import text
+
+
+@pytest.fixture
+def client(at: Small) -> Any:
+    """An instructor's browser, and three students."""
+    from autograder.service.models import Member
+
+    for who in ("ada", "bob", "zoe"):
+        Member.objects.get_or_create(course=at.record, role="student", student=who)
+    return at.client("instructor")
+
+
+def form(at: Small, client: Any, **fields: Any) -> tuple[str, dict[str, list[str]]]:
+    """What the page says, and the groups there are."""
+    told = text(client.post(f"{page(at)}groups/", fields, follow=True))
+    at.offer.refresh_from_db()
+    return told, at.offer.groups
+
+
+def states(at: Small) -> list[str]:
+    """Of all attempts."""
+    return list(at.offer.attempts.order_by("student").values_list("state", flat=True))
+
+
+def test_groups_are_formed_changed_and_dissolved(at: Small, client: Any) -> None:
+    """Whom it concerns is graded again; who is left without an attempt has no result."""
+    from autograder.service.store import DatabaseStore
+
+    for who in ("ada", "zoe"):
+        course.handed_in(at.offer, who, course.released(at.folder))
+    course.graded_without_a_box(at.offer)
+    told, groups = form(at, client, new="yes", group="red", members="ada, bob")
+    assert {"red": ["ada", "bob"]} == groups
+    assert "it concerns 2 students" in told
+    assert ["waiting", "graded"] == states(at)
+    course.graded_without_a_box(at.offer)
+    assert {"ada", "bob", "zoe"} == set(DatabaseStore(at.record).results(NAME))
+    told, groups = form(at, client, group="red", members="ada")
+    assert {"red": ["ada"]} == groups, told
+    assert {"ada", "zoe"} == set(DatabaseStore(at.record).results(NAME))
+    told, groups = form(at, client, group="red", members="")
+    assert {} == groups, told
+    assert "There are no groups" in told
+    assert 3 == len([one for one, _, _ in entries(at) if one == "groups"])
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"new": "yes", "group": "blue", "members": "ada"}, "ada is in group red already"),
+        ({"new": "yes", "group": "blue", "members": "eve"}, "eve is not on the class list"),
+        ({"new": "yes", "group": "red", "members": "zoe"}, "cannot be the name of a new group"),
+        ({"new": "yes", "group": "zoe", "members": "zoe"}, "cannot be the name of a new group"),
+        ({"new": "yes", "group": "=x", "members": "zoe"}, "cannot be the name of a new group"),
+        ({"group": "", "members": "zoe"}, "cannot be the name of a new group"),
+    ],
+)
+def test_what_cannot_be_a_group_is_refused(at: Small, client: Any, fields: dict[str, str], why: str) -> None:
+    """With the reason; all groups stay as they are, and the log says nothing."""
+    form(at, client, new="yes", group="red", members="ada bob")
+    told, groups = form(at, client, **fields)
+    assert why in told
+    assert {"red": ["ada", "bob"]} == groups
+    assert 1 == len([one for one, _, _ in entries(at) if one == "groups"])
+
+
+def test_marks_of_people_are_not_lost(at: Small, client: Any) -> None:
+    """Who has some, and would be left without an attempt, stays in the group."""
+    from decimal import Decimal
+
+    from autograder.grades import PersonMark
+    from autograder.service.store import DatabaseStore
+
+    form(at, client, new="yes", group="red", members="ada bob")
+    course.handed_in(at.offer, "ada", course.released(at.folder))
+    course.graded_without_a_box(at.offer)
+    DatabaseStore(at.record).give(NAME, "bob", ("formulas", "mlp-why"), PersonMark(points=Decimal(1)))
+    told, groups = form(at, client, group="red", members="ada")
+    assert "bob would be left without an attempt" in told
+    assert {"red": ["ada", "bob"]} == groups
+    assert ["graded"] == states(at)
+
+
+def test_a_file_states_all_groups_and_stands_before_the_folders(at: Small, client: Any) -> None:
+    """Times of a group that is gone go with it; taking the assignment over again changes no group."""
+    from autograder.service import versions
+
+    at.offer.groups = {"old": ["zoe"]}
+    at.offer.times = {"end": "2031-02-03T10:00:00Z", "groups": {"old": {"extra_minutes": 5}}}
+    at.offer.save()
+    sent = SimpleUploadedFile("g.csv", b"group,student,assignment\nred,ada,\nred,bob,small\n")
+    told, groups = form(at, client, list=sent)
+    assert {"red": ["ada", "bob"]} == groups, told
+    assert {} == at.offer.times["groups"]
+    assert {"red": ["ada", "bob"]} == versions.offer(at.record, open_course(at.folder), NAME).groups
+    sent = SimpleUploadedFile("g.csv", b"group,student\nred,ada\nblue,ada\n")
+    told, groups = form(at, client, list=sent)
+    assert "stands twice" in told
+    assert {"red": ["ada", "bob"]} == groups
+    client.cookies["django_language"] = "de"
+    assert "Eine neue Gruppe" in text(client.get(f"{page(at)}groups/"))
+
+
+TERMS = {
+    "end": "2031-02-03T10:00:00",
+    "zone": "Europe/Berlin",
+    "late": "penalty",
+    "grace": "10",
+    "way": "per_day",
+    "amount": "2,5",
+    "unit": "percent",
+    "cap": "50",
+    "floor": "",
+    "closed": "72",
+    "slip_days": "5",
+    "slip_most": "2",
+}
+
+
+def test_penalties_and_slip_days_are_stated_where_dates_are(at: Small, client: Any) -> None:
+    """Students read them; the form has them again; steps are read; nonsense is told and changes nothing."""
+    client.post(f"{page(at)}times", TERMS)
+    at.offer.refresh_from_db()
+    assert {"per_day": "2.5", "unit": "percent", "cap": "50", "closed_after_hours": 72} == at.offer.times[
+        "penalty"
+    ]
+    assert {"days": 5, "most": 2, "place": 0} == at.offer.times["slip_days"]
+    assert 10 == at.offer.times["grace_minutes"]
+    read = text(at.client().get(f"{at.base}a/{NAME}/"))
+    assert "costs 2.5 percent of the possible points for each day" in read
+    assert "Slip days left: 5" in read
+    again = text(client.get(page(at)))
+    for value in ('value="2.5"', 'value="72"', 'value="5"', '<option value="per_day" selected>'):
+        assert value in again
+    client.post(f"{page(at)}times", {**TERMS, "way": "steps", "amount": "0: 5, 24: 20", "slip_days": ""})
+    at.offer.refresh_from_db()
+    steps = [{"after_hours": 0, "take": "5"}, {"after_hours": 24, "take": "20"}]
+    assert steps == at.offer.times["penalty"]["steps"]
+    assert "slip_days" not in at.offer.times
+    assert 'value="0: 5, 24: 20"' in text(client.get(page(at)))
+    before = at.offer.times
+    for bad in ({"amount": "much"}, {"grace": "soon"}, {"amount": "-3"}, {"unit": "miles"}, {"way": "odd"}):
+        told = text(client.post(f"{page(at)}times", {**TERMS, **bad}, follow=True))
+        assert "These times were not saved" in told, bad
+    at.offer.refresh_from_db()
+    assert before == at.offer.times
+
+
+def test_slip_days_are_one_bank(at: Small, client: Any) -> None:
+    """Another number of them holds for every assignment that has some."""
+    from autograder.service.models import Offer
+
+    slip = {"days": 3, "most": 3, "place": 0}
+    other = Offer.objects.create(
+        course=at.record,
+        assignment="other",
+        version=at.offer.version,
+        title="Other",
+        times={"end": "2031-01-03T10:00:00Z", "slip_days": slip},
+    )
+    client.post(f"{page(at)}times", {**TERMS, "slip_days": "2"})
+    other.refresh_from_db()
+    at.offer.refresh_from_db()
+    assert {"days": 2, "most": 2, "place": 0} == other.times["slip_days"]
+    assert {"days": 2, "most": 2, "place": 1} == at.offer.times["slip_days"]
