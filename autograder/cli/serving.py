@@ -127,7 +127,9 @@ def receipt(
     from autograder.cli import report
     from autograder.web import maintenance
 
-    for name, value in maintenance.verified(file, course, key).items():
+    found = maintenance.verified(file, course, key)
+    report.say("the service signed this receipt:")
+    for name, value in found.items():
         report.say(f"{name}: {value}")
 
 

@@ -72,7 +72,9 @@ def _receipts(folder: Path, at: Path) -> None:
     changed.write_text(good.read_text().replace('"ada"', '"eve"'))
     told = [run("receipt", str(file), "--course", str(at)) for file in (good, changed)]
     assert [0, 3] == [one.returncode for one in told]
+    assert "signed this receipt" in told[0].stdout
     assert "student: ada" in told[0].stdout
+    assert "signed this receipt" not in told[1].stdout
 
 
 def _restored(folder: Path, at: Path) -> None:
