@@ -110,6 +110,7 @@ class EmbeddedPostgres:
             ServiceError: it did not start in time.
         """
         self._initialise()
+        self._await_end()
         self._socket.mkdir(mode=0o700, exist_ok=True)
         if self._socket.is_symlink() or self._socket.stat().st_uid != os.getuid():
             raise ServiceError(f"{self._socket}: expected a folder of one's own for the database's socket")
@@ -128,6 +129,18 @@ class EmbeddedPostgres:
         while not self._answers():
             if self._process.poll() is not None or time.monotonic() > until:
                 raise ServiceError(f"the database did not start; {self._log} ends with: {self._said()}")
+            time.sleep(0.05)
+
+    def _await_end(self) -> None:
+        """Wait for one whose service was killed: it is still writing down what it has."""
+        until = time.monotonic() + STARTING_SECONDS
+        while time.monotonic() < until:
+            try:
+                pid = (self._data / "postmaster.pid").read_text().splitlines()[0]
+                if Path(f"/proc/{pid}/cwd").resolve(strict=True) != self._data.resolve():
+                    return  # the number is another process's by now
+            except (OSError, IndexError):
+                return
             time.sleep(0.05)
 
     def running(self) -> bool:

@@ -7,6 +7,7 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -62,6 +63,20 @@ def test_a_folder_has_one_database_at_a_time(tmp_path: Path) -> None:
         with pytest.raises(ServiceError, match="another service has this database"):
             EmbeddedPostgres(tmp_path / "database")
         assert running.running()
+
+
+def test_one_that_is_still_ending_is_waited_for(tmp_path: Path) -> None:
+    """A service was killed, and is started again before its database has written down what it has."""
+    folder = tmp_path / "database"
+    first = EmbeddedPostgres(folder)
+    first.start()
+    first._lock.close()  # as its service's death does
+    ending = threading.Timer(1, first.stop)
+    ending.start()
+    with EmbeddedPostgres(folder) as second:
+        assert not first.pid
+        assert second.running()
+    ending.join()
 
 
 def test_a_folder_that_was_half_made_is_made_again(tmp_path: Path) -> None:
