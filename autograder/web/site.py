@@ -146,6 +146,7 @@ _FIXED: Mapping[str, Any] = {
     "ACCOUNT_RATE_LIMITS": {"login": None, "login_failed": "10/5m/key"},  # by address: the adapter
     "ACCOUNT_PREVENT_ENUMERATION": True,
     "MFA_SUPPORTED_TYPES": ["totp", "recovery_codes"],
+    "MFA_TOTP_TOLERANCE": 1,  # a code that was typed as it changed; clocks that are half a minute off
     "LOGIN_URL": f"/{BASE}accounts/login/",
     "LOGIN_REDIRECT_URL": f"/{BASE}",
     "ACCOUNT_LOGOUT_REDIRECT_URL": f"/{BASE}accounts/login/",
