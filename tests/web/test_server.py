@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import signal
+import socket
 from pathlib import Path
 
 import pytest
@@ -111,6 +113,25 @@ def test_behind_a_web_server(folder: Path) -> None:
         assert (301, f"{address}/app/accounts/login/") == (plain.status_code, plain.headers["Location"])
         assert [403, 200] == [ask("metrics", **passed_on).status_code, ask("metrics").status_code]
         assert 200 == ask("healthz", Host="127.0.0.1").status_code
+
+
+@pytest.mark.slow
+def test_slow_and_endless_uploads_keep_nobody_waiting(folder: Path) -> None:
+    """Sixty senders who never end are open connections, no more; what is too large is refused by its head."""
+    head = "POST /app/accounts/login/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: text/plain\r\n"
+    with Served(folder, "--workers", "-1") as service, contextlib.ExitStack() as opened:
+
+        def sender(length: int) -> socket.socket:
+            one = opened.enter_context(socket.create_connection(("127.0.0.1", service.port), timeout=30))
+            one.sendall(f"{head}Content-Length: {length}\r\n\r\n".encode())
+            return one
+
+        slow = [sender(1_000_000) for _ in range(60)]
+        for _ in range(5):
+            for one in slow:
+                one.sendall(b"x")
+            assert 200 == requests.get(service.address("app/accounts/login/"), timeout=5).status_code
+        assert b" 413 " in sender(10 << 30).recv(100)
 
 
 def test_several_processes_answer(folder: Path) -> None:
