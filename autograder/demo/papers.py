@@ -40,8 +40,12 @@ NOTATIONS: Mapping[str, re.Pattern[str]] = {
 CARRIED: Mapping[str, str] = table("dl4nlp-exam")["carried"]
 """By the misconception in (h): the right continuation in (i)."""
 
-CONSISTENT = ("forgot W_O in (d)", "lost a matrix in (e)")
-"""Misconceptions in (d) and (e) that are one and the same: the second follows from the first."""
+CONSISTENT: Mapping[tuple[str, str], Mapping[str, Decimal]] = {
+    (earlier, pair["later"]): pair["points"]
+    for pair in table("dl4nlp-exam")["consistent"]
+    for earlier in pair["earlier"]
+}
+"""By two misconceptions, the second of which follows from the first: what the second answer earns then."""
 
 
 _STUB = re.compile(r"\n*# Repair the classes above[^\n]*\n# YOUR CODE HERE\nraise NotImplementedError\(\)\n?")
@@ -160,11 +164,14 @@ def _continued(
 
 
 def _once(samples: dict[str, Sample | None]) -> None:
-    """Give (e) all points where it is right for what stands in (d)."""
-    layer, simplified = samples["task3-d"], samples["task3-e"]
-    if layer and simplified and (layer.portrait, simplified.portrait) == CONSISTENT:
-        points = {**simplified.points, "formula": Decimal(2)}
-        samples["task3-e"] = msgspec.structs.replace(simplified, points=points)
+    """Give an answer its points where it is right for what stands in an earlier one."""
+    portraits = {sample.portrait for sample in samples.values() if sample}
+    for question, sample in samples.items():
+        if sample is None:
+            continue
+        for earlier in portraits:
+            if earned := CONSISTENT.get((earlier, sample.portrait)):
+                samples[question] = msgspec.structs.replace(sample, points={**sample.points, **earned})
 
 
 def _told_apart(samples: dict[str, Sample | None]) -> None:

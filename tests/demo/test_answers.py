@@ -48,6 +48,30 @@ def test_every_sample_earns_what_it_says(question: str, sample: Sample) -> None:
     assert dict(sample.points) == automatic(marks(question, sample.source, earlier=earlier(question)))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("later", [question for question in WRONG if question.startswith("task3-")])
+def test_two_wrong_samples_earn_what_the_demo_foresees(later: str) -> None:
+    """An answer that follows from an earlier wrong one earns more, where the data says so and nowhere else."""
+    sheet = [question for question in papers.QUESTIONS if question.startswith("task3-")]
+    before = sheet[: sheet.index(later)]
+    if later == "task3-i":
+        before.remove("task3-h")  # what stands in (i) after a wrong (h) is written for it
+    right = {question: marks(question, RIGHT[question][0].source) for question in sheet[: sheet.index(later)]}
+    differ = {}
+    for question in before:
+        for first in WRONG[question]:
+            both = right | {question: marks(question, first.source)}
+            results = {f"{name}.{item}": one for name, found in both.items() for item, one in found.items()}
+            for second in WRONG[later]:
+                earned = automatic(marks(later, second.source, earlier=results))
+                if earned != {
+                    **second.points,
+                    **papers.CONSISTENT.get((first.portrait, second.portrait), {}),
+                }:
+                    differ[first.portrait, second.portrait] = earned
+    assert differ == {}
+
+
 def test_right_answers_earn_all_automatic_points() -> None:
     """A right sample states the points of every automatic item in full."""
     for question, written in RIGHT.items():

@@ -410,15 +410,15 @@ def _walked(
     for extra in item.optional.extras:
         try:
             without = key.facts(extra.taken_from(answer))
-            situation = Situation(without, carried.state, carried.earned, diagnosed=facts.may_hold(extra.sum))
-            other = item.graph.walk(situation)
+            held = facts.may_hold(extra.sum)
+            other = item.graph.walk(Situation(without, carried.state, carried.earned, diagnosed=held))
         except Undecided as error:
             doubt = doubt or error
             continue
-        if item.earns_all(other) and (extra.whole or other.carries):
+        if item.earns_all(other) and extra.whole:
             return other, None
         if item.earns_all(other):
-            mixed = item.optional.option
+            mixed = item.optional.option if held else mixed
         elif other.points > best.points:
             best = other
     if mixed is not None and mixed.points >= best.points:

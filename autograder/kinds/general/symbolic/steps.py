@@ -362,24 +362,23 @@ def _simple(making: Making) -> CreditGraph:
         steps.append(CreditStep(remark.code, IsForeseen(index), possible, remark.text, full=True))
     steps.append(CreditStep("right-assuming", Right(), possible, silent=True, full=True))
     steps += _following(making, possible)
+    early, built_on = _early(making)
     for mistake in options.mistake:
         at = checked_option(mistake, item, where)
         found = [formula(text, mistake.assume, at, "mistake") for text in formulas_of(mistake)]
         condition = _either([IsForeseen(index) for index, _ in found])
         spoken = sorted(frozenset[str]().union(*(names for _, names in found)))
+        if spoken and mistake.points < early.points and early not in steps:
+            steps.append(early)  # else a wrong earlier result could make this answer worth less
         if spoken and mistake.points and options.form == "formula":
             same = tuple((name, formula(name, (), where, "own")[0]) for name in spoken)
             worthless = Every((condition, Copied(same), Not(Copied(same, earned=True))))
             steps.append(CreditStep(mistake.code, worthless, text=mistake.text))
         steps.append(CreditStep(mistake.code, condition, mistake.points, mistake.text))
-    if options.early_points:
-        check_points(options.early_points, max(item.points, CENT), where, "early_points")
-    early = [formula(text, None, where, "own-early") for text in making.follow]
-    before = _either([Early(), *(IsForeseen(index) for index, _ in early)])
-    steps.append(CreditStep("formula.early", before, options.early_points, message="formula.early"))
+    if early not in steps:
+        steps.append(early)
     if options.number_points:
         check_points(options.number_points, max(item.points, CENT), where, "number_points")
-        built_on = early[0][1] if early else frozenset[str]()
         misconception: Condition = OneNumber(built_on)
         misconception = misconception if rule is None else Every((misconception, HasForm(rule=rule)))
         steps.append(CreditStep("one-number", misconception, options.number_points, silent=True))
@@ -390,6 +389,17 @@ def _simple(making: Making) -> CreditGraph:
             raise RubricError(f"unknown code {code!r}; {known}", where, "diagnosis_points", code)
         steps.append(CreditStep(code, Diagnosed(code=code), points, silent=True))
     return CreditGraph(tuple(steps if rule is None else _then_form(steps, rule, possible)))
+
+
+def _early(making: Making) -> tuple[CreditStep, frozenset[str]]:
+    """The step for what is right too early, and the earlier results that the first formula builds on."""
+    points = making.options.early_points
+    if points:
+        check_points(points, max(making.item.points, CENT), making.where, "early_points")
+    early = [making.formula(text, None, making.where, "own-early") for text in making.follow]
+    condition = _either([Early(), *(IsForeseen(index) for index, _ in early)])
+    step = CreditStep("formula.early", condition, points, message="formula.early")
+    return step, early[0][1] if early else frozenset()
 
 
 def formulas_of(option: spelling.FormulaMistake | spelling.Remark) -> tuple[str, ...]:
