@@ -67,6 +67,7 @@ SUBLAYERS = {
         {"planning"},
         {"itemwise", "properties"},
         {"compared"},
+        {"called"},
         {"tabular"},
     ),
 }
