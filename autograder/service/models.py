@@ -355,6 +355,8 @@ class CellMark(models.Model):
     """By item of the cell: the points that grading gave, as text, or None where a person decides."""
     items = models.JSONField(default=dict)
     """By item: the points that a person gave, and of how many; both as text."""
+    remarks = models.JSONField(default=dict)
+    """By item: what people wrote about it alone; ``comment`` is about the whole cell."""
     worth = models.JSONField(default=dict)
     """By item of the cell: of how many points, as text, by the rubric of the result that counts."""
     flagged = models.BooleanField(default=False)
@@ -386,6 +388,8 @@ class IndependentMark(models.Model):
     items = models.JSONField()
     """As `CellMark.items`."""
     comment = models.TextField(blank=True)
+    remarks = models.JSONField(default=dict)
+    """As `CellMark.remarks`."""
     submission = models.CharField(max_length=64, blank=True)
     """Digest of the text that was read."""
     at = models.DateTimeField(auto_now=True)

@@ -317,12 +317,19 @@ def test_nobody_learns_points_from_a_save_that_says_nothing(marking: Marking) ->
 
 
 def test_marks_reach_the_students_page(marking: Marking) -> None:
-    """Points of each item and the comment stand in their feedback."""
-    marking.room.save("ada", "x", items={"claim": "1.5", "reason": "0"}, comment="Nearly.")
+    """Points of each item, the comments on items and the one on all stand in their feedback."""
+    client = marking.people.client("ta")
+    fields = marking.form(client, marking.answer("ada"))
+    sent = {"points-claim": "1.5", "points-reason": "0", "comment": "Nearly.", "remark-reason": "<b>Why?"}
+    assert 302 == client.post(marking.answer("ada"), {**fields, **sent, "then": "stay"}).status_code
+    form = client.get(marking.answer("ada")).content.decode()
+    assert 'name="remark-claim"' in form
+    assert "&lt;b&gt;Why?</textarea>" in form
     from autograder.web import shown
 
     page = shown.feedback(marking.room.offer, "ada", "en")
     assert page is not None
     assert "Nearly." in page
+    assert "&lt;b&gt;Why?" in page
     assert "1.5 of 2" in page
     assert Decimal(marking.room.row("ada").points) == Decimal("1.5")

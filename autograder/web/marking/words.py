@@ -42,6 +42,7 @@ MARKING: Mapping[str, str | tuple[str, str]] = {
     "web.mark-evidence": "Evidence",
     "web.mark-other": "other:",
     "web.mark-comment": "Comment for the student",
+    "web.mark-remark": "Comment on this item",
     "web.mark-flag": "Flag",
     "web.mark-keep": "Offer this comment again",
     "web.mark-comments": "Comments to use again",
