@@ -46,6 +46,9 @@ class Group(Protocol):
     def processor_seconds(self) -> float | None:
         """Of all processes that ever were in it; None where this is not accounted."""
 
+    def system_seconds(self) -> float:
+        """Of these the ones in the kernel; 0 where it does not tell."""
+
     def peak_bytes(self) -> int:
         """The most memory the group used."""
 

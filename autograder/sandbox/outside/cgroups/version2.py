@@ -174,6 +174,10 @@ class Version2Group:
         used = base.counter(f"{self._folder}/cpu.stat", "usage_usec")
         return None if used is None else used * _MICRO
 
+    def system_seconds(self) -> float:
+        """See `Group.system_seconds`."""
+        return (base.counter(f"{self._folder}/cpu.stat", "system_usec") or 0) * _MICRO
+
     def peak_bytes(self) -> int:
         """See `Group.peak_bytes`."""
         return base.number(f"{self._folder}/memory.peak") or 0
