@@ -336,7 +336,6 @@ class CellMark(models.Model):
     decided = models.CharField(max_length=40, null=True)
     touched = models.BooleanField(default=False)
     """A person gave something, or took it back."""
-
     revision = models.PositiveIntegerField(default=0)
     """Grows with each change: whoever saves says which one they saw."""
     answered = models.BooleanField(default=False)
@@ -389,7 +388,6 @@ class IndependentMark(models.Model):
     """As `CellMark.items`."""
     comment = models.TextField(blank=True)
     remarks = models.JSONField(default=dict)
-    """As `CellMark.remarks`."""
     submission = models.CharField(max_length=64, blank=True)
     """Digest of the text that was read."""
     at = models.DateTimeField(auto_now=True)

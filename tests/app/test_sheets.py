@@ -614,7 +614,7 @@ def test_remarks_on_items_are_entered(made: Class) -> None:
     """Each at its item; a sheet without the column leaves them, and one that is empty takes them away."""
     rows = made.sheet()
     for row in rows_of(rows, SOFTMAX):
-        row |= {"points": "0", "remark": {"rows": "Which axis?", "batch": "", "overflow": "=1+1"}[row["item"]]}
+        row |= {"points": "0", "remark": {"rows": "Which axis?", "overflow": "=1+1"}.get(row["item"], "")}
     [change] = made.enter(rows).entered
     assert change.comment
     said = {"rows": "Which axis?", "overflow": "=1+1"}

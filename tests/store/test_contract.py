@@ -487,8 +487,8 @@ def test_remarks_on_items_come_back(opened: Opened) -> None:
     keep(opened.store, middling(), RUBRIC, MOMENT)
     for mark in (
         PersonMark(remarks={"masked": "Which keys?"}),
-        PersonMark(Decimal(4), comment="Good.", remarks={"plain": "Neat.", "masked": "Which keys?"}),
-        PersonMark(Decimal(4), comment="Good."),
+        PersonMark(Decimal(4), remarks={"plain": "Neat.", "masked": "Which keys?"}),
+        PersonMark(Decimal(4)),
     ):
         opened.store.give("exam", "grace", MHA, mark)
         assert {"grace": {MHA: mark}} == opened.store.marks("exam")
