@@ -168,7 +168,7 @@ def _save(request: HttpRequest, visit: Visit, found: Seen) -> bool:
         notices.error(request, say("mark-changed"))
         return False
     except NotTaken as error:
-        refuse(request, error)
+        refuse(request, error, found.cell)
         return False
     notices.success(request, _saved(request, row, found.cell))
     return True
@@ -185,9 +185,13 @@ def _saved(request: HttpRequest, row: CellMark, cell: MarkableCell) -> str:
     return str(say["t"]("mark-saved", points=points, possible=possible))
 
 
-def refuse(request: HttpRequest, error: NotTaken) -> None:
-    """Say why something was not done, in the reader's language."""
-    notices.error(request, words(request)["t"](error.code, **error.params))
+def refuse(request: HttpRequest, error: NotTaken, cell: MarkableCell | None = None) -> None:
+    """Say why something was not done, in the reader's language; items of a cell are called by their texts."""
+    labels, params = Labels(language_of(request)), dict(error.params)
+    for item in cell.items if cell else ():
+        if item.id == params.get("item"):
+            params["item"] = labels.pick(item.text, item.id)
+    notices.error(request, words(request)["t"](error.code, **params))
 
 
 def number_of(text: str) -> int:

@@ -71,6 +71,7 @@ MARKING: Mapping[str, str | tuple[str, str]] = {
     "web.mark-key-all": "all of the item's points",
     "web.mark-key-items": "next and previous item",
     "web.mark-key-next": "save, then the next and the previous answer",
+    "web.mark-key-group": "mark all, then the next group",
     "web.mark-key-comment": "comment; Escape leaves it",
     "web.mark-key-search": "search the comments; Enter takes the first",
     "web.mark-key-flag": "flag",
