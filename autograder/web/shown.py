@@ -198,8 +198,14 @@ def checked(attempt: Attempt, language: str) -> list[CheckedFile]:
         for name in sorted(files)
         if name.endswith(".ipynb") and name in accepted
     ]
+    told = set()
+    for name, beside in specification.get("files", {}).items():
+        if f"{name}.ipynb" not in files:
+            told |= {one["path"] for one in beside}
+            report = saved_notebook.report_on_files(specification, name, language, files)
+            found.append(_seen(messages.sentence("page.files", language), report))
     others = {name: "web.not-wanted" for name in sorted(files) if name not in accepted}
-    others |= {name: "web.not-there" for name in wanted(assignment) if name not in files}
+    others |= {name: "web.not-there" for name in wanted(assignment) if name not in files and name not in told}
     for name, code in others.items():
         line = LineShown(MISSING, MARKS[MISSING], messages.sentence(code, language), "")
         found.append(CheckedFile(name, cells=[line]))
@@ -214,6 +220,10 @@ def _checked(
         found = saved_notebook.report_on(cells, specification, name.removesuffix(".ipynb"), language, files)
     except (NotebookError, CourseError) as error:
         return CheckedFile(name, reason=str(error))
+    return _seen(name, found)
+
+
+def _seen(name: str, found: saved_notebook.NotebookReport) -> CheckedFile:
     return CheckedFile(
         name,
         [AnswerShown(one.question, one.title, [_line(line) for line in one.lines]) for one in found.reports],
