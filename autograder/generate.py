@@ -117,7 +117,7 @@ def data_files(course: Course, rubric: Rubric) -> dict[str, Path]:
             raise CourseError(f"{path}: cannot be given out under this name: {fault}")
         if (size := path.stat().st_size) > MOST_DATA:
             raise CourseError(
-                f"{path}: {size >> 20} MB; a data file may have {MOST_DATA >> 20} MB. Take a part of it"
+                f"{path}: {size} bytes; a data file may have {MOST_DATA} ({MOST_DATA >> 20} MB). Take a part"
             )
     total = sum(path.stat().st_size for path in found.values())
     if total > MOST_DATA_TOGETHER or len(found) > MOST_FILES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import uuid
 from collections.abc import Iterable
 from datetime import timedelta
@@ -23,6 +24,7 @@ from autograder.app.handed_in import share_marks
 from autograder.app.rosters import listed_students
 from autograder.course import schedule
 from autograder.errors import AutograderError, CourseError, RubricError
+from autograder.rubric import Rubric
 from autograder.service import attempts, audit, changes, tasks, versions
 from autograder.service.models import (
     Account,
@@ -130,6 +132,8 @@ def assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
             ),
             "groups": [(one.name, ", ".join(one.members)) for one in attempts.groups_of(offer)],
             "late": _LATE,
+            "too_much": _too_much(shown.loaded(offer).rubric),
+            "most": attempts.MOST_BYTES >> 20,
             "when": shown.clock(offer, language_of(request)),
             "platforms": _known_to_platforms(offer),
             "folder": visit.course.slug in settings.RUNNING.folders,
@@ -137,6 +141,13 @@ def assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
             "head": visit.at_least(Role.HEAD_TA),
         },
     )
+
+
+def _too_much(rubric: Rubric) -> int:
+    """How many MB of files a rubric allows, where that is more than the service takes; 0: it is not."""
+    notebooks = rubric.assignment.notebooks
+    asked = sum(int(one.most_mb * (1 << 20)) for notebook in notebooks for one in notebook.results)
+    return math.ceil(asked / (1 << 20)) if asked > attempts.MOST_BYTES else 0
 
 
 def _known_to_platforms(offer: Offer) -> list[tuple[PlatformCourse, int]]:

@@ -103,6 +103,8 @@ _STAFF: Mapping[str, str | tuple[str, str]] = {
     "web.unpublished": "Marks are not published",
     "web.publish": "Publish marks",
     "web.withdraw": "Withdraw marks",
+    "web.files-large": "Students may hand in files of {asked} MB together, by most_mb in the rubric; the "
+    "service takes {most} MB. Lower most_mb, or collect larger ones from elsewhere.",
     "web.update": "Take over from the folder",
     "web.updated": "Version {number} is offered now.",
     "web.same-version": "Nothing has changed in the folder.",

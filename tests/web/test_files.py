@@ -116,6 +116,19 @@ def test_files_are_told_of_without_a_notebook(offered: dict[str, Small]) -> None
     assert "missing" in {line.state for line in seen[0].answers[0].lines}
 
 
+def test_staff_are_warned_of_files_that_the_service_does_not_take(
+    offered: dict[str, Small], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a rubric allows more than the service: before a student meets it."""
+    from autograder.service import attempts
+
+    at = offered["captions"]
+    page, told = f"{at.base}staff/a/captions/", "the service takes"
+    assert told not in at.client("instructor").get(page).content.decode()
+    monkeypatch.setattr(attempts, "MOST_BYTES", 5_000)
+    assert told in at.client("instructor").get(page).content.decode()
+
+
 def test_modules_alone_come_back_as_they_were(offered: dict[str, Small], tmp_path: Path) -> None:
     """Handed in without a notebook, left in a folder, and taken over from there again."""
     from autograder.service import attempts, moving
