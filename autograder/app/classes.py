@@ -188,8 +188,7 @@ def grade(
         roll = read_roll(assignment, opened, handed_in)
         undecided = _decided(assignment, opened, decisions, roll, watch)
         shared = share_marks(opened, assignment.rubric, collected.groups, roll.results)
-        late = {one: graded for one, graded in roll.results.items() if graded.score.deduction}
-        _stand(assignment, opened, late, {}, dict.fromkeys(roll.results, NOTHING))
+        _take_off(assignment, opened, roll.results)
     attention = bool(found) or roll.attention or undecided
     remarks, kept = (*found, *shared, *roll.remarks), tuple(sorted(held))
     return GradedClass(outcomes, _changes(before, outcomes), remarks, collected.misnamed, attention, kept)
@@ -415,6 +414,7 @@ def _standings(assignment: Assignment, store: Store, watch: Listener, collected:
             )
     _tell_strangers(strangers, f"{course.bonus.name}: {{}} has bonus points", watch)
     rows = _stand(assignment, store, roll.results, given)
+    store.deduct(assignment.name, {student: one.late for student, one in rows.items()})
     return Standings(rows, Roll(roll.results, roll.gone, (*found, *shared, *roll.remarks), roll.attention))
 
 
@@ -423,19 +423,10 @@ def _stand(
     store: Store,
     results: Mapping[str, Graded],
     given: Mapping[str, Decimal],
-    taken: Mapping[str, Decimal] | None = None,
 ) -> dict[str, Standing]:
-    """Where students stand; the store is told what is taken off for being late.
-
-    Args:
-        assignment: loaded.
-        store: of its course.
-        results: of the students.
-        given: bonus points of the course, by student.
-        taken: what is taken off, of others.
-    """
+    """Where students stand, with bonus points of the course."""
     marks = store.marks(assignment.name)
-    rows = {
+    return {
         student: standing(
             graded.score,
             assignment.rubric_of(graded.score.asked),
@@ -444,8 +435,14 @@ def _stand(
         )
         for student, graded in results.items()
     }
-    store.deduct(assignment.name, {**(taken or {}), **{student: one.late for student, one in rows.items()}})
-    return rows
+
+
+def _take_off(assignment: Assignment, store: Store, results: Mapping[str, Graded]) -> None:
+    """Tell the store what is taken off for being late: of most nothing, which is known without adding up."""
+    late = {student: graded for student, graded in results.items() if graded.score.deduction}
+    rows = _stand(assignment, store, late, {})
+    nothing = dict.fromkeys(results, NOTHING)
+    store.deduct(assignment.name, nothing | {student: one.late for student, one in rows.items()})
 
 
 def _tell_strangers(strangers: Mapping[str, str], what: str, watch: Listener) -> None:
