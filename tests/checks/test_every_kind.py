@@ -8,6 +8,7 @@ import random
 import re
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -31,7 +32,7 @@ GENERAL = {code for code in checks.SENTENCES if not code.startswith(("counting."
 
 
 @functools.cache
-def _checks() -> list[object]:
+def every_check() -> list[Any]:
     """A check of every question on the documentation page and of the course's own rubrics."""
     rubrics = [
         *((f"example {number}", rubric_of(example)) for number, example in enumerate(EXAMPLES)),
@@ -61,7 +62,7 @@ def _keeps_the_rules(rubric: Rubric, results: tuple[ItemResult, ...]) -> None:
             assert render(one.student, language) != ""
 
 
-@each(("rubric", "check"), _checks)
+@each(("rubric", "check"), every_check)
 @settings(max_examples=30, deadline=None)
 @given(seed=SEEDS)
 def test_judging_is_total(rubric: Rubric, check: Check, seed: int) -> None:
@@ -77,7 +78,7 @@ def test_judging_is_total(rubric: Rubric, check: Check, seed: int) -> None:
     _keeps_the_rules(rubric, check.judge(evidence))
 
 
-@each(("rubric", "check"), _checks)
+@each(("rubric", "check"), every_check)
 @settings(max_examples=10, deadline=None)
 @given(seed=SEEDS)
 def test_any_values_from_a_whole_plan(rubric: Rubric, check: Check, seed: int) -> None:
@@ -97,7 +98,7 @@ def test_any_values_from_a_whole_plan(rubric: Rubric, check: Check, seed: int) -
 
 
 @each("huge", [10**5000, [10**5000, 1], {"wpe": -(10**5000)}, ("fp16", 10**5000)], ids=type)
-@each(("rubric", "check"), _checks)
+@each(("rubric", "check"), every_check)
 def test_integers_that_python_does_not_print(rubric: Rubric, check: Check, huge: object) -> None:
     """An integer beyond Python's limit for printing is judged like any other wrong answer."""
     given_answer = Answer("q-answer", "code", "x = f()", changed=True)
@@ -106,7 +107,7 @@ def test_integers_that_python_does_not_print(rubric: Rubric, check: Check, huge:
     _keeps_the_rules(rubric, check.judge(Evidence(given_answer, observed, observed, draw=DRAW)))
 
 
-@each(("rubric", "check"), _checks)
+@each(("rubric", "check"), every_check)
 def test_an_untouched_cell_earns_nothing(rubric: Rubric, check: Check) -> None:
     """The released stub has no plan and no points, and automatic items are NO_ANSWER."""
     stub = Answer("q-answer", "code", "# YOUR CODE HERE\nraise NotImplementedError()", changed=False)
