@@ -69,6 +69,7 @@ SUBLAYERS = {
         {"planning"},
         {"itemwise", "properties"},
         {"compared"},
+        {"called"},
         {"tabular"},
     ),
 }
