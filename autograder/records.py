@@ -105,6 +105,16 @@ class Ref(Struct, frozen=True):
     """A handle on an object that stays inside the box."""
 
     name: str
+    kind: str = ""
+    """What the box says of it, where a test may ask (`Call.handles`): how it is found again in a library, or the
+    handle of its class."""
+
+
+class Structured(Struct, frozen=True, eq=False):
+    """A value of a known type in plain parts, such as a set or a frame; only boxes build it from them."""
+
+    type_name: str
+    parts: Any
 
 
 class Opaque(Struct, frozen=True):
@@ -145,6 +155,9 @@ class Call(Struct, frozen=True, eq=False):
     """
     default_dtype: str = ""
     """torch's default dtype while the call runs, e.g. ``"float64"``; empty: unchanged."""
+    handles: bool = False
+    """What has no plain form comes back as a `Ref` that lasts as long as the box, and further types as
+    `Structured`."""
 
 
 class Scenario(Struct, frozen=True, eq=False):
@@ -257,6 +270,48 @@ class CellRun(Struct, frozen=True):
     truncated: bool = False
     """Some output was over the cap and is not kept."""
     met: tuple[LimitEvent, ...] = ()
+
+
+class CellTest(Struct, frozen=True):
+    """A test cell, or one case of a test, that is run where no student code is."""
+
+    name: str
+    code: str
+    doctest: bool = False
+    """``code`` is an interactive session: what it prints is compared with what stands there."""
+    seconds: float = 30.0
+    """Of processor time, that of the student's code included."""
+    shared: bool = True
+    """It sees what earlier shared tests of the submission defined."""
+    imports: tuple[tuple[str, str, str], ...] = ()
+    """Names that are the libraries' own, whatever the student's box says: name, module, attribute."""
+
+
+class CellOutcome(Struct, frozen=True):
+    """What came of one `CellTest`."""
+
+    error: str = ""
+    """The exception's type name; empty when none was raised."""
+    message: str = ""
+    """Its text, and the line of the test, for staff."""
+    printed: str = ""
+    value: float | str | bool | None = None
+    """Of the last expression: a number or a truth value as it is, of everything else the type's name."""
+    own_words: tuple[str, ...] = ()
+    """Truth values that the verdict rests on and the student's classes gave, such as ``Vector.__eq__``."""
+    refused: str = ""
+    """Why the test cannot be judged outside; empty: it was."""
+    ending: Ending | None = None
+    """The student's box, or the test's time, ended."""
+    inside: bool = False
+    """It ran in the student's own box."""
+    survived: str = ""
+    """The change of the test after which it still passed; empty: none was tried, or each was noticed."""
+
+    @property
+    def passed(self) -> bool:
+        """No exception, and it ran to its end."""
+        return not (self.error or self.ending or self.refused)
 
 
 class Limits(Struct, frozen=True, forbid_unknown_fields=True):
