@@ -106,8 +106,7 @@ class Ref(Struct, frozen=True):
 
     name: str
     kind: str = ""
-    """What the box says of it, where a test may ask (`Call.handles`): how it is found again in a library, or the
-    handle of its class."""
+    """What the box says of it to a test: how it is found again in a library, or the handle of its class."""
 
 
 class Structured(Struct, frozen=True, eq=False):
@@ -155,9 +154,6 @@ class Call(Struct, frozen=True, eq=False):
     """
     default_dtype: str = ""
     """torch's default dtype while the call runs, e.g. ``"float64"``; empty: unchanged."""
-    handles: bool = False
-    """What has no plain form comes back as a `Ref` that lasts as long as the box, and further types as
-    `Structured`."""
 
 
 class Scenario(Struct, frozen=True, eq=False):
@@ -273,7 +269,7 @@ class CellRun(Struct, frozen=True):
 
 
 class CellTest(Struct, frozen=True):
-    """A test cell, or one case of a test, that is run where no student code is."""
+    """A test cell, or one case of a test, run while a notebook stands at its place."""
 
     name: str
     code: str
@@ -283,8 +279,12 @@ class CellTest(Struct, frozen=True):
     """Of processor time, that of the student's code included."""
     shared: bool = True
     """It sees what earlier shared tests of the submission defined."""
-    imports: tuple[tuple[str, str, str], ...] = ()
-    """Names that are the libraries' own, whatever the student's box says: name, module, attribute."""
+    students: tuple[str, ...] = ()
+    """Names that are the student's though Python or a library has them as well."""
+    inside: bool = False
+    """It runs in the student's own box."""
+    changed: tuple[str, ...] = ()
+    """Inside: forms of the test that no right answer passes; one that passes was disarmed."""
 
 
 class CellOutcome(Struct, frozen=True):
@@ -298,15 +298,15 @@ class CellOutcome(Struct, frozen=True):
     value: float | str | bool | None = None
     """Of the last expression: a number or a truth value as it is, of everything else the type's name."""
     own_words: tuple[str, ...] = ()
-    """Truth values that the verdict rests on and the student's classes gave, such as ``Vector.__eq__``."""
+    """Truth values that the student's classes gave, such as ``Vector.__eq__``."""
     refused: str = ""
-    """Why the test cannot be judged outside; empty: it was."""
+    """Why the test cannot be judged where it was run; empty: it was."""
     ending: Ending | None = None
-    """The student's box, or the test's time, ended."""
+    """The student's box ended."""
+    doubt: str = ""
+    """Why a test that passed proves nothing, so that a person decides."""
     inside: bool = False
     """It ran in the student's own box."""
-    survived: str = ""
-    """The change of the test after which it still passed; empty: none was tried, or each was noticed."""
 
     @property
     def passed(self) -> bool:

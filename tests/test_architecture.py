@@ -53,7 +53,7 @@ SUBLAYERS = {
         {"key", "reading"},
     ),
     "grading": (
-        {"scoring", "expected", "storage_limit", "handed_files"},
+        {"scoring", "expected", "storage_limit", "handed_files", "cell_tests"},
         {"planted", "carrying"},
         {"mistakes", "other_variants"},
         {"student_assignments"},
@@ -75,7 +75,10 @@ SUBLAYERS = {
 GUEST = {
     "autograder.sandbox.inside.zygote",
     "autograder.sandbox.inside.guest",
+    "autograder.sandbox.inside.judge",
     "autograder.sandbox.inside.recorder",
+    "autograder.sandbox.inside.remote",
+    "autograder.sandbox.inside.running",
     "autograder.sandbox.inside.shell",
     "autograder.sandbox.inside.stand_in",
     "autograder.notebook.coursecheck",

@@ -74,7 +74,6 @@ def call_tree(call: Call, encoder: TrustedEncoder) -> dict[str, Any]:
         "seed": call.seed,
         "grad": call.grad,
         "default_dtype": call.default_dtype,
-        "handles": call.handles,
     }
 
 

@@ -1,7 +1,7 @@
 """Values of known types in plain parts, and back: what a test and a student's code hand to one another.
 
-Runs in boxes, on both sides. A value is taken apart by what its exact type keeps, and built again as that type
-itself, never as a subclass: what a student's class would answer of itself does not travel.
+Runs in boxes, on both sides. A value is taken apart by what its exact type keeps, and built again as that
+type itself, never as a subclass: what a student's class would answer of itself does not travel.
 """
 
 from __future__ import annotations
@@ -154,7 +154,9 @@ def _series_of(pandas: Any, told: Any, index: Any = None, name: Any = None) -> A
         made = pandas.Categorical.from_codes(values, categories=more[0], ordered=more[1])
         return pandas.Series(made, index=index, name=name)
     array = _array_of(values)
-    return pandas.Series(array if str(array.dtype) == dtype else pandas.array(array, dtype=dtype), index, name=name)
+    return pandas.Series(
+        array if str(array.dtype) == dtype else pandas.array(array, dtype=dtype), index, name=name
+    )
 
 
 def _index_of(pandas: Any, told: Any) -> Any:
@@ -171,7 +173,9 @@ def _of_pandas(name: str, told: Any) -> Any:
     if name == "frame":
         columns, heads, index = told
         rows = _index_of(pandas, index)
-        made = pandas.DataFrame({at: _series_of(pandas, one, rows) for at, one in enumerate(columns)}, index=rows)
+        made = pandas.DataFrame(
+            {at: _series_of(pandas, one, rows) for at, one in enumerate(columns)}, index=rows
+        )
         made.columns = _index_of(pandas, heads)
         return made
     if name == "series":
@@ -180,18 +184,25 @@ def _of_pandas(name: str, told: Any) -> Any:
         return _index_of(pandas, told)
     if name == "missing":
         return pandas.NaT if told == "NaT" else pandas.NA
-    return pandas.Timestamp(told) if name == "timestamp" else pandas.Timedelta(told)
+    return {"timestamp": pandas.Timestamp, "pandas-timedelta": pandas.Timedelta}[name](told)
 
 
 def _tensor_of(told: Any, *, parameter: bool) -> Any:
     """A leaf with its gradient."""
     tensor, grad = told
-    made = sys.modules["torch"].nn.Parameter(tensor.detach()) if parameter else tensor.detach().requires_grad_()
+    made = (
+        sys.modules["torch"].nn.Parameter(tensor.detach()) if parameter else tensor.detach().requires_grad_()
+    )
     made.grad = grad
     return made
 
 
 # ---------------------------------------------------------------- back
+
+
+def _torch(name: str, told: Any) -> Any:
+    return getattr(sys.modules["torch"], name)(told)
+
 
 _BACK: dict[str, Callable[[Any], Any]] = {
     "bytes": lambda told: told.tobytes(),
@@ -205,9 +216,9 @@ _BACK: dict[str, Callable[[Any], Any]] = {
     "ellipsis": lambda _: Ellipsis,
     "decimal": decimal.Decimal,
     "fraction": lambda told: fractions.Fraction(*told),
-    "counter": lambda told: collections.Counter({key: one for key, one in told}),
+    "counter": lambda told: collections.Counter(dict(told)),
     "ordered": lambda told: collections.OrderedDict((key, one) for key, one in told),
-    "mapping": lambda told: {key: one for key, one in told},
+    "mapping": dict,
     "date": datetime.date.fromisoformat,
     "datetime": datetime.datetime.fromisoformat,
     "time": datetime.time.fromisoformat,
@@ -219,9 +230,9 @@ _BACK: dict[str, Callable[[Any], Any]] = {
     "numbers": lambda told: told.tolist(),
     "leaf": lambda told: _tensor_of(told, parameter=False),
     "parameter": lambda told: _tensor_of(told, parameter=True),
-    "size": lambda told: sys.modules["torch"].Size(told),
+    "size": lambda told: _torch("Size", told),
     "torch.dtype": lambda told: getattr(sys.modules["torch"], told.removeprefix("torch.")),
-    "torch.device": lambda told: sys.modules["torch"].device(told),
+    "torch.device": lambda told: _torch("device", told),
 }
 
 
@@ -231,9 +242,7 @@ def from_parts(name: str, told: Any) -> Any:
     Raises:
         Exception: of any type, where the parts do not fit: they may be the student's word.
     """
-    if name in _BACK:
-        return _BACK[name](told)
-    return _of_pandas(name, told)
+    return _BACK[name](told) if name in _BACK else _of_pandas(name, told)
 
 
 def named_tuple_parts(value: Any) -> Parts | None:

@@ -1,4 +1,4 @@
-"""The states of random, numpy and torch, so that a seed set by a test holds in the student's box. Runs in boxes."""
+"""The states of generators, so that a seed set by a test holds in the student's box. Runs in boxes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 def states() -> dict[str, Any]:
     """The states of the global generators, as plain values and arrays."""
     version, numbers, spare = random.getstate()
-    kept = np.random.get_state()  # noqa: NPY002 - what notebooks use
+    kept: Any = np.random.get_state()
     found: dict[str, Any] = {
         "random": [version, np.array(numbers, np.int64), spare],
         "numpy": [kept[1].copy(), *map(int, kept[2:4]), float(kept[4])],
@@ -39,7 +39,7 @@ def restore(told: dict[str, Any]) -> None:
         version, numbers, spare = told["random"]
         random.setstate((version, tuple(map(int, numbers)), spare))
     if "numpy" in told:
-        np.random.set_state(("MT19937", np.array(told["numpy"][0], np.uint32), *told["numpy"][1:]))  # noqa: NPY002
+        np.random.set_state(("MT19937", np.array(told["numpy"][0], np.uint32), *told["numpy"][1:]))
     if "torch" in told:
         torch = sys.modules["torch"]
         torch.set_rng_state(torch.from_numpy(np.array(told["torch"], np.uint8)))

@@ -22,8 +22,10 @@ import numpy as np
 from autograder.sandbox.exchange import wire
 from autograder.sandbox.exchange.tensors import Buffer
 from autograder.sandbox.inside.hints import MEMORY, reported_limits
+from autograder.sandbox.inside.judge import JUDGE, Judge
 from autograder.sandbox.inside.plain import GuestEncoder, own_array
 from autograder.sandbox.inside.recorder import RECORDER, Recorder
+from autograder.sandbox.inside.remote import REMOTE, Remote
 from autograder.sandbox.inside.shell import CapturedStream, NotebookShell, Outputs, make_shell
 from autograder.sandbox.inside.stand_in import STAND_IN, StandIns
 
@@ -52,6 +54,7 @@ class Guest:
     def __init__(self, shell: NotebookShell, limits: Mapping[str, Any]) -> None:
         self._shell = shell
         self._own = {RECORDER: Recorder(), STAND_IN: stand_ins(shell.user_ns)}
+        self._ends: dict[str, Remote | Judge] = {}
         self._max_reply = int(limits["reply_mb"]) << 20
         shell.outputs.limit(int(limits["output_kb"]) << 10)
 
@@ -123,13 +126,17 @@ class Guest:
         room: int,
     ) -> dict[str, Any]:
         try:
-            decoder = wire.Decoder(arrays, own_array, functools.partial(_guest_other, kept))
-            with _torch_state(call):
-                value = self._value(call, kept, decoder)
-            if call["keep"]:
-                kept[call["keep"]] = value
-                return {"v": {"$": "ref", "v": call["keep"]}}
-            tree = encoder.encode(value)
+            if call["target"] in (REMOTE, JUDGE):
+                tree, beside = self._end(call["target"]).do(call["args"], arrays)
+                encoder.arrays.update(beside)
+            else:
+                decoder = wire.Decoder(arrays, own_array, functools.partial(_guest_other, kept))
+                with _torch_state(call):
+                    value = self._value(call, kept, decoder)
+                if call["keep"]:
+                    kept[call["keep"]] = value
+                    return {"v": {"$": "ref", "v": call["keep"]}}
+                tree = encoder.encode(value)
             if sum(array.nbytes for array in encoder.arrays.values()) > room:
                 encoder.arrays.clear()
                 text = f"over {self._max_reply >> 20} MB were returned"
@@ -139,6 +146,12 @@ class Guest:
             name, kinds = type(error).__name__[:80], _kinds_of(error)
             return {"error": name, "kinds": kinds, "message": _text_of(error), "met": met}
         return {"v": tree}
+
+    def _end(self, name: str) -> Remote | Judge:
+        """One end of a test that is run where no student code is."""
+        if name not in self._ends:
+            self._ends[name] = Judge() if name == JUDGE else Remote(self._shell)
+        return self._ends[name]
 
     def _value(self, call: Mapping[str, Any], kept: dict[str, Any], decoder: wire.Decoder) -> Any:
         target = call["target"]

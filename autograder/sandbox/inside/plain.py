@@ -81,6 +81,7 @@ def _numpy_dtypes(torch: Any) -> frozenset[Any]:
 
 
 def as_plain(value: Any, plain: type) -> Any:
+    """The value of an exact plain type, read from the object's own storage."""
     if plain is str:
         return str.__str__(value)
     if plain is int:

@@ -1,8 +1,8 @@
 """What stands in a test for functions, classes and objects of the student's box. Runs in the judge's box.
 
 Every operation on a handle is asked of the student's box. What libraries would ask of an object behind its
-back, such as how it takes part in numpy's or torch's functions, has no answer here: a student's object does not
-decide how a test computes.
+back, such as how it takes part in numpy's or torch's functions, has no answer here: a student's object does
+not decide how a test computes.
 """
 
 from __future__ import annotations
@@ -17,9 +17,32 @@ from typing import Any
 from autograder.sandbox.inside import forms
 
 Ask = Callable[..., Any]
-_NO_PROTOCOLS = ("__array_", "__torch_", "__cuda_", "__dlpack", "__dataframe", "__arrow", "_repr_", "_ipython")
+_NO_PROTOCOLS = (
+    "__array_",
+    "__torch_",
+    "__cuda_",
+    "__dlpack",
+    "__dataframe",
+    "__arrow",
+    "_repr_",
+    "_ipython",
+)
 """How names begin by which libraries ask an object to take over."""
-_REFLECTED = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
+_REFLECTED = (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "and",
+    "or",
+    "xor",
+    "lshift",
+    "rshift",
+)
 _IN_PLACE = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor")
 _ORDER = ("ne", "lt", "le", "gt", "ge")
 _STUDENTS = "student"
@@ -27,7 +50,7 @@ _STUDENTS = "student"
 
 
 class CannotJudge(BaseException):
-    """The test needs something that does not go from one box to the other. No test of a student's catches it."""
+    """The test needs something that does not go from one box to the other. No test catches it."""
 
 
 class StudentExit(Exception):
@@ -145,6 +168,7 @@ class CallableHandle(Handle):
     __slots__ = ()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it in the student's box."""
         return table_of(self).ask("call", self, *args, **kwargs)
 
 
@@ -159,26 +183,27 @@ class ClassHandle(CallableHandle):
         return super().__getattribute__(name)
 
     def __instancecheck__(self, one: object) -> bool:
-        if not isinstance_of(one, Handle):
+        if not instance_of(one, Handle):
             return False
         table = table_of(one)
         own = table.class_of(one)
         return own is not None and table.derives(own, self)
 
     def __subclasscheck__(self, one: object) -> bool:
-        return isinstance_of(one, ClassHandle) and table_of(one).derives(one, self)
+        return instance_of(one, ClassHandle) and table_of(one).derives(one, self)
 
 
 class KnownType(type):
-    """So that ``type(x)`` of a handle is the student's class, and ``type`` remains what it is for all else."""
+    """So that ``type(x)`` of a handle is the student's class; of all else it is what it always is."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and isinstance_of(args[0], Handle):
+        """The type of one thing, or a new class."""
+        if len(args) == 1 and instance_of(args[0], Handle):
             return table_of(args[0]).type_of(args[0])
         return builtins.type(*args, **kwargs)
 
     def __instancecheck__(cls, one: object) -> bool:
-        return isinstance_of(one, type) or isinstance_of(one, ClassHandle)
+        return instance_of(one, type) or instance_of(one, ClassHandle)
 
     def __eq__(cls, other: object) -> bool:
         return other is cls or other is builtins.type
@@ -191,7 +216,7 @@ class TypeOfTests(metaclass=KnownType):
     """Stands in tests under the name ``type``."""
 
 
-def isinstance_of(one: object, kind: type) -> bool:
+def instance_of(one: object, kind: type) -> bool:
     """Whether it really is of a class; `isinstance` would believe what a handle says of itself."""
     return issubclass(type(one), kind)
 
@@ -227,11 +252,13 @@ class Proxies:
         if word == "class" and rest:
             module, _, qualname = rest.partition(" ")
             found = forms.named(module, qualname) if library(module) is not None else None
-            if isinstance_of(found, type):
+            if instance_of(found, type):
                 return found
         made = self._handles.get(name)
         if made is None:
-            form = {"class": ClassHandle, "function": CallableHandle, "callable": CallableHandle}.get(word, Handle)
+            form = {"class": ClassHandle, "function": CallableHandle, "callable": CallableHandle}.get(
+                word, Handle
+            )
             made = form(self, name, rest if word in ("object", "callable") else "")
             self._handles[name] = made
         return made
@@ -245,17 +272,17 @@ class Proxies:
     def truth(self, operation: str, handle: Any, *others: Any) -> Any:
         """What a class of the student's says of its own object."""
         found = self.ask(operation, handle, *others)
-        if not isinstance_of(handle, CallableHandle) or operation != "bool":
+        if operation != "len" and not (instance_of(handle, CallableHandle) and operation == "bool"):
             self.own_words[f"{self._title(handle)}.__{operation}__"] = None
         return found
 
     def equal(self, handle: Any, other: Any) -> bool:
-        """``==``: between two handles the student's word; with plain data only what a container really holds."""
+        """``==``: of two handles the student's word; with plain data only what a container really holds."""
         if handle is other:
             return True
-        if isinstance_of(other, Handle):
+        if instance_of(other, Handle):
             return bool(self.truth("eq", handle, other))
-        if isinstance_of(handle, CallableHandle):
+        if instance_of(handle, CallableHandle):
             return False
         held = self.ask("plain", handle)
         if held is not Ellipsis:
@@ -266,7 +293,7 @@ class Proxies:
 
     def compare(self, operation: str, handle: Any, other: Any) -> Any:
         """``<`` and the like, by the student's class; ``!=`` with plain data as `equal`."""
-        if operation == "ne" and not isinstance_of(other, Handle):
+        if operation == "ne" and not instance_of(other, Handle):
             return not self.equal(handle, other)
         return self.truth(operation, handle, other)
 
@@ -279,13 +306,13 @@ class Proxies:
 
     def type_of(self, handle: Any) -> Any:
         """What ``type`` gives."""
-        if isinstance_of(handle, ClassHandle):
+        if instance_of(handle, ClassHandle):
             return type
         own = self.class_of(handle)
         if own is None:
             return type(lambda: None)
         described = self._mro(own)[1][0]
-        return own if isinstance_of(described, ClassHandle) else described
+        return own if instance_of(described, ClassHandle) else described
 
     def bases(self, kind: Any) -> tuple[Any, ...]:
         """All that a class derives from: of libraries the classes themselves."""
@@ -299,7 +326,7 @@ class Proxies:
         """A real class in the place of an object's: derived from what a library has of its bases."""
         own = self.class_of(handle)
         if own is None:
-            return ClassHandle if isinstance_of(handle, ClassHandle) else type(lambda: None)
+            return ClassHandle if instance_of(handle, ClassHandle) else type(lambda: None)
         return self._stand_in(own)
 
     def exception(self, kind: Any) -> type[BaseException]:
@@ -310,7 +337,7 @@ class Proxies:
         name = name_of(kind)
         if name not in self._stand_ins:
             title, kinds = self._mro(kind)
-            bases = [one for one in kinds if isinstance_of(one, type)]
+            bases = [one for one in kinds if instance_of(one, type)]
             if bases and bases[0] is kinds[0]:
                 self._stand_ins[name] = bases[0]
             else:
@@ -321,7 +348,7 @@ class Proxies:
         name = name_of(kind)
         if name not in self._described:
             title, told = self.ask("describe", kind)
-            found = [_library_class(one) if isinstance_of(one, list) else one for one in told]
+            found = [_library_class(one) if instance_of(one, list) else one for one in told]
             self._described[name] = str(title), [one for one in found if one is not None]
         return self._described[name]
 
@@ -344,7 +371,7 @@ def library(name: str) -> Any:
 def _library_class(told: Any) -> type | None:
     module, name = told
     found = forms.named(module, name) if library(module) is not None else None
-    return found if isinstance_of(found, type) else None
+    return found if instance_of(found, type) else None
 
 
 def _derived(title: str, bases: list[type]) -> type:

@@ -1,4 +1,4 @@
-"""The student's end of a test that runs elsewhere: carries out one operation at a time. Runs in the student's box.
+"""The student's end of a test that runs elsewhere: carries out one operation at a time. Runs in their box.
 
 What has no plain form is kept here, and a handle goes out in its place. Nothing here is trusted after student
 code has run: whatever it answers is the student's word, and arrives as plain data or as a handle.
@@ -24,7 +24,8 @@ import numpy as np
 from autograder.sandbox.exchange import wire
 from autograder.sandbox.inside import forms, generators
 from autograder.sandbox.inside.plain import GuestEncoder, as_plain, own_array
-from autograder.sandbox.inside.shared import Encoded, Marked, SharedValues
+from autograder.sandbox.inside.running import outcome
+from autograder.sandbox.inside.shared import Encoded, Keyed, SharedValues
 
 REMOTE = "@remote"
 """The target of calls by which tests reach it."""
@@ -33,12 +34,53 @@ MOST_PRINTED = 200_000
 MANY_NUMBERS = 256
 _KEYS = frozenset((str, int, float, bool, type(None), tuple))
 _OPERATORS = (
-    *("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "lshift", "rshift", "and_", "or_", "xor"),
+    *(
+        "add",
+        "sub",
+        "mul",
+        "truediv",
+        "floordiv",
+        "mod",
+        "pow",
+        "matmul",
+        "lshift",
+        "rshift",
+        "and_",
+        "or_",
+        "xor",
+    ),
     *("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul", "iand", "ior", "ixor"),
-    *("neg", "pos", "invert", "eq", "ne", "lt", "le", "gt", "ge", "getitem", "setitem", "delitem", "contains"),
+    *(
+        "neg",
+        "pos",
+        "invert",
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "getitem",
+        "setitem",
+        "delitem",
+        "contains",
+    ),
     "index",
 )
-_BUILTINS = ("len", "iter", "next", "bool", "str", "repr", "format", "abs", "round", "int", "float", "reversed")
+_BUILTINS = (
+    "len",
+    "iter",
+    "next",
+    "bool",
+    "str",
+    "repr",
+    "format",
+    "abs",
+    "round",
+    "int",
+    "float",
+    "reversed",
+)
 
 
 class HandleEncoder(GuestEncoder):
@@ -59,14 +101,16 @@ class HandleEncoder(GuestEncoder):
 
     def other(self, value: Any, depth: int) -> Any:
         """Tensors, parts, the plain base of a subclass of a number or a text, or a handle."""
-        if isinstance(value, Marked):
+        if isinstance(value, Keyed):
             return self._form("shared", value.parts, depth)
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(value, torch.Tensor):
-            return self._leaf(torch, value, depth)
+            return self._leaf(torch, value)
         if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
             return self.encode(np.array(value, copy=True, subok=False), depth + 1)
-        parts = forms.parts_of(value) or (forms.named_tuple_parts(value) if isinstance(value, tuple) else None)
+        parts = forms.parts_of(value) or (
+            forms.named_tuple_parts(value) if isinstance(value, tuple) else None
+        )
         if parts is not None:
             return self._form(*parts, depth)
         if not isinstance(value, type):
@@ -78,7 +122,7 @@ class HandleEncoder(GuestEncoder):
     def _form(self, name: str, parts: Any, depth: int) -> dict[str, Any]:
         return {"$": "form", "type": name, "v": self.encode(parts, depth + 1)}
 
-    def _leaf(self, torch: Any, value: Any, depth: int) -> Any:
+    def _leaf(self, torch: Any, value: Any) -> Any:
         """A parameter with its gradient; what follows from a computation stands for itself."""
         with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001
             leaf, grad = bool(value.is_leaf), value.grad if value.is_leaf else None
@@ -112,7 +156,7 @@ class Remote:
         self.shared = SharedValues("s", self._encoded)
         table = {name: getattr(operator, name) for name in _OPERATORS}
         table |= {name: getattr(builtins, name) for name in _BUILTINS}
-        own = ("name", "get", "set", "delete", "plain", "describe", "enter", "leave")
+        own = ("test", "name", "get", "set", "delete", "plain", "describe", "enter", "leave")
         table |= {name: getattr(self, f"_{name}") for name in own}
         self._table: dict[str, Callable[..., Any]] = {
             **table,
@@ -140,18 +184,23 @@ class Remote:
             return module if name == "module" else forms.named(told[0], told[1])
         return forms.from_parts(name, told)
 
-    def do(self, operation: str, args: list[Any], kwargs: dict[str, Any], beside: dict[str, Any]) -> dict[str, Any]:
+    def do(self, tree: Any, arrays: Mapping[str, np.ndarray]) -> Encoded:
         """Carry out one operation.
 
         Args:
-            operation: a name of the table.
-            args: its operands.
-            kwargs: of a call.
-            beside: what the test has changed since the last one: shared values, and states of generators.
+            tree: its name in the table, operands, keywords, and what the test has changed since the last one:
+                shared values, and states of generators.
+            arrays: beside it.
 
         Returns:
-            ``v``: the value, or ``raised``; what was printed, and what is different now.
+            A dictionary: ``v``, the value, or ``raised``; what was printed, and what is different now.
         """
+        told = self._told(*wire.Decoder(arrays, own_array, self.decoded).decode(tree))
+        return self._encoded(told)
+
+    def _told(
+        self, operation: str, args: list[Any], kwargs: dict[str, Any], beside: dict[str, Any]
+    ) -> dict[str, Any]:
         self.shared.forget(beside.get("forget", ()))
         self.shared.apply(beside.get("changes", ()))
         generators.restore(beside.get("states", {}))
@@ -172,6 +221,10 @@ class Remote:
         return told
 
     # ------------------------------------------------------------ operations
+
+    def _test(self, code: str, doctest: bool) -> tuple[tuple[str, Any], ...]:  # noqa: FBT001 - as it is sent
+        """What came of a test in the notebook's own names, which is the student's word."""
+        return tuple(outcome(code, self._shell.user_ns, doctest=doctest).items())
 
     def _name(self, name: str) -> Any:
         found = self._shell.user_ns
@@ -229,7 +282,9 @@ class Remote:
             return f"module {value.__name__}"[:200]
         if isinstance(value, type):
             return f"class {value.__module__} {value.__qualname__}" if _of_library(value) else "class"
-        if isinstance(value, types.FunctionType | types.MethodType | types.BuiltinFunctionType | functools.partial):
+        if isinstance(
+            value, types.FunctionType | types.MethodType | types.BuiltinFunctionType | functools.partial
+        ):
             return "function"
         return f"{'callable' if callable(value) else 'object'} {self._handle(type(value))}"
 
@@ -248,9 +303,6 @@ def _autograd(beside: Mapping[str, Any]) -> contextlib.AbstractContextManager[An
 
 
 def _of_library(kind: type) -> bool:
-    return kind.__module__ not in ("__main__", None) and forms.named(kind.__module__, kind.__qualname__) is kind
-
-
-def remote_decoder(remote: Remote, arrays: Mapping[str, np.ndarray]) -> wire.Decoder:
-    """Decodes what a test sends."""
-    return wire.Decoder(arrays, own_array, remote.decoded)
+    return (
+        kind.__module__ not in ("__main__", None) and forms.named(kind.__module__, kind.__qualname__) is kind
+    )

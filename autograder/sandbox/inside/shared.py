@@ -1,8 +1,8 @@
-"""Values that a test and a student's code both hold: each side has its own copy, and tells the other of changes.
+"""Values that a test and a student's code both hold: each side has its own copy, and tells of changes.
 
-Runs in boxes, on both sides. A list, an array or a frame that crosses gets a key. Before the next crossing each
-side compares what it holds with what the other one last saw, so a change in place is seen where Python would
-show it, and one object stays one object.
+Runs in boxes, on both sides. A list, an array or a frame that crosses gets a key. Before the next crossing
+each side compares what it holds with what the other one last saw, so a change in place is seen where Python
+would show it, and one object stays one object.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ALONE = 4
 """References to a value that nobody else holds: the table's, its entry's, and those of asking."""
 
 
-class Marked:
+class Keyed:
     """A value on its way, with its key; the value stays at home where the other side has it."""
 
     def __init__(self, key: str, value: Any, *, known: bool) -> None:
@@ -47,11 +47,11 @@ class SharedValues:
             return value
         key = self._keys.get(id(value))
         if key is not None:
-            return Marked(key, value, known=True)
+            return Keyed(key, value, known=True)
         self._number += 1
         key = f"{self._prefix}{self._number}"
         self._hold(key, value)
-        return Marked(key, value, known=False)
+        return Keyed(key, value, known=False)
 
     def received(self, parts: list[Any]) -> Any:
         """The own object of what the other side has marked."""
@@ -113,7 +113,10 @@ def _changeable(value: Any) -> bool:
     torch, pandas = sys.modules.get("torch"), sys.modules.get("pandas")
     if torch is not None and (kind is torch.Tensor or kind is torch.nn.Parameter):
         return bool(value.is_leaf)
-    return pandas is not None and kind in (getattr(pandas, "DataFrame", None), getattr(pandas, "Series", None))
+    return pandas is not None and kind in (
+        getattr(pandas, "DataFrame", None),
+        getattr(pandas, "Series", None),
+    )
 
 
 def _replace(own: Any, value: Any) -> None:
