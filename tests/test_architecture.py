@@ -55,7 +55,7 @@ SUBLAYERS = {
         {"key", "reading"},
     ),
     "grading": (
-        {"scoring", "expected", "storage_limit", "handed_files"},
+        {"scoring", "expected", "storage_limit", "handed_files", "cell_tests"},
         {"planted", "carrying"},
         {"mistakes", "other_variants"},
         {"student_assignments"},
@@ -78,7 +78,10 @@ SUBLAYERS = {
 GUEST = {
     "autograder.sandbox.inside.zygote",
     "autograder.sandbox.inside.guest",
+    "autograder.sandbox.inside.judge",
     "autograder.sandbox.inside.recorder",
+    "autograder.sandbox.inside.remote",
+    "autograder.sandbox.inside.running",
     "autograder.sandbox.inside.shell",
     "autograder.sandbox.inside.stand_in",
     "autograder.notebook.coursecheck",
