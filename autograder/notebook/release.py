@@ -75,6 +75,8 @@ class Release(Struct, frozen=True):
         answers = {cell.grade_id for cell in self.cells if cell.is_answer}
         default = f"{question.id}-answer"
         stated = question.answer_cell != default
+        if stated:  # a task, or a cell that carries points for what stands elsewhere
+            answers |= {cell.grade_id for cell in self.cells if cell.points is not None}
         names = (question.answer_cell,) if stated else (default, question.id)
         for grade_id in names:
             if grade_id in answers:
