@@ -26,7 +26,7 @@ from autograder.kinds import foreign, make_check
 from autograder.notebook.document import MAX_SOURCE
 from autograder.notebook.files import read_file
 from autograder.notebook.release import Release, load_release
-from autograder.notebook.student_check import FILE_NAME, SILENT, released_language
+from autograder.notebook.student_check import FILE_NAME, SILENT, SILENT_OTTER, released_language
 from autograder.paths import files_below, is_regular
 from autograder.records import Answer, Submission
 from autograder.rubric import NotebookFile, Question, Rubric
@@ -100,8 +100,13 @@ class Assignment(Struct, frozen=True, eq=False):
         The check beside it says nothing there: what it would tell has no reader, and no influence.
         """
         return Environment(
-            preload=self.rubric.assignment.preload, files=((FILE_NAME, SILENT), *self._given(notebook))
+            preload=self.rubric.assignment.preload, files=(*self._silent(), *self._given(notebook))
         )
+
+    def _silent(self) -> Iterator[tuple[str, Path]]:
+        yield FILE_NAME, SILENT
+        if self.rubric.assignment.adopted == "otter":
+            yield "otter.py", SILENT_OTTER
 
     def reference_environment(self) -> Environment:
         """What the box contains that computes expected values. Students' boxes never have this.
@@ -173,7 +178,7 @@ class Assignment(Struct, frozen=True, eq=False):
         return found or self._below_given(question, submission)
 
     def _below_given(self, question: Question, submission: Submission) -> Answer | None:
-        """What stands below a given cell that carries the points itself, as nbgrader's tasks do, or its text."""
+        """What stands below a given cell that carries points itself, as nbgrader's tasks do, or its text."""
         given = self.releases[question.notebook].by_id.get(question.answer_cell)
         if given is None or given.points is None:
             return None

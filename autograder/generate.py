@@ -8,6 +8,7 @@ from pathlib import Path
 
 from autograder import atomic
 from autograder import rubric as rubrics
+from autograder.adopting import otter
 from autograder.course import Course, schedule
 from autograder.course.references import check_references
 from autograder.errors import CourseError, NotebookError, Place, RubricError
@@ -200,6 +201,8 @@ def build(
         student: whose own end is told; empty: the common one.
     """
     folder = course.source(rubric.assignment.name)
+    if rubric.assignment.adopted == "otter":
+        return {f"{one.name}.ipynb": otter.released(folder, one.name) for one in rubric.assignment.notebooks}
     times = schedule.load(course, rubric)
     window = (times.personal(student) if student else times.common) if times else None
     released = {
@@ -245,7 +248,11 @@ def sources(
     """
     found = {}
     for notebook in rubric.assignment.notebooks:
-        path = course.source(rubric.assignment.name) / f"{notebook.name}.ipynb"
+        folder = course.source(rubric.assignment.name)
+        if rubric.assignment.adopted == "otter":
+            found[notebook.name] = otter.key(folder, notebook.name)
+            continue
+        path = folder / f"{notebook.name}.ipynb"
         asked = [one for one in rubric.questions if one.notebook == notebook.name]
         if not path.exists() and asked and all(one.file for one in asked):
             found[notebook.name] = notebook_of_files(rubric, notebook.name)

@@ -184,7 +184,7 @@ def _next_answer(described: Release, cell: ReleaseCell) -> str:
 
 
 def _code(notebook: str, cell: ReleaseCell, place: _Place) -> str:
-    """The test's source: of the source notebook, of the gradebook, or of the release where tests were made."""
+    """The test's source: of the source, of the gradebook, or of the release where tests were made."""
     if not place.source:
         return place.kept.get((notebook, cell.grade_id), cell.source)
     if _AUTOTEST in cell.source:

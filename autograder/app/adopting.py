@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from autograder import atomic
 from autograder import rubric as rubrics
-from autograder.adopting import nbgrader
+from autograder.adopting import nbgrader, otter
 from autograder.adopting.found import Found
 from autograder.adopting.rubric_text import rubric_text
 from autograder.course import Course
@@ -54,12 +54,19 @@ def adopt(folder: Path, name: str = "") -> tuple[Adopted, ...]:
 
 
 def _found(root: Path, name: str) -> Iterator[Found]:
-    known = nbgrader.assignments(root)
+    if not root.is_dir():
+        raise CourseError(f"{root}: there is no such folder")
+    of_otter = otter.assignments(root)
+    known = {**nbgrader.assignments(root), **of_otter}
     if name and name not in known:
         raise CourseError(f"{root}: no assignment {name!r}; found: {', '.join(known) or 'none'}")
     if not known:
-        raise CourseError(f"{root}: expected notebooks in source/<assignment>/ or release/<assignment>/")
-    yield from (nbgrader.read_assignment(root, one) for one in known if name in {"", one})
+        raise CourseError(
+            f"{root}: expected an nbgrader course, with notebooks in source/<assignment>/ or "
+            "release/<assignment>/, or an otter assignment: a notebook with # ASSIGNMENT CONFIG, or dist/"
+        )
+    for one in known if not name else (name,):
+        yield (otter if one in of_otter else nbgrader).read_assignment(root, one)
 
 
 def _adopt(course: Course, found: Found) -> Adopted:

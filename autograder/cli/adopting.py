@@ -15,6 +15,7 @@ def adopt(
         Path, typer.Argument(help="An nbgrader course, or an otter assignment.", show_default="here")
     ] = HERE,
     assignment: Annotated[str, typer.Option("--assignment", help="Only this one; default: all.")] = "",
+    *,
     json: JsonOption = False,
 ) -> None:
     """Take over a course of nbgrader's or an assignment of otter's as it is: writes the rubrics.
@@ -36,8 +37,8 @@ def adopt(
         if not one.written:
             report.say(f"{one.name}: adopted before; nothing was changed")
         report.say(
-            f"{one.name}: {one.questions} questions, {one.tests} tests, {one.tests - len(one.inside)} of them "
-            f"judged outside; {one.manual} questions for a person"
+            f"{one.name}: {one.questions} questions, {one.tests} tests, "
+            f"{one.tests - len(one.inside)} of them judged outside; {one.manual} questions for a person"
         )
         for remark in (*one.inside, *one.remarks):
             report.say(f"  {remark}")
