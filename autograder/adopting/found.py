@@ -52,7 +52,7 @@ class FoundNotebook(Struct, frozen=True):
     starter: tuple[str, ...] = ()
 
 
-class Found(Struct, frozen=True):
+class FoundAssignment(Struct, frozen=True):
     """One assignment."""
 
     name: str

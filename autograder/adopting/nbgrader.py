@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.adopting.found import Found, FoundNotebook, FoundQuestion, FoundTest
+from autograder.adopting.found import FoundAssignment, FoundNotebook, FoundQuestion, FoundTest
 from autograder.adopting.modules import preloaded
 from autograder.adopting.settings import read_settings
 from autograder.errors import CourseError, NotebookError
@@ -54,7 +54,7 @@ def assignments(course: Path) -> dict[str, Path]:
     return found
 
 
-def read_assignment(course: Path, name: str) -> Found:
+def read_assignment(course: Path, name: str) -> FoundAssignment:
     """Read one assignment.
 
     Args:
@@ -90,7 +90,7 @@ def read_assignment(course: Path, name: str) -> Found:
         raise CourseError(f"{folder}: no cell of its notebooks carries points; expected nbgrader's metadata")
     preload, missing = preloaded((*sources, *_modules(folder, data)), folder)
     notes += missing
-    return Found(
+    return FoundAssignment(
         name,
         "nbgrader",
         tuple(notebooks),
@@ -131,8 +131,6 @@ def _kept_sources(gradebook: Path, assignment: str) -> dict[tuple[str, str], str
 
 def _questions(described: Release, place: _Place, notes: list[str]) -> Iterator[FoundQuestion]:
     """A question for each cell that carries points, in order."""
-    before: list[str] = []
-    """The sources of the code cells above."""
     answer = ""
     for cell in described.cells:
         if cell.is_answer and not cell.grade:
@@ -149,15 +147,11 @@ def _questions(described: Release, place: _Place, notes: list[str]) -> Iterator[
                 cell="" if cell.grade_id[:1].isalnum() else cell.grade_id,
             )
             if cell.cell_type == "code" and not own:
-                question = _tested(question, cell, place, before, notes)
+                question = _tested(question, cell, place, notes)
             yield question
-        if cell.cell_type == "code":
-            before.append(cell.source)
 
 
-def _tested(
-    question: FoundQuestion, cell: ReleaseCell, place: _Place, before: Sequence[str], notes: list[str]
-) -> FoundQuestion:
+def _tested(question: FoundQuestion, cell: ReleaseCell, place: _Place, notes: list[str]) -> FoundQuestion:
     """The question with its tests, where they are known; without them a person decides."""
     code = _code(question.notebook, cell, place)
     where = f"{question.notebook}.ipynb, cell {cell.number} ({cell.grade_id})"

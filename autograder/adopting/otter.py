@@ -18,10 +18,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from autograder.adopting.found import Found, FoundNotebook, FoundQuestion
+from autograder.adopting.found import FoundAssignment, FoundNotebook, FoundQuestion
 from autograder.adopting.modules import preloaded
-from autograder.adopting.otter_source import Role, Source, SourceCell, is_source, read_source
-from autograder.adopting.otter_tests import Case, Stated, cases_of_file, resolved
+from autograder.adopting.otter_source import OtterSource, Role, SourceCell, is_source, read_source
+from autograder.adopting.otter_tests import OtterCase, Stated, cases_of_file, resolved
 from autograder.errors import CourseError, NotebookError
 from autograder.notebook.document import joined, load_tree
 from autograder.notebook.files import read_file
@@ -42,7 +42,7 @@ class _Question(Struct, frozen=True):
 
     name: str
     points: Stated
-    cases: tuple[Case, ...]
+    cases: tuple[OtterCase, ...]
     all_or_nothing: bool = False
 
 
@@ -70,7 +70,7 @@ def assignments(root: Path) -> dict[str, Path]:
     return found
 
 
-def read_assignment(root: Path, name: str) -> Found:
+def read_assignment(root: Path, name: str) -> FoundAssignment:
     """Read one assignment; see `assignments`.
 
     Raises:
@@ -92,7 +92,7 @@ def read_assignment(root: Path, name: str) -> Found:
     if not questions:
         raise CourseError(f"{folder}: none of its questions has tests, or is marked by a person")
     preload, missing = preloaded(code, folder)
-    return Found(name, "otter", tuple(notebooks), tuple(questions), preload, (*notes, *missing))
+    return FoundAssignment(name, "otter", tuple(notebooks), tuple(questions), preload, (*notes, *missing))
 
 
 def key(folder: Path, notebook: str) -> bytes:
@@ -180,7 +180,9 @@ def _generated(folder: Path, name: str, tree: dict[str, Any]) -> _Notebook:
     return _Notebook(name, owned, every, {}, tree.get("metadata", {}), key=False, data=data)
 
 
-def _in_order(read: tuple[str, Stated, bool, tuple[Case, ...]]) -> tuple[str, Stated, tuple[Case, ...], bool]:
+def _in_order(
+    read: tuple[str, Stated, bool, tuple[OtterCase, ...]],
+) -> tuple[str, Stated, tuple[OtterCase, ...], bool]:
     name, points, all_or_nothing, cases = read
     return name, points, cases, all_or_nothing
 
@@ -211,7 +213,7 @@ def _files_of_tests(archive: Path) -> Iterator[tuple[str, str]]:
         raise CourseError(f"{archive}: cannot be unpacked: {error}") from error
 
 
-def _with_ids_of(source: Source, student: dict[str, Any]) -> tuple[SourceCell, ...]:
+def _with_ids_of(source: OtterSource, student: dict[str, Any]) -> tuple[SourceCell, ...]:
     """The cells of a source with the ids that those have which students got, where texts and order agree."""
     left = [(joined(raw.get("source", "")) or "", str(raw.get("id") or "")) for raw in student["cells"]]
     found = []

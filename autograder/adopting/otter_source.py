@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from autograder.adopting.otter_tests import Case, case_of_cell
+from autograder.adopting.otter_tests import OtterCase, case_of_cell
 from autograder.adopting.yaml_text import read_yaml
 from autograder.errors import CourseError
 from autograder.notebook.document import joined
@@ -48,10 +48,10 @@ class SourceQuestion(Struct, frozen=True):
 
     name: str
     settings: dict[str, Any]
-    cases: tuple[Case, ...]
+    cases: tuple[OtterCase, ...]
 
 
-class Source(Struct, frozen=True):
+class OtterSource(Struct, frozen=True):
     """A source notebook, taken apart."""
 
     settings: dict[str, Any]
@@ -64,7 +64,7 @@ def is_source(tree: dict[str, Any]) -> bool:
     return any(kind == "raw" and CONFIG.match(text) for kind, text, _ in _cells(tree))
 
 
-def read_source(tree: dict[str, Any], place: str) -> Source:
+def read_source(tree: dict[str, Any], place: str) -> OtterSource:
     """Take a source notebook apart.
 
     Args:
@@ -144,7 +144,7 @@ class _Reader:
         self._questions: list[SourceQuestion] = []
         self._blocks: list[str] = []
         self._question: dict[str, Any] = {}
-        self._cases: list[Case] = []
+        self._cases: list[OtterCase] = []
         self._prompted = False
         self._answer_at = 0
         """Where the text of a written answer goes, if no prompt says so."""
@@ -167,11 +167,11 @@ class _Reader:
         else:
             self._plain(kind, text, str(raw.get("id") or ""))
 
-    def finished(self) -> Source:
+    def finished(self) -> OtterSource:
         """The whole."""
         if self._blocks:
             raise CourseError(f"{self._place}: # BEGIN {self._blocks[-1].upper()} has no end")
-        return Source(self._settings, tuple(self._cells), tuple(self._questions))
+        return OtterSource(self._settings, tuple(self._cells), tuple(self._questions))
 
     def _begin(self, block: str, text: str, place: str) -> None:
         if (block == "question") == bool(self._blocks) or len(self._blocks) > 1:

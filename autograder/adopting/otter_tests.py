@@ -25,7 +25,7 @@ _SMALLEST = Decimal("0.000001")
 """Of a point: what three equal parts of one are rounded to."""
 
 
-class Case(Struct, frozen=True):
+class OtterCase(Struct, frozen=True):
     """One test case, its points as they are stated."""
 
     code: str
@@ -37,7 +37,7 @@ class Case(Struct, frozen=True):
     outside: str = ""
 
 
-def case_of_cell(source: str, output: str, *, ok_format: bool, place: str) -> Case:
+def case_of_cell(source: str, output: str, *, ok_format: bool, place: str) -> OtterCase:
     """The case that one cell of a tests block is.
 
     Args:
@@ -57,8 +57,8 @@ def case_of_cell(source: str, output: str, *, ok_format: bool, place: str) -> Ca
         end = next((at for at, line in enumerate(lines) if _END.match(line)), len(lines))
         stated, start = read_yaml("\n".join(lines[1:end]), place), end + 1
     tree = _tree("\n".join(lines[start:]), place)
-    case = Case(_doctest(tree, output), doctest=True) if ok_format else _exception(tree, place)
-    return Case(
+    case = OtterCase(_doctest(tree, output), doctest=True) if ok_format else _exception(tree, place)
+    return OtterCase(
         case.code,
         case.doctest,
         bool(stated.get("hidden", hidden)),
@@ -69,7 +69,7 @@ def case_of_cell(source: str, output: str, *, ok_format: bool, place: str) -> Ca
     )
 
 
-def cases_of_file(text: str, place: str) -> tuple[str, Stated, bool, tuple[Case, ...]]:
+def cases_of_file(text: str, place: str) -> tuple[str, Stated, bool, tuple[OtterCase, ...]]:
     """The question's name, its points, whether it is all or nothing, and the cases, of one file of tests.
 
     Raises:
@@ -103,7 +103,7 @@ def cases_of_file(text: str, place: str) -> tuple[str, Stated, bool, tuple[Case,
 _OF_THE_FILE = ("OK_FORMAT", "name", "points", "all_or_nothing")
 
 
-def resolved(cases: Sequence[Case], stated: Stated, place: str) -> tuple[Decimal, tuple[FoundTest, ...]]:
+def resolved(cases: Sequence[OtterCase], stated: Stated, place: str) -> tuple[Decimal, tuple[FoundTest, ...]]:
     """The points of a question and its tests, as otter divides them; what is rounded goes to the last ones.
 
     Raises:
@@ -149,12 +149,12 @@ def resolved(cases: Sequence[Case], stated: Stated, place: str) -> tuple[Decimal
     return total, tests
 
 
-def _ok_file(test: dict[str, Any], place: str) -> tuple[str, Stated, bool, tuple[Case, ...]]:
+def _ok_file(test: dict[str, Any], place: str) -> tuple[str, Stated, bool, tuple[OtterCase, ...]]:
     suites = test.get("suites", ())
     if len(suites) != 1 or suites[0].get("type", "doctest") != "doctest":
         raise CourseError(f"{place}: expected one suite of doctests, as otter does; got {len(suites)}")
     cases = tuple(
-        Case(
+        OtterCase(
             dedent(one["code"]),
             doctest=True,
             hidden=bool(one.get("hidden", True)),
@@ -167,14 +167,14 @@ def _ok_file(test: dict[str, Any], place: str) -> tuple[str, Stated, bool, tuple
     return str(test.get("name", "")), test.get("points"), bool(test.get("all_or_nothing")), cases
 
 
-def _decorated(node: ast.FunctionDef, head: str, place: str) -> Case:
+def _decorated(node: ast.FunctionDef, head: str, place: str) -> OtterCase:
     stated = {}
     for decorator in node.decorator_list:
         for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
             stated[keyword.arg] = ast.literal_eval(keyword.value)
     node.decorator_list = []
     case = _exception(ast.Module([node], []), place)
-    return Case(
+    return OtterCase(
         head + case.code,
         doctest=False,
         hidden=bool(stated.get("hidden")),
@@ -198,7 +198,7 @@ def _doctest(tree: ast.Module, output: str) -> str:
     return "\n".join([*lines, *output.split("\n")])
 
 
-def _exception(tree: ast.Module, place: str) -> Case:
+def _exception(tree: ast.Module, place: str) -> OtterCase:
     """A function that tests, and otter's call of it: each parameter is a name of the notebook's."""
     function = tree.body[0] if tree.body else None
     if not isinstance(function, ast.FunctionDef):
@@ -212,7 +212,7 @@ def _exception(tree: ast.Module, place: str) -> Case:
         names.remove("env")
         outside = "it asks for all names of the notebook (env)" if entries.others else ""
     code = ast.unparse(ast.fix_missing_locations(function))
-    return Case(f"{code}\n\n{function.name}({', '.join(names)})", doctest=False, outside=outside)
+    return OtterCase(f"{code}\n\n{function.name}({', '.join(names)})", doctest=False, outside=outside)
 
 
 class _Entries(ast.NodeTransformer):

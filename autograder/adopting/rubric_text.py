@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 
-from autograder.adopting.found import Found, FoundQuestion, FoundTest
+from autograder.adopting.found import FoundAssignment, FoundQuestion, FoundTest
 
 _HEAD = """\
 # Adopted from {origin}: the notebooks stay as they are, and so do their tests. What is stated here counts:
@@ -22,7 +22,7 @@ adopted = "{origin}"
 _NOT_LITERAL = re.compile(r"'''|[^\t\n -~\u00a0-\U0010ffff]")
 
 
-def rubric_text(found: Found) -> str:
+def rubric_text(found: FoundAssignment) -> str:
     """The rubric's text, as TOML."""
     points = sum((one.points for one in found.questions), Decimal(0))
     head = _HEAD.format(origin=found.origin, name=quoted(found.name), points=written(points))
@@ -46,14 +46,14 @@ def written(points: Decimal) -> str:
     return f"{points.normalize():f}"
 
 
-def _settings(found: Found) -> Iterator[str]:
+def _settings(found: FoundAssignment) -> Iterator[str]:
     if found.preload:
         yield f"preload = [{', '.join(map(quoted, found.preload))}]"
     if found.seconds:
         yield f"\n[assignment.limits]\ncell_seconds = {found.seconds:g}"
 
 
-def _notebooks(found: Found) -> Iterator[str]:
+def _notebooks(found: FoundAssignment) -> Iterator[str]:
     for notebook in found.notebooks:
         yield f"\n[[assignment.notebooks]]\nname = {quoted(notebook.name)}"
         for key, names in (("data", notebook.data), ("starter", notebook.starter)):
@@ -61,7 +61,7 @@ def _notebooks(found: Found) -> Iterator[str]:
                 yield f"{key} = [{', '.join(map(quoted, names))}]"
 
 
-def _questions(found: Found) -> Iterator[str]:
+def _questions(found: FoundAssignment) -> Iterator[str]:
     for question in found.questions:
         yield f"\n[[question]]\nid = {quoted(question.id)}"
         yield f'kind = "{"cells" if question.tests else "written"}"\npoints = {written(question.points)}'
@@ -79,7 +79,7 @@ def _questions(found: Found) -> Iterator[str]:
             yield f"text = {{ en = {text} }}"
 
 
-def _testing(found: Found, question: FoundQuestion) -> Iterator[str]:
+def _testing(found: FoundAssignment, question: FoundQuestion) -> Iterator[str]:
     yield f'style = "{found.origin}"'
     if question.after:
         yield f"after = {quoted(question.after)}"

@@ -10,7 +10,7 @@ from msgspec import Struct
 from autograder import atomic
 from autograder import rubric as rubrics
 from autograder.adopting import nbgrader, otter
-from autograder.adopting.found import Found
+from autograder.adopting.found import FoundAssignment
 from autograder.adopting.rubric_text import rubric_text
 from autograder.course import Course
 from autograder.errors import CourseError
@@ -53,7 +53,7 @@ def adopt(folder: Path, name: str = "") -> tuple[Adopted, ...]:
     return tuple(_adopt(course, found) for found in _found(root, name))
 
 
-def _found(root: Path, name: str) -> Iterator[Found]:
+def _found(root: Path, name: str) -> Iterator[FoundAssignment]:
     if not root.is_dir():
         raise CourseError(f"{root}: there is no such folder")
     of_otter = otter.assignments(root)
@@ -69,7 +69,7 @@ def _found(root: Path, name: str) -> Iterator[Found]:
         yield (otter if one in of_otter else nbgrader).read_assignment(root, one)
 
 
-def _adopt(course: Course, found: Found) -> Adopted:
+def _adopt(course: Course, found: FoundAssignment) -> Adopted:
     path = course.rubrics / f"{found.name}.toml"
     text = rubric_text(found)
     written = []

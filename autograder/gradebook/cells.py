@@ -12,7 +12,6 @@ from typing import Any
 
 import sqlalchemy as sa
 from msgspec import Struct
-from nbgrader import api
 
 from autograder.errors import GradebookError
 from autograder.gradebook import tables
@@ -61,7 +60,7 @@ def wanted_cells(rubric: Rubric, releases: Mapping[str, bytes]) -> Wanted:
 
 
 def create(
-    book: api.Gradebook,
+    book: Any,
     assignment: str,
     wanted: Wanted,
     releases: Mapping[str, bytes],
