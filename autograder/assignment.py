@@ -179,14 +179,17 @@ class Assignment(Struct, frozen=True, eq=False):
 
     def _below_given(self, question: Question, submission: Submission) -> Answer | None:
         """What stands below a given cell that carries points itself, as nbgrader's tasks do, or its text."""
-        given = self.releases[question.notebook].by_id.get(question.answer_cell)
+        release = self.releases[question.notebook]
+        given = release.by_id.get(question.answer_cell)
         if given is None or given.points is None:
             return None
+        released = {"", *(cell.source.strip() for cell in release.cells)}
+        own = [cell for cell in submission.cells if not cell.grade_id and cell.source.strip() not in released]
         ids = [cell.grade_id for cell in submission.cells]
         below = submission.cells[ids.index(given.grade_id) + 1 :] if given.grade_id in ids else ()
-        own = itertools.takewhile(lambda cell: not cell.grade_id, below)
-        text = "\n\n".join(cell.source for cell in own if cell.source.strip())[:MAX_SOURCE]
-        return Answer(given.grade_id, given.cell_type, text or given.source, changed=True)
+        until_next = itertools.takewhile(lambda cell: not cell.grade_id, below)
+        text = "\n\n".join(cell.source for cell in until_next if cell in own)[:MAX_SOURCE]
+        return Answer(given.grade_id, given.cell_type, text or given.source, changed=bool(own))
 
     def with_variant(self, variant: Variant, catalogues: Catalogues) -> Assignment:
         """The assignment as one variant asks it; the notebooks stay those of the common release.

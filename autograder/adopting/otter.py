@@ -127,6 +127,20 @@ def _archives(folder: Path) -> list[Path]:
     return sorted((folder / "dist" / "autograder").glob("*.zip"))
 
 
+def archive(folder: Path, notebook: str) -> Path:
+    """The generated autograder of a notebook.
+
+    Raises:
+        CourseError: there is none.
+    """
+    found = _archives(folder)
+    if not found:
+        raise CourseError(
+            f"{folder / 'dist' / 'autograder'}: no autograder (.zip) of {notebook!r} lies there"
+        )
+    return next((one for one in found if one.stem.startswith(f"{notebook}-")), found[0])
+
+
 def _notebooks(folder: Path, only: str) -> Iterator[_Notebook]:
     yield from (_notebook(folder, path.stem) for path in _own(folder) if only in {"", path.stem})
 
