@@ -114,6 +114,25 @@ def compare_marks(
     peer, theirs = _theirs(assignment, handins, source)
     graded = grade(course, name, workers=workers, isolation=isolation, watch=watch, store=store)
     scores = {one.student: one.graded.score for one in graded.outcomes}
+    return held_against(assignment, handins, scores, peer, theirs)
+
+
+def held_against(
+    assignment: Assignment,
+    handins: Sequence[Handin],
+    scores: Mapping[str, Score],
+    peer: str,
+    theirs: peers.PeerMarks,
+) -> Comparison:
+    """Two results of a class, question by question.
+
+    Args:
+        assignment: loaded.
+        handins: what was handed in.
+        scores: ours, of each of them.
+        peer: the other program's name.
+        theirs: its marks, by student and grade cell.
+    """
     compared, found, remarks = 0, list[MarkDifference](), list[str]()
     for handin in handins:
         marks = theirs.get(handin.student)
@@ -123,7 +142,7 @@ def compare_marks(
         pair = _Pair(assignment, handin, scores[handin.student], peer, marks)
         compared += len(pair.questions)
         found += pair.differences()
-    return Comparison(name, peer, compared, tuple(found), tuple(remarks))
+    return Comparison(assignment.name, peer, compared, tuple(found), tuple(remarks))
 
 
 def write_page(course: Course, found: Comparison) -> Path:
