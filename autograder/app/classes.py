@@ -181,16 +181,17 @@ def grade(
             watch.tell(_HELD.format(len(held), name_list(sorted(held)), name))
         if handins:
             keep_basis(assignment, isolation)
-        graded = batch.grade_class(assignment, handins, opened, pool, workers=workers or None, again=again)
+        graded = batch.grade_class(
+            assignment, handins, opened, pool, workers=workers, again=again, stopwatch=watch.stopwatch
+        )
         outcomes = tuple(counted(graded, len(handins), watch))
         roll = read_roll(assignment, opened, handed_in)
         undecided = _decided(assignment, opened, decisions, roll, watch)
         shared = share_marks(opened, assignment.rubric, collected.groups, roll.results)
         _stand(assignment, opened, roll, {})
     attention = bool(found) or roll.attention or undecided
-    changes = _changes(before, outcomes)
     remarks, kept = (*found, *shared, *roll.remarks), tuple(sorted(held))
-    return GradedClass(outcomes, changes, remarks, collected.misnamed, attention, kept)
+    return GradedClass(outcomes, _changes(before, outcomes), remarks, collected.misnamed, attention, kept)
 
 
 def _decided(

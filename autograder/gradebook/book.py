@@ -16,7 +16,7 @@ from autograder.feedback.labels import Labels
 from autograder.feedback.sanitise import escape_markup, sentence
 from autograder.gradebook import cells, items, marks, results, tables, written
 from autograder.gradebook.autograded import autograded_files, write_autograded
-from autograder.gradebook.written import Written
+from autograder.gradebook.written import WrittenMarks
 from autograder.grades import CellName, PersonMark, standing
 from autograder.records import Graded, ItemResult, Score
 from autograder.rubric import Question, Rubric
@@ -65,7 +65,7 @@ class Gradebook:
         self._engine: sa.Engine = self._book.engine
         self._places: dict[str, tuple[cells.GradebookCell, ...]] = {}
         self._releases: dict[str, Mapping[str, bytes]] = {}
-        self._written: dict[str, Mapping[str, Written]] = {}
+        self._written: dict[str, Mapping[str, WrittenMarks]] = {}
         """By assignment, since it was prepared."""
         with tables.refusals("our own tables could not be created"):
             results.METADATA.create_all(self._engine)
@@ -168,10 +168,10 @@ class Gradebook:
         characters: Mapping[str, int],
         files: Mapping[str, Mapping[Path, bytes]],
         language: str,
-    ) -> dict[str, Written]:
+    ) -> dict[str, WrittenMarks]:
         """What a later run holds against what it finds, by student."""
         return {
-            entry.key.student: Written(
+            entry.key.student: WrittenMarks(
                 written.signature(entry, self._releases[entry.key.assignment], language),
                 characters[entry.key.student],
                 sum(map(len, files[entry.key.student].values())),

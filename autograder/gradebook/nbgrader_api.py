@@ -18,7 +18,9 @@ def _load() -> Any:
         bare = importlib.util.module_from_spec(spec)
         sys.modules["nbgrader"] = bare
         bare.__dict__["__version__"] = importlib.import_module("nbgrader._version").__version__
-    return importlib.import_module("nbgrader.api")
+    import nbgrader.api
+
+    return nbgrader.api
 
 
 api = _load()

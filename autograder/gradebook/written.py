@@ -28,7 +28,7 @@ _WRITTEN = sa.Table(
 )
 
 
-class Written(Struct, frozen=True):
+class WrittenMarks(Struct, frozen=True):
     """What was written of one student."""
 
     signature: str
@@ -61,7 +61,7 @@ def signature(entry: GradedEntry, releases: Mapping[str, bytes], language: str) 
     return digest.hexdigest()
 
 
-def standing(connection: sa.Connection, assignment: str) -> dict[str, Written]:
+def standing(connection: sa.Connection, assignment: str) -> dict[str, WrittenMarks]:
     """What was written last, of students whose submission is listed with all these comments."""
     submission, comment = tables.SUBMISSION, tables.COMMENT
     counted = (
@@ -79,11 +79,11 @@ def standing(connection: sa.Connection, assignment: str) -> dict[str, Written]:
     table = _WRITTEN
     query = sa.select(table.c.student, table.c.signature, table.c.characters, table.c.bytes)
     rows = connection.execute(query.where(table.c.assignment == assignment))
-    found = {str(student): Written(*values) for student, *values in rows}
+    found = {str(student): WrittenMarks(*values) for student, *values in rows}
     return {one: written for one, written in found.items() if characters.get(one) == written.characters}
 
 
-def note(connection: sa.Connection, assignment: str, written: Mapping[str, Written]) -> None:
+def note(connection: sa.Connection, assignment: str, written: Mapping[str, WrittenMarks]) -> None:
     """Remember what was written, by student."""
     rows = [
         {"assignment": assignment, "student": one, **asdict(of_student)}

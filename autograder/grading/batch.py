@@ -26,6 +26,7 @@ from autograder.rubric import Rubric
 from autograder.sandbox.levels import Isolation, at_least, environment_digest
 from autograder.sandbox.outside import orphans
 from autograder.sandbox.pool import Pool
+from autograder.stopwatch import Stopwatch
 from autograder.store import GradedEntry, Key, Store
 from autograder.timestamps import Timing
 
@@ -68,8 +69,9 @@ def grade_class(
     store: Store,
     pool: Pool,
     *,
-    workers: int | None = None,
+    workers: int = 0,
     again: bool = False,
+    stopwatch: Stopwatch | None = None,
 ) -> Iterator[Outcome]:
     """Grade submissions and record them as soon as they are done; yields them in the order they finish.
 
@@ -83,8 +85,9 @@ def grade_class(
         handins: whose submissions.
         store: where results and marks go; prepared here.
         pool: gives the sandboxes; started only when something is left to grade.
-        workers: how many at the same time; default: one per core.
+        workers: how many at the same time; 0: one per core.
         again: grade even what the store holds.
+        stopwatch: is told where the time goes.
 
     Raises:
         CourseError: the reference solutions are not usable.
@@ -92,8 +95,8 @@ def grade_class(
         GradebookError: the store refused, before the first student or several of them in a row.
     """
     orphans.sweep_groups()
-    recorder = _Recorder(assignment, store)
-    environment = assignment.digest()
+    stopwatch = stopwatch or Stopwatch()
+    recorder, environment = _Recorder(assignment, store, stopwatch), assignment.digest()
     waiting: list[Handin] = []
     known: list[tuple[Handin, Key, Graded]] = []
     together = _together(assignment.rubric, handins)
@@ -106,7 +109,8 @@ def grade_class(
             key, graded = found
             known += [(one, replace(key, student=one.student), as_member(graded, one)) for one in members]
     # Before the first row is written: on a machine whose sandbox does not hold, nothing is.
-    grader = Grader(assignment, pool) if waiting else None
+    with stopwatch.step("start"):
+        grader = Grader(assignment, pool, stopwatch=stopwatch) if waiting else None
     store.prepare(assignment.rubric, assignment.release_bytes)
     for start in range(0, len(known), MOST_TOGETHER):
         yield from recorder.keep(known[start : start + MOST_TOGETHER])
@@ -247,9 +251,10 @@ def _asked_ahead(grader: Grader, waiting: Sequence[Handin]) -> Iterator[Handin]:
 class _Recorder:
     """Keeps results in groups. A kill loses those of a group that is not kept yet; they are graded again."""
 
-    def __init__(self, assignment: Assignment, store: Store) -> None:
+    def __init__(self, assignment: Assignment, store: Store, stopwatch: Stopwatch) -> None:
         self._assignment = assignment
         self._store = store
+        self._stopwatch = stopwatch
         self._language = assignment.language
         self._refused = 0
         self.run: int | None = None
@@ -270,7 +275,8 @@ class _Recorder:
                 GradedEntry(key, graded, rubrics(handin.owner), handin.submitted_at)
                 for handin, key, graded in group
             ]
-            problems = self._store.record(entries, run=self.run, language=self._language)
+            with self._stopwatch.step("record"):
+                problems = self._store.record(entries, run=self.run, language=self._language)
         except Exception as error:
             if len(group) > 1:
                 for one in group:

@@ -13,6 +13,7 @@ from msgspec.structs import astuple, replace
 from autograder.assignment import Assignment
 from autograder.checks.base import (
     CarriesForward,
+    Check,
     Draw,
     Evidence,
     HasSecondRound,
@@ -32,6 +33,7 @@ from autograder.errors import (
 )
 from autograder.grading import scoring, storage_limit
 from autograder.grading.carrying import RightResults, carried_forward
+from autograder.grading.cell_tests import CellTests
 from autograder.grading.expected import box_seed, tried_values
 from autograder.grading.handed_files import NotebookFiles, read_files
 from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
@@ -41,6 +43,7 @@ from autograder.notebook.recover import LOST
 from autograder.records import (
     Answer,
     Cell,
+    CellOutcome,
     CellRun,
     ExecutedNotebook,
     Graded,
@@ -56,6 +59,7 @@ from autograder.rubric import NotebookFile, Question, Rubric
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.proof import selftest
 from autograder.sandbox.session import Session
+from autograder.stopwatch import Stopwatch
 from autograder.variants.drawing import canonical_id
 
 JUDGING_TIME = "judging-time"
@@ -95,7 +99,12 @@ class Grader:
     """Grades submissions of one assignment. Thread safe: several may be graded at the same time."""
 
     def __init__(
-        self, assignment: Assignment, pool: Pool, *, drawn: Mapping[str, Assignment] | None = None
+        self,
+        assignment: Assignment,
+        pool: Pool,
+        *,
+        drawn: Mapping[str, Assignment] | None = None,
+        stopwatch: Stopwatch | None = None,
     ) -> None:
         """Start the sandboxes and load the secret and the expected values.
 
@@ -103,6 +112,7 @@ class Grader:
             assignment: loaded.
             pool: gives the sandboxes.
             drawn: who sits a variant that was not handed out, by id (`autograder.personal.variant_set`).
+            stopwatch: is told where the time goes.
 
         Raises:
             CourseError: the secret or a reference solution is not usable.
@@ -112,6 +122,7 @@ class Grader:
         """
         self.assignment = assignment
         self.pool = pool
+        self.stopwatch = stopwatch or Stopwatch()
         self.secret = assignment.course.secret()
         self.seed = box_seed(self.secret, assignment.name)
         notebooks = assignment.rubric.assignment.notebooks
@@ -145,6 +156,7 @@ class Grader:
         cells: Sequence[str] = (),
         files: Mapping[str, bytes] | None = None,
         printed: Sequence[str] = (),
+        tests: Mapping[str, CellOutcome] | None = None,
     ) -> JudgedAnswer:
         """Judge one answer. A fault of ours becomes results that a person has to look at.
 
@@ -159,6 +171,7 @@ class Grader:
             cells: the sources of the student's other code cells and modules.
             files: what was handed in beside the notebook, by path.
             printed: what the notebook's cells wrote.
+            tests: what came of the question's test cells, by item.
 
         Raises:
             EndedItself: no answer of this submission can be judged any more.
@@ -168,23 +181,21 @@ class Grader:
         try:
             draw = Draw.for_question(self.secret, personal.rubric, question, sitting.own)
             plan = check.plan(answer, draw)
-            given = Evidence(answer, (), answers=answers, cells=cells, files=files or {}, printed=printed)
             evidence = replace(
-                given,
+                Evidence(answer, (), answers=answers, cells=cells, files=files or {}, tests=tests or {}),
                 draw=draw,
-                observed=ask(plan) if plan else (),
+                observed=self._asked(ask, plan) if plan else (),
                 expected=sitting.expected.get(question.id, ()),
                 named=sitting.named.get(question.id, ()),
                 earlier=_by_item(earlier),
+                printed=printed,
             )
             if evidence.observed or not (plan or is_blank(answer)):  # otherwise the run was cut off
                 evidence = self._asked_again(personal, question, evidence, ask)
             evidence, notes = self._carried(personal, question, evidence, ask)
-            results = with_syntax_fault(check.judge(evidence), answer)
-            if has_hidden_inputs(plan, evidence) and personal.rubric.assignment.redraw != "attempt":
-                results = redacted(results, (answer.source, *cells))
+            results = _results(check, plan, evidence, personal.rubric)
             remark = self.sittings.asked.remark(canonical_id(student), evidence, results)
-            return JudgedAnswer(results, notes=(*notes, *((remark,) if remark else ())))
+            return JudgedAnswer(results, notes=(*notes, remark) if remark else notes)
         except EndedItself:
             raise
         except SandboxFault as fault:
@@ -192,6 +203,12 @@ class Grader:
         except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
             code, staff = scoring.OUR_FAULT, f"our fault: {describe_error(error)}"
         return JudgedAnswer(_open(question, review(staff)), staff, (Note(code, staff, question.id),))
+
+    def _asked(
+        self, ask: Callable[[tuple[Scenario, ...]], Sequence[Observations]], plan: tuple[Scenario, ...]
+    ) -> Sequence[Observations]:
+        with self.stopwatch.step("calls"):
+            return ask(plan)
 
     def _asked_again(
         self,
@@ -205,7 +222,8 @@ class Grader:
         if not isinstance(check, HasSecondRound):
             return evidence
         second = check.second_round(evidence)
-        evidence = replace(evidence, again=ask(second.student) if second.student else ())
+        with self.stopwatch.step("calls once more"):
+            evidence = replace(evidence, again=ask(second.student) if second.student else ())
         about = check.third_round(evidence) if isinstance(check, HasThirdRound) else second.reference
         if not about:
             return evidence
@@ -301,6 +319,7 @@ class _Run:
         self.seconds_in_sandbox = 0.0
         self.spent = Spent()
         self.stated: dict[str, str] = {}
+        self._tests: Mapping[str, Mapping[str, CellOutcome]] = {}
         self._broken = ""
         """Why nothing is asked of the present notebook any more."""
         self._until = time.thread_time() + budgets(grader.assignment.rubric.assignment.limits).judging_seconds
@@ -308,7 +327,8 @@ class _Run:
     def notebook(self, notebook: NotebookFile) -> None:
         """Read one notebook, run it, and judge its questions; what nobody foresaw is left to a person."""
         try:
-            submission = self._read(notebook)
+            with self._grader.stopwatch.step("read"):
+                submission = self._read(notebook)
             if submission is not None:
                 self._judged(notebook, submission)
         except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
@@ -359,16 +379,29 @@ class _Run:
         self.isolation = str(sandbox.isolation)
         limits = assignment.rubric.assignment.limits
         files = self.files[notebook.name].contents
-        session = Session(sandbox, submission.cells, limits, seed=self._grader.seed, files=files)
+        stopwatch = self._grader.stopwatch
+        cell_tests = CellTests(assignment, notebook, submission.cells, sandbox, self._grader.seed)
+        session = Session(
+            sandbox,
+            submission.cells,
+            limits,
+            seed=self._grader.seed,
+            files=files,
+            stopwatch=stopwatch,
+            visits=cell_tests.visits,
+        )
         try:
-            with session:
+            with session, cell_tests:
                 try:
-                    session.run()
+                    with stopwatch.step("cells"):
+                        session.run()
                 except EndedItself:
                     raise
                 except SandboxFault as fault:
                     self.notes.append(Note(scoring.SANDBOX_FAULT, describe_error(fault), notebook.name))
                 self._broken = ""
+                self._tests = cell_tests.outcomes(session)
+                self.isolation += cell_tests.stamp
                 for question in assignment.questions(notebook.name):
                     known = self._known.get(question.id)
                     self.results[question.id] = known or self._question(question, submission, session)
@@ -403,23 +436,25 @@ class _Run:
         if time.thread_time() > self._until:
             return self._out_of_time(question)
         files = self.files[question.notebook]
-        judged = self._grader.judge(
-            question,
-            answer,
-            answers=submission.answers,
-            earlier=self.results,
-            ask=lambda plan: self._ask(session, plan, question.id),
-            sitting=self._sitting,
-            student=self._handed.student,
-            cells=[
-                one.source
-                for one in submission.cells
-                if isinstance(one, Cell) and not one.locked and one.grade_id != answer.grade_id
-            ]
-            + files.sources(without=question.file),
-            files=files.contents,
-            printed=[_written(run) for run in session.runs if run is not None],
-        )
+        with self._grader.stopwatch.step("judge"):
+            judged = self._grader.judge(
+                question,
+                answer,
+                answers=submission.answers,
+                earlier=self.results,
+                ask=lambda plan: self._ask(session, plan, question.id),
+                sitting=self._sitting,
+                student=self._handed.student,
+                cells=[
+                    one.source
+                    for one in submission.cells
+                    if isinstance(one, Cell) and not one.locked and one.grade_id != answer.grade_id
+                ]
+                + files.sources(without=question.file),
+                files=files.contents,
+                printed=[_written(run) for run in session.runs if run is not None],
+                tests=self._tests.get(question.id),
+            )
         self.notes += judged.notes
         places = [cell.grade_id for cell in submission.cells]
         run = session.runs[places.index(answer.grade_id)] if answer.grade_id in places else None
@@ -456,6 +491,16 @@ class _Run:
     def _for_review(self, question: Question, staff: str) -> tuple[ItemResult, ...]:
         self.notes.append(Note("needs-review", staff, question.id))
         return _open(question, review(staff))
+
+
+def _results(
+    check: Check, plan: tuple[Scenario, ...], evidence: Evidence, rubric: Rubric
+) -> tuple[ItemResult, ...]:
+    """What a check says, without hidden inputs that the answer could have shown."""
+    results = with_syntax_fault(check.judge(evidence), evidence.answer)
+    if has_hidden_inputs(plan, evidence) and rubric.assignment.redraw != "attempt":
+        results = redacted(results, (evidence.answer.source, *evidence.cells))
+    return results
 
 
 def _by_item(earlier: Mapping[str, Sequence[ItemResult]]) -> dict[str, ItemResult]:
