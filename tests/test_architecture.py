@@ -32,7 +32,7 @@ LAYERS = (
     {"checks", "course", "grades"},
     {"kinds"},
     {"feedback", "student", "store", "platforms"},
-    {"gradebook", "paper", "authoring", "marking"},
+    {"gradebook", "paper", "authoring", "marking", "adopting"},
     {"assignment"},
     {"grading", "generate"},
     {"personal"},

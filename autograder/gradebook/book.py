@@ -100,7 +100,8 @@ class Gradebook:
         name = rubric.assignment.name
         with tables.refusals(f"assignment {name!r} could not be prepared"):
             wanted = cells.wanted_cells(rubric, releases)
-            cells.create(self._book, name, wanted, releases)
+            keep = bool(rubric.assignment.adopted)
+            cells.create(self._book, name, wanted, releases, keep_sources=keep)
         with self._write() as connection:
             cells.remove_others(connection, name, wanted)
             places = cells.load(connection, name)
