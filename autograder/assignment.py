@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import importlib.metadata
 import importlib.util
+import itertools
 import platform
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,9 +23,10 @@ from autograder.course import manifest as manifests
 from autograder.course.manifest import Manifest, StudentRelease
 from autograder.errors import CourseError, NotebookError, Place, PreloadMissing, RubricError
 from autograder.kinds import foreign, make_check
+from autograder.notebook.document import MAX_SOURCE
 from autograder.notebook.files import read_file
 from autograder.notebook.release import Release, load_release
-from autograder.notebook.student_check import FILE_NAME, SILENT, released_language
+from autograder.notebook.student_check import FILE_NAME, SILENT, SILENT_OTTER, released_language
 from autograder.paths import files_below, is_regular
 from autograder.records import Answer, Submission
 from autograder.rubric import NotebookFile, Question, Rubric
@@ -36,6 +38,7 @@ TELLING = frozenset(
     {
         "__init__",
         "__main__",
+        "adopting",
         "app",
         "authoring",
         "cli",
@@ -97,8 +100,13 @@ class Assignment(Struct, frozen=True, eq=False):
         The check beside it says nothing there: what it would tell has no reader, and no influence.
         """
         return Environment(
-            preload=self.rubric.assignment.preload, files=((FILE_NAME, SILENT), *self._given(notebook))
+            preload=self.rubric.assignment.preload, files=(*self._silent(), *self._given(notebook))
         )
+
+    def _silent(self) -> Iterator[tuple[str, Path]]:
+        yield FILE_NAME, SILENT
+        if self.rubric.assignment.adopted == "otter":
+            yield "otter.py", SILENT_OTTER
 
     def reference_environment(self) -> Environment:
         """What the box contains that computes expected values. Students' boxes never have this.
@@ -119,7 +127,7 @@ class Assignment(Struct, frozen=True, eq=False):
     @property
     def key_files(self) -> Mapping[str, Path]:
         """What the answer key hands in beside its notebooks, as far as it is there: path → file."""
-        folder = self.course.sources / self.name
+        folder = self.course.source(self.name)
         paths = (path for notebook in self.rubric.assignment.notebooks for path in notebook.own)
         return {path: folder / path for path in paths if is_regular(folder / path)}
 
@@ -166,7 +174,22 @@ class Assignment(Struct, frozen=True, eq=False):
         answers = submission.answers
         if question.file:
             return answers.get(question.file)
-        return answers.get(question.answer_cell) or answers.get(question.id)
+        found = answers.get(question.answer_cell) or answers.get(question.id)
+        return found or self._below_given(question, submission)
+
+    def _below_given(self, question: Question, submission: Submission) -> Answer | None:
+        """What stands below a given cell that carries points itself, as nbgrader's tasks do, or its text."""
+        release = self.releases[question.notebook]
+        given = release.by_id.get(question.answer_cell)
+        if given is None or given.points is None:
+            return None
+        released = {"", *(cell.source.strip() for cell in release.cells)}
+        own = [cell for cell in submission.cells if not cell.grade_id and cell.source.strip() not in released]
+        ids = [cell.grade_id for cell in submission.cells]
+        below = submission.cells[ids.index(given.grade_id) + 1 :] if given.grade_id in ids else ()
+        until_next = itertools.takewhile(lambda cell: not cell.grade_id, below)
+        text = "\n\n".join(cell.source for cell in until_next if cell in own)[:MAX_SOURCE]
+        return Answer(given.grade_id, given.cell_type, text or given.source, changed=bool(own))
 
     def with_variant(self, variant: Variant, catalogues: Catalogues) -> Assignment:
         """The assignment as one variant asks it; the notebooks stay those of the common release.
@@ -287,7 +310,8 @@ def load(course: Course, name: str) -> Assignment:
             "which; restore it from a copy, or remove personal/ if none was given to students"
         )
     folder = course.release(name)
-    contents = {notebook.name: _released(folder, notebook) for notebook in rubric.assignment.notebooks}
+    adopted = bool(rubric.assignment.adopted)
+    contents = {one.name: _released(folder, one, adopted=adopted) for one in rubric.assignment.notebooks}
     with rubrics.located(course.rubric(name)):
         checks = {question.id: make_check(question, rubric) for question in rubric.questions}
     return Assignment(
@@ -312,9 +336,10 @@ def _starter(path: Path) -> bytes:
         raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _released(folder: Path, notebook: NotebookFile) -> bytes:
+def _released(folder: Path, notebook: NotebookFile, *, adopted: bool) -> bytes:
     path = folder / f"{notebook.name}.ipynb"
-    names = (path.name, FILE_NAME, *notebook.given)
+    checks = () if adopted else (FILE_NAME,)
+    names = (path.name, *checks, *notebook.given)
     missing = [name for name in names if not (folder / name).exists()]
     if missing:
         raise CourseError(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from autograder import atomic
 from autograder import rubric as rubrics
+from autograder.adopting import otter
 from autograder.course import Course, schedule
 from autograder.course.references import check_references
 from autograder.errors import CourseError, NotebookError, Place, RubricError
@@ -96,7 +97,7 @@ def data_files(course: Course, rubric: Rubric) -> dict[str, Path]:
         CourseError: one is missing, a link, too large or a module under a name that is taken, or there are
             too many.
     """
-    folder = course.sources / rubric.assignment.name
+    folder = course.source(rubric.assignment.name)
     own = {path for notebook in rubric.assignment.notebooks for path in notebook.own}
     found: dict[str, Path] = {}
     for notebook in rubric.assignment.notebooks:
@@ -156,7 +157,9 @@ def kept_back(course: Course, name: str) -> tuple[Path, ...]:
     given = {*data_files(course, rubric)}
     for notebook in rubric.assignment.notebooks:
         given |= {f"{notebook.name}.ipynb", *notebook.starter}
-    return tuple(path for place, path in files_below(course.sources / name) if place not in given)
+    if (folder := course.source(name)) == course.root:
+        return ()  # all of the course lies there
+    return tuple(path for place, path in files_below(folder) if place not in given)
 
 
 def _check_languages(rubric: Rubric) -> None:
@@ -197,7 +200,9 @@ def build(
         listings: of a personal variant, by question id.
         student: whose own end is told; empty: the common one.
     """
-    folder = course.sources / rubric.assignment.name
+    folder = course.source(rubric.assignment.name)
+    if rubric.assignment.adopted == "otter":
+        return {f"{one.name}.ipynb": otter.released(folder, one.name) for one in rubric.assignment.notebooks}
     times = schedule.load(course, rubric)
     window = (times.personal(student) if student else times.common) if times else None
     released = {
@@ -210,11 +215,14 @@ def build(
         for notebook in rubric.assignment.notebooks
         for path in notebook.starter
     }
+    notebooks = {f"{name}.ipynb": data for name, data in released.items()}
+    if rubric.assignment.adopted:
+        return {**notebooks, **starters}  # what their own cells check is all there is
     digests = {path: digest(data) for path, data in starters.items()}
     check = build_student_check(
         rubric, language=language, releases=releases, window=window, forms=forms(), starters=digests
     )
-    return {FILE_NAME: check, **{f"{name}.ipynb": data for name, data in released.items()}, **starters}
+    return {FILE_NAME: check, **notebooks, **starters}
 
 
 def _starter(folder: Path, path: str) -> bytes:
@@ -240,7 +248,11 @@ def sources(
     """
     found = {}
     for notebook in rubric.assignment.notebooks:
-        path = course.sources / rubric.assignment.name / f"{notebook.name}.ipynb"
+        folder = course.source(rubric.assignment.name)
+        if rubric.assignment.adopted == "otter":
+            found[notebook.name] = otter.key(folder, notebook.name)
+            continue
+        path = folder / f"{notebook.name}.ipynb"
         asked = [one for one in rubric.questions if one.notebook == notebook.name]
         if not path.exists() and asked and all(one.file for one in asked):
             found[notebook.name] = notebook_of_files(rubric, notebook.name)

@@ -105,6 +105,15 @@ class Ref(Struct, frozen=True):
     """A handle on an object that stays inside the box."""
 
     name: str
+    kind: str = ""
+    """What the box says of it to a test: how it is found again in a library, or the handle of its class."""
+
+
+class Structured(Struct, frozen=True, eq=False):
+    """A value of a known type in plain parts, such as a set or a frame; only boxes build it from them."""
+
+    type_name: str
+    parts: Any
 
 
 class Opaque(Struct, frozen=True):
@@ -257,6 +266,52 @@ class CellRun(Struct, frozen=True):
     truncated: bool = False
     """Some output was over the cap and is not kept."""
     met: tuple[LimitEvent, ...] = ()
+
+
+class CellTest(Struct, frozen=True):
+    """A test cell, or one case of a test, run while a notebook stands at its place."""
+
+    name: str
+    code: str
+    doctest: bool = False
+    """``code`` is an interactive session: what it prints is compared with what stands there."""
+    seconds: float = 30.0
+    """Of processor time, that of the student's code included."""
+    shared: bool = True
+    """It sees what earlier shared tests of the submission defined."""
+    students: tuple[str, ...] = ()
+    """Names that are the student's though Python or a library has them as well."""
+    inside: bool = False
+    """It runs in the student's own box."""
+    changed: tuple[str, ...] = ()
+    """Inside: forms of the test that no right answer passes; one that passes was disarmed."""
+
+
+class CellOutcome(Struct, frozen=True):
+    """What came of one `CellTest`."""
+
+    error: str = ""
+    """The exception's type name; empty when none was raised."""
+    message: str = ""
+    """Its text, and the line of the test, for staff."""
+    printed: str = ""
+    value: float | str | bool | None = None
+    """Of the last expression: a number or a truth value as it is, of everything else the type's name."""
+    own_words: tuple[str, ...] = ()
+    """Truth values that the student's classes gave, such as ``Vector.__eq__``."""
+    refused: str = ""
+    """Why the test cannot be judged where it was run; empty: it was."""
+    ending: Ending | None = None
+    """The student's box ended."""
+    doubt: str = ""
+    """Why a test that passed proves nothing, so that a person decides."""
+    inside: bool = False
+    """It ran in the student's own box."""
+
+    @property
+    def passed(self) -> bool:
+        """No exception, and it ran to its end."""
+        return not (self.error or self.ending or self.refused)
 
 
 class Limits(Struct, frozen=True, forbid_unknown_fields=True):

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+from tests.conftest import ALONE
+
 ROOT = Path(__file__).parents[1]
 PROGRAM = ROOT / "autograder"
 REFERENCE = ROOT / "reference"
@@ -30,7 +32,7 @@ LAYERS = (
     {"checks", "course", "grades"},
     {"kinds"},
     {"feedback", "student", "store", "platforms"},
-    {"gradebook", "paper", "authoring", "marking"},
+    {"gradebook", "paper", "authoring", "marking", "adopting"},
     {"assignment"},
     {"grading", "generate"},
     {"personal"},
@@ -53,7 +55,7 @@ SUBLAYERS = {
         {"key", "reading"},
     ),
     "grading": (
-        {"scoring", "expected", "storage_limit", "handed_files"},
+        {"scoring", "expected", "storage_limit", "handed_files", "cell_tests"},
         {"planted", "carrying"},
         {"mistakes", "other_variants"},
         {"student_assignments"},
@@ -76,7 +78,10 @@ SUBLAYERS = {
 GUEST = {
     "autograder.sandbox.inside.zygote",
     "autograder.sandbox.inside.guest",
+    "autograder.sandbox.inside.judge",
     "autograder.sandbox.inside.recorder",
+    "autograder.sandbox.inside.remote",
+    "autograder.sandbox.inside.running",
     "autograder.sandbox.inside.shell",
     "autograder.sandbox.inside.stand_in",
     "autograder.notebook.coursecheck",
@@ -409,6 +414,14 @@ def test_a_file_runs_alone_as_a_whole() -> None:
         if line.lstrip().startswith("@pytest.mark.alone")
     ]
     assert [] == found
+
+
+def test_a_file_that_only_names_the_mark_is_not_left_out() -> None:
+    """Else no part of `make test` would run this one: its text has the mark's name, its tests do not."""
+    assert not ALONE.search(Path(__file__).read_text("utf-8"))
+    for marked in ("pytestmark = pytest.mark.alone", "pytestmark = [pytest.mark.sandbox, pytest.mark.alone]"):
+        assert ALONE.search(f'"""Words."""\n{marked}\n')
+    assert ALONE.search("pytestmark = [\n    pytest.mark.timed,\n    pytest.mark.alone,\n]\n")
 
 
 def test_what_students_get_is_a_text_to_us() -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.records import Answer, ItemResult, Observation, Scenario
+from autograder.records import Answer, CellOutcome, CellTest, ItemResult, Observation, Scenario
 from autograder.rubric import Question, Rubric
 from autograder.stream import derived
 
@@ -114,6 +114,8 @@ class Evidence(Struct, frozen=True, eq=False):
     carried: Sequence[Observations] = ()
     """The student's once more, with the reference's results in the place of earlier functions that are wrong:
     one entry per scenario of `CarriesForward.carried_plan`."""
+    tests: Mapping[str, CellOutcome] = {}
+    """What came of test cells, by item; see `HasCellTests`."""
 
     @property
     def drawn(self) -> Draw:
@@ -232,6 +234,18 @@ class HasThirdRound(HasSecondRound, Protocol):
         Args:
             evidence: with `Evidence.again`, without `Evidence.tried`.
         """
+
+
+@runtime_checkable
+class HasCellTests(Protocol):
+    """A check whose items are test cells, which run while the notebook stands at their place."""
+
+    @property
+    def after(self) -> str:
+        """The grade_id of the cell before which they run; empty: after the last one."""
+
+    def cell_tests(self) -> Mapping[str, CellTest]:
+        """The test of each item."""
 
 
 @runtime_checkable

@@ -69,7 +69,8 @@ class Course(Struct, frozen=True):
             CourseError: the folder has no assignments or no rubrics.
         """
         course = cls(root.resolve())
-        for folder in (course.sources, course.rubrics):
+        adopted = course.rubrics.is_dir() and any(map(course.has_source, course.assignments()))
+        for folder in (course.rubrics,) if adopted else (course.sources, course.rubrics):
             if not folder.is_dir():
                 raise CourseError(
                     f"{folder}: this folder of the course is missing; expected a course folder with "
@@ -81,6 +82,19 @@ class Course(Struct, frozen=True):
     def sources(self) -> Path:
         """Source notebooks, a folder per assignment."""
         return self.root / "assignments"
+
+    def source(self, assignment: str) -> Path:
+        """The folder of one assignment's source notebooks: in assignments/, or where they were adopted.
+
+        nbgrader has them in source/, otter in a folder of their own, which may be the course's.
+        """
+        places = (self.sources / assignment, self.root / "source" / assignment, self.root / assignment)
+        alone = (self.root,) if (self.root / f"{assignment}.ipynb").is_file() else ()
+        return next((one for one in (*places, *alone) if one.is_dir()), places[0])
+
+    def has_source(self, assignment: str) -> bool:
+        """Whether an assignment's sources are there; of an adopted one there may be the release alone."""
+        return self.source(assignment).is_dir() or self.release(assignment).is_dir()
 
     @property
     def rubrics(self) -> Path:

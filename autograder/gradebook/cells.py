@@ -54,28 +54,50 @@ def wanted_cells(rubric: Rubric, releases: Mapping[str, bytes]) -> Wanted:
         for cell in _parsed(releases[notebook.name], notebook.name).get("cells", ()):
             wanted |= _wanted_rows(cell, notebook.name, points)
         for cell in points:
-            if (notebook.name, cell, "GradeCell") not in wanted:
+            if not any((notebook.name, cell, kind) in wanted for kind in GRADED):
                 raise GradebookError(f"notebook {notebook.name!r} has no cell {cell!r} marked as graded")
     return wanted
 
 
-def create(book: Any, assignment: str, wanted: Wanted, releases: Mapping[str, bytes]) -> None:
-    """Create what is missing and update what differs."""
+def create(
+    book: Any,
+    assignment: str,
+    wanted: Wanted,
+    releases: Mapping[str, bytes],
+    *,
+    keep_sources: bool = False,
+) -> None:
+    """Create what is missing and update what differs.
+
+    Args:
+        book: the gradebook.
+        assignment: its name.
+        wanted: see `wanted_cells`.
+        releases: by notebook.
+        keep_sources: leave the sources alone that it has already.
+    """
     book.update_or_create_assignment(assignment)
     update = {
         "GradeCell": book.update_or_create_grade_cell,
         "SolutionCell": book.update_or_create_solution_cell,
+        "TaskCell": book.update_or_create_task_cell,
         _SOURCE: book.update_or_create_source_cell,
     }
     for notebook in dict.fromkeys(key[0] for key in wanted):
         kernelspec = _parsed(releases[notebook], notebook).get("metadata", {}).get("kernelspec", {})
         stored = book.update_or_create_notebook(notebook, assignment, kernelspec=json.dumps(kernelspec))
         known = {
-            **{(cell.name, cell.type): cell for cell in (*stored.grade_cells, *stored.solution_cells)},
+            **{
+                (cell.name, cell.type): cell
+                for cell in (*stored.grade_cells, *stored.solution_cells, *stored.task_cells)
+            },
             **{(cell.name, _SOURCE): cell for cell in stored.source_cells},
         }
         for (place, cell, kind), values in wanted.items():
-            if place == notebook and not _agrees(known.get((cell, kind)), values):
+            present = known.get((cell, kind))
+            if kind == _SOURCE and keep_sources and present is not None:
+                continue  # nbgrader's own has the hidden tests
+            if place == notebook and not _agrees(present, values):
                 update[kind](cell, notebook, assignment, **values)
     book.db.remove()
 
@@ -158,6 +180,8 @@ def _wanted_rows(cell: Mapping[str, Any], notebook: str, points: Mapping[str, fl
         return {}
     rows: Wanted = {}
     graded, solution = bool(marks.get("grade")), bool(marks.get("solution"))
+    if marks.get("task") and grade_id in points:
+        rows[notebook, grade_id, "TaskCell"] = {"max_score": points[grade_id], "cell_type": kind}
     if graded and grade_id in points:
         rows[notebook, grade_id, "GradeCell"] = {"max_score": points[grade_id], "cell_type": kind}
     if solution:

@@ -13,6 +13,7 @@ from msgspec.structs import astuple, replace
 from autograder.assignment import Assignment
 from autograder.checks.base import (
     CarriesForward,
+    Check,
     Draw,
     Evidence,
     HasSecondRound,
@@ -32,6 +33,7 @@ from autograder.errors import (
 )
 from autograder.grading import scoring, storage_limit
 from autograder.grading.carrying import RightResults, carried_forward
+from autograder.grading.cell_tests import CellTests
 from autograder.grading.expected import box_seed, tried_values
 from autograder.grading.handed_files import NotebookFiles, read_files
 from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
@@ -41,6 +43,7 @@ from autograder.notebook.recover import LOST
 from autograder.records import (
     Answer,
     Cell,
+    CellOutcome,
     CellRun,
     ExecutedNotebook,
     Graded,
@@ -153,6 +156,7 @@ class Grader:
         cells: Sequence[str] = (),
         files: Mapping[str, bytes] | None = None,
         printed: Sequence[str] = (),
+        tests: Mapping[str, CellOutcome] | None = None,
     ) -> JudgedAnswer:
         """Judge one answer. A fault of ours becomes results that a person has to look at.
 
@@ -167,6 +171,7 @@ class Grader:
             cells: the sources of the student's other code cells and modules.
             files: what was handed in beside the notebook, by path.
             printed: what the notebook's cells wrote.
+            tests: what came of the question's test cells, by item.
 
         Raises:
             EndedItself: no answer of this submission can be judged any more.
@@ -176,23 +181,21 @@ class Grader:
         try:
             draw = Draw.for_question(self.secret, personal.rubric, question, sitting.own)
             plan = check.plan(answer, draw)
-            given = Evidence(answer, (), answers=answers, cells=cells, files=files or {}, printed=printed)
             evidence = replace(
-                given,
+                Evidence(answer, (), answers=answers, cells=cells, files=files or {}, tests=tests or {}),
                 draw=draw,
                 observed=self._asked(ask, plan) if plan else (),
                 expected=sitting.expected.get(question.id, ()),
                 named=sitting.named.get(question.id, ()),
                 earlier=_by_item(earlier),
+                printed=printed,
             )
             if evidence.observed or not (plan or is_blank(answer)):  # otherwise the run was cut off
                 evidence = self._asked_again(personal, question, evidence, ask)
             evidence, notes = self._carried(personal, question, evidence, ask)
-            results = with_syntax_fault(check.judge(evidence), answer)
-            if has_hidden_inputs(plan, evidence) and personal.rubric.assignment.redraw != "attempt":
-                results = redacted(results, (answer.source, *cells))
+            results = _results(check, plan, evidence, personal.rubric)
             remark = self.sittings.asked.remark(canonical_id(student), evidence, results)
-            return JudgedAnswer(results, notes=(*notes, *((remark,) if remark else ())))
+            return JudgedAnswer(results, notes=(*notes, remark) if remark else notes)
         except EndedItself:
             raise
         except SandboxFault as fault:
@@ -316,6 +319,7 @@ class _Run:
         self.seconds_in_sandbox = 0.0
         self.spent = Spent()
         self.stated: dict[str, str] = {}
+        self._tests: Mapping[str, Mapping[str, CellOutcome]] = {}
         self._broken = ""
         """Why nothing is asked of the present notebook any more."""
         self._until = time.thread_time() + budgets(grader.assignment.rubric.assignment.limits).judging_seconds
@@ -376,11 +380,18 @@ class _Run:
         limits = assignment.rubric.assignment.limits
         files = self.files[notebook.name].contents
         stopwatch = self._grader.stopwatch
+        cell_tests = CellTests(assignment, notebook, submission.cells, sandbox, self._grader.seed)
         session = Session(
-            sandbox, submission.cells, limits, seed=self._grader.seed, files=files, stopwatch=stopwatch
+            sandbox,
+            submission.cells,
+            limits,
+            seed=self._grader.seed,
+            files=files,
+            stopwatch=stopwatch,
+            visits=cell_tests.visits,
         )
         try:
-            with session:
+            with session, cell_tests:
                 try:
                     with stopwatch.step("cells"):
                         session.run()
@@ -389,6 +400,8 @@ class _Run:
                 except SandboxFault as fault:
                     self.notes.append(Note(scoring.SANDBOX_FAULT, describe_error(fault), notebook.name))
                 self._broken = ""
+                self._tests = cell_tests.outcomes(session)
+                self.isolation += cell_tests.stamp
                 for question in assignment.questions(notebook.name):
                     known = self._known.get(question.id)
                     self.results[question.id] = known or self._question(question, submission, session)
@@ -440,6 +453,7 @@ class _Run:
                 + files.sources(without=question.file),
                 files=files.contents,
                 printed=[_written(run) for run in session.runs if run is not None],
+                tests=self._tests.get(question.id),
             )
         self.notes += judged.notes
         places = [cell.grade_id for cell in submission.cells]
@@ -477,6 +491,16 @@ class _Run:
     def _for_review(self, question: Question, staff: str) -> tuple[ItemResult, ...]:
         self.notes.append(Note("needs-review", staff, question.id))
         return _open(question, review(staff))
+
+
+def _results(
+    check: Check, plan: tuple[Scenario, ...], evidence: Evidence, rubric: Rubric
+) -> tuple[ItemResult, ...]:
+    """What a check says, without hidden inputs that the answer could have shown."""
+    results = with_syntax_fault(check.judge(evidence), evidence.answer)
+    if has_hidden_inputs(plan, evidence) and rubric.assignment.redraw != "attempt":
+        results = redacted(results, (evidence.answer.source, *evidence.cells))
+    return results
 
 
 def _by_item(earlier: Mapping[str, Sequence[ItemResult]]) -> dict[str, ItemResult]:

@@ -81,7 +81,8 @@ def build_release(
     described = load_release(source, notebook)
     _check_cells(described)
     check_markers(described.cells, notebook)
-    check_tests(described.cells, notebook)
+    if not rubric.assignment.adopted:
+        check_tests(described.cells, notebook)
     check_agreement(described, rubric)
     node = _bare_notebook(load_tree(source, []), notebook)
     _speak(node, rubric, language, notebook, window)

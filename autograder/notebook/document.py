@@ -22,6 +22,8 @@ MAX_BYTES = 64 * 1024 * 1024
 """Largest notebook file that is read."""
 MAX_READ = 16 * 1024 * 1024
 """Bytes of it besides outputs, which are passed over without being built."""
+MAX_CELL_ID = 64
+"""Characters; the format allows no more."""
 MAX_CELLS = 2000
 """An exam has some hundred cells; more is an accident or an attack."""
 MAX_SOURCE = 1_000_000
@@ -72,6 +74,8 @@ class RawCell(Struct, frozen=True):
     """Line ends are ``\\n``; control characters and lone surrogates are replaced by U+FFFD."""
     nbgrader: Mapping[str, Any] | None = None
     """The cell's nbgrader metadata when it is an object, unchecked inside."""
+    id: str = ""
+    """What Jupyter calls the cell, where it says so."""
 
 
 class Document(Struct, frozen=True):
@@ -81,6 +85,8 @@ class Document(Struct, frozen=True):
     language: str
     """In lower case; empty when the metadata names none."""
     notes: tuple[Note, ...] = ()
+    made_ids: bool = False
+    """nbgrader's ids were put in for grading (`autograder.adopting.otter`). Believed of releases alone."""
 
 
 def parse(data: bytes) -> Document:
@@ -105,7 +111,8 @@ def parse(data: bytes) -> Document:
         for number, entry in enumerate(_entries(tree, notes), start=1)
         if (cell := _cell(number, entry, notes)) is not None
     )
-    return Document(cells, _language(tree), tuple(notes))
+    own = tree["metadata"].get("autograder") if isinstance(tree.get("metadata"), dict) else None
+    return Document(cells, _language(tree), tuple(notes), own == {"ids": "made"})
 
 
 def load_tree(data: bytes, notes: list[Note]) -> dict[str, Any]:
@@ -286,7 +293,9 @@ def _cell(number: int, entry: Any, notes: list[Note]) -> RawCell | None:
         notes.append(Note("control-characters", "Control characters in the source are replaced.", place))
     if entry.get("attachments"):
         notes.append(Note("attachments", "Pictures attached to this cell are not taken along.", place))
-    return RawCell(number, cell_type, clean, _nbgrader(entry, place, notes))
+    identifier = entry.get("id")
+    named = identifier if isinstance(identifier, str) and len(identifier) <= MAX_CELL_ID else ""
+    return RawCell(number, cell_type, clean, _nbgrader(entry, place, notes), named)
 
 
 def _nbgrader(entry: dict[str, Any], place: str, notes: list[Note]) -> Mapping[str, Any] | None:

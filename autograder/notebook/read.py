@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from autograder.notebook.document import MAX_SOURCE, Document, RawCell, parse, shown
+from autograder.notebook.foreign import with_ids
 from autograder.notebook.match import canonical, match
 from autograder.notebook.recover import LOST, recover
 from autograder.notebook.release import Release, ReleaseCell
@@ -46,7 +47,7 @@ def read(data: bytes, release: Release, *, student: str, assignment: str) -> Sub
         NotebookError: the bytes are not a notebook; see `autograder.notebook.document.parse`.
     """
     document = parse(data)
-    cells = document.cells
+    cells = with_ids(document.cells, release) if release.foreign else document.cells
     matching = match(cells, release)
     recovery = recover(cells, release, matching)
     places = {**matching.places, **recovery.places}

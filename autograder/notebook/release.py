@@ -34,6 +34,8 @@ class ReleaseCell(Struct, frozen=True):
     locked: bool = False
     task: bool = False
     points: Decimal | None = None
+    cell_id: str = ""
+    """What Jupyter calls the cell."""
 
     @property
     def is_answer(self) -> bool:
@@ -55,6 +57,8 @@ class Release(Struct, frozen=True):
     language: str
     digest: str
     """SHA-256 of its bytes, in hexadecimal."""
+    foreign: bool = False
+    """The ids were made for grading: what students got, and hand in, has none."""
 
     @property
     def by_id(self) -> Mapping[str, ReleaseCell]:
@@ -75,6 +79,8 @@ class Release(Struct, frozen=True):
         answers = {cell.grade_id for cell in self.cells if cell.is_answer}
         default = f"{question.id}-answer"
         stated = question.answer_cell != default
+        if stated:  # a task, or a cell that carries points for what stands elsewhere
+            answers |= {cell.grade_id for cell in self.cells if cell.points is not None}
         names = (question.answer_cell,) if stated else (default, question.id)
         for grade_id in names:
             if grade_id in answers:
@@ -108,7 +114,8 @@ def load_release(data: bytes, name: str) -> Release:
                 f"and {cell.number}; each may stand once. Generate the release again."
             )
         seen[cell.grade_id] = cell.number
-    return Release(name, cells, document.language or "python", hashlib.sha256(data).hexdigest())
+    digest = hashlib.sha256(data).hexdigest()
+    return Release(name, cells, document.language or "python", digest, document.made_ids)
 
 
 def _cell(raw: RawCell, name: str) -> ReleaseCell:
@@ -141,6 +148,7 @@ def _cell(raw: RawCell, name: str) -> ReleaseCell:
         raw.source,
         grade_id if isinstance(grade_id, str) and any(flags.values()) else "",
         points=_points(metadata.get("points"), place) if flags["grade"] or flags["task"] else None,
+        cell_id=raw.id,
         **flags,
     )
 

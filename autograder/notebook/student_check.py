@@ -26,6 +26,7 @@ from autograder.wording import decimal_comma
 FILE_NAME = "coursecheck.py"
 """What the file is called beside the released notebook; check cells import it by this name."""
 SILENT = Path(__file__).with_name("silentcheck.py")
+SILENT_OTTER = Path(__file__).with_name("silentotter.py")
 """What lies in its place while a notebook is graded."""
 _TEMPLATE = Path(__file__).with_name("coursecheck.py")
 _PROGRAM = Path(__file__).parents[1]

@@ -97,6 +97,8 @@ class AssignmentSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Modules that are imported before a submission starts."""
     notebooks: tuple[NotebookFile, ...] = ()
     """Default: one notebook called as the assignment."""
+    adopted: Literal["", "nbgrader", "otter"] = ""
+    """Whose assignment it is: its notebooks and tests are that program's, and stay as they are."""
     limits: Limits = Limits()
     redraw: Literal["never", "student", "attempt"] = "never"
     """How often hidden inputs are drawn: once for the whole class, for each student, or for each attempt."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from types import TracebackType
 from typing import Self
@@ -34,6 +34,9 @@ _SPARE = 0.01
 """Share of a submission's time that is as good as none: a box does not measure just like its submission."""
 ENDINGS_PER_QUESTION = 2
 """After so many endings within one question its remaining scenarios are not tried."""
+Visit = Callable[[Box, float], None]
+"""What is done when the notebook stands before a cell, with the box and the seconds that are left. It may run
+again in another box, and raises `BoxEnded` where it ended this one."""
 
 
 class Session:
@@ -48,8 +51,10 @@ class Session:
         seed: int = 0,
         files: Mapping[str, bytes] | None = None,
         stopwatch: Stopwatch | None = None,
+        visits: Mapping[int, Visit] | None = None,
     ) -> None:
         self._stopwatch = stopwatch or Stopwatch()
+        self._visits = visits or {}
         self._sandbox = sandbox
         self._cells = cells
         self._limits = limits
@@ -242,6 +247,11 @@ class Session:
         )
 
     @property
+    def given_up(self) -> Ending | None:
+        """Why no box is opened any more."""
+        return self._given_up
+
+    @property
     def computed(self) -> float:
         """Processor seconds of all boxes that are closed, lost ones included."""
         return self._computed
@@ -306,27 +316,39 @@ class Session:
             self._passed += time.monotonic() - started
 
     def _run_cells(self, box: Box) -> None:
+        visits = sorted(self._visits)
         for number, cell in self._runnable():
-            seconds = min(self._limits.cell_seconds, self._left())
-            if seconds <= 0:
+            while visits and visits[0] <= number:
+                self._visit(box, visits.pop(0))
+            self._run_cell(box, number, cell)
+        for place in visits:
+            self._visit(box, place)
+
+    def _visit(self, box: Box, place: int) -> None:
+        with self._passing():
+            self._visits[place](box, self._left())
+
+    def _run_cell(self, box: Box, number: int, cell: Cell) -> None:
+        seconds = min(self._limits.cell_seconds, self._left())
+        if seconds <= 0:
+            self._out_of_time()
+            self._give_up(Ending.SUBMISSION_TIME)
+            self._end_cell(number, Ending.SUBMISSION_TIME)
+            raise BoxEnded(Ending.SUBMISSION_TIME)
+        try:
+            with self._passing():
+                run = box.run_cell(cell.source, seconds=seconds)
+        except BoxEnded as ended:
+            late = ended.ending is Ending.CELL_TIME and seconds < self._limits.cell_seconds
+            if late:
                 self._out_of_time()
                 self._give_up(Ending.SUBMISSION_TIME)
-                self._end_cell(number, Ending.SUBMISSION_TIME)
-                raise BoxEnded(Ending.SUBMISSION_TIME)
-            try:
-                with self._passing():
-                    run = box.run_cell(cell.source, seconds=seconds)
-            except BoxEnded as ended:
-                late = ended.ending is Ending.CELL_TIME and seconds < self._limits.cell_seconds
-                if late:
-                    self._out_of_time()
-                    self._give_up(Ending.SUBMISSION_TIME)
-                self._skipped.add(number)
-                self._end_cell(number, Ending.SUBMISSION_TIME if late else ended.ending)
-                raise
-            limit_notes.add(self.notes, limit_notes.cell_notes(number, run.met, self._limits))
-            if self.runs[number] is None:
-                self.runs[number] = run
+            self._skipped.add(number)
+            self._end_cell(number, Ending.SUBMISSION_TIME if late else ended.ending)
+            raise
+        limit_notes.add(self.notes, limit_notes.cell_notes(number, run.met, self._limits))
+        if self.runs[number] is None:
+            self.runs[number] = run
 
     def _end_cell(self, number: int, ending: Ending) -> None:
         self.runs[number] = CellRun(ending=ending)

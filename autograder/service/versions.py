@@ -145,7 +145,7 @@ def rubric_of(version: Version) -> Rubric:
 def _files(course: Course, name: str) -> Iterator[tuple[str, bytes]]:
     """All files that an assignment consists of, by path; links are not followed."""
     folders = [
-        course.sources / name,
+        course.source(name),
         course.reference,
         course.release(name),
         course.variants(name),

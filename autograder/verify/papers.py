@@ -70,6 +70,10 @@ def grade_answer_key(grader: Grader) -> AnswerKey:
         f"{result.question}.{result.item}": mark(rubric.question(result.question).item(result.item), result)
         for result in graded.score.items
     }
+    for question in rubric.questions:
+        given = assignment.releases[question.notebook].by_id.get(question.answer_cell)
+        if given is not None and given.task:  # nbgrader's sources hold no answer to a task
+            marks |= {f"{question.id}.{item.id}": Mark.KEPT for item in question.items}
     return AnswerKey(sources, submissions, files, graded, marks)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from autograder.errors import SandboxFault
 from autograder.limits import BYTES_OF_DESCRIPTION, BYTES_OF_TEXT, BYTES_OF_VALUE
-from autograder.records import Call, CellOutput, CellRun, Observation, Opaque, Ref, Tensor
+from autograder.records import Call, CellOutput, CellRun, Observation, Opaque, Ref, Structured, Tensor
 from autograder.sandbox.exchange import tensors as layout
 from autograder.sandbox.exchange import wire
 from autograder.sandbox.exchange.tensors import Buffer
@@ -49,13 +49,14 @@ class TrustedEncoder(wire.Encoder):
         return tree
 
     def other(self, value: Any, depth: int) -> dict[str, Any]:
-        """Tensors and handles; anything else is a fault of the plan."""
-        del depth
+        """Tensors, handles and values in parts; anything else is a fault of the plan."""
         if isinstance(value, Tensor):
             tag = {"$": "tensor", "dtype": value.dtype, "device": value.device, "grad": value.requires_grad}
             return self.array(value.array, tag)
         if isinstance(value, Ref):
-            return {"$": "ref", "v": value.name}
+            return {"$": "ref", "v": value.name, "type": value.kind}
+        if isinstance(value, Structured):
+            return {"$": "form", "type": value.type_name, "v": self.encode(value.parts, depth + 1)}
         if isinstance(value, Opaque):
             return {"$": "opaque", "type": value.type_name, "text": value.text}
         raise SandboxFault(f"a {type(value).__name__} cannot be sent into a box")
@@ -90,7 +91,9 @@ def _tensor(array: np.ndarray, tree: Mapping[str, Any]) -> Any:
 
 def _opaque(tag: str, tree: Mapping[str, Any]) -> Any:
     if tag == "ref":
-        return Ref(bounded_text(tree.get("v"), 80))
+        return Ref(bounded_text(tree.get("v"), 80), bounded_text(tree.get("type"), 200))
+    if tag == "form":
+        return Structured(bounded_text(tree.get("type"), 80), tree["v"])
     if tag == "opaque":
         return Opaque(bounded_text(tree.get("type"), 80), bounded_text(tree.get("text"), MAX_TEXT))
     raise wire.ProtocolError(f"unknown tag {tag!r}")

@@ -187,6 +187,8 @@ class Decoder:
             return _integer(inner)
         if tag == "float" and inner in ("nan", "inf", "-inf"):
             return float(inner)
+        if tag == "form":
+            tree = {**tree, "v": self.decode(inner, depth + 1)}
         return self._other(str(tag)[:80], tree)
 
     def _dictionary(self, pairs: list[Any], depth: int) -> dict[Any, Any]:

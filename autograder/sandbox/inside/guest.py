@@ -22,7 +22,10 @@ import numpy as np
 from autograder.sandbox.exchange import wire
 from autograder.sandbox.exchange.tensors import Buffer
 from autograder.sandbox.inside.hints import MEMORY, reported_limits
+from autograder.sandbox.inside.judge import JUDGE, Judge
+from autograder.sandbox.inside.plain import GuestEncoder, own_array
 from autograder.sandbox.inside.recorder import RECORDER, Recorder
+from autograder.sandbox.inside.remote import REMOTE, Remote
 from autograder.sandbox.inside.shell import CapturedStream, NotebookShell, Outputs, make_shell
 from autograder.sandbox.inside.stand_in import STAND_IN, StandIns
 
@@ -30,10 +33,7 @@ __all__ = ["make_shell", "serve"]
 
 MAX_MESSAGE = 600
 MAX_KINDS = 8
-MAX_TEXT = 20_000
 MAX_REQUEST = 1 << 31
-MAX_WRITTEN_BITS = 14_000
-"""Python itself refuses to write integers of more than 4300 digits."""
 
 
 def serve(shell: NotebookShell, *, requests: int, replies: int, limits: Mapping[str, Any]) -> None:
@@ -54,6 +54,7 @@ class Guest:
     def __init__(self, shell: NotebookShell, limits: Mapping[str, Any]) -> None:
         self._shell = shell
         self._own = {RECORDER: Recorder(), STAND_IN: stand_ins(shell.user_ns)}
+        self._ends: dict[str, Remote | Judge] = {}
         self._max_reply = int(limits["reply_mb"]) << 20
         shell.outputs.limit(int(limits["output_kb"]) << 10)
 
@@ -125,13 +126,17 @@ class Guest:
         room: int,
     ) -> dict[str, Any]:
         try:
-            decoder = wire.Decoder(arrays, _guest_array, functools.partial(_guest_other, kept))
-            with _torch_state(call):
-                value = self._value(call, kept, decoder)
-            if call["keep"]:
-                kept[call["keep"]] = value
-                return {"v": {"$": "ref", "v": call["keep"]}}
-            tree = encoder.encode(value)
+            if call["target"] in (REMOTE, JUDGE):
+                tree, beside = self._end(call["target"]).do(call["args"], arrays)
+                encoder.arrays.update(beside)
+            else:
+                decoder = wire.Decoder(arrays, own_array, functools.partial(_guest_other, kept))
+                with _torch_state(call):
+                    value = self._value(call, kept, decoder)
+                if call["keep"]:
+                    kept[call["keep"]] = value
+                    return {"v": {"$": "ref", "v": call["keep"]}}
+                tree = encoder.encode(value)
             if sum(array.nbytes for array in encoder.arrays.values()) > room:
                 encoder.arrays.clear()
                 text = f"over {self._max_reply >> 20} MB were returned"
@@ -141,6 +146,12 @@ class Guest:
             name, kinds = type(error).__name__[:80], _kinds_of(error)
             return {"error": name, "kinds": kinds, "message": _text_of(error), "met": met}
         return {"v": tree}
+
+    def _end(self, name: str) -> Remote | Judge:
+        """One end of a test that is run where no student code is."""
+        if name not in self._ends:
+            self._ends[name] = Judge() if name == JUDGE else Remote(self._shell)
+        return self._ends[name]
 
     def _value(self, call: Mapping[str, Any], kept: dict[str, Any], decoder: wire.Decoder) -> Any:
         target = call["target"]
@@ -170,7 +181,7 @@ def stand_ins(namespace: dict[str, Any]) -> StandIns:
         return encoder.encode(value), encoder.arrays
 
     def decoded(tree: Any, arrays: Mapping[str, np.ndarray]) -> Any:
-        return wire.Decoder(arrays, _guest_array, _left_out).decode(tree)
+        return wire.Decoder(arrays, own_array, _left_out).decode(tree)
 
     return StandIns(namespace, encoded, decoded)
 
@@ -272,83 +283,7 @@ def _text_of(error: BaseException) -> str:
         return ""
 
 
-def _guest_array(array: np.ndarray, tag: Mapping[str, Any]) -> Any:
-    """The student's own array: a torch tensor or a numpy array. What is sent to several places is copied."""
-    copy = np.array(array) if tag.get("shared") or not array.flags.writeable else array
-    if tag["$"] == "numpy":
-        return copy
-    torch = sys.modules["torch"]
-    tensor = torch.from_numpy(copy).to(getattr(torch, tag["dtype"]))
-    return tensor.requires_grad_(bool(tag.get("grad")))
-
-
 def _guest_other(kept: Mapping[str, Any], tag: str, tree: Mapping[str, Any]) -> Any:
     if tag == "ref":
         return kept[tree["v"]]
     raise wire.ProtocolError(f"unknown tag {tag!r}")
-
-
-class GuestEncoder(wire.Encoder):
-    """Adds what notebooks return: tensors, numpy scalars, exact numbers, subclasses of plain types, sympy."""
-
-    def other(self, value: Any, depth: int) -> Any:
-        """The plain form of a value that is not of an exact plain type."""
-        torch = sys.modules.get("torch")
-        if torch is not None and isinstance(value, torch.Tensor):
-            return self._tensor(torch, value)
-        if isinstance(value, np.generic) and not isinstance(value, np.longdouble | np.clongdouble):
-            return self.encode(value.item(), depth + 1)
-        if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
-            return self.encode(np.array(value, copy=True, subok=False), depth + 1)
-        for plain in (int, float, str, tuple, list, dict):
-            # bool cannot be subclassed. The constructors read the object's own storage for exact bases.
-            if isinstance(value, plain) and type(value) is not plain:
-                return self.encode(_as_plain(value, plain), depth + 1)
-        return {"$": "opaque", "type": type(value).__name__[:80], "text": _text_instead(value)[:MAX_TEXT]}
-
-    def _tensor(self, torch: Any, value: Any) -> Any:
-        with torch._C.DisableTorchFunctionSubclass(), torch.no_grad():  # noqa: SLF001
-            plain = value.detach()
-            dtype = str(plain.dtype).removeprefix("torch.")
-            device, grad = str(plain.device)[:20], bool(value.requires_grad)
-            tag = {"$": "tensor", "dtype": dtype, "device": device, "grad": grad}
-            if plain.is_sparse or plain.is_quantized or plain.layout is not torch.strided:
-                plain = plain.to_dense() if not plain.is_quantized else plain.dequantize()
-            plain = plain.as_subclass(torch.Tensor).cpu().resolve_conj().resolve_neg()
-            if plain.dtype not in _numpy_dtypes(torch):
-                plain = plain.to(torch.float32)
-            return self.array(plain.contiguous().numpy(), tag)
-
-
-def _text_instead(value: Any) -> str:
-    """The text of exact numbers, sympy expressions and names of dtypes; empty for everything else."""
-    torch, fractions, decimal = map(sys.modules.get, ("torch", "fractions", "decimal"))
-    if fractions is not None and isinstance(value, fractions.Fraction):
-        above, below = int(value.numerator), int(value.denominator)
-        if max(above.bit_length(), below.bit_length()) > MAX_WRITTEN_BITS:
-            return ""
-        return str(above) if below == 1 else f"{above}/{below}"
-    if decimal is not None and isinstance(value, decimal.Decimal):
-        return str(value)
-    module = type(value).__module__.partition(".")[0]
-    if module == "sympy" or (torch is not None and isinstance(value, torch.dtype | torch.device)):
-        return str(value)
-    return ""
-
-
-@functools.cache
-def _numpy_dtypes(torch: Any) -> frozenset[Any]:
-    names = "bool uint8 int8 int16 int32 int64 float16 float32 float64 complex64 complex128"
-    return frozenset(getattr(torch, name) for name in names.split())
-
-
-def _as_plain(value: Any, plain: type) -> Any:
-    if plain is str:
-        return str.__str__(value)
-    if plain is int:
-        return int.__index__(value)
-    if plain is float:
-        return float.__float__(value)
-    if plain is dict:
-        return dict(dict.items(value))
-    return list(list.__iter__(value)) if plain is list else tuple(tuple.__iter__(value))

@@ -1,0 +1,54 @@
+"""Which modules notebooks import: those to be imported beforehand, and those that are not here."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from autograder.syntax import UNREADABLE, parsed
+
+_NEVER = frozenset({"IPython", "nbgrader", "otter", "pytest", "nose", "google"})
+"""Of the tools around a notebook: small, or with a stand-in, or not to be had in a box."""
+_MAGIC = ("%", "!", "?")
+
+
+def preloaded(sources: Iterable[str], folder: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The modules that sources import.
+
+    Args:
+        sources: of cells and modules; lines for IPython are left out.
+        folder: of the assignment, whose own modules are not looked for elsewhere.
+
+    Returns:
+        Those that are installed, which a rubric preloads; and a sentence for each that is not.
+    """
+    names = dict.fromkeys(name for source in sources for name in _imported(source))
+    wanted = sorted(
+        name
+        for name in names
+        if name not in sys.stdlib_module_names
+        and name not in _NEVER
+        and not (folder / name).is_dir()
+        and not (folder / f"{name}.py").is_file()
+    )
+    found = {name: importlib.util.find_spec(name) is not None for name in wanted}
+    missing = [
+        f"{name}: imported by the assignment, but not installed here" for name in wanted if not found[name]
+    ]
+    return tuple(name for name in wanted if found[name]), tuple(missing)
+
+
+def _imported(source: str) -> Iterator[str]:
+    lines = ("" if line.lstrip().startswith(_MAGIC) else line for line in source.split("\n"))
+    try:
+        tree = parsed("\n".join(lines))
+    except UNREADABLE:
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]

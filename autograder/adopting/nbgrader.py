@@ -1,0 +1,231 @@
+"""A course of nbgrader's, read as it is: one question for each cell that carries points.
+
+The sources are read; where there are none the released notebooks are, with the hidden tests that nbgrader
+kept in its gradebook when it made them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autograder.adopting.found import FoundAssignment, FoundNotebook, FoundQuestion, FoundTest
+from autograder.adopting.modules import preloaded
+from autograder.adopting.settings import read_settings
+from autograder.errors import CourseError, NotebookError
+from autograder.notebook.files import read_file
+from autograder.notebook.release import Release, ReleaseCell, load_release
+from autograder.paths import files_below, path_fault
+
+SOURCES = ("source", "assignments")
+"""The folders of a course in which sources lie: nbgrader's, and ours."""
+GRADEBOOK = "gradebook.db"
+_AUTOTEST = "AUTOTEST"
+_HIDDEN = "BEGIN HIDDEN TESTS"
+_TEST = "test"
+
+
+class _Place(Struct, frozen=True):
+    """One assignment of a course, before it is read."""
+
+    name: str
+    folder: Path
+    release: Path
+    kept: Mapping[tuple[str, str], str]
+    """(notebook, grade_id) → the cell's source, as the gradebook has it."""
+    settings: Mapping[str, Any]
+    source: bool
+    """Whether the folder holds sources, and not the release."""
+
+
+def assignments(course: Path) -> dict[str, Path]:
+    """The assignments of a course by name: the folders of their sources, or of their releases."""
+    found: dict[str, Path] = {}
+    for top in (*SOURCES, "release"):
+        for folder in sorted((course / top).glob("*")):
+            if any(folder.glob("*.ipynb")):
+                found.setdefault(folder.name, folder)
+    return found
+
+
+def read_assignment(course: Path, name: str) -> FoundAssignment:
+    """Read one assignment.
+
+    Args:
+        course: the course's folder.
+        name: of the assignment.
+
+    Raises:
+        CourseError: there is none, nothing in it can be graded, or a notebook or its nbgrader metadata is not
+            usable; names the cell.
+    """
+    known = assignments(course)
+    if name not in known:
+        listed = ", ".join(known) or "none"
+        raise CourseError(f"{course}: no assignment {name!r} in source/ or release/; found: {listed}")
+    folder = known[name]
+    settings, remarks = read_settings(course)
+    source = folder.parent.name != "release"
+    release = course / "release" / name
+    place = _Place(name, folder, release, _kept_sources(course / GRADEBOOK, name), settings, source)
+    notes = list(remarks)
+    if not source:
+        notes.append(f"release/{name}: there is no source; tests are those of the release{_hidden(place)}")
+    data, starters = _files(place, notes)
+    questions: list[FoundQuestion] = []
+    notebooks = []
+    sources: list[str] = []
+    for path in sorted(folder.glob("*.ipynb")):
+        described = _loaded(path)
+        notebooks.append(FoundNotebook(path.stem, data, starters))
+        questions += _questions(described, place, notes)
+        sources += [cell.source for cell in described.cells if cell.cell_type == "code"]
+    if not questions:
+        raise CourseError(f"{folder}: no cell of its notebooks carries points; expected nbgrader's metadata")
+    preload, missing = preloaded((*sources, *_modules(folder, data)), folder)
+    notes += missing
+    return FoundAssignment(
+        name,
+        "nbgrader",
+        tuple(notebooks),
+        _distinct(questions),
+        preload,
+        tuple(dict.fromkeys(notes)),
+        float(settings.get("ExecutePreprocessor.timeout") or 0),
+    )
+
+
+def _loaded(path: Path) -> Release:
+    try:
+        return load_release(read_file(path), path.stem)
+    except NotebookError as error:
+        raise CourseError(f"{path}: {error}") from error
+
+
+def _hidden(place: _Place) -> str:
+    return ", with the hidden ones of the gradebook" if place.kept else ""
+
+
+def _kept_sources(gradebook: Path, assignment: str) -> dict[tuple[str, str], str]:
+    """What nbgrader kept of an assignment's cells when it made the release, hidden tests included."""
+    if not gradebook.is_file():
+        return {}
+    query = (
+        "select notebook.name, base_cell.name, source_cell.source from source_cell"
+        " join base_cell on base_cell.id = source_cell.id"
+        " join notebook on notebook.id = base_cell.notebook_id"
+        " join assignment on assignment.id = notebook.assignment_id where assignment.name = ?"
+    )
+    try:
+        with contextlib.closing(sqlite3.connect(f"{gradebook.resolve().as_uri()}?mode=ro", uri=True)) as book:
+            return {(one, cell): source or "" for one, cell, source in book.execute(query, (assignment,))}
+    except sqlite3.Error:
+        return {}  # another store, or none of nbgrader's: the release is read as it is
+
+
+def _questions(described: Release, place: _Place, notes: list[str]) -> Iterator[FoundQuestion]:
+    """A question for each cell that carries points, in order."""
+    answer = ""
+    for cell in described.cells:
+        if cell.is_answer and not cell.grade:
+            answer = cell.grade_id
+        if cell.points is not None:
+            own = cell.solution or cell.task
+            question = FoundQuestion(
+                _question_id(cell.grade_id),
+                described.name,
+                cell.points,
+                answer_cell=cell.grade_id
+                if own
+                else answer or _next_answer(described, cell) or cell.grade_id,
+                cell="" if cell.grade_id[:1].isalnum() else cell.grade_id,
+            )
+            if cell.cell_type == "code" and not own:
+                question = _tested(question, cell, place, notes)
+            yield question
+
+
+def _tested(question: FoundQuestion, cell: ReleaseCell, place: _Place, notes: list[str]) -> FoundQuestion:
+    """The question with its tests, where they are known; without them a person decides."""
+    code = _code(question.notebook, cell, place)
+    where = f"{question.notebook}.ipynb, cell {cell.number} ({cell.grade_id})"
+    if _AUTOTEST in code:
+        notes.append(
+            f"{where}: its tests are made by nbgrader generate_assignment: run that, remove this rubric and "
+            "adopt again; as it is a person decides"
+        )
+        return question
+    if not code.strip():
+        notes.append(f"{where}: it has no tests, so everybody gets its points")
+    test = FoundTest(_TEST, code, question.points, visible=_HIDDEN not in code)
+    return replace(question, tests=(test,), after=cell.grade_id)
+
+
+def _question_id(grade_id: str) -> str:
+    """A question's id begins with a letter or a digit; nbgrader's may begin otherwise."""
+    return grade_id if grade_id[:1].isalnum() else f"q{grade_id}"
+
+
+def _next_answer(described: Release, cell: ReleaseCell) -> str:
+    later = (one for one in described.cells if one.number > cell.number and one.is_answer and not one.grade)
+    return next((one.grade_id for one in later), "")
+
+
+def _code(notebook: str, cell: ReleaseCell, place: _Place) -> str:
+    """The test's source: of the source, of the gradebook, or of the release where tests were made."""
+    if not place.source:
+        return place.kept.get((notebook, cell.grade_id), cell.source)
+    if _AUTOTEST in cell.source:
+        if kept := place.kept.get((notebook, cell.grade_id)):
+            return kept
+        released = place.release / f"{notebook}.ipynb"
+        if released.is_file():
+            return next((one.source for one in _loaded(released).cells if one.grade_id == cell.grade_id), "")
+    return cell.source
+
+
+def _distinct(questions: Sequence[FoundQuestion]) -> tuple[FoundQuestion, ...]:
+    """Questions whose ids are all different: nbgrader lets the notebooks of an assignment share them."""
+    ids = [one.id for one in questions]
+    return tuple(
+        replace(one, id=f"{one.notebook}.{one.id}", cell=one.cell or one.id) if ids.count(one.id) > 1 else one
+        for one in questions
+    )
+
+
+def _files(place: _Place, notes: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What lies beside the notebooks: given out as it is, and given out to be edited."""
+    edited = place.settings.get("Autograde.exclude_overwriting", {})
+    stated = edited.get(place.name, ()) if isinstance(edited, dict) else ()
+    starters = tuple(sorted(one for one in stated if (place.folder / one).is_file()))
+    data = []
+    for entry in sorted(place.folder.iterdir()):
+        if entry.suffix == ".ipynb" or entry.name.startswith((".", "__")):
+            continue
+        if fault := _file_fault(entry):
+            notes.append(f"{entry.name}: not given out: {fault}")
+        elif entry.name not in starters and (entry.is_file() or dict(files_below(entry))):
+            data.append(entry.name)
+    return tuple(data), starters
+
+
+def _file_fault(path: Path) -> str:
+    if fault := path_fault(path.name):
+        return fault
+    if any(one.is_symlink() for one in (path, *(path.rglob("*") if path.is_dir() else ()))):
+        return "it is, or holds, a link"
+    return ""
+
+
+def _modules(folder: Path, data: Sequence[str]) -> Iterator[str]:
+    """The sources of the modules that are given out."""
+    for name in data:
+        for path in (folder / name).rglob("*.py") if (folder / name).is_dir() else [folder / name]:
+            if path.suffix == ".py":
+                yield path.read_text("utf-8", "replace")

@@ -1,0 +1,335 @@
+"""An assignment of otter's, read as it is: its source, or what ``otter assign`` generated from one.
+
+Cells of otter's notebooks have no ids of nbgrader's. Both notebooks that grading wants, the answer key and
+what students got, are put together here with such ids: the cell in which a question is answered is called as
+the question, and so is the cell that carries its points.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from autograder.adopting.found import FoundAssignment, FoundNotebook, FoundQuestion
+from autograder.adopting.modules import preloaded
+from autograder.adopting.otter_source import OtterSource, Role, SourceCell, is_source, read_source
+from autograder.adopting.otter_tests import OtterCase, Stated, cases_of_file, resolved
+from autograder.errors import CourseError, NotebookError
+from autograder.notebook.document import joined, load_tree
+from autograder.notebook.files import read_file
+from autograder.notebook.release import SCHEMA_VERSION
+from autograder.paths import path_fault
+
+_CHECK = re.compile(r"\bgrader\.check\(\s*[\"']([^\"']+)[\"']\s*\)")
+_ANSWER_TAG = "otter_answer_cell"
+_NO_ID = re.compile(r"[^A-Za-z0-9_-]")
+_MOST_TESTS = 8 << 20
+"""Bytes of one file of tests in an archive."""
+_NOT_TAKEN = ("autograder_files", "student_files", "plugins", "seed", "strip_solutions_from_all_cells")
+"""Settings of an assignment that change what is graded, and are not followed."""
+
+
+class _Question(Struct, frozen=True):
+    """One question of a notebook, before it is one of a rubric."""
+
+    name: str
+    points: Stated
+    cases: tuple[OtterCase, ...]
+    all_or_nothing: bool = False
+
+
+class _Notebook(Struct, frozen=True):
+    """One notebook, with what is known of it."""
+
+    name: str
+    cells: tuple[SourceCell, ...]
+    questions: tuple[_Question, ...]
+    settings: Mapping[str, Any]
+    metadata: Mapping[str, Any]
+    key: bool
+    """Whether its solutions are known."""
+    data: tuple[str, ...] = ()
+
+
+def assignments(root: Path) -> dict[str, Path]:
+    """The assignments in a folder by name: a notebook of its own folder, or a folder with notebooks."""
+    found = {path.stem: root for path in _own(root)}
+    for folder in sorted(path for path in root.iterdir() if path.is_dir() and not path.name.startswith(".")):
+        if folder.name not in {"dist", "release", "submitted", "autograded", "feedback"} and any(
+            _own(folder)
+        ):
+            found[folder.name] = folder
+    return found
+
+
+def read_assignment(root: Path, name: str) -> FoundAssignment:
+    """Read one assignment; see `assignments`.
+
+    Raises:
+        CourseError: a notebook, an archive or a test in it is not usable; names the place.
+    """
+    folder = assignments(root)[name]
+    notes: list[str] = []
+    questions: list[FoundQuestion] = []
+    notebooks: list[FoundNotebook] = []
+    code: list[str] = []
+    for one in _notebooks(folder, name if folder == root else ""):
+        notebooks.append(FoundNotebook(one.name, one.data))
+        questions += _questions(one, notes)
+        code += [cell.key or cell.given or "" for cell in one.cells if cell.cell_type == "code"]
+        code += [case.code for question in one.questions for case in question.cases if not case.doctest]
+        if not one.key:
+            notes.append(f"{one.name}.ipynb: there is no source; tests are those of the generated autograder")
+        notes += [f"{one.name}.ipynb: {key}: not taken over" for key in _NOT_TAKEN if one.settings.get(key)]
+    if not questions:
+        raise CourseError(f"{folder}: none of its questions has tests, or is marked by a person")
+    preload, missing = preloaded(code, folder)
+    return FoundAssignment(name, "otter", tuple(notebooks), tuple(questions), preload, (*notes, *missing))
+
+
+def key(folder: Path, notebook: str) -> bytes:
+    """The answer key of a notebook, with ids.
+
+    Raises:
+        CourseError: there is no source.
+    """
+    found = _notebook(folder, notebook)
+    if not found.key:
+        raise CourseError(f"{folder}: there is no source of {notebook!r}, so nothing sits as its answer key")
+    return _written(found, [cell.key for cell in found.cells])
+
+
+def released(folder: Path, notebook: str) -> bytes:
+    """A notebook as students got it, with ids.
+
+    Raises:
+        CourseError: it is not there, or not usable.
+    """
+    found = _notebook(folder, notebook)
+    return _written(found, [cell.given for cell in found.cells])
+
+
+def _own(folder: Path) -> Iterator[Path]:
+    """otter's notebooks in a folder: sources, or else those that were generated for students."""
+    sources = [path for path in sorted(folder.glob("*.ipynb")) if is_source(_tree(path))]
+    yield from sources or (sorted((folder / "dist" / "student").glob("*.ipynb")) if _archives(folder) else ())
+
+
+def _archives(folder: Path) -> list[Path]:
+    return sorted((folder / "dist" / "autograder").glob("*.zip"))
+
+
+def archive(folder: Path, notebook: str) -> Path:
+    """The generated autograder of a notebook.
+
+    Raises:
+        CourseError: there is none.
+    """
+    found = _archives(folder)
+    if not found:
+        raise CourseError(
+            f"{folder / 'dist' / 'autograder'}: no autograder (.zip) of {notebook!r} lies there"
+        )
+    return next((one for one in found if one.stem.startswith(f"{notebook}-")), found[0])
+
+
+def _notebooks(folder: Path, only: str) -> Iterator[_Notebook]:
+    yield from (_notebook(folder, path.stem) for path in _own(folder) if only in {"", path.stem})
+
+
+def _notebook(folder: Path, name: str) -> _Notebook:
+    path = next((one for one in _own(folder) if one.stem == name), folder / f"{name}.ipynb")
+    tree = _tree(path)
+    student = folder / "dist" / "student" / f"{name}.ipynb"
+    if path.parent != folder:
+        return _generated(folder, name, tree)
+    source = read_source(tree, path.name)
+    questions = tuple(
+        _Question(one.name, one.settings.get("points"), one.cases, bool(one.settings.get("all_or_nothing")))
+        for one in source.questions
+        if one.cases or one.settings.get("manual")
+    )
+    cells = _with_ids_of(source, _tree(student)) if student.is_file() else source.cells
+    data = tuple(one for one in source.settings.get("files") or () if not path_fault(str(one)))
+    return _Notebook(name, cells, questions, source.settings, tree.get("metadata", {}), key=True, data=data)
+
+
+def _generated(folder: Path, name: str, tree: dict[str, Any]) -> _Notebook:
+    """What was generated: the students' notebook, and the tests of the autograder's archive."""
+    tests: list[tuple[str, str]] = []
+    for archive in _archives(folder):
+        tests += _files_of_tests(archive)
+    questions = tuple(_Question(*_in_order(cases_of_file(text, place))) for place, text in tests)
+    cells = []
+    for raw in tree["cells"]:
+        text = joined(raw.get("source", "")) or ""
+        asked = _CHECK.search(text)
+        answers = _ANSWER_TAG in (raw.get("metadata", {}).get("tags") or ())
+        role: Role = "check" if asked and raw["cell_type"] == "code" else "answer" if answers else ""
+        cells.append(
+            SourceCell(
+                raw["cell_type"], None, text, role, asked.group(1) if asked else "", str(raw.get("id") or "")
+            )
+        )
+    owned = _owned(cells, {one.name for one in questions})
+    known = {one.name for one in questions}
+    manual = tuple(
+        _Question(cell.question, None, ())
+        for cell in owned
+        if cell.role == "answer" and cell.question not in known
+    )
+    beside = sorted(path.name for path in (folder / "dist" / "student").iterdir())
+    data = tuple(
+        one for one in beside if not one.endswith(".ipynb") and one != "tests" and not path_fault(one)
+    )
+    every = (*questions, *dict.fromkeys(manual))
+    return _Notebook(name, owned, every, {}, tree.get("metadata", {}), key=False, data=data)
+
+
+def _in_order(
+    read: tuple[str, Stated, bool, tuple[OtterCase, ...]],
+) -> tuple[str, Stated, tuple[OtterCase, ...], bool]:
+    name, points, all_or_nothing, cases = read
+    return name, points, cases, all_or_nothing
+
+
+def _owned(cells: Sequence[SourceCell], tested: set[str]) -> tuple[SourceCell, ...]:
+    """Answers with their questions: that of the next check, or one of its own that a person reads."""
+    found: list[SourceCell] = []
+    following, number = "", 0
+    for cell in reversed(cells):
+        if cell.role == "check":
+            following = cell.question if cell.question in tested else ""
+        elif cell.role == "answer":
+            written = cell.cell_type == "markdown" or not following
+            number += written
+            name = f"written-{number}" if written else following
+            cell = SourceCell(cell.cell_type, cell.key, cell.given, cell.role, name, cell.id)  # noqa: PLW2901
+        found.append(cell)
+    return tuple(reversed(found))
+
+
+def _files_of_tests(archive: Path) -> Iterator[tuple[str, str]]:
+    try:
+        with zipfile.ZipFile(archive) as packed:
+            for entry in packed.infolist():
+                if re.fullmatch(r"tests/[^/]+\.py", entry.filename) and entry.file_size <= _MOST_TESTS:
+                    yield f"{archive.name}, {entry.filename}", packed.read(entry).decode("utf-8", "replace")
+    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        raise CourseError(f"{archive}: cannot be unpacked: {error}") from error
+
+
+def _with_ids_of(source: OtterSource, student: dict[str, Any]) -> tuple[SourceCell, ...]:
+    """The cells of a source with the ids that those have which students got, where texts and order agree."""
+    left = [(joined(raw.get("source", "")) or "", str(raw.get("id") or "")) for raw in student["cells"]]
+    found = []
+    for cell in source.cells:
+        at = next((at for at, (text, _) in enumerate(left) if text == cell.given), None)
+        if at is not None and left[at][1]:
+            cell = SourceCell(cell.cell_type, cell.key, cell.given, cell.role, cell.question, left[at][1])  # noqa: PLW2901
+            del left[: at + 1]
+        found.append(cell)
+    return tuple(found)
+
+
+def _questions(notebook: _Notebook, notes: list[str]) -> Iterator[FoundQuestion]:
+    for one in notebook.questions:
+        place = f"{notebook.name}.ipynb, question {one.name}"
+        identifier = grade_id(one.name)
+        own = [cell for cell in notebook.cells if cell.question == one.name and cell.given is not None]
+        if not own:
+            notes.append(f"{place}: not taken over: no cell of the notebook belongs to it")
+        elif not one.cases:
+            points = (
+                Decimal(str(one.points or 0)) if isinstance(one.points, int | float | None) else Decimal(0)
+            )
+            if not points:
+                notes.append(f"{place}: states no points for a person to give; set them in the rubric")
+            yield FoundQuestion(identifier, notebook.name, points, answer_cell=identifier)
+        else:
+            total, tests = resolved(one.cases, one.points, place)
+            check = next((cell for cell in own if cell.role == "check"), None)
+            answered = any(cell.role == "answer" for cell in own)
+            yield FoundQuestion(
+                identifier,
+                notebook.name,
+                total,
+                tests,
+                answer_cell=identifier,
+                after=(f"{identifier}-check" if answered else identifier) if check else "",
+                all_or_nothing=one.all_or_nothing,
+            )
+
+
+def grade_id(name: str) -> str:
+    """A question's name as nbgrader allows it."""
+    bare = _NO_ID.sub("-", name)
+    return bare if bare[:1].isalnum() else f"q{bare}"
+
+
+def _written(notebook: _Notebook, sources: Sequence[str | None]) -> bytes:
+    """A notebook with nbgrader's metadata in the cells that matter."""
+    points = {found.id: found.points for found in _questions(notebook, [])}
+    seen: dict[str, int] = {}
+    cells: list[dict[str, Any]] = []
+    for number, (cell, source) in enumerate(zip(notebook.cells, sources, strict=True), start=1):
+        if source is None and cell.given is None:
+            continue
+        flags = _flags(cell, points, seen)
+        if source is None:
+            continue
+        raw = {
+            "cell_type": cell.cell_type,
+            "id": cell.id or hashlib.sha256(f"cell {number}".encode()).hexdigest()[:12],
+            "metadata": {"nbgrader": flags} if flags else {},
+            "source": source,
+        }
+        cells.append(raw | ({"outputs": [], "execution_count": None} if cell.cell_type == "code" else {}))
+    kept = {
+        key: notebook.metadata[key] for key in ("kernelspec", "language_info") if key in notebook.metadata
+    }
+    tree = {
+        "cells": cells,
+        "metadata": {**kept, "autograder": {"ids": "made"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    return (json.dumps(tree, ensure_ascii=False, indent=1) + "\n").encode()
+
+
+def _flags(cell: SourceCell, points: Mapping[str, Decimal], seen: dict[str, int]) -> dict[str, Any]:
+    """nbgrader's metadata of a cell. The first answer of a question carries its points, or else its check."""
+    name = grade_id(cell.question) if cell.question else ""
+    if name not in points or not cell.role:
+        return {}
+    flags = {"schema_version": SCHEMA_VERSION, "task": False}
+    seen[name] = seen.get(name, 0) + (cell.role == "answer")
+    if cell.role == "check" and seen[name]:
+        return {**flags, "grade_id": f"{name}-check", "grade": False, "solution": False, "locked": True}
+    first = seen[name] <= 1
+    identifier = name if first else f"{name}-{seen[name]}"
+    graded = {"points": float(points[name])} if first else {}
+    answer = cell.role == "answer"
+    return {
+        **flags,
+        "grade_id": identifier,
+        "grade": first,
+        "solution": answer,
+        "locked": not answer,
+        **graded,
+    }
+
+
+def _tree(path: Path) -> dict[str, Any]:
+    try:
+        return load_tree(read_file(path), [])
+    except NotebookError as error:
+        raise CourseError(f"{path}: {error}") from error

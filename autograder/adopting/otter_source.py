@@ -1,0 +1,247 @@
+"""otter's source notebooks: which cell becomes what, for the answer key and for students.
+
+The rules are those of ``otter assign`` 7: blocks between raw cells, solutions marked by comments.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from autograder.adopting.otter_tests import OtterCase, case_of_cell
+from autograder.adopting.yaml_text import read_yaml
+from autograder.errors import CourseError
+from autograder.notebook.document import joined
+
+CONFIG = re.compile(r"#\s+assignment\s+config\b", re.IGNORECASE)
+RESPONSE = "_Type your answer here, replacing this text._"
+_BOUNDARY = re.compile(r"#\s+(begin|end)\s+(question|prompt|solution|tests)\b", re.IGNORECASE)
+_IGNORED = re.compile(r"(##\s*ignore\s*##|#\s*ignore\b)", re.IGNORECASE)
+_FENCE = re.compile(r"^```otter[ \t]*\n(.*?)\n```[ \t]*$\n?", re.MULTILINE | re.DOTALL)
+_ASSIGNED = re.compile(r"(\s*(?:[\w.]+(?=[^\w.])(?:\[['\"]?.*['\"]?\])*(?:,\s*)?)+\s*=).* ?# ?SOLUTION")
+_LINE = re.compile(r"(\s*).* ?# ?SOLUTION")
+_BLOCK = re.compile(r"(\s*)# BEGIN SOLUTION( NO PROMPT)?")
+_SKIPPED = ("# SOLUTION NO PROMPT", "# BEGIN PROMPT", "# END PROMPT", "# SEED")
+
+Role = Literal["", "answer", "check"]
+
+
+class SourceCell(Struct, frozen=True):
+    """One cell of both notebooks."""
+
+    cell_type: str
+    key: str | None
+    """Its text with the solution; None: it is not in the answer key."""
+    given: str | None
+    """Its text as students get it; None: they do not."""
+    role: Role = ""
+    question: str = ""
+    id: str = ""
+    """The cell's own id, where it has one."""
+
+
+class SourceQuestion(Struct, frozen=True):
+    """One question of a source."""
+
+    name: str
+    settings: dict[str, Any]
+    cases: tuple[OtterCase, ...]
+
+
+class OtterSource(Struct, frozen=True):
+    """A source notebook, taken apart."""
+
+    settings: dict[str, Any]
+    cells: tuple[SourceCell, ...]
+    questions: tuple[SourceQuestion, ...]
+
+
+def is_source(tree: dict[str, Any]) -> bool:
+    """Whether a notebook is a source of otter's."""
+    return any(kind == "raw" and CONFIG.match(text) for kind, text, _ in _cells(tree))
+
+
+def read_source(tree: dict[str, Any], place: str) -> OtterSource:
+    """Take a source notebook apart.
+
+    Args:
+        tree: its JSON.
+        place: its name, for errors.
+
+    Raises:
+        CourseError: a block is not closed or stands where it may not, or a setting is not YAML.
+    """
+    reader = _Reader(place)
+    for number, (kind, text, raw) in enumerate(_cells(tree), start=1):
+        reader.take(kind, text, raw, f"{place}, cell {number}")
+    return reader.finished()
+
+
+def without_solution(source: str) -> str:
+    """What students get of a cell with a solution."""
+    kept: list[str] = []
+    inside = False
+    for line in source.split("\n"):
+        bare = line.rstrip()
+        if bare.endswith(_SKIPPED):
+            continue
+        if bare.endswith("# END SOLUTION"):
+            inside = False
+            continue
+        if inside:
+            continue
+        shown = line
+        if begun := _BLOCK.match(line):
+            inside = True
+            if begun.group(2):
+                continue
+            shown = f"{begun.group(1)}..."
+        for pattern, end in ((_ASSIGNED, " ..."), (_LINE, "...")):
+            if found := pattern.match(shown):
+                shown = f"{found.group(1)}{end}"
+                break
+        kept.append(shown)
+    return "\n".join(kept)
+
+
+def without_ignored(source: str) -> str:
+    """A cell without the lines that are only for whoever writes the source."""
+    kept: list[str] = []
+    inside = False
+    for line in source.split("\n"):
+        bare = line.rstrip()
+        if bare.endswith("# END IGNORE"):
+            inside = False
+        elif re.match(r"\s*#\s*BEGIN\s*IGNORE\s*", line, re.IGNORECASE):
+            inside = True
+        elif not inside and not bare.endswith("# IGNORE"):
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def _cells(tree: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Type, text and JSON of each cell; fenced settings in a markdown cell are cells of their own."""
+    for raw in tree.get("cells", ()):
+        text = joined(raw.get("source", "")) or ""
+        if raw.get("cell_type") != "markdown" or not _FENCE.search(text):
+            yield str(raw.get("cell_type")), text, raw
+            continue
+        for number, part in enumerate(_FENCE.split(text)):
+            if part.strip():
+                yield ("raw" if number % 2 else "markdown"), part.strip("\n"), {}
+
+
+class _Reader:
+    """Goes through the cells of a source, in order."""
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+        self._settings: dict[str, Any] = {}
+        self._cells: list[SourceCell] = []
+        self._questions: list[SourceQuestion] = []
+        self._blocks: list[str] = []
+        self._question: dict[str, Any] = {}
+        self._cases: list[OtterCase] = []
+        self._prompted = False
+        self._answer_at = 0
+        """Where the text of a written answer goes, if no prompt says so."""
+        self._written: list[str] = []
+        """Solutions in markdown."""
+        self._answers: list[int] = []
+        """The cells in which students answer the present question."""
+
+    def take(self, kind: str, text: str, raw: dict[str, Any], place: str) -> None:
+        """One cell."""
+        if _IGNORED.match(text):
+            return
+        if kind == "raw" and CONFIG.match(text):
+            self._settings |= read_yaml(text, place)
+        elif kind == "raw" and (found := _BOUNDARY.match(text)):
+            edge, block = found.group(1).lower(), found.group(2).lower()
+            (self._begin if edge == "begin" else self._end)(block, text, place)
+        elif self._blocks[-1:] == ["tests"]:
+            self._test(text, raw, place)
+        else:
+            self._plain(kind, text, str(raw.get("id") or ""))
+
+    def finished(self) -> OtterSource:
+        """The whole."""
+        if self._blocks:
+            raise CourseError(f"{self._place}: # BEGIN {self._blocks[-1].upper()} has no end")
+        return OtterSource(self._settings, tuple(self._cells), tuple(self._questions))
+
+    def _begin(self, block: str, text: str, place: str) -> None:
+        if (block == "question") == bool(self._blocks) or len(self._blocks) > 1:
+            raise CourseError(f"{place}: # BEGIN {block.upper()} may not stand here")
+        if block == "question":
+            self._question = read_yaml(text, place)
+            if not self._question.get("name"):
+                raise CourseError(f"{place}: a question needs a name")
+            self._cases, self._answers, self._written, self._prompted = [], [], [], False
+        elif block == "solution" and not self._prompted:
+            self._answer_at = len(self._cells)
+        self._prompted = self._prompted or block == "prompt"
+        self._blocks.append(block)
+
+    def _end(self, block: str, text: str, place: str) -> None:
+        del text
+        if self._blocks[-1:] != [block]:
+            raise CourseError(f"{place}: # END {block.upper()} without its beginning")
+        self._blocks.pop()
+        if block == "solution" and self._written:
+            self._write_answer()
+        elif block == "question":
+            name = str(self._question["name"])
+            if self._cases and self._question.get("check_cell", True):
+                check = f'grader.check("{name}")'
+                self._cells.append(SourceCell("code", check, check, "check", name))
+            self._questions.append(SourceQuestion(name, self._question, tuple(self._cases)))
+
+    def _write_answer(self) -> None:
+        """Put solutions in markdown where students write: into the prompt, or a cell of its own."""
+        key, self._written = "\n\n".join(self._written), []
+        prompts = [at for at in self._answers if self._cells[at].cell_type == "markdown"]
+        name = str(self._question["name"])
+        if prompts:
+            shown = self._cells[prompts[0]]
+            self._cells[prompts[0]] = SourceCell("markdown", key, shown.given, "answer", name, shown.id)
+        elif self._question.get("manual"):
+            self._cells.insert(self._answer_at, SourceCell("markdown", key, RESPONSE, "answer", name))
+            self._prompted = True
+
+    def _test(self, text: str, raw: dict[str, Any], place: str) -> None:
+        tests = self._settings.get("tests") or {}
+        ok_format = bool(tests.get("ok_format", True)) if isinstance(tests, dict) else True
+        self._cases.append(case_of_cell(text, _output(raw), ok_format=ok_format, place=place))
+
+    def _plain(self, kind: str, text: str, identifier: str) -> None:
+        block = self._blocks[-1] if self._blocks else ""
+        name = str(self._question["name"]) if self._blocks else ""
+        text = without_ignored(text)
+        if block == "solution" and kind == "markdown":
+            self._written.append(text)
+            return
+        bare = without_solution(text) if kind == "code" and self._strips(block) else text
+        role: Role = "answer" if block in {"solution", "prompt"} else ""
+        if role:
+            self._answers.append(len(self._cells))
+        self._cells.append(SourceCell(kind, text, bare, role, name, identifier))
+
+    def _strips(self, block: str) -> bool:
+        return block == "solution" or bool(self._settings.get("strip_solutions_from_all_cells"))
+
+
+def _output(raw: dict[str, Any]) -> str:
+    """What stands below a cell, put together as otter does."""
+    found = ""
+    for one in raw.get("outputs", ()):
+        found += _text(one.get("text", ""))
+        found += _text((one.get("data") or {}).get("text/plain", ""))
+    return found
+
+
+def _text(value: str | Sequence[str]) -> str:
+    return value if isinstance(value, str) else "".join(value)

@@ -1,0 +1,242 @@
+"""otter's tests as they are written: cells of a source, files of a generated autograder. Nothing is run."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+from textwrap import dedent
+from typing import Any
+
+from msgspec import Struct
+
+from autograder.adopting.found import FoundTest
+from autograder.adopting.yaml_text import read_yaml
+from autograder.errors import CourseError
+from autograder.syntax import UNREADABLE, parsed
+
+Stated = int | float | list[Any] | dict[str, Any] | None
+"""Points as otter lets them be stated of a question."""
+_BEGIN = re.compile(r"(?:.\s*=\s*)?\"\"?\"?\s*#\s*BEGIN\s*TEST\s*CONFIG", re.IGNORECASE)
+_END = re.compile(r"\"\"?\"?\s*#\s*END\s*TEST\s*CONFIG", re.IGNORECASE)
+_CONTINUES = re.compile(r"\s|except[\s\w]*:|elif |else:|finally:")
+_SMALLEST = Decimal("0.000001")
+"""Of a point: what three equal parts of one are rounded to."""
+
+
+class OtterCase(Struct, frozen=True):
+    """One test case, its points as they are stated."""
+
+    code: str
+    doctest: bool
+    hidden: bool = False
+    points: float | None = None
+    success: str = ""
+    failure: str = ""
+    outside: str = ""
+
+
+def case_of_cell(source: str, output: str, *, ok_format: bool, place: str) -> OtterCase:
+    """The case that one cell of a tests block is.
+
+    Args:
+        source: of the cell.
+        output: what stands below it, which a doctest expects.
+        ok_format: whether the assignment's tests are doctests.
+        place: for errors.
+
+    Raises:
+        CourseError: the cell is no Python, or its head is not YAML.
+    """
+    lines = source.split("\n")
+    hidden = lines[0].lstrip().startswith("#") and bool(re.search(r"\bhidden\b", lines[0], re.IGNORECASE))
+    stated: dict[str, Any] = {}
+    start = 1 if hidden else 0
+    if _BEGIN.match(lines[0]):
+        end = next((at for at, line in enumerate(lines) if _END.match(line)), len(lines))
+        stated, start = read_yaml("\n".join(lines[1:end]), place), end + 1
+    tree = _tree("\n".join(lines[start:]), place)
+    case = OtterCase(_doctest(tree, output), doctest=True) if ok_format else _exception(tree, place)
+    return OtterCase(
+        case.code,
+        case.doctest,
+        bool(stated.get("hidden", hidden)),
+        stated.get("points"),
+        str(stated.get("success_message") or ""),
+        str(stated.get("failure_message") or ""),
+        case.outside,
+    )
+
+
+def cases_of_file(text: str, place: str) -> tuple[str, Stated, bool, tuple[OtterCase, ...]]:
+    """The question's name, its points, whether it is all or nothing, and the cases, of one file of tests.
+
+    Raises:
+        CourseError: it is neither a doctest of otter's nor one based on exceptions.
+    """
+    tree = _tree(text, place)
+    values: dict[str, Any] = {}
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            try:
+                values[node.targets[0].id] = ast.literal_eval(node.value)
+            except ValueError:
+                continue
+    if isinstance(values.get("test"), dict):
+        return _ok_file(values["test"], place)
+    if not isinstance(values.get("name"), str):
+        raise CourseError(f"{place}: expected a test of otter's: 'test = {{…}}', or 'name' and @test_case")
+    decorated = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.decorator_list]
+    others = [
+        node
+        for node in tree.body
+        if node not in decorated
+        and not (isinstance(node, ast.ImportFrom) and str(node.module).startswith("otter"))
+        and not (isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in _OF_THE_FILE)
+    ]
+    head = "".join(f"{ast.unparse(node)}\n" for node in others)
+    cases = tuple(_decorated(node, head, place) for node in decorated)
+    return values["name"], values.get("points"), bool(values.get("all_or_nothing")), cases
+
+
+_OF_THE_FILE = ("OK_FORMAT", "name", "points", "all_or_nothing")
+
+
+def resolved(cases: Sequence[OtterCase], stated: Stated, place: str) -> tuple[Decimal, tuple[FoundTest, ...]]:
+    """The points of a question and its tests, as otter divides them; what is rounded goes to the last ones.
+
+    Raises:
+        CourseError: more is stated of the cases than of the question, or not of each.
+    """
+    given = [case.points for case in cases]
+    if isinstance(stated, dict):
+        stated = stated.get("each", 1) * len(cases)
+    if isinstance(stated, list):
+        if len(stated) != len(cases):
+            raise CourseError(f"{place}: points: {len(stated)} are stated, but there are {len(cases)} tests")
+        given, stated = list(stated), None
+    known = [None if one is None else Decimal(str(one)) for one in given]
+    before = sum((one for one in known if one is not None), Decimal(0))
+    total = before if stated is None and before else Decimal(str(1 if stated is None else stated))
+    if stated is None and not before and None not in known:
+        total = Decimal(0)
+    if before > total:
+        raise CourseError(f"{place}: points: {total} are stated, but its tests have {before}")
+    left, opened = total - before, known.count(None)
+    if not opened:
+        total = before
+    points = []
+    for one in known:
+        part = one
+        if part is None:
+            part = (left / opened).quantize(_SMALLEST)
+            left, opened = left - part, opened - 1
+        points.append(part)
+    tests = tuple(
+        FoundTest(
+            f"test-{number}",
+            case.code,
+            worth,
+            case.doctest,
+            not case.hidden,
+            case.success,
+            case.failure,
+            case.outside,
+        )
+        for number, (case, worth) in enumerate(zip(cases, points, strict=True), start=1)
+    )
+    return total, tests
+
+
+def _ok_file(test: dict[str, Any], place: str) -> tuple[str, Stated, bool, tuple[OtterCase, ...]]:
+    suites = test.get("suites", ())
+    if len(suites) != 1 or suites[0].get("type", "doctest") != "doctest":
+        raise CourseError(f"{place}: expected one suite of doctests, as otter does; got {len(suites)}")
+    cases = tuple(
+        OtterCase(
+            dedent(one["code"]),
+            doctest=True,
+            hidden=bool(one.get("hidden", True)),
+            points=one.get("points"),
+            success=one.get("success_message") or "",
+            failure=one.get("failure_message") or "",
+        )
+        for one in suites[0].get("cases", ())
+    )
+    return str(test.get("name", "")), test.get("points"), bool(test.get("all_or_nothing")), cases
+
+
+def _decorated(node: ast.FunctionDef, head: str, place: str) -> OtterCase:
+    stated = {}
+    for decorator in node.decorator_list:
+        for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
+            stated[keyword.arg] = ast.literal_eval(keyword.value)
+    node.decorator_list = []
+    case = _exception(ast.Module([node], []), place)
+    return OtterCase(
+        head + case.code,
+        doctest=False,
+        hidden=bool(stated.get("hidden")),
+        points=stated.get("points"),
+        success=stated.get("success_message") or "",
+        failure=stated.get("failure_message") or "",
+        outside=case.outside,
+    )
+
+
+def _doctest(tree: ast.Module, output: str) -> str:
+    """The doctest that otter makes of a cell, with what it printed when the source was saved."""
+    for node in ast.walk(tree):
+        for name in ("annotation", "returns"):
+            if getattr(node, name, None) is not None:
+                setattr(node, name, None)
+    lines: list[str] = []
+    for line in filter(None, ast.unparse(tree).split("\n")):
+        inside = _CONTINUES.match(line) or (lines and lines[-1].strip().endswith("\\"))
+        lines.append(f"{'...' if inside else '>>>'} {line}")
+    return "\n".join([*lines, *output.split("\n")])
+
+
+def _exception(tree: ast.Module, place: str) -> OtterCase:
+    """A function that tests, and otter's call of it: each parameter is a name of the notebook's."""
+    function = tree.body[0] if tree.body else None
+    if not isinstance(function, ast.FunctionDef):
+        raise CourseError(f"{place}: expected a function, since the assignment's tests are not OK_FORMAT")
+    names = [one.arg for one in function.args.args]
+    outside = ""
+    if "env" in names:
+        entries = _Entries()
+        function = entries.visit(function)
+        function.args.args = [one for one in function.args.args if one.arg != "env"]
+        names.remove("env")
+        outside = "it asks for all names of the notebook (env)" if entries.others else ""
+    code = ast.unparse(ast.fix_missing_locations(function))
+    return OtterCase(f"{code}\n\n{function.name}({', '.join(names)})", doctest=False, outside=outside)
+
+
+class _Entries(ast.NodeTransformer):
+    """``env["name"]`` becomes the name."""
+
+    def __init__(self) -> None:
+        self.others = False
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """One entry that is read."""
+        key = node.slice
+        plain = isinstance(key, ast.Constant) and isinstance(key.value, str) and key.value.isidentifier()
+        if isinstance(node.value, ast.Name) and node.value.id == "env" and plain:
+            return ast.copy_location(ast.Name(key.value, node.ctx), node)  # type: ignore[attr-defined]
+        return self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        """Any other use."""
+        self.others = self.others or node.id == "env"
+        return node
+
+
+def _tree(source: str, place: str) -> ast.Module:
+    try:
+        return parsed(source)
+    except UNREADABLE as error:
+        raise CourseError(f"{place}: a test is no Python: {error}") from error

@@ -1,0 +1,108 @@
+"""The rubric of an adopted assignment, as text that people read and change."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+
+from autograder.adopting.found import FoundAssignment, FoundQuestion, FoundTest
+
+_HEAD = """\
+# Adopted from {origin}: the notebooks stay as they are, and so do their tests. What is stated here counts:
+# autograder adopt never writes over this file.
+version = 1
+
+[assignment]
+name = {name}
+points = {points}
+adopted = "{origin}"
+"""
+_NOT_LITERAL = re.compile(r"'''|[^\t\n -~\u00a0-\U0010ffff]")
+
+
+def rubric_text(found: FoundAssignment) -> str:
+    """The rubric's text, as TOML."""
+    points = sum((one.points for one in found.questions), Decimal(0))
+    head = _HEAD.format(origin=found.origin, name=quoted(found.name), points=written(points))
+    return "\n".join((head.rstrip(), *_settings(found), *_notebooks(found), *_questions(found))) + "\n"
+
+
+def quoted(text: str) -> str:
+    """A text in one line of TOML. JSON's escapes are among TOML's, but for the one of DEL."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def block(text: str) -> str:
+    """A text of several lines in TOML, letter for letter where TOML has a way to."""
+    if not text.endswith("'") and not _NOT_LITERAL.search(text):
+        return f"'''\n{text}'''"
+    return quoted(text)
+
+
+def written(points: Decimal) -> str:
+    """A number without an exponent."""
+    return f"{points.normalize():f}"
+
+
+def _settings(found: FoundAssignment) -> Iterator[str]:
+    if found.preload:
+        yield f"preload = [{', '.join(map(quoted, found.preload))}]"
+    if found.seconds:
+        yield f"\n[assignment.limits]\ncell_seconds = {found.seconds:g}"
+
+
+def _notebooks(found: FoundAssignment) -> Iterator[str]:
+    for notebook in found.notebooks:
+        yield f"\n[[assignment.notebooks]]\nname = {quoted(notebook.name)}"
+        for key, names in (("data", notebook.data), ("starter", notebook.starter)):
+            if names:
+                yield f"{key} = [{', '.join(map(quoted, names))}]"
+
+
+def _questions(found: FoundAssignment) -> Iterator[str]:
+    for question in found.questions:
+        yield f"\n[[question]]\nid = {quoted(question.id)}"
+        yield f'kind = "{"cells" if question.tests else "written"}"\npoints = {written(question.points)}'
+        yield f"notebook = {quoted(question.notebook)}"
+        if question.file:
+            yield f"file = {quoted(question.file)}"
+        else:
+            yield f"answer_cell = {quoted(question.answer_cell)}"
+        if question.tests:
+            yield from _testing(found, question)
+        else:
+            text = quoted(f"The answer to {question.id}, read by a person")
+            yield f'[[question.item]]\nid = "answer"\npoints = {written(question.points)}\nmanual = true'
+            yield from (f"cell = {quoted(question.cell)}",) if question.cell else ()
+            yield f"text = {{ en = {text} }}"
+
+
+def _testing(found: FoundAssignment, question: FoundQuestion) -> Iterator[str]:
+    yield f'style = "{found.origin}"'
+    if question.after:
+        yield f"after = {quoted(question.after)}"
+    if question.all_or_nothing:
+        yield "all_or_nothing = true"
+    if any(test.outside for test in question.tests):
+        yield '# Not judged outside of the student\'s box. Write judged = "inside" to have it judged there:'
+    for test in question.tests:
+        yield from _test(question, test)
+
+
+def _test(question: FoundQuestion, test: FoundTest) -> Iterator[str]:
+    yield f"[[question.item]]\nid = {quoted(test.id)}\npoints = {written(test.points)}"
+    if question.cell:
+        yield f"cell = {quoted(question.cell)}"
+    named = question.id if len(question.tests) == 1 else f"{question.id}, {test.id}"
+    yield f"text = {{ en = {quoted(f'The tests of {named}')} }}"
+    for key, on in (("doctest", test.doctest), ("visible", test.visible)):
+        if on:
+            yield f"{key} = true"
+    for key, said in (("success", test.success), ("failure", test.failure)):
+        if said:
+            yield f"{key} = {{ en = {quoted(said)} }}"
+    if test.outside:
+        yield f"# {' '.join(test.outside.split())}"
+    yield f"code = {block(test.code)}"

@@ -1,0 +1,80 @@
+"""nbgrader_config.py read as data: lines ``c.Class.name = literal``. Nothing of it is run."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from autograder import atomic
+from autograder.syntax import UNREADABLE, parsed
+
+FILE_NAME = "nbgrader_config.py"
+_UNDERSTOOD = {
+    "Autograde.exclude_overwriting": None,
+    "ExecutePreprocessor.timeout": None,
+    "CourseDirectory.source_directory": "source",
+    "CourseDirectory.release_directory": "release",
+    "CourseDirectory.submitted_directory": "submitted",
+    "CourseDirectory.db_url": None,
+}
+"""What is taken over, with the only value that is, where there is one."""
+_WITHOUT_MEANING = (
+    "CourseDirectory.course_id",
+    "CourseDirectory.ignore",
+    "Exchange",
+    "FormgradeApp",
+    "NbGrader",
+)
+"""Decides nothing about marks or what lies where."""
+
+
+def read_settings(folder: Path) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    """What a course's configuration says.
+
+    Args:
+        folder: of the course.
+
+    Returns:
+        Values by ``Class.name``, and sentences about what is not taken over.
+    """
+    path = folder / FILE_NAME
+    if not path.is_file():
+        return {}, ()
+    try:
+        tree = parsed(atomic.read(path).decode())
+    except (OSError, UnicodeDecodeError, *UNREADABLE) as error:
+        return {}, (f"{FILE_NAME} cannot be read ({error}); nothing of it is taken over",)
+    values: dict[str, Any] = {}
+    remarks: list[str] = []
+    for node in ast.walk(tree):
+        for name in _assigned(node):
+            try:
+                values[name] = ast.literal_eval(node.value)  # type: ignore[attr-defined]
+            except ValueError:
+                remarks.append(f"{FILE_NAME}: c.{name} is computed; not taken over")
+    remarks += [one for name, value in values.items() if (one := _remark(name, value))]
+    return values, tuple(remarks)
+
+
+def _assigned(node: ast.AST) -> Iterator[str]:
+    """``Class.name`` of each target ``c.Class.name``."""
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            parts = ast.unparse(target).split(".")
+            if len(parts) == 3 and parts[0] == "c":
+                yield ".".join(parts[1:])
+
+
+def _remark(name: str, value: Any) -> str:
+    if name.startswith(_WITHOUT_MEANING):
+        return ""
+    if name not in _UNDERSTOOD:
+        return f"{FILE_NAME}: c.{name} is not taken over"
+    only = _UNDERSTOOD[name]
+    if only is not None and value != only:
+        return (
+            f"{FILE_NAME}: c.{name} is {value!r}; expected {only!r}: rename the folder or leave a link there"
+        )
+    return ""

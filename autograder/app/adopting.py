@@ -1,0 +1,94 @@
+"""Courses of nbgrader and assignments of otter taken over as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from autograder import atomic
+from autograder import rubric as rubrics
+from autograder.adopting import nbgrader, otter
+from autograder.adopting.found import FoundAssignment
+from autograder.adopting.rubric_text import rubric_text
+from autograder.course import Course
+from autograder.errors import CourseError
+from autograder.generate import generate
+
+
+class Adopted(Struct, frozen=True):
+    """One assignment that was taken over, or had been before."""
+
+    name: str
+    rubric: Path
+    origin: str
+    written: tuple[Path, ...] = ()
+    """Empty: nothing was changed."""
+    questions: int = 0
+    manual: int = 0
+    """Questions that a person decides on."""
+    tests: int = 0
+    inside: tuple[str, ...] = ()
+    """The tests that cannot be judged outside of the student's box, each with its reason."""
+    remarks: tuple[str, ...] = ()
+
+
+def adopt(folder: Path, name: str = "") -> tuple[Adopted, ...]:
+    """Write a rubric for each assignment that has none yet, and its release where there is none.
+
+    Notebooks, tests and gradebook stay as they are, and so does every rubric that is there.
+
+    Args:
+        folder: of an nbgrader course, or of an otter assignment.
+        name: the one assignment to take over; empty: all.
+
+    Raises:
+        CourseError: nothing that can be adopted lies there; says what was expected.
+        RubricError: what was read makes no rubric; names the place.
+        NotebookError: a source notebook is not usable.
+    """
+    root = folder.resolve()
+    course = Course(root)
+    return tuple(_adopt(course, found) for found in _found(root, name))
+
+
+def _found(root: Path, name: str) -> Iterator[FoundAssignment]:
+    if not root.is_dir():
+        raise CourseError(f"{root}: there is no such folder")
+    of_otter = otter.assignments(root)
+    known = {**nbgrader.assignments(root), **of_otter}
+    if name and name not in known:
+        raise CourseError(f"{root}: no assignment {name!r}; found: {', '.join(known) or 'none'}")
+    if not known:
+        raise CourseError(
+            f"{root}: expected an nbgrader course, with notebooks in source/<assignment>/ or "
+            "release/<assignment>/, or an otter assignment: a notebook with # ASSIGNMENT CONFIG, or dist/"
+        )
+    for one in known if not name else (name,):
+        yield (otter if one in of_otter else nbgrader).read_assignment(root, one)
+
+
+def _adopt(course: Course, found: FoundAssignment) -> Adopted:
+    path = course.rubrics / f"{found.name}.toml"
+    text = rubric_text(found)
+    written = []
+    if not path.exists():
+        rubrics.parse(text.encode(), str(path))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        atomic.write(path, text.encode())
+        written.append(path)
+    if course.source(found.name).is_dir() and not course.release(found.name).exists():
+        written += generate(course, found.name)
+    inside = tuple(f"{test}: {reason}" for test, reason in found.judged.items() if reason)
+    return Adopted(
+        found.name,
+        path,
+        found.origin,
+        tuple(written),
+        len(found.questions),
+        sum(not one.tests for one in found.questions),
+        len(found.judged),
+        inside,
+        found.remarks,
+    )

@@ -1,0 +1,246 @@
+"""Reads test cells: whether they can be judged outside of the student's box, and what in them decides."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import re
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+from autograder.syntax import UNREADABLE, parsed
+
+Import = tuple[str, str, str]
+MOST_CHANGED = 12
+_MAGIC = re.compile(r"^\s*[%!?]|^[^#\'\"\n]*\?\s*$", re.MULTILINE)
+_NOTEBOOKS = ("get_ipython", "In", "Out", "_ih", "_oh", "display")
+_SOURCE = ("getsource", "getsourcelines", "getsourcefile", "signature", "getfullargspec", "getclosurevars")
+_PATCHES = ("patch", "MagicMock", "Mock", "monkeypatch", "setattr")
+_FILES = ("open", "exists", "isfile", "Path", "listdir", "glob")
+_EQUALITIES = ("allclose", "isclose", "array_equal", "equal", "approx")
+_DRAWN = "matplotlib"
+"""Its figures are in the student's box: what a notebook calls ``plt`` is asked there."""
+
+
+def judgeable(code: str, defined_before: Collection[str] = ()) -> str | None:
+    """Why a test cannot be judged outside; None where it can.
+
+    Args:
+        code: of the test, hidden lines included.
+        defined_before: names that the notebook defines before it, those of the student's among them.
+    """
+    if ">>>" in code:
+        code = "".join(example.source for example in doctest.DocTestParser().get_examples(code))
+    if _MAGIC.search(code):
+        return "it uses a magic or another program"
+    try:
+        tree = parsed(code)
+    except UNREADABLE as error:
+        return f"it is no Python: {type(error).__name__}"
+    known = frozenset(defined_before)
+    return next((reason for node in ast.walk(tree) for reason in _reasons(node, tree, known)), None)
+
+
+def _reasons(node: ast.AST, tree: ast.Module, known: frozenset[str]) -> Iterator[str]:
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        if node.id in _NOTEBOOKS:
+            yield f"it uses {node.id}, which only the notebook has"
+        if node.id in _PATCHES:
+            yield f"it patches ({node.id})"
+    elif isinstance(node, ast.Attribute) and node.attr in _SOURCE:
+        yield f"it reads source text ({node.attr})"
+    elif isinstance(node, ast.Import | ast.ImportFrom):
+        yield from _import_reasons(node)
+    elif isinstance(node, ast.Call):
+        yield from _call_reasons(node, tree, known)
+    else:
+        yield from _change_reasons(node, tree, known)
+
+
+def _change_reasons(node: ast.AST, tree: ast.Module, known: frozenset[str]) -> Iterator[str]:
+    if isinstance(node, ast.ClassDef) and any(_root(base) in known for base in node.bases):
+        yield "it derives a class from the student's"
+    if isinstance(node, ast.Delete) and any(
+        isinstance(one, ast.Name) and one.id in known for one in node.targets
+    ):
+        yield "it deletes a name of the notebook's"
+    if isinstance(node, ast.Assign | ast.AugAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        modules = _imported(tree) | {"builtins", "sys"}
+        if any(isinstance(one, ast.Attribute) and _root(one) in modules for one in targets):
+            yield "it patches a module"
+    if node is tree:
+        yield from (f"it rebinds {name}" for name in sorted(_bound(tree) & known))
+
+
+def _import_reasons(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+    for module in modules:
+        if module.startswith(_DRAWN):
+            yield "it imports matplotlib itself, and would see its own figures"
+        if module.startswith("unittest.mock"):
+            yield "it patches"
+
+
+def _call_reasons(node: ast.Call, tree: ast.Module, known: frozenset[str]) -> Iterator[str]:
+    called = node.func.attr if isinstance(node.func, ast.Attribute) else _root(node.func)
+    if called in _FILES:
+        yield f"it looks at files ({called})"
+    if _root(node.func) in known:
+        own = {one.name for one in ast.walk(tree) if isinstance(one, ast.FunctionDef)}
+        for one in (*node.args, *(keyword.value for keyword in node.keywords)):
+            if isinstance(one, ast.Lambda) or (isinstance(one, ast.Name) and one.id in own):
+                yield "it hands a function of its own to the student's code"
+
+
+def _root(node: ast.AST) -> str:
+    while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _bound(tree: ast.Module) -> set[str]:
+    """Names that a test binds for the whole notebook. An import binds what is the same everywhere."""
+    found: set[str] = set()
+    waiting: list[ast.AST] = [*tree.body]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(
+            node, ast.FunctionDef | ast.ClassDef | ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp
+        ):
+            found |= {node.name} if isinstance(node, ast.FunctionDef | ast.ClassDef) else set()
+            continue
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        waiting += ast.iter_child_nodes(node)
+    return found
+
+
+def _imported(tree: ast.AST) -> set[str]:
+    return {name for name, _, _ in _imports(tree)}
+
+
+def _imports(tree: ast.AST) -> Iterator[Import]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield (
+                    (alias.asname, alias.name, "")
+                    if alias.asname
+                    else (alias.name.split(".")[0],) * 2 + ("",)
+                )
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for alias in node.names:
+                yield alias.asname or alias.name, node.module, alias.name
+
+
+_USUAL: tuple[Import, ...] = (
+    ("np", "numpy", ""),
+    ("numpy", "numpy", ""),
+    ("torch", "torch", ""),
+    ("nn", "torch.nn", ""),
+    ("F", "torch.nn.functional", ""),
+    ("pd", "pandas", ""),
+    ("math", "math", ""),
+    ("random", "random", ""),
+)
+
+
+def imports_of(sources: Iterable[str]) -> tuple[Import, ...]:
+    """Names that cells of a release import, and those that everybody gives: name, module, attribute.
+
+    A student who binds such a name to something else changes nothing in a test.
+    """
+    found = {name: (name, module, attribute) for name, module, attribute in _USUAL}
+    for source in sources:
+        try:
+            tree = parsed(re.sub(r"(?m)^\s*[%!].*$", "", source))
+        except UNREADABLE:
+            continue
+        found |= {one[0]: one for one in _imports(tree) if not one[1].startswith(_DRAWN) and one[2] != "*"}
+    return tuple(found.values())
+
+
+# ---------------------------------------------------------------- changed tests
+
+
+def changed_forms(code: str, *, is_doctest: bool = False) -> tuple[str, ...]:
+    """Forms of a test that no right answer passes: what it compares with is changed, or it fails at its end.
+
+    Where an answer passes one of them, the test was disarmed.
+    """
+    if is_doctest:
+        return _changed_session(code), f"{code.rstrip()}\n>>> 1\n2\n"
+    try:
+        tree = parsed(code)
+    except UNREADABLE:
+        return ()
+    number = sum(1 for _ in _literals(tree))
+    forms = [f"{code}\nassert 1 == 2\n", f"{code}\nraise AssertionError\n"]
+    for place in range(min(number, MOST_CHANGED)):
+        tree = parsed(code)
+        for at, (holder, field, index) in enumerate(_literals(tree)):
+            if at == place:
+                value = getattr(holder, field) if index is None else getattr(holder, field)[index]
+                changed = _Changed().visit(value)
+                if index is None:
+                    setattr(holder, field, changed)
+                else:
+                    getattr(holder, field)[index] = changed
+        forms.append(ast.unparse(ast.fix_missing_locations(tree)))
+    return tuple(forms)
+
+
+def _changed_session(code: str) -> str:
+    parts = doctest.DocTestParser().parse(code)
+    lines = []
+    for part in parts:
+        if isinstance(part, doctest.Example):
+            first, *more = part.source.rstrip("\n").split("\n")
+            lines += [f">>> {first}", *(f"... {one}" for one in more)]
+            lines += [part.want.rstrip("\n") + "~"] if part.want else []
+    return "\n".join(lines) + "\n"
+
+
+def _literals(tree: ast.AST) -> Iterator[tuple[Any, str, int | None]]:
+    """Where literals stand that something is compared with for equality: node, field and place in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare) and all(isinstance(one, ast.Eq) for one in node.ops):
+            for place, one in enumerate(node.comparators):
+                if _is_literal(one):
+                    yield node, "comparators", place
+                    break
+            else:
+                if _is_literal(node.left):
+                    yield node, "left", None
+        elif isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else _root(node.func)
+            if name in _EQUALITIES or (name.lower().startswith("assert") and "qual" in name.lower()):
+                for place, argument in enumerate(node.args[:2]):
+                    if _is_literal(argument):
+                        yield node, "args", place
+                        break
+
+
+def _is_literal(node: ast.AST) -> bool:
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return False
+    return value not in ([], {}, (), set())
+
+
+class _Changed(ast.NodeTransformer):
+    def visit_Constant(self, node: ast.Constant) -> ast.Constant:
+        value: Any = node.value
+        if isinstance(value, bool):
+            changed: Any = not value
+        elif isinstance(value, int | float | complex):
+            changed = value * 2 + 7
+        elif isinstance(value, str):
+            changed = f"{value}~"
+        elif isinstance(value, bytes):
+            changed = value + b"~"
+        else:
+            changed = "~"
+        return ast.copy_location(ast.Constant(changed), node)

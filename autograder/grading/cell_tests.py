@@ -1,0 +1,90 @@
+"""The test cells of one submission: where in the notebook they run, and what came of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Self
+
+from autograder.assignment import Assignment
+from autograder.checks.base import HasCellTests
+from autograder.checks.judging.judgeable import imports_of
+from autograder.records import Cell, CellOutcome, CellTest, Markdown
+from autograder.rubric import NotebookFile
+from autograder.sandbox.base import Sandbox
+from autograder.sandbox.session import Session, Visit
+from autograder.sandbox.testing import Key, TestRunner, visit
+
+INSIDE = ", tests inside"
+"""Added to the level of isolation where tests ran in the student's own box."""
+
+
+class CellTests:
+    """Runs them in a box of the same environment that nobody's code has seen; to be used with `Session`."""
+
+    def __init__(
+        self,
+        assignment: Assignment,
+        notebook: NotebookFile,
+        cells: Sequence[Cell | Markdown],
+        sandbox: Sandbox,
+        seed: int,
+    ) -> None:
+        places = {
+            cell.grade_id: place
+            for place, cell in enumerate(cells)
+            if isinstance(cell, Cell) and cell.grade_id
+        }
+        self._found: dict[Key, CellOutcome] = {}
+        self._tests: dict[int, dict[Key, CellTest]] = {}
+        for question in assignment.questions(notebook.name):
+            check = assignment.checks[question.id]
+            if not isinstance(check, HasCellTests):
+                continue
+            tests = {(question.id, item): test for item, test in check.cell_tests().items()}
+            if check.after and check.after not in places:
+                refused = CellOutcome(
+                    refused=f"there is no cell {check.after!r} in the notebook, at which it would run"
+                )
+                self._found |= dict.fromkeys(tests, refused)
+            else:
+                self._tests.setdefault(places.get(check.after, len(cells)), {}).update(tests)
+        limits = assignment.rubric.assignment.limits
+        release = assignment.releases[notebook.name]
+        imports = (
+            imports_of(cell.source for cell in release.cells if cell.cell_type == "code")
+            if self._tests
+            else ()
+        )
+        # Another seed than the student's, so that a seed set by a test is a change.
+        self._runner = TestRunner(lambda: sandbox.open(limits, seed=seed ^ 1), imports)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._runner.close()
+
+    @property
+    def visits(self) -> Mapping[int, Visit]:
+        """What the session does at which cell."""
+        return {place: visit(self._runner, tests, self._found) for place, tests in self._tests.items()}
+
+    @property
+    def stamp(self) -> str:
+        """What the level of isolation does not say."""
+        return INSIDE if any(one.inside for one in self._found.values()) else ""
+
+    def outcomes(self, session: Session) -> dict[str, dict[str, CellOutcome]]:
+        """Outcomes by question and item; of what was not reached because the student's boxes ended, that."""
+        self._runner.close()
+        found: dict[str, dict[str, CellOutcome]] = {}
+        for question, item in (*self._found, *(key for tests in self._tests.values() for key in tests)):
+            outcome = self._found.get((question, item))
+            if outcome is None and session.given_up is not None:
+                outcome = CellOutcome(ending=session.given_up)
+            if outcome is not None:
+                found.setdefault(question, {})[item] = outcome
+        return found

@@ -1,0 +1,198 @@
+"""The kind ``cells``: test cells as nbgrader and otter have them, run where no student code is.
+
+The notebook stops at a test's place; the test runs in a box of its own, and asks the student's box for what
+it uses (`autograder.sandbox.testing`). What came of it is judged here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Annotated, ClassVar, Literal
+
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from autograder.checks.base import Evidence, Trial
+from autograder.checks.itemwise import ItemwiseCheck, Verdict
+from autograder.checks.judging.judgeable import changed_forms
+from autograder.checks.judging.results import Finding, failed, is_blank, no_answer, result, review
+from autograder.checks.kind import Kind
+from autograder.checks.options import CENT, place
+from autograder.checks.values.quoting import quote
+from autograder.errors import RubricError
+from autograder.records import Answer, CellOutcome, CellTest, ItemResult, Message, Status
+from autograder.rubric import Item
+from autograder.wording import LocalisedText, Phrase
+
+INSIDE = "it ran in the student's own box, which could have changed it"
+
+
+class CellsQuestion(Struct, frozen=True):
+    """Options of a ``cells`` question."""
+
+    style: Literal["nbgrader", "otter"] = "nbgrader"
+    """``nbgrader``: a number as the last expression is partial credit, and tests see what earlier ones
+    defined; ``otter``: a test passes or fails, in names of its own."""
+    after: str = ""
+    """grade_id of the cell at which the tests run: those before it have run; default: after the last cell."""
+    all_or_nothing: bool = False
+    """Points are given only where every test passes."""
+    judged: Literal["outside", "inside"] = "outside"
+    """``inside``: in the student's own box, where their code can disarm a test; results say so."""
+
+
+class CellsItem(Struct, frozen=True):
+    """Options of an item: one test."""
+
+    code: str
+    """The whole test, hidden lines included."""
+    doctest: bool = False
+    """``code`` is an interactive session."""
+    visible: bool = False
+    """Students saw the test: they are told what it raised and printed."""
+    seconds: Annotated[float, Meta(ge=0.1, le=3600)] = 30.0
+    """Of processor time, the student's code included."""
+    success: dict[str, str] = {}
+    """What students read when it passes, by language."""
+    failure: dict[str, str] = {}
+    """What they read when it does not."""
+
+
+class CellsCheck(ItemwiseCheck[CellsQuestion, CellsItem]):
+    """A question whose items are tests."""
+
+    kind: ClassVar[str] = "cells"
+    question_type = CellsQuestion
+    item_type = CellsItem
+
+    def prepare(self) -> None:
+        """Refuse a test without code, and one that takes points away."""
+        for item, options in self.automatic:
+            where = place(self.question, item)
+            if not options.code.strip():
+                raise RubricError("the test is empty; expected its code", where, "code")
+            if item.points < 0:
+                raise RubricError("a test takes no points away; expected 0 or more", where, "points")
+
+    @property
+    def after(self) -> str:
+        """See `autograder.checks.base.HasCellTests`."""
+        return self.options.after
+
+    def cell_tests(self) -> Mapping[str, CellTest]:
+        """The test of each item that no person decides on."""
+        inside = self.options.judged == "inside"
+        return {
+            item.id: CellTest(
+                f"{self.question.id}.{item.id}",
+                one.code,
+                doctest=one.doctest,
+                seconds=one.seconds,
+                shared=self.options.style == "nbgrader",
+                students=(self.question.answer,) if self.question.answer else (),
+                inside=inside,
+                changed=changed_forms(one.code, is_doctest=one.doctest) if inside else (),
+            )
+            for item, one in self.automatic
+        }
+
+    def is_unanswered(self, answer: Answer) -> bool:
+        """Never: a test may be about other cells as well, and tells itself that there is nothing."""
+        del answer
+        return False
+
+    def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
+        """One result per test; with ``all_or_nothing`` none passes alone."""
+        results = super().judge(evidence)
+        if not self.options.all_or_nothing or all(one.status is Status.PASSED for one in results):
+            return results
+        waits = any(one.status is Status.NEEDS_REVIEW for one in results)
+        lost = any(one.status in (Status.FAILED, Status.NO_ANSWER) for one in results)
+        finding = failed("cells.together", "another test of the question did not pass")
+        if waits and not lost:
+            finding = review("another test of the question waits for a person", "cells.review")
+        return tuple(
+            result(self.question, self.question.item(one.item), finding)
+            if one.status is Status.PASSED
+            else one
+            for one in results
+        )
+
+    def verdict(self, item: Item, options: CellsItem, evidence: Evidence) -> Verdict:
+        """What came of a test."""
+        outcome = evidence.tests.get(item.id)
+        if outcome is None:
+            return review("the test was not run")
+        staff = _told(outcome)
+        if outcome.refused:
+            return review(f"not judged outside: {staff}", "cells.review")
+        blank = is_blank(evidence.answer)
+        if not outcome.passed:
+            return no_answer(staff=staff) if blank else _not_passed(item, options, outcome, staff)
+        if blank:
+            return review(f"nothing was written, and the test passes: {staff}", "cells.review")
+        if outcome.doubt:
+            return review(f"it passes, but {staff}", "cells.review")
+        finding = _partial(item, outcome, staff) if self.options.style == "nbgrader" else None
+        if finding is not None:
+            return finding
+        passed = result(self.question, item, None)
+        said = Message("cells.passed", text=options.success) if options.success else passed.student
+        return replace(passed, student=said, staff=staff or passed.staff)
+
+    def trials(self, key: Answer) -> tuple[Trial, ...]:
+        """A cell that defines nothing must lose every test."""
+        lost = tuple(item.id for item, _ in self.automatic)
+        return (Trial("nothing is defined", "pass", lost),) if key.cell_type == "code" and lost else ()
+
+
+def _not_passed(item: Item, options: CellsItem, outcome: CellOutcome, staff: str) -> Finding:
+    what: Phrase = LocalisedText(item.text)
+    if outcome.ending is not None:
+        return failed(f"ending.{outcome.ending.value}", staff, what=what, limit=f"{options.seconds:g} s")
+    if options.failure:
+        return Finding(Status.FAILED, Message("cells.failed", {"what": what}, text=options.failure), staff)
+    if options.visible:
+        told = quote(": ".join(one for one in (outcome.error, outcome.message) if one))
+        return failed("cells.raised", staff, what=what, text=told)
+    return failed("cells.failed", staff, what=what)
+
+
+def _partial(item: Item, outcome: CellOutcome, staff: str) -> Finding | None:
+    """Partial credit as nbgrader gives it: a number above 0, up to the points. None: full points.
+
+    Where nbgrader gives full points for a number that is none of these, or for a bare comparison, a person
+    looks.
+    """
+    value = outcome.value
+    if value is None or (
+        isinstance(value, str) and value not in ("number", "Handle", "CallableHandle", "ClassHandle")
+    ):
+        return None
+    odd = f"the test ends with {value!r}, which is no partial credit up to {item.points}: {staff}"
+    if isinstance(value, bool | str) or not math.isfinite(value) or not 0 < value <= item.points:
+        return review(odd.rstrip(": "), "cells.review")
+    points = Decimal(repr(value)).quantize(CENT)
+    if points >= item.points:
+        return None
+    what: Phrase = LocalisedText(item.text)
+    return Finding(
+        Status.FAILED, Message("cells.partial", {"what": what}), f"partial credit {points}: {staff}", points
+    )
+
+
+def _told(outcome: CellOutcome) -> str:
+    """What staff read of an outcome."""
+    raised = ": ".join(one for one in (outcome.error, outcome.message) if one)
+    words = f"the student's own word was taken: {', '.join(outcome.own_words)}" if outcome.own_words else ""
+    printed = f"it printed: {outcome.printed}" if outcome.printed else ""
+    ending = f"the student's box ended: {outcome.ending.value}" if outcome.ending else ""
+    inside = INSIDE if outcome.inside else ""
+    return "; ".join(
+        quote(one) for one in (raised, outcome.refused, outcome.doubt, ending, words, inside, printed) if one
+    )
+
+
+KIND = Kind(CellsCheck)

@@ -1,0 +1,384 @@
+"""What stands in a test for functions, classes and objects of the student's box. Runs in the judge's box.
+
+Every operation on a handle is asked of the student's box. What libraries would ask of an object behind its
+back, such as how it takes part in numpy's or torch's functions, has no answer here: a student's object does
+not decide how a test computes.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import sys
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from autograder.sandbox.inside import forms
+
+Ask = Callable[..., Any]
+_NO_PROTOCOLS = (
+    "__array_",
+    "__torch_",
+    "__cuda_",
+    "__dlpack",
+    "__dataframe",
+    "__arrow",
+    "_repr_",
+    "_ipython",
+)
+"""How names begin by which libraries ask an object to take over."""
+_REFLECTED = (
+    "add",
+    "sub",
+    "mul",
+    "truediv",
+    "floordiv",
+    "mod",
+    "pow",
+    "matmul",
+    "and",
+    "or",
+    "xor",
+    "lshift",
+    "rshift",
+)
+_IN_PLACE = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor")
+_ORDER = ("ne", "lt", "le", "gt", "ge")
+_STUDENTS = "student"
+"""The module of classes that stand for the student's."""
+
+
+class CannotJudge(BaseException):
+    """The test needs something that does not go from one box to the other. No test catches it."""
+
+
+class StudentExit(Exception):
+    """The student's code tried to end the program."""
+
+
+class Handle:
+    """An object of the student's box."""
+
+    __slots__ = ("__weakref__", "_ask", "_name", "_of")
+    __array_ufunc__ = None
+
+    def __init__(self, table: Proxies, name: str, of: str) -> None:
+        object.__setattr__(self, "_ask", table)
+        object.__setattr__(self, "_name", name)
+        object.__setattr__(self, "_of", of)
+
+    def __getattribute__(self, name: str) -> Any:
+        table = table_of(self)
+        if name == "__class__":
+            return table.stand_in(self)
+        if name.startswith(_NO_PROTOCOLS):
+            raise AttributeError(name)
+        if name == "__dict__":
+            return table.ask("call", table.attribute(self, "__dict__").copy)  # of a class: a read-only view
+        return table.attribute(self, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        table_of(self).ask("set", self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        table_of(self).ask("delete", self, name)
+
+    def __eq__(self, other: object) -> bool:
+        return table_of(self).equal(self, other)
+
+    def __hash__(self) -> int:
+        return hash(name_of(self))
+
+    def __bool__(self) -> bool:
+        return bool(table_of(self).truth("bool", self))
+
+    def __len__(self) -> int:
+        return int(table_of(self).truth("len", self))
+
+    def __contains__(self, one: object) -> bool:
+        return bool(table_of(self).truth("contains", self, one))
+
+    def __iter__(self) -> Iterator[Any]:
+        found: Iterator[Any] = table_of(self).ask("iter", self)
+        return found
+
+    def __next__(self) -> Any:
+        return table_of(self).ask("next", self)
+
+    def __format__(self, form: str) -> str:
+        return str(table_of(self).ask("format", self, form))
+
+    def __pow__(self, other: Any, modulus: Any = None) -> Any:
+        if modulus is not None:
+            raise CannotJudge("takes a power of the student's object modulo something")
+        return table_of(self).ask("pow", self, other)
+
+    def __copy__(self) -> Any:
+        return table_of(self).ask("copy", self)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return table_of(self).ask("deepcopy", self)
+
+    def __enter__(self) -> Any:
+        return table_of(self).ask("enter", self)
+
+    def __exit__(self, *_: object) -> None:
+        table_of(self).ask("leave", self)
+
+    def __mro_entries__(self, bases: Any) -> Any:
+        raise CannotJudge("derives a class from the student's")
+
+
+def _operator(name: str, *, swapped: bool = False) -> Callable[..., Any]:
+    def operate(self: Handle, *others: Any) -> Any:
+        return table_of(self).ask(name, *((*others, self) if swapped else (self, *others)))
+
+    return operate
+
+
+def _order(name: str) -> Callable[[Handle, Any], Any]:
+    def compare(self: Handle, other: Any) -> Any:
+        return table_of(self).compare(name, self, other)
+
+    return compare
+
+
+def _fill(kind: type) -> None:
+    """The operators that are asked as they are."""
+    for one in (*_REFLECTED, "getitem", "setitem", "delitem", "neg", "pos", "invert"):
+        if one != "pow":
+            setattr(kind, f"__{one}__", _operator(f"{one}_" if one in ("and", "or") else one))
+    for one in _REFLECTED:
+        setattr(kind, f"__r{one}__", _operator(f"{one}_" if one in ("and", "or") else one, swapped=True))
+    for one in _IN_PLACE:
+        setattr(kind, f"__i{one}__", _operator(f"i{one}"))
+    for one in ("str", "repr", "abs", "round", "int", "float", "index", "reversed"):
+        setattr(kind, f"__{one}__", _operator(one))
+    for one in _ORDER:
+        setattr(kind, f"__{one}__", _order(one))
+
+
+_fill(Handle)
+
+
+class CallableHandle(Handle):
+    """A function of the student's, or an object that can be called."""
+
+    __slots__ = ()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it in the student's box."""
+        return table_of(self).ask("call", self, *args, **kwargs)
+
+
+class ClassHandle(CallableHandle):
+    """A class of the student's box."""
+
+    __slots__ = ()
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "__bases__":
+            return table_of(self).bases(self)
+        return super().__getattribute__(name)
+
+    def __instancecheck__(self, one: object) -> bool:
+        if not instance_of(one, Handle):
+            return False
+        table = table_of(one)
+        own = table.class_of(one)
+        return own is not None and table.derives(own, self)
+
+    def __subclasscheck__(self, one: object) -> bool:
+        return instance_of(one, ClassHandle) and table_of(one).derives(one, self)
+
+
+class KnownType(type):
+    """So that ``type(x)`` of a handle is the student's class; of all else it is what it always is."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """The type of one thing, or a new class."""
+        if len(args) == 1 and instance_of(args[0], Handle):
+            return table_of(args[0]).type_of(args[0])
+        return builtins.type(*args, **kwargs)
+
+    def __instancecheck__(cls, one: object) -> bool:
+        return instance_of(one, type) or instance_of(one, ClassHandle)
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or other is builtins.type
+
+    def __hash__(cls) -> int:
+        return hash(builtins.type)
+
+
+class TypeOfTests(metaclass=KnownType):
+    """Stands in tests under the name ``type``."""
+
+
+def instance_of(one: object, kind: type) -> bool:
+    """Whether it really is of a class; `isinstance` would believe what a handle says of itself."""
+    return issubclass(type(one), kind)
+
+
+def table_of(handle: Any) -> Proxies:
+    """Whose handle it is."""
+    table: Proxies = object.__getattribute__(handle, "_ask")
+    return table
+
+
+def name_of(handle: Any) -> str:
+    """Its name in the student's box."""
+    name: str = object.__getattribute__(handle, "_name")
+    return name
+
+
+class Proxies:
+    """Handles by name, and what is known of their classes."""
+
+    def __init__(self, ask: Ask) -> None:
+        self.ask = ask
+        self.own_words: dict[str, None] = {}
+        self.disputed = ""
+        self._handles: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
+        self._described: dict[str, tuple[str, list[Any]]] = {}
+        self._stand_ins: dict[str, type] = {}
+
+    def handle(self, name: str, kind: str) -> Any:
+        """What stands for an object: a module or class of a library itself, else a handle."""
+        word, _, rest = kind.partition(" ")
+        if word == "module" and (found := library(rest)) is not None:
+            return found
+        if word == "class" and rest:
+            module, _, qualname = rest.partition(" ")
+            found = forms.named(module, qualname) if library(module) is not None else None
+            if instance_of(found, type):
+                return found
+        made = self._handles.get(name)
+        if made is None:
+            form = {"class": ClassHandle, "function": CallableHandle, "callable": CallableHandle}.get(
+                word, Handle
+            )
+            made = form(self, name, rest if word in ("object", "callable") else "")
+            self._handles[name] = made
+        return made
+
+    def attribute(self, handle: Any, name: str) -> Any:
+        """An attribute, as the student's box has it."""
+        return self.ask("get", handle, name)
+
+    # ------------------------------------------------------------ truth
+
+    def truth(self, operation: str, handle: Any, *others: Any) -> Any:
+        """What a class of the student's says of its own object."""
+        found = self.ask(operation, handle, *others)
+        if operation != "len" and not (instance_of(handle, CallableHandle) and operation == "bool"):
+            self.own_words[f"{self._title(handle)}.__{operation}__"] = None
+        return found
+
+    def equal(self, handle: Any, other: Any) -> bool:
+        """``==``: of two handles the student's word; with plain data only what a container really holds."""
+        if handle is other:
+            return True
+        if instance_of(other, Handle):
+            return bool(self.truth("eq", handle, other))
+        if instance_of(handle, CallableHandle):
+            return False
+        held = self.ask("plain", handle)
+        if held is not Ellipsis:
+            return bool(held == other)
+        if self.ask("eq", handle, other) is True:
+            self.disputed = f"{self._title(handle)}.__eq__ says equal to a {type(other).__name__}"
+        return False
+
+    def compare(self, operation: str, handle: Any, other: Any) -> Any:
+        """``<`` and the like, by the student's class; ``!=`` with plain data as `equal`."""
+        if operation == "ne" and not instance_of(other, Handle):
+            return not self.equal(handle, other)
+        return self.truth(operation, handle, other)
+
+    # ------------------------------------------------------------ classes
+
+    def class_of(self, handle: Any) -> Any:
+        """The handle of an object's class; None of functions and classes."""
+        name = object.__getattribute__(handle, "_of")
+        return self.handle(name, "class") if name else None
+
+    def type_of(self, handle: Any) -> Any:
+        """What ``type`` gives."""
+        if instance_of(handle, ClassHandle):
+            return type
+        own = self.class_of(handle)
+        if own is None:
+            return type(lambda: None)
+        described = self._mro(own)[1][0]
+        return own if instance_of(described, ClassHandle) else described
+
+    def bases(self, kind: Any) -> tuple[Any, ...]:
+        """All that a class derives from: of libraries the classes themselves."""
+        return tuple(self._mro(kind)[1][1:])
+
+    def derives(self, kind: Any, other: Any) -> bool:
+        """Whether a class is another one, or derives from it."""
+        return any(one is other for one in self._mro(kind)[1])
+
+    def stand_in(self, handle: Any) -> type:
+        """A real class in the place of an object's: derived from what a library has of its bases."""
+        own = self.class_of(handle)
+        if own is None:
+            return ClassHandle if instance_of(handle, ClassHandle) else type(lambda: None)
+        return self._stand_in(own)
+
+    def exception(self, kind: Any) -> type[BaseException]:
+        """The class under which an exception of the student's is raised here."""
+        return self._stand_in(kind)
+
+    def _stand_in(self, kind: Any) -> type:
+        name = name_of(kind)
+        if name not in self._stand_ins:
+            title, kinds = self._mro(kind)
+            bases = [one for one in kinds if instance_of(one, type)]
+            if bases and bases[0] is kinds[0]:
+                self._stand_ins[name] = bases[0]
+            else:
+                self._stand_ins[name] = _derived(title, bases or [object])
+        return self._stand_ins[name]
+
+    def _mro(self, kind: Any) -> tuple[str, list[Any]]:
+        name = name_of(kind)
+        if name not in self._described:
+            title, told = self.ask("describe", kind)
+            found = [_library_class(one) if instance_of(one, list) else one for one in told]
+            self._described[name] = str(title), [one for one in found if one is not None]
+        return self._described[name]
+
+    def _title(self, handle: Any) -> str:
+        own = self.class_of(handle)
+        return "function" if own is None else self._mro(own)[0]
+
+
+def library(name: str) -> Any:
+    """A module that is loaded here, or of the standard library or of a loaded package; None for all else."""
+    root = name.partition(".")[0]
+    if name in ("__main__", "test") or not (root in sys.modules or root in sys.stdlib_module_names):
+        return None
+    try:
+        return importlib.import_module(name)
+    except Exception:  # noqa: BLE001 - a name that the student's box made up
+        return None
+
+
+def _library_class(told: Any) -> type | None:
+    module, name = told
+    found = forms.named(module, name) if library(module) is not None else None
+    return found if instance_of(found, type) else None
+
+
+def _derived(title: str, bases: list[type]) -> type:
+    """A class of this name below the first base that can have one."""
+    for base in bases:
+        try:
+            return type(title, (base,), {"__module__": _STUDENTS})
+        except TypeError:
+            continue
+    return object

@@ -1,0 +1,308 @@
+"""The student's end of a test that runs elsewhere: carries out one operation at a time. Runs in their box.
+
+What has no plain form is kept here, and a handle goes out in its place. Nothing here is trusted after student
+code has run: whatever it answers is the student's word, and arrives as plain data or as a handle.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import copy
+import functools
+import importlib
+import io
+import operator
+import os
+import sys
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from autograder.sandbox.exchange import wire
+from autograder.sandbox.inside import forms, generators
+from autograder.sandbox.inside.plain import GuestEncoder, as_plain, own_array
+from autograder.sandbox.inside.running import outcome
+from autograder.sandbox.inside.shared import Encoded, Keyed, SharedValues
+
+REMOTE = "@remote"
+"""The target of calls by which tests reach it."""
+MOST_HANDLES = 100_000
+MOST_PRINTED = 200_000
+MANY_NUMBERS = 256
+_KEYS = frozenset((str, int, float, bool, type(None), tuple))
+_OPERATORS = (
+    *(
+        "add",
+        "sub",
+        "mul",
+        "truediv",
+        "floordiv",
+        "mod",
+        "pow",
+        "matmul",
+        "lshift",
+        "rshift",
+        "and_",
+        "or_",
+        "xor",
+    ),
+    *("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul", "iand", "ior", "ixor"),
+    *(
+        "neg",
+        "pos",
+        "invert",
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "getitem",
+        "setitem",
+        "delitem",
+        "contains",
+    ),
+    "index",
+)
+_BUILTINS = (
+    "len",
+    "iter",
+    "next",
+    "bool",
+    "str",
+    "repr",
+    "format",
+    "abs",
+    "round",
+    "int",
+    "float",
+    "reversed",
+)
+
+
+class HandleEncoder(GuestEncoder):
+    """Adds further known types in parts, and handles for everything else."""
+
+    def __init__(self, handle: Callable[[Any], dict[str, Any]]) -> None:
+        super().__init__()
+        self._handle = handle
+
+    def encode(self, value: Any, depth: int = 0) -> Any:
+        """As always; a dictionary with other keys goes in pairs, and many numbers as an array."""
+        kind = type(value)
+        if kind is dict and not {type(key) for key in value} <= _KEYS:
+            return self._form("mapping", [[key, one] for key, one in value.items()], depth)
+        if kind is list and len(value) > MANY_NUMBERS and (numbers := _numbers(value)) is not None:
+            return self._form("numbers", numbers, depth)
+        return super().encode(value, depth)
+
+    def other(self, value: Any, depth: int) -> Any:
+        """Tensors, parts, the plain base of a subclass of a number or a text, or a handle."""
+        if isinstance(value, Keyed):
+            return self._form("shared", value.parts, depth)
+        torch = sys.modules.get("torch")
+        if torch is not None and isinstance(value, torch.Tensor):
+            return self._leaf(torch, value)
+        if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
+            return self.encode(np.array(value, copy=True, subok=False), depth + 1)
+        parts = forms.parts_of(value) or (
+            forms.named_tuple_parts(value) if isinstance(value, tuple) else None
+        )
+        if parts is not None:
+            return self._form(*parts, depth)
+        if not isinstance(value, type):
+            for plain in (int, float, str):
+                if isinstance(value, plain):
+                    return self.encode(as_plain(value, plain), depth + 1)
+        return self._handle(value)
+
+    def _form(self, name: str, parts: Any, depth: int) -> dict[str, Any]:
+        return {"$": "form", "type": name, "v": self.encode(parts, depth + 1)}
+
+    def _leaf(self, torch: Any, value: Any) -> Any:
+        """A parameter with its gradient; what follows from a computation stands for itself."""
+        with torch._C.DisableTorchFunctionSubclass():  # noqa: SLF001
+            leaf, grad = bool(value.is_leaf), value.grad if value.is_leaf else None
+        if not value.requires_grad:
+            return self._tensor(torch, value)
+        if not leaf:
+            return {"$": "form", "type": "computed", "v": [self._tensor(torch, value), self._handle(value)]}
+        name = "parameter" if isinstance(value, torch.nn.Parameter) else "leaf"
+        parts = [self._tensor(torch, value), None if grad is None else self._tensor(torch, grad)]
+        return {"$": "form", "type": name, "v": parts}
+
+
+def _numbers(values: list[Any]) -> np.ndarray | None:
+    """Many numbers of one plain type as an array; None where they are something else."""
+    kinds = set(map(type, values))
+    if kinds == {float}:
+        return np.array(values)
+    if kinds == {int} and max(map(abs, values)) < 1 << 62:
+        return np.array(values, np.int64)
+    return None
+
+
+class Remote:
+    """What of the notebook a test reaches, by handles that last as long as the box."""
+
+    def __init__(self, shell: Any) -> None:
+        self._shell = shell
+        self._token = os.urandom(4).hex()
+        self._objects: dict[str, Any] = {}
+        self._names: dict[int, str] = {}
+        self.shared = SharedValues("s", self._encoded)
+        table = {name: getattr(operator, name) for name in _OPERATORS}
+        table |= {name: getattr(builtins, name) for name in _BUILTINS}
+        own = ("test", "name", "get", "set", "delete", "plain", "describe", "enter", "leave")
+        table |= {name: getattr(self, f"_{name}") for name in own}
+        self._table: dict[str, Callable[..., Any]] = {
+            **table,
+            "call": lambda called, *args, **kwargs: called(*args, **kwargs),
+            "copy": copy.copy,
+            "deepcopy": copy.deepcopy,
+            "backward": lambda tensor, grad: tensor.backward(grad, retain_graph=True),
+        }
+
+    def encoder(self) -> HandleEncoder:
+        """Encodes what goes out."""
+        return HandleEncoder(self._reference)
+
+    def decoded(self, tag: str, tree: Mapping[str, Any]) -> Any:
+        """A value that came in, other than plain ones."""
+        if tag == "ref":
+            return self._objects[tree["v"]]
+        name, told = tree["type"], tree["v"]
+        if name == "shared":
+            return self.shared.received(told)
+        if name == "computed":
+            return told[0].detach().requires_grad_()
+        if name in ("named", "module"):
+            module = importlib.import_module(told[0])
+            return module if name == "module" else forms.named(told[0], told[1])
+        return forms.from_parts(name, told)
+
+    def do(self, tree: Any, arrays: Mapping[str, np.ndarray]) -> Encoded:
+        """Carry out one operation.
+
+        Args:
+            tree: its name in the table, operands, keywords, and what the test has changed since the last one:
+                shared values, and states of generators.
+            arrays: beside it.
+
+        Returns:
+            A dictionary: ``v``, the value, or ``raised``; what was printed, and what is different now.
+        """
+        told = self._told(*wire.Decoder(arrays, own_array, self.decoded).decode(tree))
+        return self._encoded(told)
+
+    def _told(
+        self, operation: str, args: list[Any], kwargs: dict[str, Any], beside: dict[str, Any]
+    ) -> dict[str, Any]:
+        self.shared.forget(beside.get("forget", ()))
+        self.shared.apply(beside.get("changes", ()))
+        generators.restore(beside.get("states", {}))
+        printed = io.StringIO()
+        try:
+            with contextlib.redirect_stdout(printed), _autograd(beside):
+                told = {"v": self.shared.marked(self._table[operation](*args, **kwargs))}
+        except MemoryError:
+            raise
+        except BaseException as error:  # noqa: BLE001 - SystemExit too is only an answer
+            told = {"raised": self._raised(error)}
+        if text := printed.getvalue():
+            told["printed"] = text[:MOST_PRINTED]
+        if changes := self.shared.changes():
+            told["changes"] = changes
+        if beside.get("seeded"):
+            told["states"] = generators.states()
+        return told
+
+    # ------------------------------------------------------------ operations
+
+    def _test(self, code: str, doctest: bool) -> tuple[tuple[str, Any], ...]:  # noqa: FBT001 - as it is sent
+        """What came of a test in the notebook's own names, which is the student's word."""
+        return tuple(outcome(code, self._shell.user_ns, doctest=doctest).items())
+
+    def _name(self, name: str) -> Any:
+        found = self._shell.user_ns
+        if name not in found:
+            raise NameError(f"name '{name}' is not defined")
+        return found[name]
+
+    def _get(self, one: Any, name: str) -> Any:
+        return getattr(one, name)
+
+    def _set(self, one: Any, name: str, value: Any) -> None:
+        setattr(one, name, value)
+
+    def _delete(self, one: Any, name: str) -> None:
+        delattr(one, name)
+
+    def _plain(self, one: Any) -> Any:
+        """What an object of a subclass of a container holds; nothing for others."""
+        for plain in (dict, list, tuple):
+            if isinstance(one, plain):
+                return as_plain(one, plain)
+        return set(set.__iter__(one)) if isinstance(one, set) else Ellipsis
+
+    def _describe(self, kind: type) -> list[Any]:
+        """The name of a class, and those it derives from: by handle, or by where a library has them."""
+        bases = [[one.__module__, one.__qualname__] if _of_library(one) else one for one in type.mro(kind)]
+        return [kind.__name__, bases]
+
+    def _enter(self, one: Any) -> Any:
+        return type(one).__enter__(one)
+
+    def _leave(self, one: Any) -> Any:
+        return type(one).__exit__(one, None, None, None)
+
+    # ------------------------------------------------------------ handles
+
+    def _encoded(self, value: Any) -> Encoded:
+        encoder = self.encoder()
+        return encoder.encode(value), encoder.arrays
+
+    def _reference(self, value: Any) -> dict[str, Any]:
+        return {"$": "ref", "v": self._handle(value), "type": self._kind(value)}
+
+    def _handle(self, value: Any) -> str:
+        name = self._names.get(id(value))
+        if name is None:
+            if len(self._objects) >= MOST_HANDLES:
+                raise MemoryError("too many objects are held for a test")
+            name = self._names[id(value)] = f"{self._token}-{len(self._objects)}"
+            self._objects[name] = value
+        return name
+
+    def _kind(self, value: Any) -> str:
+        if isinstance(value, types.ModuleType):
+            return f"module {value.__name__}"[:200]
+        if isinstance(value, type):
+            return f"class {value.__module__} {value.__qualname__}" if _of_library(value) else "class"
+        if isinstance(
+            value, types.FunctionType | types.MethodType | types.BuiltinFunctionType | functools.partial
+        ):
+            return "function"
+        return f"{'callable' if callable(value) else 'object'} {self._handle(type(value))}"
+
+    def _raised(self, error: BaseException) -> list[Any]:
+        try:
+            text = str(error)[:600]
+        except BaseException:  # noqa: BLE001 - a hostile __str__ is not worth an answer of its own
+            text = ""
+        plain = error.args if all(type(one) in (str, int, float, bool) for one in error.args) else ()
+        return [type(error).__name__[:80], text, type(error), error, list(plain)]
+
+
+def _autograd(beside: Mapping[str, Any]) -> contextlib.AbstractContextManager[Any]:
+    torch = sys.modules.get("torch")
+    return contextlib.nullcontext() if torch is None else torch.set_grad_enabled(beside.get("grad", True))
+
+
+def _of_library(kind: type) -> bool:
+    return (
+        kind.__module__ not in ("__main__", None) and forms.named(kind.__module__, kind.__qualname__) is kind
+    )

@@ -1,0 +1,87 @@
+"""Runs the text of a test in a namespace, and tells what came of it. Runs in boxes."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import doctest as doctests
+import io
+import traceback
+from typing import Any
+
+import numpy as np
+
+MOST_TEXT = 4000
+_TEST = "<test>"
+
+
+def outcome(
+    code: str, namespace: dict[str, Any], *, doctest: bool, refusals: type[BaseException] | tuple[()] = ()
+) -> dict[str, Any]:
+    """The plain parts of a `autograder.records.CellOutcome`.
+
+    Args:
+        code: of the test.
+        namespace: whose names it sees.
+        doctest: it is an interactive session.
+        refusals: exceptions that say why it cannot be judged.
+    """
+    printed = io.StringIO()
+    found: dict[str, Any] = {}
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        try:
+            found["value"] = _told_value((run_doctest if doctest else run_code)(code, namespace))
+        except refusals as error:
+            found["refused"] = str(error)
+        except BaseException as error:  # noqa: BLE001 - whatever a test raises is its outcome
+            found["error"], found["message"] = type(error).__name__[:80], explained(error)
+    return found | {"printed": printed.getvalue()[:MOST_TEXT]}
+
+
+def run_code(code: str, namespace: dict[str, Any]) -> Any:
+    """Run a test; the value of its last expression, None where it ends with none."""
+    tree = ast.parse(code, _TEST)
+    end = tree.body[-1] if tree.body else None
+    last = end if isinstance(end, ast.Expr) else None
+    if last is not None:
+        tree.body.pop()
+    exec(compile(tree, _TEST, "exec"), namespace)
+    return eval(compile(ast.Expression(last.value), _TEST, "eval"), namespace) if last is not None else None
+
+
+def run_doctest(code: str, namespace: dict[str, Any]) -> None:
+    """Run an interactive session.
+
+    Raises:
+        AssertionError: something else was printed than stands there.
+    """
+    report = io.StringIO()
+    found = doctests.DocTestParser().get_doctest(code, namespace, "test", None, 0)
+    found.globs = namespace
+    runner = doctests.DocTestRunner(
+        verbose=False, optionflags=doctests.NORMALIZE_WHITESPACE | doctests.ELLIPSIS
+    )
+    runner.run(found, out=report.write, clear_globs=False)
+    if runner.failures:
+        raise AssertionError(report.getvalue()[-MOST_TEXT:])
+
+
+def explained(error: BaseException) -> str:
+    """The text of an exception, and the line of the test at which it came out."""
+    lines = [one.lineno for one in traceback.extract_tb(error.__traceback__) if one.filename == _TEST]
+    try:
+        text = str(error)[:MOST_TEXT]
+    except BaseException:  # noqa: BLE001 - inside, it may be the student's class
+        text = ""
+    return f"line {lines[-1]}: {text}" if lines else text
+
+
+def _told_value(value: Any) -> float | str | bool | None:
+    if value is None or type(value) is bool:
+        return value
+    if type(value) in (int, float) or issubclass(type(value), np.number):
+        try:
+            return float(value)
+        except (OverflowError, TypeError, ValueError):
+            return "number"
+    return type(value).__name__[:80]

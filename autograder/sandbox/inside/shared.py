@@ -1,0 +1,138 @@
+"""Values that a test and a student's code both hold: each side has its own copy, and tells of changes.
+
+Runs in boxes, on both sides. A list, an array or a frame that crosses gets a key. Before the next crossing
+each side compares what it holds with what the other one last saw, so a change in place is seen where Python
+would show it, and one object stays one object.
+"""
+
+from __future__ import annotations
+
+import collections
+import hashlib
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+Encoded = tuple[Any, Mapping[str, np.ndarray]]
+MOST_HELD = 64
+"""So many a test holds before those are let go that nothing else of it refers to."""
+_CONTAINERS = (list, dict, set, bytearray, collections.deque, collections.Counter, collections.OrderedDict)
+_ALONE = 4
+"""References to a value that nobody else holds: the table's, its entry's, and those of asking."""
+
+
+class Keyed:
+    """A value on its way, with its key; the value stays at home where the other side has it."""
+
+    def __init__(self, key: str, value: Any, *, known: bool) -> None:
+        self.parts = [key] if known else [key, value]
+
+
+class SharedValues:
+    """What one side holds, by key."""
+
+    def __init__(self, prefix: str, encode: Callable[[Any], Encoded]) -> None:
+        self._prefix = prefix
+        self._encode = encode
+        self._number = 0
+        self._held: dict[str, list[Any]] = {}
+        self._keys: dict[int, str] = {}
+
+    def marked(self, value: Any) -> Any:
+        """The value with its key, where it can be changed in place; else as it is."""
+        if not _changeable(value):
+            return value
+        key = self._keys.get(id(value))
+        if key is not None:
+            return Keyed(key, value, known=True)
+        self._number += 1
+        key = f"{self._prefix}{self._number}"
+        self._hold(key, value)
+        return Keyed(key, value, known=False)
+
+    def received(self, parts: list[Any]) -> Any:
+        """The own object of what the other side has marked."""
+        key, *value = parts
+        if key not in self._held:
+            self._hold(key, value[0])
+        return self._held[key][0]
+
+    def changes(self) -> list[list[Any]]:
+        """Key and value of what was changed since the other side last saw it."""
+        found = []
+        for key, held in self._held.items():
+            now = self._digest(held[0])
+            if now != held[1]:
+                held[1] = now
+                found.append([key, held[0]])
+        return found
+
+    def apply(self, changes: Iterable[list[Any]]) -> None:
+        """Change the own objects as the other side has changed its copies."""
+        for key, value in changes:
+            if held := self._held.get(key):
+                _replace(held[0], value)
+                held[1] = self._digest(held[0])
+
+    def let_go(self) -> list[str]:
+        """Forget what nobody else here holds any more, where there is much; the keys."""
+        if len(self._held) < MOST_HELD:
+            return []
+        gone = [key for key, held in self._held.items() if sys.getrefcount(held[0]) < _ALONE]
+        self.forget(gone)
+        return gone
+
+    def forget(self, keys: Iterable[str]) -> None:
+        """Let go of these."""
+        for key in keys:
+            if held := self._held.pop(key, None):
+                self._keys.pop(id(held[0]), None)
+
+    def _hold(self, key: str, value: Any) -> None:
+        self._held[key] = [value, self._digest(value)]
+        self._keys[id(value)] = key
+
+    def _digest(self, value: Any) -> bytes:
+        try:
+            tree, arrays = self._encode(value)
+        except Exception:  # noqa: BLE001 - what cannot travel by now has not changed for the other side
+            return b""
+        digest = hashlib.blake2b(json.dumps(tree).encode(), digest_size=16)
+        for array in arrays.values():
+            digest.update(f"{array.dtype.str}{array.shape}".encode() + array.tobytes())
+        return digest.digest()
+
+
+def _changeable(value: Any) -> bool:
+    kind = type(value)
+    if kind in _CONTAINERS or kind is np.ndarray:
+        return True
+    torch, pandas = sys.modules.get("torch"), sys.modules.get("pandas")
+    if torch is not None and (kind is torch.Tensor or kind is torch.nn.Parameter):
+        return bool(value.is_leaf)
+    return pandas is not None and kind in (
+        getattr(pandas, "DataFrame", None),
+        getattr(pandas, "Series", None),
+    )
+
+
+def _replace(own: Any, value: Any) -> None:
+    """Make an object equal to another one, in place."""
+    if isinstance(own, list | bytearray):
+        own[:] = value
+    elif isinstance(own, dict | set):
+        own.clear()
+        own.update(value)
+    elif isinstance(own, collections.deque):
+        own.clear()
+        own.extend(value)
+    elif isinstance(own, np.ndarray):
+        own[...] = value
+    elif type(own).__module__.startswith("torch"):
+        own.data.copy_(value.data)
+        own.grad = value.grad
+    else:
+        own._update_inplace(value)  # noqa: SLF001 - as pandas' own methods with inplace=True

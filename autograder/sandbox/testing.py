@@ -1,0 +1,177 @@
+"""Test cells of one submission: run in a box without student code, which asks the student's box through here.
+
+What either box says is decoded to plain records and encoded again for the other: nothing passes unread.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from autograder.errors import BoxEnded, SandboxFault
+from autograder.records import Call, CellOutcome, CellTest, Ending, Observation, Scenario
+from autograder.sandbox.base import Box
+
+JUDGE, REMOTE = "@judge", "@remote"
+Imports = Sequence[tuple[str, str, str]]
+"""Names that are a library's own, whatever the student's box says: name, module, attribute or nothing."""
+TIMED_OUT = "the test itself took longer than it may"
+MOST_OPERATIONS = 100_000
+"""Of one test."""
+_MOST_TEXT = 4000
+_LEAST_SECONDS = 0.01
+
+
+class TestRunner:
+    """Runs the tests of one submission; opens the judge's box when it is first needed."""
+
+    def __init__(self, open_box: Callable[[], Box], imports: Imports = ()) -> None:
+        self._open = open_box
+        self._imports = [list(one) for one in imports]
+        self._judge: Box | None = None
+        self._student: Box | None = None
+
+    def run(self, test: CellTest, student: Box, left: float = math.inf) -> CellOutcome:
+        """Run one test; the student's box may have ended then, which the outcome says.
+
+        Args:
+            test: what to run.
+            student: the box in which the notebook stands at the test's place.
+            left: processor seconds that the submission still has.
+
+        Raises:
+            SandboxFault: our side failed.
+        """
+        if test.inside:
+            return self._inside(test, student, left)
+        afresh = self._student is not student
+        self._student = student
+        begin = {"code": test.code, "doctest": test.doctest, "shared": test.shared}
+        request: tuple[Any, ...] = (begin, self._imports, list(test.students), afresh)
+        seconds = min(test.seconds, left)
+        for _ in range(MOST_OPERATIONS):
+            told = self._asked_of_judge(request, seconds)
+            if isinstance(told, CellOutcome):
+                return told
+            before = student.computed()
+            (answer,) = student.ask(
+                [Scenario("test", (Call(REMOTE, args=tuple(told)),))], seconds=max(seconds, _LEAST_SECONDS)
+            )[0]
+            if answer.ending is not None:
+                self.close()
+                return CellOutcome(ending=answer.ending)
+            seconds -= student.computed() - before
+            if seconds <= 0:
+                self.close()
+                return CellOutcome(ending=Ending.CALL_TIME)
+            request = (_reply(answer),)
+        self.close()
+        return CellOutcome(refused=f"it asks more than {MOST_OPERATIONS:,} times for what is the student's")
+
+    def _asked_of_judge(self, request: tuple[Any, ...], seconds: float) -> list[Any] | CellOutcome:
+        """What the test asks for next, or what came of it."""
+        if self._judge is None:
+            self._judge = self._open()
+        (answer,) = self._judge.ask(
+            [Scenario("test", (Call(JUDGE, args=request),))], seconds=max(seconds, _LEAST_SECONDS)
+        )[0]
+        if answer.ending is not None:
+            self.close()
+            late = answer.ending is Ending.CALL_TIME
+            return CellOutcome(refused=TIMED_OUT if late else f"the judge's box ended: {answer.ending.value}")
+        if not answer.ok or not isinstance(answer.value, dict):
+            self.close()
+            raise SandboxFault(f"a test could not be run: {answer.error}: {answer.message}")
+        asked = answer.value.get("ask")
+        return list(asked) if isinstance(asked, list) else outcome_of(answer.value.get("done"))
+
+    def _inside(self, test: CellTest, student: Box, left: float) -> CellOutcome:
+        """In the student's box, and where it passes with the forms that must not."""
+        until = student.computed() + min(test.seconds, left)
+        found = _told_inside(test.code, test, student, until)
+        if found.passed:
+            for changed in test.changed:
+                again = _told_inside(changed, test, student, until)
+                if again.passed and again.value == found.value:
+                    return replace(
+                        found, doubt="it passes as well with what it compares with changed: disarmed"
+                    )
+                if again.ending is not None:
+                    return again
+        return found
+
+    def close(self) -> None:
+        """End the judge's box; the next test gets another one."""
+        judge, self._judge, self._student = self._judge, None, None
+        if judge is not None:
+            judge.close()
+
+
+def _told_inside(code: str, test: CellTest, student: Box, until: float) -> CellOutcome:
+    call = Call(REMOTE, args=("test", [code, test.doctest], {}, {}))
+    seconds = max(_LEAST_SECONDS, until - student.computed())
+    (answer,) = student.ask([Scenario("test", (call,))], seconds=seconds)[0]
+    if answer.ending is not None:
+        return CellOutcome(ending=answer.ending, inside=True)
+    told = answer.value.get("v") if answer.ok and isinstance(answer.value, dict) else None
+    pairs = (
+        told
+        if isinstance(told, tuple) and all(isinstance(one, tuple) and len(one) == 2 for one in told)
+        else ()
+    )
+    return replace(outcome_of({str(name): value for name, value in pairs} or None), inside=True)
+
+
+def outcome_of(told: object) -> CellOutcome:
+    """The outcome as a box states it; one that states none could not be judged."""
+    if not isinstance(told, Mapping):
+        return CellOutcome(refused="the test brought no outcome")
+    value, words = told.get("value"), told.get("own_words")
+    return CellOutcome(
+        error=_text(told, "error"),
+        message=_text(told, "message"),
+        printed=_text(told, "printed"),
+        refused=_text(told, "refused"),
+        doubt=_text(told, "doubt"),
+        value=value if isinstance(value, float | str | bool | None) else "object",
+        own_words=tuple(str(one)[:200] for one in words[:20]) if isinstance(words, list) else (),
+    )
+
+
+def _text(told: Mapping[str, Any], name: str) -> str:
+    text = told.get(name)
+    return text[:_MOST_TEXT] if isinstance(text, str) else ""
+
+
+def _reply(answer: Observation) -> Any:
+    """What the student's box told, or why that cannot be read."""
+    return answer.value if answer.ok else {"failed": f"{answer.error}: {answer.message}"}
+
+
+Key = tuple[str, str]
+"""Question and item."""
+
+
+def visit(
+    runner: TestRunner, tests: Mapping[Key, CellTest], found: dict[Key, CellOutcome]
+) -> Callable[[Box, float], None]:
+    """What a `Session` does at one place: run the tests that have no outcome yet.
+
+    Args:
+        runner: of the submission.
+        tests: that belong there.
+        found: gets the outcomes.
+    """
+
+    def run(student: Box, left: float) -> None:
+        until = student.computed() + left
+        for key, test in tests.items():
+            if key not in found:
+                found[key] = outcome = runner.run(test, student, until - student.computed())
+                if outcome.ending is not None:
+                    raise BoxEnded(outcome.ending)
+
+    return run

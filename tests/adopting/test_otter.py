@@ -1,0 +1,136 @@
+"""otter's assignments are read as they are, and as otter itself reads them."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+import zipfile
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder.adopting import otter
+from autograder.adopting.found import FoundQuestion
+from autograder.adopting.otter_tests import case_of_cell, resolved
+from autograder.adopting.rubric_text import rubric_text
+from autograder.errors import CourseError
+from tests.adopting import courses
+
+OTTERS = tuple(name for name in courses.NAMES if courses.load(name).origin == "otter")
+
+
+def recorded(name: str) -> dict[str, Any]:
+    """What otter 7.0.0 made of an assignment."""
+    found: dict[str, Any] = json.loads((courses.EXPECTED / f"{name}.json").read_text("utf-8"))
+    return found
+
+
+def generated(name: str, folder: Path) -> Path:
+    """An assignment without its source, as otter assign leaves it in dist/."""
+    made = recorded(name)
+    student = folder / "dist" / "student"
+    student.mkdir(parents=True)
+    (student / f"{name}.ipynb").write_text(json.dumps(made["released"][name]), "utf-8")
+    (folder / "dist" / "autograder").mkdir()
+    with zipfile.ZipFile(folder / "dist" / "autograder" / f"{name}-autograder.zip", "w") as packed:
+        for path, text in made["tests"].items():
+            packed.writestr(path, text)
+    return folder
+
+
+def questions(folder: Path, name: str) -> dict[str, FoundQuestion]:
+    """By name."""
+    return {one.id: one for one in otter.read_assignment(folder, name).questions}
+
+
+@pytest.mark.parametrize("name", OTTERS)
+def test_students_notebook_is_otters(name: str, tmp_path: Path) -> None:
+    """Cell by cell the text is what otter assign gives to students, besides its own first and last cells.
+
+    otter's comments around questions that become a PDF are left out.
+    """
+    courses.load(name).write(tmp_path)
+    ours = json.loads(otter.released(tmp_path, name))
+    theirs = [
+        re.sub(r"<!-- (BEGIN|END) QUESTION -->", "", "".join(cell["source"])).strip()
+        for cell in recorded(name)["released"][name]["cells"]
+    ]
+    texts = ["".join(cell["source"]).strip() for cell in ours["cells"]]
+    assert [text for text in theirs if text in texts] == texts
+
+
+@pytest.mark.parametrize("name", OTTERS)
+def test_generated_autograder_says_the_same_as_the_source(name: str, tmp_path: Path) -> None:
+    """Points, cases, what is hidden and what is said are the same, whether read from source or archive."""
+    courses.load(name).write(tmp_path / "source")
+    source = questions(tmp_path / "source", name)
+    archive = questions(generated(name, tmp_path / "made"), name)
+    tested = {key: one for key, one in source.items() if one.tests}
+    for key, one in tested.items():
+        assert archive[key].points == one.points
+        for mine, theirs in zip(one.tests, archive[key].tests, strict=True):
+            said = (mine.points, mine.doctest, mine.visible, mine.success, mine.failure)
+            assert said == (theirs.points, theirs.doctest, theirs.visible, theirs.success, theirs.failure)
+            assert mine.code.rstrip() == theirs.code.rstrip()
+
+
+def test_answer_key_holds_the_solutions(tmp_path: Path) -> None:
+    """The key runs, and every cell that carries points has an id."""
+    courses.load("words").write(tmp_path)
+    cells = json.loads(otter.key(tmp_path, "words"))["cells"]
+    graded = {
+        cell["metadata"]["nbgrader"]["grade_id"]: cell["metadata"]["nbgrader"]["points"]
+        for cell in cells
+        if cell["metadata"].get("nbgrader", {}).get("grade")
+    }
+    assert graded == {"q1": 2, "q2": 3, "q3": 3, "q4": 1, "q5": 2}
+    assert any("return max(text.split(), key=len)" in cell["source"] for cell in cells)
+
+
+def test_rubric_has_an_item_for_each_case(tmp_path: Path) -> None:
+    """All or nothing, messages, doctests and hidden cases are stated."""
+    courses.load("words").write(tmp_path)
+    rubric = tomllib.loads(rubric_text(otter.read_assignment(tmp_path, "words")))
+    third = rubric["question"][2]
+    assert (third["style"], third["all_or_nothing"], third["after"]) == ("otter", True, "q3-check")
+    assert third["item"][0]["success"] == {"en": "Plain palindromes are found"}
+    assert [one.get("visible", False) for one in third["item"]] == [True, True, False]
+    assert all(one["doctest"] for one in third["item"])
+    assert rubric["question"][4]["kind"] == "written"
+
+
+def test_environment_is_read_by_name() -> None:
+    """``env["name"]`` is the name; what asks for all names cannot be judged outside."""
+    plain = case_of_cell('def t(env):\n    assert env["f"](1) == 2', "", ok_format=False, place="x")
+    assert plain.code.endswith("t()")
+    assert "env" not in plain.code
+    assert not plain.outside
+    every = case_of_cell("def t(env):\n    assert len(env) > 3", "", ok_format=False, place="x")
+    assert every.outside == "it asks for all names of the notebook (env)"
+
+
+def test_points_are_divided_as_otter_does() -> None:
+    """Stated parts are kept, the rest is shared; nothing is lost by rounding."""
+    cases = [case_of_cell("f()", "1", ok_format=True, place="x")] * 3
+    total, tests = resolved(cases, 1, "x")
+    assert total == 1
+    assert sum(one.points for one in tests) == 1
+    assert resolved(cases, {"each": 2}, "x")[0] == 6
+    assert [one.points for one in resolved(cases, [1, 0, 2], "x")[1]] == [1, 0, 2]
+    with pytest.raises(CourseError, match="2 are stated, but there are 3 tests"):
+        resolved(cases, [1, 2], "x")
+    assert resolved(cases, None, "x")[0] == Decimal(1)
+
+
+def test_a_block_without_an_end_is_refused(tmp_path: Path) -> None:
+    """The error names the block."""
+    courses.load("words").write(tmp_path)
+    path = tmp_path / "words.ipynb"
+    notebook = json.loads(path.read_text())
+    notebook["cells"] = notebook["cells"][:-1]
+    path.write_text(json.dumps(notebook))
+    with pytest.raises(CourseError, match=r"words\.ipynb: # BEGIN QUESTION has no end"):
+        otter.read_assignment(tmp_path, "words")

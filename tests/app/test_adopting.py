@@ -1,0 +1,84 @@
+"""Courses that others made are taken over: once, without touching what is theirs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from autograder.app.adopting import adopt
+from autograder.errors import CourseError
+from tests.adopting import courses
+
+
+def manual_course(root: Path) -> Path:
+    """A course of which people mark everything: two notebooks, manual cells and a task."""
+    assignment = courses.load("series")
+    for notebook in assignment.notebooks.values():
+        notebook["cells"] = [
+            cell
+            for cell in notebook["cells"]
+            if cell["metadata"].get("nbgrader", {}).get("grade_id", "") not in assignment.answers
+            and not (
+                cell["metadata"].get("nbgrader", {}).get("grade")
+                and not cell["metadata"]["nbgrader"]["solution"]
+            )
+        ]
+    assignment.write(root)
+    return root
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    """Every file by its path."""
+    return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+def test_adopting_twice_changes_nothing(tmp_path: Path) -> None:
+    """Rubric and release are written once, and the course's own files never."""
+    course = manual_course(tmp_path)
+    before = contents(course)
+    (first,) = adopt(course)
+    after = contents(course)
+    assert {path.relative_to(course).as_posix() for path in first.written} == {
+        "rubrics/series.toml",
+        "release/series/first.ipynb",
+        "release/series/second.ipynb",
+        "release/series/notes.txt",
+    }
+    assert (first.questions, first.manual, first.tests) == (4, 4, 0)
+    assert {path: after[path] for path in before} == before
+    (second,) = adopt(course)
+    assert second.written == ()
+    assert contents(course) == after
+
+
+def test_a_rubric_that_was_changed_stays(tmp_path: Path) -> None:
+    """What people wrote into the rubric is never written over."""
+    course = manual_course(tmp_path)
+    (first,) = adopt(course)
+    first.rubric.write_text(first.rubric.read_text().replace("The answer to use", "A use of it"))
+    adopt(course)
+    assert "A use of it" in first.rubric.read_text()
+
+
+def test_release_has_no_check_of_ours(tmp_path: Path) -> None:
+    """Students get the notebooks as nbgrader releases them: no coursecheck.py, no solutions."""
+    course = manual_course(tmp_path)
+    adopt(course)
+    assert not (course / "release" / "series" / "coursecheck.py").exists()
+    released = json.loads((course / "release" / "series" / "first.ipynb").read_text())
+    text = "".join("".join(cell["source"]) for cell in released["cells"])
+    assert "print(limit(0.9))" not in text
+    assert "MARK SCHEME" not in text
+
+
+def test_what_is_no_course_is_refused(tmp_path: Path) -> None:
+    """The error says what was expected."""
+    with pytest.raises(CourseError, match="expected an nbgrader course, with notebooks in source"):
+        adopt(tmp_path)
+    with pytest.raises(CourseError, match="there is no such folder"):
+        adopt(tmp_path / "nowhere")
+    course = manual_course(tmp_path)
+    with pytest.raises(CourseError, match="no assignment 'ps2'; found: series"):
+        adopt(course, "ps2")
