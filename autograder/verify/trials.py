@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from autograder.checks.base import Draw, HasSecondRound, Observations, Trial
+from autograder.checks.base import Draw, HasCellTests, HasSecondRound, Observations, Trial
 from autograder.errors import SandboxError
 from autograder.grading import scoring
 from autograder.grading.pipeline import Grader, SubmittedFiles
@@ -45,7 +45,8 @@ class TrialGrader:
         earlier result that is wrong is for trials of their own (`Trial.earlier`).
         """
         planted = self._planted(question, trial)
-        if trial.files:
+        checks = self._grader.assignment.checks
+        if trial.files or any(isinstance(checks[place], HasCellTests) for place in planted):
             return None
         for place, answer in planted.items():
             if self._plan(self._rubric.question(place), answer) != ():
@@ -58,7 +59,7 @@ class TrialGrader:
         if (
             question.file
             or trial.files
-            or isinstance(self._grader.assignment.checks[question.id], HasSecondRound)
+            or isinstance(self._grader.assignment.checks[question.id], HasSecondRound | HasCellTests)
         ):
             return False  # what is asked then calls what was planted
         return not trial.earlier and answer.cell_type == "code" and only_reads(self._plan(question, answer))

@@ -59,7 +59,7 @@ def parts_of(value: Any) -> Parts | None:
             return f"torch.{kind.__name__}", str(value)
         if kind is torch.Size:
             return "size", [int(one) for one in value]
-    if pandas is not None and kind.__module__.startswith("pandas."):
+    if pandas is not None and kind.__module__.partition(".")[0] == "pandas":
         return _pandas_parts(pandas, value)
     return None
 

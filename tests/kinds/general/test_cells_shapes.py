@@ -1,0 +1,128 @@
+# ruff: noqa: E501 - tests are read line by line
+"""Honest tests of many shapes, judged outside: they pass for right answers and fail for wrong ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from autograder.checks.judging.judgeable import imports_of
+from autograder.records import Cell, CellOutcome, CellTest, Limits
+from autograder.sandbox.base import Environment, Sandbox
+from autograder.sandbox.pool import Pool
+from autograder.sandbox.session import Session
+from autograder.sandbox.testing import CellTester, Key, visit
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
+RIGHT = """
+import collections, dataclasses
+import numpy as np, pandas as pd, torch
+from torch import nn
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 2)
+        self.scale = nn.Parameter(torch.ones(1))
+    def forward(self, x): return self.linear(x) * self.scale
+def softmax(x): return torch.exp(x) / torch.exp(x).sum(-1, keepdim=True)
+def step(p, g):
+    with torch.no_grad(): p -= 0.1 * g
+def loss(w): return (w ** 2).sum()
+def noise(): return torch.randn(3)
+class Vector:
+    def __init__(self, data): self.data = np.array(data, float)
+    def __add__(self, other): return Vector(self.data + other.data)
+    def __repr__(self): return f"Vector({self.data.tolist()})"
+    def __iter__(self): return iter(self.data)
+    def __len__(self): return len(self.data)
+Point = collections.namedtuple("Point", "x y")
+def point(): return Point(1, 2)
+class Refused(ValueError): pass
+def refuse(): raise Refused("no such thing")
+def greet(): print("hello")
+def clean(df): return df.dropna().assign(z=lambda d: d.x * 2)
+frame = pd.DataFrame({"x": [1.0, None, 3.0], "n": ["a", "b", "c"]}, index=[5, 6, 7])
+def mark(df): df["new"] = 1
+def fill(items): items[0] = 7
+def numbers():
+    yield from range(3)
+def apply(f, x): return f(x)
+"""
+SHAPES = {
+    "a module's shapes": "m = Net()\nassert m(torch.ones(3, 4)).shape == (3, 2) and isinstance(m, nn.Module)",
+    "parameters are counted": "assert sum(p.numel() for p in Net().parameters()) == 11",
+    "a tensor": "x = torch.randn(2, 3)\nassert torch.allclose(softmax(x), torch.softmax(x, -1))",
+    "a tensor changed in place": "p = torch.ones(2)\nstep(p, torch.ones(2))\nassert torch.allclose(p, torch.full((2,), 0.9))",
+    "a gradient": "w = torch.tensor([1.0, 2.0], requires_grad=True)\nloss(w).backward()\n"
+    "assert torch.equal(w.grad, torch.tensor([2.0, 4.0]))",
+    "a seed": "torch.manual_seed(0)\na = noise()\ntorch.manual_seed(0)\nassert torch.equal(a, torch.randn(3))",
+    "training": "m = Net()\nopt = torch.optim.SGD(m.parameters(), lr=0.1)\nbefore = m.scale.item()\n"
+    "m(torch.ones(1, 4)).sum().backward()\nopt.step()\nassert m.scale.item() != before",
+    "a class": "v = Vector([1, 2]) + Vector([3, 4])\nassert np.allclose(v.data, [4, 6]) and len(v) == 2\n"
+    "assert repr(v) == 'Vector([4.0, 6.0])' and list(v) == [4, 6] and isinstance(v, Vector)",
+    "a named tuple": "assert point() == (1, 2) and point().x == 1",
+    "an exception's class": "try:\n    refuse()\nexcept Refused as error:\n    assert 'such' in str(error)\nelse:\n    assert False",
+    "a print": "import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()) as out:\n    greet()\nassert out.getvalue() == 'hello\\n'",
+    "a frame": "pd.testing.assert_frame_equal(clean(frame), pd.DataFrame({'x': [1.0, 3.0], 'n': ['a', 'c'],"
+    " 'z': [2.0, 6.0]}, index=[5, 7]))",
+    "a frame changed in place": "d = pd.DataFrame({'a': [1, 2]})\nmark(d)\nassert d['new'].tolist() == [1, 1]",
+    "a list changed in place": "items = [1, 2]\nfill(items)\nassert items == [7, 2]",
+    "a generator": "assert list(numbers()) == [0, 1, 2]",
+    "a library's function": "assert apply(np.sqrt, 4.0) == 2.0",
+}  # fmt: skip
+WRONG = {
+    "super().__init__()": "super().__init__(); self.more = nn.Linear(1, 1)",
+    "nn.Linear(4, 2)": "nn.Linear(4, 3)",
+    "keepdim=True)": "keepdim=True) * 2",
+    "0.1 * g": "0.2 * g",
+    "w ** 2": "w ** 3",
+    "torch.randn(3)": "torch.rand(3)",
+    "self.linear(x) * self.scale": "self.linear(x).detach() * self.scale.detach() + self.more(x[:, :1])",
+    "self.data + other.data": "self.data - other.data",
+    "Point(1, 2)": "Point(2, 1)",
+    "raise Refused": "raise KeyError",
+    '"hello"': '"bye"',
+    "d.x * 2": "d.x * 3",
+    'df["new"] = 1': "df = df.assign(new=1)",
+    "items[0] = 7": "items = [7, 2]",
+    "range(3)": "range(4)",
+    "return f(x)": "return f(x) + 1",
+}  # fmt: skip
+"""What is another in an answer where everything is wrong."""
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    """With the libraries of such courses."""
+    with Pool() as pool:
+        yield pool.sandbox(Environment(preload=("numpy", "torch", "pandas")))
+
+
+def outcomes(sandbox: Sandbox, source: str) -> dict[str, CellOutcome]:
+    """What came of each test."""
+    limits = Limits()
+    found: dict[Key, CellOutcome] = {}
+    tester = CellTester(lambda: sandbox.open(limits, seed=1), imports_of([]))
+    tests = {("q", name): CellTest(name, code) for name, code in SHAPES.items()}
+    with Session(sandbox, [Cell(source)], limits, visits={1: visit(tester, tests, found)}) as session:
+        session.run()
+    tester.close()
+    return {name: outcome for (_, name), outcome in found.items()}
+
+
+def test_right_answers_pass(sandbox: Sandbox) -> None:
+    """Values arrive as what they are, and the rest does what Python would do."""
+    found = outcomes(sandbox, RIGHT)
+    assert {} == {name: one for name, one in found.items() if not one.passed or one.doubt}
+    assert [*SHAPES] == [*found]
+
+
+def test_wrong_answers_fail(sandbox: Sandbox) -> None:
+    """Each test notices what is wrong, and none is refused for it."""
+    source = RIGHT
+    for right, wrong in WRONG.items():
+        assert right in source, right
+        source = source.replace(right, wrong)
+    found = outcomes(sandbox, source)
+    assert [] == [name for name, one in found.items() if not one.error]
