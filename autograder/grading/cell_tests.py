@@ -13,7 +13,7 @@ from autograder.records import Cell, CellOutcome, CellTest, Markdown
 from autograder.rubric import NotebookFile
 from autograder.sandbox.base import Sandbox
 from autograder.sandbox.session import Session, Visit
-from autograder.sandbox.testing import Key, TestRunner, visit
+from autograder.sandbox.testing import CellTester, Key, visit
 
 INSIDE = ", tests inside"
 """Added to the level of isolation where tests ran in the student's own box."""
@@ -57,7 +57,7 @@ class CellTests:
             else ()
         )
         # Another seed than the student's, so that a seed set by a test is a change.
-        self._runner = TestRunner(lambda: sandbox.open(limits, seed=seed ^ 1), imports)
+        self._runner = CellTester(lambda: sandbox.open(limits, seed=seed ^ 1), imports)
 
     def __enter__(self) -> Self:
         return self

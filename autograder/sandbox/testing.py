@@ -25,7 +25,7 @@ _MOST_TEXT = 4000
 _LEAST_SECONDS = 0.01
 
 
-class TestRunner:
+class CellTester:
     """Runs the tests of one submission; opens the judge's box when it is first needed."""
 
     def __init__(self, open_box: Callable[[], Box], imports: Imports = ()) -> None:
@@ -156,7 +156,7 @@ Key = tuple[str, str]
 
 
 def visit(
-    runner: TestRunner, tests: Mapping[Key, CellTest], found: dict[Key, CellOutcome]
+    runner: CellTester, tests: Mapping[Key, CellTest], found: dict[Key, CellOutcome]
 ) -> Callable[[Box, float], None]:
     """What a `Session` does at one place: run the tests that have no outcome yet.
 
