@@ -40,6 +40,8 @@ class PersonMark(Struct, frozen=True):
     """By item, of how many points that was; empty: of what the result that counts says."""
     flagged: bool = False
     """Somebody should look at this one. It gives and takes no points, and students do not see it."""
+    remarks: Mapping[str, str] = {}
+    """By item, what people wrote about it alone; `comment` is about the whole cell."""
 
 
 class MarkChange(Struct, frozen=True):
@@ -75,6 +77,8 @@ class CellPoints(Struct, frozen=True):
     """Somebody should look at it (`PersonMark.flagged`)."""
     comment: str = ""
     """What people wrote about it."""
+    remarks: Mapping[str, str] = {}
+    """By item, what people wrote about that (`PersonMark.remarks`)."""
 
 
 class QuestionPoints(Struct, frozen=True):
@@ -318,6 +322,7 @@ def _with_mark(cell: CellPoints, mark: PersonMark | None) -> CellPoints:
         items={} if mark.points is None else mark.items,
         flagged=mark.flagged,
         comment=mark.comment,
+        remarks=mark.remarks,
     )
 
 

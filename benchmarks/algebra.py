@@ -1,15 +1,16 @@
 """What judging a formula costs, and whether it is judged rightly: `python benchmarks/algebra.py [--json]`.
 
-An answer is read, compared, and diagnosed when it is wrong; the teacher's side is prepared before. The
-answers are those of tests/algebra/exam_formulas.toml, right and wrong, to the nine formulas of the exam,
-each in every notation of tests/algebra/notations.py; and the pairs in HARD. Beside it, on the same pairs in
-the same run (a sample for those that are slow): sympy's `parse_expr` and `simplify`, Math-Verify where it is
-installed, both in a process of their own with a time limit; sympy once more with every answer rewritten in
-plain text beforehand, which is our reader's work (`sympy_plain`); and comparing floats at a few points, which
-borrows our reader. An answer is right for a peer when it equals any answer that the rubric accepts. Times are
-processor time, since other work may share the machine; each is taken three times, and the median counts. A
-peer that cannot read an answer says nothing about it: of a right answer that is a false reject. With --json
-the last line is one JSON object.
+The answers are those of tests/algebra/exam_formulas.toml, right and wrong, to the nine formulas of the exam,
+each in every notation of tests/algebra/notations.py. Each goes the product's own way: the cell with the
+answer, every item of its question, and the sentence; the teacher's side is prepared before. The pairs in HARD
+belong to no question: there the key is made for each. Beside it, on the same pairs in the same run (a sample
+for those that are slow): sympy's `parse_expr` and `simplify`, Math-Verify where it is installed, both in a
+process of their own with a time limit; sympy once more with every answer rewritten in plain text beforehand,
+which is our reader's work (`sympy_plain`); and comparing floats at a few points, which borrows our reader. An
+answer is right for a peer when it equals any answer that the rubric accepts. Times are processor time, since
+other work may share the machine; each is taken three times, and the median counts. A peer that cannot read an
+answer says nothing about it: of a right answer that is a false reject. With --json the last line is one JSON
+object.
 """
 
 from __future__ import annotations
@@ -33,15 +34,19 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from autograder.algebra.equality.compare import Comparer  # noqa: E402 - the answers live in tests
-from autograder.algebra.key import FormulaKey, NamedAnswer  # noqa: E402
+from autograder.algebra.key import FormulaKey  # noqa: E402
 from autograder.algebra.nodes import Add, Div, Mul, Neg, Node, Num, Pow, Sym  # noqa: E402
-from autograder.algebra.notation.parse import parse, parse_relation, parse_sides  # noqa: E402
+from autograder.algebra.notation.parse import parse, parse_sides  # noqa: E402
 from autograder.algebra.printing.text import to_text  # noqa: E402
 from autograder.algebra.values.points import Points  # noqa: E402
+from autograder.checks.base import Draw, Evidence  # noqa: E402
 from autograder.errors import Undecided, Unreadable  # noqa: E402
+from autograder.records import Status  # noqa: E402
+from tests.algebra import exam  # noqa: E402
 from tests.algebra.exam import FORMULAS, RUBRIC, VOCABULARY  # noqa: E402
 from tests.algebra.notations import HANDS  # noqa: E402
 
+DRAW = Draw(b"a test")
 REPEATS = 3
 SAMPLE = 240
 SECONDS = 2.0
@@ -101,22 +106,22 @@ def main() -> None:
     if options.peer:
         serve(PEERS[options.peer])
         return
-    pairs = [*exam_pairs(), *(Pair("", (right,), text, equal) for right, text, equal in HARD)]
-    drawn = random.Random(4).sample(pairs[: -len(HARD)], min(options.sample, len(pairs) - len(HARD)))
-    few = [*drawn, *pairs[-len(HARD) :]]
-    keys = {name_of(pair): key_of(pair) for pair in {name_of(pair): pair for pair in pairs}.values()}
-    figures = measured(pairs, partial(ours, keys))
+    asked, hard = exam_pairs(), [Pair("", (right,), text, equal) for right, text, equal in HARD]
+    few = [*random.Random(4).sample(asked, min(options.sample, len(asked))), *hard]
+    known = {pair: exam.evidence(FORMULAS[pair.key], pair.text, DRAW) for pair in asked}
+    judge = partial(by_the_kind, known)
+    figures, few_figures = measured(asked, judge), measured(hard, ours)
     plain = [pair._replace(text=" = ".join(map(to_text, parse_sides(pair.text, VOCABULARY)))) for pair in few]
     peers = {
-        "floats": measured(pairs, floats),
+        "floats": measured([*asked, *hard], floats),
         "sympy": remote("sympy", few),
         "sympy_plain": remote("sympy", plain),
     }
     if find_spec("math_verify") is not None:
         peers["math_verify"] = remote("math_verify", few)
-    show({"this grader": figures, **peers})
+    show({"this grader": figures, "hard pairs": few_figures, **peers})
     if options.json:
-        print(json.dumps({**figures, "peers": peers}))
+        print(json.dumps({**figures, "hard": few_figures, "peers": peers}))
 
 
 def exam_pairs() -> list[Pair]:
@@ -125,7 +130,7 @@ def exam_pairs() -> list[Pair]:
     for key, formula in FORMULAS.items():
         options = RUBRIC.question(formula.question).item(formula.item).options
         granted = options.get("assume", ())
-        remarked = (entry["when"] for entry in options.get("remark", ()))
+        remarked = (text for entry in options.get("remark", ()) for text in stated(entry["when"]))
         accepted = tuple(dict.fromkeys((formula.right[0], *options.get("accept", ()), *remarked)))
         assume = "" if not granted else ";".join(RUBRIC.assignment.assume[name] for name in granted)
         for texts, equal in ((formula.right, True), (formula.wrong, False)):
@@ -136,57 +141,28 @@ def exam_pairs() -> list[Pair]:
     return pairs
 
 
-def key_of(pair: Pair) -> FormulaKey:
-    """The teacher's side, as the rubric has it."""
-    plain = Comparer(Points(VOCABULARY.domains, b"a test"))
-    if not pair.key:
-        return FormulaKey([parse(pair.right[0], VOCABULARY)], [plain])
-    formula = FORMULAS[pair.key]
-    options = RUBRIC.question(formula.question).item(formula.item).options
-    read = parse_relation if options.get("form") == "relation" else parse
-
-    made: dict[tuple[str, ...], Comparer] = {(): plain}
-
-    def readings(names: Iterable[str]) -> tuple[Comparer, ...]:
-        chosen = tuple(names)
-        if chosen not in made:
-            relations = [parse_relation(RUBRIC.assignment.assume[name], VOCABULARY) for name in chosen]
-            made[chosen] = plain.under(relations)
-        return (plain, made[chosen]) if chosen else (plain,)
-
-    granted = options.get("assume", ())
-    remarks = ((entry, True) for entry in options.get("remark", ()))
-    mistakes = ((entry, False) for entry in options.get("mistake", ()))
-    named = [
-        NamedAnswer(
-            entry["code"],
-            read(entry["when"], VOCABULARY),
-            tuple(readings(entry.get("assume", granted))),
-            right,
-        )
-        for entry, right in (*remarks, *mistakes)
-    ]
-    accepted = dict.fromkeys((formula.right[0], *options.get("accept", ())))
-    return FormulaKey([read(text, VOCABULARY) for text in accepted], readings(granted), named)
+def stated(when: str | list[str]) -> list[str]:
+    """One formula, or several that are the same mistake."""
+    return [when] if isinstance(when, str) else when
 
 
-def ours(keys: Mapping[str, FormulaKey], pair: Pair) -> str:
-    """Read, compare, diagnose."""
-    key = keys[name_of(pair)]
+def ours(pair: Pair) -> str:
+    """Read and compare, where there is no question: the key is made as well."""
+    key = FormulaKey([parse(pair.right[0], VOCABULARY)], [Comparer(Points(VOCABULARY.domains, b"a test"))])
     try:
-        answer = (
-            parse_relation(pair.text, VOCABULARY) if "=" in pair.right[0] else parse(pair.text, VOCABULARY)
-        )
-        return str(key.facts(answer).right(strictly=False))
+        return str(key.facts(parse(pair.text, VOCABULARY)).right(strictly=False))
     except Unreadable:
         return "unreadable"
     except Undecided:
         return "undecided"
 
 
-def name_of(pair: Pair) -> str:
-    """What tells the keys apart."""
-    return pair.key or pair.right[0]
+def by_the_kind(known: Mapping[Pair, Evidence], pair: Pair) -> str:
+    """All that a submission's answer meets: its cell read, every item judged, what was wrong said."""
+    formula = FORMULAS[pair.key]
+    results = exam.check(formula.question).judge(known[pair])
+    status = next(one.status for one in results if one.item == formula.item)
+    return {Status.PASSED: "True", Status.FAILED: "False", Status.NEEDS_REVIEW: "undecided"}[status]
 
 
 def floats(pair: Pair) -> str:

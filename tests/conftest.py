@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import random
+import re
 import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -43,6 +44,8 @@ Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
 TRIED_AGAIN = 2
 """Times that a test is run again that is held against a clock."""
+ALONE = re.compile(r"^(pytestmark = .*| +)pytest\.mark\.alone\b", re.MULTILINE)
+"""What a file says all of whose tests run alone; that its text speaks of the mark is not enough."""
 NOT_APPLICABLE = "Skipped: not applicable:"
 """How the reason of a skip begins that says nothing about the machine's equipment."""
 
@@ -51,7 +54,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """Files of which a part of `make test` runs nothing are not imported: that takes half a minute."""
     chosen = config.getoption("markexpr")
     if collection_path.name.startswith("test_") and chosen.startswith(("alone", "not alone")):
-        alone = "pytest.mark.alone" in collection_path.read_text(encoding="utf-8")
+        alone = ALONE.search(collection_path.read_text(encoding="utf-8")) is not None
         return alone is chosen.startswith("not") or None
     return None
 
@@ -71,10 +74,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
-def pytest_collection_finish() -> None:
-    """What libraries and tests keep is not searched for garbage again and again, half a second each time."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What libraries and tests keep is not searched for garbage: not while it is imported, nor ever after."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -185,6 +194,14 @@ def quick_zygotes(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
+def quick_passwords(patch: pytest.MonkeyPatch) -> None:
+    """Passwords are hashed as in the service, but with a hundredth of the memory: else 0.1 s for each."""
+    from django.contrib.auth.hashers import Argon2PasswordHasher
+
+    patch.setattr(Argon2PasswordHasher, "memory_cost", 1024)
+    patch.setattr(Argon2PasswordHasher, "parallelism", 1)
+
+
 @pytest.fixture(scope="session")
 def service_database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedPostgres]:
     """The service's database, with its tables, and Django configured for it in this process."""
@@ -200,7 +217,9 @@ def service_database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Embed
             )
         )
         setup.migrate()
-        yield running
+        with pytest.MonkeyPatch.context() as patch:
+            quick_passwords(patch)
+            yield running
         pages.loaded.close()
         setup.close()
 

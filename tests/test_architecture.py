@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+from tests.conftest import ALONE
+
 ROOT = Path(__file__).parents[1]
 PROGRAM = ROOT / "autograder"
 REFERENCE = ROOT / "reference"
@@ -67,6 +69,7 @@ SUBLAYERS = {
         {"planning"},
         {"itemwise", "properties"},
         {"compared"},
+        {"called"},
         {"tabular"},
     ),
 }
@@ -411,6 +414,14 @@ def test_a_file_runs_alone_as_a_whole() -> None:
         if line.lstrip().startswith("@pytest.mark.alone")
     ]
     assert [] == found
+
+
+def test_a_file_that_only_names_the_mark_is_not_left_out() -> None:
+    """Else no part of `make test` would run this one: its text has the mark's name, its tests do not."""
+    assert not ALONE.search(Path(__file__).read_text("utf-8"))
+    for marked in ("pytestmark = pytest.mark.alone", "pytestmark = [pytest.mark.sandbox, pytest.mark.alone]"):
+        assert ALONE.search(f'"""Words."""\n{marked}\n')
+    assert ALONE.search("pytestmark = [\n    pytest.mark.timed,\n    pytest.mark.alone,\n]\n")
 
 
 def test_what_students_get_is_a_text_to_us() -> None:

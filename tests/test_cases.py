@@ -56,6 +56,20 @@ def test_an_empty_list_is_an_error() -> None:
         each("number", [])
 
 
+def test_cases_may_be_made_when_the_test_runs() -> None:
+    """A function that makes them is not called while tests are collected; none is an error then as well."""
+    made: list[int] = []
+
+    @each("number", lambda: made)
+    def odd(number: int) -> None:
+        assert number % 2
+
+    with pytest.raises(AssertionError, match="no cases"):
+        odd()
+    made.extend([1, 2])
+    assert told(odd).startswith("1 of 2 cases fail")
+
+
 def test_a_case_with_too_few_values_fails() -> None:
     """It is not taken for another one."""
 

@@ -35,7 +35,7 @@ from autograder.feedback.publish import Page
 from autograder.grades import NOTHING, Standing, standing
 from autograder.grading import batch
 from autograder.grading.batch import Outcome
-from autograder.records import Score, StudentGroup
+from autograder.records import Graded, Score, StudentGroup
 from autograder.sandbox.levels import at_least, environment_digest
 from autograder.sandbox.pool import Pool
 from autograder.store import Decision, Store
@@ -188,7 +188,7 @@ def grade(
         roll = read_roll(assignment, opened, handed_in)
         undecided = _decided(assignment, opened, decisions, roll, watch)
         shared = share_marks(opened, assignment.rubric, collected.groups, roll.results)
-        _stand(assignment, opened, roll, {})
+        _take_off(assignment, opened, roll.results)
     attention = bool(found) or roll.attention or undecided
     remarks, kept = (*found, *shared, *roll.remarks), tuple(sorted(held))
     return GradedClass(outcomes, _changes(before, outcomes), remarks, collected.misnamed, attention, kept)
@@ -413,33 +413,36 @@ def _standings(assignment: Assignment, store: Store, watch: Listener, collected:
                 f"{course.bonus}: {student!r} has bonus points, but is not in the class list; {nearest}"
             )
     _tell_strangers(strangers, f"{course.bonus.name}: {{}} has bonus points", watch)
-    rows = _stand(assignment, store, roll, given)
+    rows = _stand(assignment, store, roll.results, given)
+    store.deduct(assignment.name, {student: one.late for student, one in rows.items()})
     return Standings(rows, Roll(roll.results, roll.gone, (*found, *shared, *roll.remarks), roll.attention))
 
 
 def _stand(
-    assignment: Assignment, store: Store, roll: Roll, given: Mapping[str, Decimal]
+    assignment: Assignment,
+    store: Store,
+    results: Mapping[str, Graded],
+    given: Mapping[str, Decimal],
 ) -> dict[str, Standing]:
-    """Where everybody stands; the store is told what is taken off for being late.
-
-    Args:
-        assignment: loaded.
-        store: of its course.
-        roll: the class.
-        given: bonus points of the course, by student.
-    """
+    """Where students stand, with bonus points of the course."""
     marks = store.marks(assignment.name)
-    rows = {
+    return {
         student: standing(
             graded.score,
             assignment.rubric_of(graded.score.asked),
             marks.get(student),
             given.get(student, NOTHING),
         )
-        for student, graded in roll.results.items()
+        for student, graded in results.items()
     }
-    store.deduct(assignment.name, {student: one.late for student, one in rows.items()})
-    return rows
+
+
+def _take_off(assignment: Assignment, store: Store, results: Mapping[str, Graded]) -> None:
+    """Tell the store what is taken off for being late: of most nothing, which is known without adding up."""
+    late = {student: graded for student, graded in results.items() if graded.score.deduction}
+    rows = _stand(assignment, store, late, {})
+    nothing = dict.fromkeys(results, NOTHING)
+    store.deduct(assignment.name, nothing | {student: one.late for student, one in rows.items()})
 
 
 def _tell_strangers(strangers: Mapping[str, str], what: str, watch: Listener) -> None:

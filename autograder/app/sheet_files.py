@@ -35,6 +35,7 @@ COLUMNS = (
     "cell_points",
     "points",
     "comment",
+    "remark",
     "flag",
     "state",
 )
@@ -69,6 +70,8 @@ class SheetLine(Struct, frozen=True):
     """As the row says; nothing follows from it."""
     points: str
     comment: str
+    remark: str | None
+    """On the item alone; None: the sheet has no such column."""
     flag: str | None
     """`FLAGGED`, or empty; None: the sheet has no such column."""
     state: str
@@ -198,7 +201,7 @@ def _json_rows(text: str) -> Iterator[SheetLine]:
         if not isinstance(row, dict):
             raise CourseError(f"{place}: expected a JSON object, got {type(row).__name__}")
         _check_columns(row, f"{place}: ")
-        names = (*NEEDED, "who", *(["flag"] if "flag" in row else []))
+        names = (*NEEDED, "who", *(name for name in ("remark", "flag") if name in row))
         yield _line(place, {name: _string(place, name, row.get(name)) for name in names})
 
 
@@ -218,19 +221,27 @@ def _check_columns(names: Iterable[str], place: str = "") -> None:
         raise CourseError(f"{place}columns stand twice: {', '.join(twice)}; each may stand once")
 
 
+def _kept(place: str, name: str, written: str) -> str:
+    text = comment_of(written)
+    if fault := _UNKEEPABLE.search(text):
+        raise CourseError(f"{place}: the {name} holds the character {fault[0]!a}, which cannot be kept")
+    if len(text) > MOST_COMMENT:
+        raise CourseError(f"{place}: a {name} of {len(text)} characters; at most {MOST_COMMENT}")
+    return text
+
+
 def _line(place: str, values: Mapping[str, str]) -> SheetLine:
-    comment = comment_of(values["comment"])
-    if fault := _UNKEEPABLE.search(comment):
-        raise CourseError(f"{place}: the comment holds the character {fault[0]!a}, which cannot be kept")
-    if len(comment) > MOST_COMMENT:
-        raise CourseError(f"{place}: a comment of {len(comment)} characters; at most {MOST_COMMENT}")
+    comment, remark = (
+        _kept(place, name, values[name]) if name in values else None for name in ("comment", "remark")
+    )
     return SheetLine(
         place,
         values["assignment"].strip(),
         values["row"].strip(),
         values.get("who", "").strip(),
         values["points"],
-        comment,
+        comment or "",
+        remark,
         None if (flag := values.get("flag")) is None else FLAGGED if flag.strip() else "",
         values["state"].strip(),
     )

@@ -92,6 +92,11 @@ class SheetBundle(Struct, frozen=True):
         found = {comment_of(plain(one.mark.comment)[:MOST_COMMENT]) for one in self.answers}
         return found.pop() if len(found) == 1 else ""
 
+    def remark(self, item: Item) -> str:
+        """The remark on an item as a sheet shows it; empty where there are different ones."""
+        found = {comment_of(plain(one.mark.remarks.get(item.id, ""))[:MOST_COMMENT]) for one in self.answers}
+        return found.pop() if len(found) == 1 else ""
+
     @property
     def flag(self) -> str:
         """The flag as a sheet shows it; empty where some have none."""
@@ -113,6 +118,7 @@ class SheetBundle(Struct, frozen=True):
                 one.mark.again,
                 one.mark.comment,
                 *([FLAGGED] if one.mark.flagged else []),
+                *([sorted(one.mark.remarks.items())] if one.mark.remarks else []),
                 sorted((name, number(points)) for name, points in one.mark.items.items()),
                 [(item.id, number(item.points)) for item in one.asked],
                 sorted((name, number(points)) for name, points in one.verdicts.items()),
@@ -140,13 +146,13 @@ class SheetState(Struct, frozen=True):
     own: str
     """That the row was written for it, in this assignment of this course."""
     values: str
-    """Of points and comment that stood in it."""
+    """Of points, comment, remark and flag that stood in it."""
 
     @classmethod
     def of(
         cls, secret: bytes, assignment: str, row: str, seen: str, values: tuple[str, ...] = ("", "")
     ) -> SheetState:
-        """The state of a row that holds these points, this comment and, where there is one, this flag."""
+        """The state of a row that holds these points and this comment, and a flag and remark if there are."""
         own = derived(secret, "sheet state", assignment, row, seen)[:_OWN].hex()
         return cls(seen, own, derived(secret, "sheet values", row, *values)[:_VALUES].hex())
 

@@ -88,7 +88,7 @@ class SheetChange(Struct, frozen=True):
     points: Decimal | None
     """Of the cell; None: only the comment changes."""
     comment: bool
-    """It is another one."""
+    """It is another one, or a remark on an item is."""
     flag: bool
     """It is set, or taken away."""
     marks: tuple[tuple[str, CellName, PersonMark], ...]
@@ -172,13 +172,18 @@ def _rows(
             "cell_points": " / ".join(dict.fromkeys(marks)),
             "points": points,
             "comment": comment,
+            "remark": (remark := bundle.remark(item)),
             "flag": bundle.flag,
-            "state": str(SheetState.of(secret, name, row, seen, _values(points, comment, bundle.flag))),
+            "state": str(
+                SheetState.of(secret, name, row, seen, _values(points, comment, bundle.flag, remark))
+            ),
         }
 
 
-def _values(points: str, comment: str, flag: str) -> tuple[str, ...]:
+def _values(points: str, comment: str, flag: str, remark: str) -> tuple[str, ...]:
     """What a row holds, for its state."""
+    if remark:
+        return points, comment, flag, remark
     return (points, comment, flag) if flag else (points, comment)
 
 
@@ -208,6 +213,11 @@ class _Filled(Struct, frozen=True):
     def changed(self) -> bool:
         """Its points are not those that it shows for what stands now."""
         return number(self.points) != self.bundle.points(self.item)
+
+    @property
+    def remark(self) -> str | None:
+        """The remark, where it is another one than the row shows for what stands now."""
+        return None if self.line.remark == self.bundle.remark(self.item) else self.line.remark
 
 
 def plan_sheet(subject: SheetSubject, lines: Sequence[SheetLine]) -> SheetPlan:
@@ -270,7 +280,7 @@ def _named(line: SheetLine) -> str:
 
 def _is_untouched(name: str, secret: bytes, line: SheetLine, points: Decimal | None) -> bool:
     state = SheetState.read(line.state)
-    values = _values(number(points), line.comment, line.flag or "")
+    values = _values(number(points), line.comment, line.flag or "", line.remark or "")
     return state == SheetState.of(secret, name, line.row, state.seen, values)
 
 
@@ -342,7 +352,7 @@ def _change(secret: bytes, filled: Sequence[_Filled]) -> SheetChange | str | Non
         cell[1],
         tuple(dict.fromkeys(mark.points for mark, _ in stand)),
         marks[0].points if any(one.changed for one in filled) else None,
-        comment is not None,
+        comment is not None or any(one.remark is not None for one in filled),
         bool(flags),
         tuple((answer.student, cell, mark) for answer, mark in zip(bundle.answers, marks, strict=True)),
     )
@@ -354,6 +364,8 @@ def _wanted(
     """The mark that rows ask for, or why there is none."""
     mark = answer.mark if comment is None else replace(answer.mark, comment=comment)
     mark = mark if flag is None else replace(mark, flagged=bool(flag))
+    said = {**mark.remarks, **{one.item.id: one.remark for one in filled if one.remark is not None}}
+    mark = replace(mark, remarks={name: text for name, text in said.items() if text})
     changed = {one.item.id: one.points for one in filled if one.changed}
     if not changed:
         return mark

@@ -238,10 +238,14 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
 
     def verdict(self, item: Item, options: I, evidence: Evidence) -> ItemResult:
         """What is wrong with an item's values, with how a single value was read."""
+        found = self.found(item, options, evidence)
+        return msgspec.structs.replace(result(self.question, item, found.finding), reading=found.reading)
+
+    def found(self, item: Item, options: I, evidence: Evidence) -> Compared:
+        """What came of an item's values, and how a single one was read."""
         judged = [self._target(item, options, target, evidence) for target in self.targets.of_item(item)]
         finding = combine([one.finding for one in judged], item.points, credit=options.credit)
-        reading = judged[0].reading if len(judged) == 1 else ""
-        return msgspec.structs.replace(result(self.question, item, finding), reading=reading)
+        return Compared(finding, judged[0].reading if len(judged) == 1 else "")
 
     def _target(self, item: Item, options: I, target: ValueTarget, evidence: Evidence) -> Compared:
         found = self.targets.value(target, options.key, evidence)

@@ -115,6 +115,14 @@ class ComparedOptions(CallOptions, frozen=True):
     """What the reference is called with; it then says besides what known mistakes lead to."""
 
 
+class CalledOptions(ComparedOptions, frozen=True):
+    """The question options of the kinds that compare a value which a function of the student's may return."""
+
+    carry_forward: tuple[str, ...] = ()
+    """Ids of earlier questions whose functions this answer may call: where one of them is wrong, the
+    reference's results stand in for it."""
+
+
 class CaseItem(Struct, frozen=True):
     """The item options of every kind that calls student code."""
 

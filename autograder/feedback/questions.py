@@ -315,11 +315,16 @@ def _with_comments(
     cells = [question.item(line.result.item).cell or question.id for line in lines]
     left = list(points.comments)
     found = list(items)
+    about = {(cell.name, item): text for cell in points.cells for item, text in cell.remarks.items()}
+    for at, (cell_name, line) in enumerate(zip(cells, lines, strict=True)):
+        if text := about.get((cell_name, line.result.item)):
+            found[at] = replace(found[at], comments=(with_formulas(text, _MOST_COMMENT),))
     for cell in points.cells:
         if cell.comment in left and cells.count(cell.name) == 1:
             left.remove(cell.comment)
             at = cells.index(cell.name)
-            found[at] = replace(found[at], comments=(with_formulas(cell.comment, _MOST_COMMENT),))
+            whole = with_formulas(cell.comment, _MOST_COMMENT)
+            found[at] = replace(found[at], comments=(*found[at].comments, whole))
     return found, tuple(with_formulas(comment, _MOST_COMMENT) for comment in left)
 
 

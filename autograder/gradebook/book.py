@@ -65,6 +65,7 @@ class Gradebook:
         self._engine: sa.Engine = self._book.engine
         self._places: dict[str, tuple[cells.GradebookCell, ...]] = {}
         self._releases: dict[str, Mapping[str, bytes]] = {}
+        self._decoded: results.Decoded = {}
         self._written: dict[str, Mapping[str, WrittenMarks]] = {}
         """By assignment, since it was prepared."""
         with tables.refusals("our own tables could not be created"):
@@ -104,8 +105,10 @@ class Gradebook:
         with self._write() as connection:
             cells.remove_others(connection, name, wanted)
             places = cells.load(connection, name)
-            marks.complete_rows(connection, list(marks.submissions(connection, name).values()), places)
-            self._written[name] = written.standing(connection, name)
+            listed = marks.submissions(connection, name)
+            if not marks.are_complete(connection, name, listed, places):
+                marks.complete_rows(connection, list(listed.values()), places)
+            self._written[name] = written.standing(connection, name, listed)
         self._places[name], self._releases[name] = places, releases
 
     def enrol(self, students: Iterable[Student]) -> None:
@@ -143,7 +146,7 @@ class Gradebook:
         if entries:
             with self._write() as connection:
                 for name in dict.fromkeys(entry.key.assignment for entry in entries):
-                    for some in marks.batched([entry for entry in entries if entry.key.assignment == name]):
+                    for some in tables.batched([entry for entry in entries if entry.key.assignment == name]):
                         characters = self._mark(connection, name, some, language)
                         results.keep(connection, name, some, run)
                         written.note(connection, name, self._signed(some, characters, files, language))
@@ -212,7 +215,7 @@ class Gradebook:
     def results(self, assignment: str, rubric: str = "") -> dict[str, Graded]:
         """See `Store.results`."""
         with self._read() as connection:
-            return results.current(connection, assignment, rubric)
+            return results.current(connection, assignment, rubric, self._decoded)
 
     def keys(self, assignment: str) -> dict[str, Key]:
         """See `Store.keys`."""

@@ -1,4 +1,4 @@
-"""What people's marks are made of, item by item, and their flags: our own tables beside nbgrader's.
+"""What people's marks are made of, item by item, with remarks and flags: our own tables beside nbgrader's.
 
 nbgrader keeps one score for a cell. Points of items stand beside the score that they make up, and count only
 as long as it is that one: whoever gives another score in formgrader gives it for the whole cell.
@@ -32,16 +32,27 @@ _ITEM = sa.Table(
     sa.Column("of_score", sa.Float, nullable=False),
 )
 """Points, of how many, and the cell's score that they make up with the others."""
+_REMARK = sa.Table(
+    "autograder_item_remark",
+    tables.RECORDED.metadata,
+    *_place(),
+    sa.Column("item", sa.String(128), primary_key=True),
+    sa.Column("text", sa.Text, nullable=False),
+)
+"""What people wrote about one item alone."""
 _FLAG = sa.Table("autograder_flag", tables.RECORDED.metadata, *_place())
 
 
 def write(connection: sa.Connection, assignment: str, answer: AnswerName, mark: PersonMark) -> None:
-    """Keep what a mark is made of, and its flag, in the place of what was kept."""
+    """Keep what a mark is made of, its remarks and its flag, in the place of what was kept."""
     place = dict(zip(("assignment", "student", "notebook", "cell"), (assignment, *answer), strict=True))
-    for table in (_ITEM, _FLAG):
+    for table in (_ITEM, _REMARK, _FLAG):
         connection.execute(sa.delete(table).where(*(table.c[name] == one for name, one in place.items())))
     if mark.flagged:
         connection.execute(sa.insert(_FLAG).values(place))
+    if mark.remarks:
+        said = [{**place, "item": item, "text": text} for item, text in mark.remarks.items()]
+        connection.execute(sa.insert(_REMARK), said)
     if mark.items and mark.points is not None:
         rows = [
             {
@@ -59,7 +70,7 @@ def write(connection: sa.Connection, assignment: str, answer: AnswerName, mark: 
 def complete(
     connection: sa.Connection, assignment: str, marks: dict[str, dict[CellName, PersonMark]]
 ) -> dict[str, dict[CellName, PersonMark]]:
-    """Marks as nbgrader's tables have them, with their items and flags."""
+    """Marks as nbgrader's tables have them, with their items, remarks and flags."""
     for row in connection.execute(sa.select(_ITEM).where(_ITEM.c.assignment == assignment)):
         cells, name = marks.get(row.student, {}), (row.notebook, row.cell)
         mark = cells.get(name)
@@ -68,6 +79,10 @@ def complete(
         worth = {} if row.worth is None else {row.item: Decimal(row.worth)}
         items = {**mark.items, row.item: Decimal(row.points)}
         cells[name] = replace(mark, items=items, worth={**mark.worth, **worth})
+    for row in connection.execute(sa.select(_REMARK).where(_REMARK.c.assignment == assignment)):
+        cells, name = marks.setdefault(row.student, {}), (row.notebook, row.cell)
+        mark = cells.get(name, PersonMark())
+        cells[name] = replace(mark, remarks={**mark.remarks, row.item: row.text})
     for row in connection.execute(sa.select(_FLAG).where(_FLAG.c.assignment == assignment)):
         cells = marks.setdefault(row.student, {})
         cells[row.notebook, row.cell] = replace(

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any
 
 import sqlalchemy as sa
 from msgspec import Struct
@@ -23,10 +23,6 @@ from autograder.grades import CellName, PersonMark, automatic_points
 from autograder.records import Score
 from autograder.rubric import Rubric
 from autograder.store import AnswerName, Decision, EnteredMarks, Student, settle
-
-_Value = TypeVar("_Value")
-_NAMED_AT_ONCE = 400
-"""Values in one statement; SQLite may allow no more than 999."""
 
 
 class CellScore(Struct, frozen=True):
@@ -52,7 +48,7 @@ def enter_students(connection: sa.Connection, students: Sequence[Student]) -> No
     fields = ("first_name", "last_name", "email")
     columns = (table.c.id, *(table.c[field] for field in fields))
     stored: dict[str, sa.Row[Any]] = {}
-    for some in batched([one.id for one in students]):
+    for some in tables.batched([one.id for one in students]):
         rows = connection.execute(sa.select(*columns).where(table.c.id.in_(some)))
         stored |= {row.id: row for row in rows}
     for student in students:
@@ -62,12 +58,6 @@ def enter_students(connection: sa.Connection, students: Sequence[Student]) -> No
             connection.execute(sa.insert(table).values(id=student.id, **values))
         elif any(getattr(row, field) != value for field, value in values.items()):
             connection.execute(sa.update(table).where(table.c.id == student.id).values(values))
-
-
-def batched(values: Sequence[_Value]) -> Iterator[Sequence[_Value]]:
-    """Values in groups that one statement can name."""
-    for start in range(0, len(values), _NAMED_AT_ONCE):
-        yield values[start : start + _NAMED_AT_ONCE]
 
 
 def submissions(connection: sa.Connection, assignment: str) -> dict[str, str]:
@@ -106,12 +96,24 @@ def enter_submissions(
     return {**{one: str(row.id) for one, row in stored.items()}, **made}
 
 
+def are_complete(
+    connection: sa.Connection, assignment: str, listed: Collection[str], places: Sequence[GradebookCell]
+) -> bool:
+    """Whether all who are listed have all rows, told by their number: there are never two for a cell."""
+    for table, types in ((tables.GRADE, GRADED), (tables.COMMENT, COMMENTED)):
+        query = _of_class(table, assignment).with_only_columns(sa.func.count(), maintain_column_froms=True)
+        wanted = sum(place.type in types for place in places)
+        if connection.execute(query).scalar_one() != wanted * len(listed):
+            return False
+    return True
+
+
 def complete_rows(
     connection: sa.Connection, submitted: Sequence[str], places: Sequence[GradebookCell]
 ) -> None:
     """Give submissions the notebook, grade and comment rows that they lack."""
     every = dict.fromkeys(place.notebook_id for place in places)
-    for some in batched(submitted):
+    for some in tables.batched(submitted):
         wanted = [(one, notebook) for one in some for notebook in every]
         rows = _completed(connection, tables.SUBMITTED_NOTEBOOK, ("assignment_id", "notebook_id"), wanted)
         for table, types in ((tables.GRADE, GRADED), (tables.COMMENT, COMMENTED)):
@@ -258,7 +260,7 @@ def write_comments(
     """
     comment = tables.COMMENT
     changes = []
-    for some in batched(list(submitted.values())):
+    for some in tables.batched(list(submitted.values())):
         query = _rows(comment, comment.c.id, comment.c.auto_comment).where(tables.SUBMISSION.c.id.in_(some))
         for student, notebook, cell, row, before in connection.execute(query):
             text = texts[student].get((notebook, cell)) or None
@@ -420,7 +422,7 @@ def _completed(
     parent, child = (table.c[name] for name in names)
     query = sa.select(parent, child, table.c.id)
     present: dict[tuple[str, str], str] = {}
-    for some in batched(list(dict.fromkeys(one for one, _ in wanted))):
+    for some in tables.batched(list(dict.fromkeys(one for one, _ in wanted))):
         found = connection.execute(query.where(parent.in_(some)))
         present |= {(str(one), str(other)): str(identifier) for one, other, identifier in found}
     new = {place: str(api.new_uuid()) for place in wanted if place not in present}

@@ -106,17 +106,36 @@ def keep(connection: sa.Connection, assignment: str, entries: Sequence[GradedEnt
     tables.upsert(connection, _ATTEMPT, attempts, (*_WHO, "submission"), keeps=True)
 
 
-def current(connection: sa.Connection, assignment: str, rubric: str) -> dict[str, Graded]:
-    """The current result of every student; see `autograder.store.Store.results`."""
+Decoded = dict[int, tuple[datetime.datetime, Graded | None]]
+"""Results by row, with the time at which each was recorded."""
+
+
+def current(connection: sa.Connection, assignment: str, rubric: str, decoded: Decoded) -> dict[str, Graded]:
+    """The current result of every student; see `autograder.store.Store.results`.
+
+    Args:
+        connection: to the database.
+        assignment: its name.
+        rubric: see there.
+        decoded: what was read before, which is not read once more; becomes what is read now.
+    """
     query = (
-        sa.select(_CURRENT.c.student, _RESULT.c.graded)
+        sa.select(_CURRENT.c.student, _RESULT.c.id, _RESULT.c.recorded_at)
         .join(_RESULT, _RESULT.c.id == _CURRENT.c.result)
         .where(_CURRENT.c.assignment == assignment)
         .order_by(_CURRENT.c.student)
     )
     if rubric:
         query = query.where(_RESULT.c.rubric == rubric)
-    found = {student: decode(stored) for student, stored in connection.execute(query).all()}
+    rows = connection.execute(query).all()
+    new = [row.id for row in rows if decoded.get(row.id, (None,))[0] != row.recorded_at]
+    for some in tables.batched(new):
+        stored = sa.select(_RESULT.c.id, _RESULT.c.recorded_at, _RESULT.c.graded).where(
+            _RESULT.c.id.in_(some)
+        )
+        for row, moment, graded in connection.execute(stored):
+            decoded[row] = moment, decode(graded)
+    found = {student: decoded[row][1] for student, row, _ in rows}
     return {student: graded for student, graded in found.items() if graded is not None}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from alembic.script import ScriptDirectory
@@ -49,6 +49,9 @@ DECIDED = sa.Table(
 )
 """Ours: which marks were entered from the list of decisions."""
 
+_Value = TypeVar("_Value")
+_NAMED_AT_ONCE = 400
+"""Values in one statement; SQLite may allow no more than 999."""
 _VERSION = "alembic_version"
 _UPGRADE = "run `nbgrader db upgrade` in the course, which keeps a copy of the old file"
 
@@ -97,6 +100,12 @@ def refusals(action: str) -> Iterator[None]:
         yield
     except (sa.exc.SQLAlchemyError, api.InvalidEntry, api.MissingEntry, UnicodeEncodeError) as error:
         raise GradebookError(f"{action}: {error}") from error
+
+
+def batched(values: Sequence[_Value]) -> Iterator[Sequence[_Value]]:
+    """Values in groups that one statement can name."""
+    for start in range(0, len(values), _NAMED_AT_ONCE):
+        yield values[start : start + _NAMED_AT_ONCE]
 
 
 def upsert(

@@ -61,21 +61,19 @@ def signature(entry: GradedEntry, releases: Mapping[str, bytes], language: str) 
     return digest.hexdigest()
 
 
-def standing(connection: sa.Connection, assignment: str) -> dict[str, WrittenMarks]:
-    """What was written last, of students whose submission is listed with all these comments."""
-    submission, comment = tables.SUBMISSION, tables.COMMENT
-    counted = (
-        sa.select(
-            submission.c.student_id,
-            sa.func.coalesce(sa.func.sum(sa.func.length(comment.c.auto_comment)), 0),
-        )
-        .join_from(submission, tables.ASSIGNMENT, tables.ASSIGNMENT.c.id == submission.c.assignment_id)
-        .outerjoin(tables.SUBMITTED_NOTEBOOK, tables.SUBMITTED_NOTEBOOK.c.assignment_id == submission.c.id)
-        .outerjoin(comment, comment.c.notebook_id == tables.SUBMITTED_NOTEBOOK.c.id)
+def standing(connection: sa.Connection, assignment: str, listed: Iterable[str]) -> dict[str, WrittenMarks]:
+    """What was written last, of students whose submission is listed and has all these comments."""
+    submission, comment, notebook = tables.SUBMISSION, tables.COMMENT, tables.SUBMITTED_NOTEBOOK
+    counted = (  # from comments upwards: nbgrader has no index the other way
+        sa.select(submission.c.student_id, sa.func.sum(sa.func.length(comment.c.auto_comment)))
+        .join_from(comment, notebook, notebook.c.id == comment.c.notebook_id)
+        .join(submission, submission.c.id == notebook.c.assignment_id)
+        .join(tables.ASSIGNMENT, tables.ASSIGNMENT.c.id == submission.c.assignment_id)
         .where(tables.ASSIGNMENT.c.name == assignment)
         .group_by(submission.c.student_id)
     )
-    characters = {str(student): int(total) for student, total in connection.execute(counted)}
+    characters = dict.fromkeys(listed, 0)
+    characters |= {str(student): int(total or 0) for student, total in connection.execute(counted)}
     table = _WRITTEN
     query = sa.select(table.c.student, table.c.signature, table.c.characters, table.c.bytes)
     rows = connection.execute(query.where(table.c.assignment == assignment))

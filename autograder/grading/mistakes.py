@@ -17,6 +17,7 @@ from msgspec import Struct
 from autograder import atomic
 from autograder.assignment import Assignment
 from autograder.checks.base import Draw, HasNamedTrials, Observations, Trial, TrialResults
+from autograder.checks.judging.carried import is_code
 from autograder.errors import BoxEnded
 from autograder.grading.expected import (
     REFERENCE_TIME_FACTOR,
@@ -166,10 +167,7 @@ def _before(assignment: Assignment, question: Question) -> Iterator[str]:
     answers = {
         release.answer_cell(one): one
         for one in assignment.questions(question.notebook)
-        if one.reference
-        and one.answer
-        and not one.file
-        and isinstance(assignment.checks[one.id], HasNamedTrials)
+        if is_code(one) and not one.file
     }
     own = "" if question.file else release.answer_cell(question)
     for cell in release.cells:

@@ -142,7 +142,8 @@ _TIMING: Mapping[str, str] = {
         "It could not be told when this was handed in; the end was {end}. It counts all the same."
     ),
     "timing.earlier": (
-        "What you handed in after the end ({end}) does not count. This is your last attempt in time."
+        "What you handed in after the end ({end}) does not count, unless staff decide otherwise. This is "
+        "your last attempt in time."
     ),
     "timing.not-known": (
         "It could not be told when this was handed in; the end was {end}. That costs nothing by itself: a "

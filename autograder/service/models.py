@@ -336,7 +336,6 @@ class CellMark(models.Model):
     decided = models.CharField(max_length=40, null=True)
     touched = models.BooleanField(default=False)
     """A person gave something, or took it back."""
-
     revision = models.PositiveIntegerField(default=0)
     """Grows with each change: whoever saves says which one they saw."""
     answered = models.BooleanField(default=False)
@@ -355,6 +354,8 @@ class CellMark(models.Model):
     """By item of the cell: the points that grading gave, as text, or None where a person decides."""
     items = models.JSONField(default=dict)
     """By item: the points that a person gave, and of how many; both as text."""
+    remarks = models.JSONField(default=dict)
+    """By item: what people wrote about it alone; ``comment`` is about the whole cell."""
     worth = models.JSONField(default=dict)
     """By item of the cell: of how many points, as text, by the rubric of the result that counts."""
     flagged = models.BooleanField(default=False)
@@ -386,6 +387,7 @@ class IndependentMark(models.Model):
     items = models.JSONField()
     """As `CellMark.items`."""
     comment = models.TextField(blank=True)
+    remarks = models.JSONField(default=dict)
     submission = models.CharField(max_length=64, blank=True)
     """Digest of the text that was read."""
     at = models.DateTimeField(auto_now=True)

@@ -401,7 +401,13 @@ def _exact(stored: str | None) -> Decimal | None:
 def _given(row: CellMark) -> PersonMark:
     items = {name: Decimal(one["points"]) for name, one in row.items.items()}
     return PersonMark(
-        _exact(row.points), Decimal(row.extra), row.again, row.comment, items, flagged=row.flagged
+        _exact(row.points),
+        Decimal(row.extra),
+        row.again,
+        row.comment,
+        items,
+        flagged=row.flagged,
+        remarks=row.remarks,
     )
 
 
@@ -414,7 +420,7 @@ def _enter(row: CellMark, mark: PersonMark) -> None:
     before = _given(row)
     if mark == before:
         return
-    if unknown := sorted(mark.items.keys() - row.worth.keys()):
+    if unknown := sorted((mark.items.keys() | mark.remarks.keys()) - row.worth.keys()):
         raise GradebookError(
             f"{row.student!r}: cell {row.place.cell!r} has no item {unknown[0]!r} in the result that counts; "
             "grade it again"
@@ -423,7 +429,7 @@ def _enter(row: CellMark, mark: PersonMark) -> None:
         row.items = {name: {"points": str(one), "of": row.worth[name]} for name, one in mark.items.items()}
     row.points, row.stage = (None if mark.points is None else str(mark.points)), ""
     row.extra, row.again, row.comment = str(mark.extra), mark.again, mark.comment
-    row.touched, row.flagged = mark != PersonMark(), mark.flagged
+    row.touched, row.flagged, row.remarks = mark != PersonMark(), mark.flagged, dict(mark.remarks)
     row.revision += 1
 
 

@@ -97,11 +97,43 @@ def report_on(
         for name, one in asked.items()
     )
     remarks = tuple(_remarks(places, specification["cells"][notebook], language))
+    beside = _beside(asked, files, handed, language)
+    return NotebookReport(specification["assignment"], notebook, reports, remarks, beside)
+
+
+def report_on_files(
+    specification: Mapping[str, Any], notebook: str, language: str, handed: Handed
+) -> NotebookReport:
+    """Look at the files of a notebook that is not there, or that nobody has to hand in.
+
+    Args:
+        specification: of the assignment, as in its ``coursecheck.py``.
+        notebook: by the name that the specification has.
+        language: of what is said.
+        handed: the files, by path.
+    """
+    files = {one["path"]: one for one in specification.get("files", {}).get(notebook, ())}
+    asked = {
+        name: one
+        for name, one in specification["questions"].items()
+        if one["notebook"] == notebook and one["file"]
+    }
+    reports = tuple(
+        _report_on_file(name, one, (), language, file=files.get(one["file"]), handed=handed)
+        for name, one in asked.items()
+    )
+    beside = _beside(asked, files, handed, language)
+    return NotebookReport(specification["assignment"], notebook, reports, (), beside)
+
+
+def _beside(
+    asked: Mapping[str, Any], files: Mapping[str, Any], handed: Handed, language: str
+) -> tuple[ReportLine, ...]:
+    """Remarks on files that are the answer to no question."""
     answers = {one["file"] for one in asked.values()}
-    beside = tuple(
+    return tuple(
         line for path, one in files.items() if path not in answers for line in look_at(one, handed, language)
     )
-    return NotebookReport(specification["assignment"], notebook, reports, remarks, beside)
 
 
 def _report_on_file(

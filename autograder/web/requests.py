@@ -298,12 +298,13 @@ def _judged(request: HttpRequest, row: RegradeRequest, rubric: Rubric, labels: L
     question = _question(rubric, row)
     graded, _ = DatabaseStore(row.offer.course).of_student(row.offer.assignment, row.student)
     mark = requests.mark_of(row, question)
+    said = (mark.comment, mark.remarks.get(row.item)) if mark else ()
     found: dict[str, Any] = {
         "answer": "",
         "result": None,
         "points": None,
         "bounds": None,
-        "comment": printable_text(mark.comment) if mark else "",
+        "comment": printable_text("\n".join(filter(None, said))),
         "may": requests.may_answer(mark, request.user, row.offer.course),
     }
     if question is None or graded is None:

@@ -73,6 +73,8 @@ _REQUESTS: Mapping[str, str | tuple[str, str]] = {
 }
 _REVIEW: Mapping[str, str | tuple[str, str]] = {
     "web.review": "Review feedback",
+    "web.review-pages": "Pages of this list",
+    "web.review-page-of": "Page {number} of {pages}",
     "web.review-of": "What {student} is told",
     "web.review-told": "Everything that students are told besides their points, by item. Words of the course "
     "stand in the place of generated sentences; take them away, and the generated ones are back.",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages as notices
+from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from msgspec import Struct
@@ -21,6 +22,9 @@ from autograder.web import shown
 from autograder.web.guard import Visit, course_page
 from autograder.web.site import language_of, words
 from autograder.web.student import page
+
+_MOST_ON_A_PAGE = 20
+"""Messages; a large class is told hundreds."""
 
 
 class MessageShown(Struct, frozen=True):
@@ -64,11 +68,16 @@ def _page(
         }
         question, item = _titles(assignment.rubric, one.key, labels)
         rows.append(MessageShown(one, f"m{number}", question, item, texts, typed))
+    asked = next((at for at, one in enumerate(rows) if one.typed), None)
+    part = Paginator(rows, _MOST_ON_A_PAGE).get_page(
+        request.GET.get("page") if asked is None else asked // _MOST_ON_A_PAGE + 1
+    )
     context = {
         "visit": visit,
         "offer": offer,
         "student": student,
-        "rows": rows,
+        "rows": list(part),
+        "part": part,
         "spoken": spoken,
         "most": wordings.MOST_TEXT,
         "head": visit.at_least(Role.HEAD_TA),
@@ -107,4 +116,8 @@ def set_wording(request: HttpRequest, visit: Visit, assignment: str) -> HttpResp
         notices.info(request, say("wording-saved"))
     place: dict[str, Any] = {"slug": visit.course.slug, "assignment": offer.assignment}
     route = "review-student" if student else "review"
-    return HttpResponseRedirect(reverse(route, kwargs={**place, "who": student} if student else place))
+    part = sent.get("page", "1")
+    there = f"?page={part}" if part.isdecimal() and part.isascii() and part != "1" else ""
+    return HttpResponseRedirect(
+        reverse(route, kwargs={**place, "who": student} if student else place) + there
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -15,12 +15,13 @@ from autograder.course import Handin
 from autograder.course.schedule import Schedule
 from autograder.errors import CourseError, NotebookError
 from autograder.feedback.render import render
+from autograder.lateness import COUNTS
 from autograder.notebook.document import parse
 from autograder.notebook.release import Release, load_release
 from autograder.notebook.student_check import FILE_NAME, read_specification
 from autograder.service import attempts, changes, versions
 from autograder.service.marking import wordings
-from autograder.service.models import Attempt, Member, Offer
+from autograder.service.models import Attempt, Member, Offer, State
 from autograder.service.standing import current, stands
 from autograder.service.store import DatabaseStore
 from autograder.student import saved_notebook
@@ -42,7 +43,7 @@ class TimesShown(Struct, frozen=True):
     left: str = ""
     """Empty: it is over, or there is no end."""
     over: str = ""
-    """What becomes of late ones, where it is over: a rule of `autograder.lateness`."""
+    """What becomes of late ones, where it is over: a rule of `autograder.lateness`, or ``kept``."""
     terms: Sequence[str] = ()
     """What being late costs, in sentences."""
     slip: str = ""
@@ -108,7 +109,16 @@ def times(offer: Offer, student: str, language: str) -> TimesShown:
         return TimesShown(_by(window.start, window, language), end, "", "", terms, slip)
     if now <= window.end:
         return TimesShown("", end, duration(_minutes(window.end - now)), "", terms, slip)
-    return TimesShown("", end, "", schedule.rule(student), terms, slip)
+    return TimesShown("", end, "", _over(offer, student, schedule), terms, slip)
+
+
+def _over(offer: Offer, student: str, schedule: Schedule) -> str:
+    """What becomes of an attempt that is handed in late now."""
+    rule = schedule.rule(student)
+    if rule in {"accept", "refuse"} or (schedule.counts or COUNTS[rule]) != "in-time":
+        return rule
+    found = attempts.counting(offer, student, loaded(offer).rubric)
+    return "kept" if found and found.timing and not (found.timing.late or found.timing.doubt) else rule
 
 
 def slip_days(offer: Offer, student: str, times: Schedule) -> str:
@@ -138,6 +148,35 @@ def received(attempt: Attempt, language: str) -> str:
     return _by(moment, schedule.of_members(members), language)
 
 
+def lateness(attempt: Attempt, language: str) -> list[str]:
+    """How late an attempt was, and what came of it if it is the one that counts; nothing: it was in time."""
+    rubric = loaded(attempt.offer).rubric
+    schedule = attempts.schedule_of(attempt.offer, rubric)
+    if schedule is None:
+        return []
+    window = schedule.of_members(attempts.together(attempt.offer, attempt.student))
+    late = attempt.submitted_at - window.end
+    if late <= window.terms.grace:
+        return []
+    found = attempts.counting(attempt.offer, attempt.student, rubric)
+    counts = found is not None and found.folder.name == str(attempt.pk)
+    if counts and found and found.timing and attempt.state == State.GRADED:
+        return [messages.render(one, language) for one in found.timing.messages(language)]
+    told = {"late": duration(late), "end": _by(window.end, window, language)}
+    return [messages.sentence("web.was-late", language, **told)]
+
+
+def clock(offer: Offer, language: str) -> Callable[[datetime], str]:
+    """Moments as text, to the second, by the clock that the assignment's common dates are stated in."""
+    schedule = attempts.schedule_of(offer, loaded(offer).rubric)
+
+    def told(moment: datetime) -> str:
+        moment = moment.replace(microsecond=0)
+        return _by(moment, schedule.common, language) if schedule else format_moment(moment, "UTC", language)
+
+    return told
+
+
 def _by(moment: datetime, window: Window, language: str) -> str:
     return format_moment(by_clock(moment, window), window.zone, language)
 
@@ -159,8 +198,14 @@ def checked(attempt: Attempt, language: str) -> list[CheckedFile]:
         for name in sorted(files)
         if name.endswith(".ipynb") and name in accepted
     ]
+    told = set()
+    for name, beside in specification.get("files", {}).items():
+        if f"{name}.ipynb" not in files:
+            told |= {one["path"] for one in beside}
+            report = saved_notebook.report_on_files(specification, name, language, files)
+            found.append(_seen(messages.sentence("page.files", language), report))
     others = {name: "web.not-wanted" for name in sorted(files) if name not in accepted}
-    others |= {name: "web.not-there" for name in wanted(assignment) if name not in files}
+    others |= {name: "web.not-there" for name in wanted(assignment) if name not in files and name not in told}
     for name, code in others.items():
         line = LineShown(MISSING, MARKS[MISSING], messages.sentence(code, language), "")
         found.append(CheckedFile(name, cells=[line]))
@@ -175,6 +220,10 @@ def _checked(
         found = saved_notebook.report_on(cells, specification, name.removesuffix(".ipynb"), language, files)
     except (NotebookError, CourseError) as error:
         return CheckedFile(name, reason=str(error))
+    return _seen(name, found)
+
+
+def _seen(name: str, found: saved_notebook.NotebookReport) -> CheckedFile:
     return CheckedFile(
         name,
         [AnswerShown(one.question, one.title, [_line(line) for line in one.lines]) for one in found.reports],

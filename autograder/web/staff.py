@@ -42,7 +42,7 @@ from autograder.timestamps import duration
 from autograder.web import late_terms, shown
 from autograder.web.account import invite as make_invitation
 from autograder.web.guard import Visit, course_page
-from autograder.web.site import words
+from autograder.web.site import language_of, words
 from autograder.web.student import framed, page
 from autograder.web.words import ACTIONS
 
@@ -130,6 +130,7 @@ def assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
             ),
             "groups": [(one.name, ", ".join(one.members)) for one in attempts.groups_of(offer)],
             "late": _LATE,
+            "when": shown.clock(offer, language_of(request)),
             "platforms": _known_to_platforms(offer),
             "folder": visit.course.slug in settings.RUNNING.folders,
             "instructor": visit.at_least(Role.INSTRUCTOR),

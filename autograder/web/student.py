@@ -28,6 +28,8 @@ from autograder.web.site import language_of, words
 FRAME_SECONDS = 600
 """How long the address of a frame leads to something."""
 MOST_ATTEMPTS, WITHIN = 20, timedelta(minutes=10)
+_WARM = timedelta(minutes=10)
+"""Where nothing was graded for so long, a worker may have to begin with its sandboxes."""
 _FRAME_POLICY = (
     "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 )
@@ -197,7 +199,8 @@ def attempt(request: HttpRequest, visit: Visit, assignment: str, number: int) ->
             "files": sorted(found.files.values_list("name", flat=True)),
             "checked": shown.checked(found, language),
             "counts": shown.counts(found.offer, visit.student) == str(found.pk),
-            "busy": found.state in {State.WAITING, State.RUNNING},
+            "lateness": shown.lateness(found, language),
+            **_grading(found),
         },
     )
 
@@ -206,9 +209,15 @@ def attempt(request: HttpRequest, visit: Visit, assignment: str, number: int) ->
 def state(request: HttpRequest, visit: Visit, assignment: str, number: int) -> HttpResponse:
     """The part of the page that changes while an attempt is graded."""
     found = _own(visit, assignment, number)
-    busy = found.state in {State.WAITING, State.RUNNING}
-    context = {"visit": visit, "offer": found.offer, "attempt": found, "busy": busy}
+    context = {"visit": visit, "offer": found.offer, "attempt": found, **_grading(found)}
     return page(request, "_state.html", context)
+
+
+def _grading(attempt: Attempt) -> dict[str, bool]:
+    """Whether an attempt is still to be graded, and whether sandboxes are made for it first."""
+    busy = attempt.state in {State.WAITING, State.RUNNING}
+    lately = Attempt.objects.filter(offer=attempt.offer, graded_at__gt=timezone.now() - _WARM)
+    return {"busy": busy, "preparing": busy and not lately.exists()}
 
 
 @course_page(Role.STUDENT)

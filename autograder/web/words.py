@@ -38,7 +38,11 @@ _STUDENT: Mapping[str, str | tuple[str, str]] = {
     "web.no-end": "No end",
     "web.left": "{time} left",
     "web.over": "The time is over.",
-    "web.over-review": "What is handed in now is late: a person decides whether it counts.",
+    "web.over-review": "What is handed in now is late. It is graded, and a person decides what the delay "
+    "means.",
+    "web.over-kept": "What is handed in now is late: your last attempt in time still counts, unless staff "
+    "decide otherwise.",
+    "web.was-late": "It was handed in {late} after the end, which was {end}.",
     "web.over-penalty": "What is handed in now is late, and costs points.",
     "web.slip-left": "Slip days left: {days}",
     "web.hand-in-as": "You hand in as group {name}, together with {members}. Of all your attempts one counts "
@@ -59,6 +63,8 @@ _STUDENT: Mapping[str, str | tuple[str, str]] = {
     "web.counts": "counts",
     "web.state-waiting": "waiting to be graded",
     "web.state-running": "being graded",
+    "web.preparing": "The first attempt after a pause takes up to a minute longer: grading is being "
+    "prepared.",
     "web.state-graded": "graded",
     "web.state-failed": "to be looked at by staff",
     "web.marks-later": "Your marks are shown when your instructor publishes them.",
@@ -119,6 +125,7 @@ _STAFF: Mapping[str, str | tuple[str, str]] = {
     "web.student": "Student",
     "web.extra-minutes": "Extra minutes",
     "web.own-end": "End of their own",
+    "web.late-of-all": "as for all",
     "web.add": "Add",
     "web.remove": "Remove",
     "web.points": "Points",
@@ -168,6 +175,13 @@ _ACCOUNT: Mapping[str, str | tuple[str, str]] = {
     "web.not-listed": "You are on no class list here. Ask your instructor for an invitation.",
     "web.too-many": "Too many tries in a short time. Wait some minutes, and try again.",
     "web.join-as": "Join as {name}",
+    "web.field-username": "Name for signing in",
+    "web.field-username-told": "Letters, digits and @ . + - _, at most 150.",
+    "web.field-password1": "Password",
+    "web.field-password1-told": "At least 8 characters, with others than digits. Passwords that many "
+    "people have, and your name, are refused.",
+    "web.field-password2": "The same password again",
+    "web.field-password2-told": "So that a slip of the hand is seen.",
     "web.new-password": "New password",
     "web.new-password-told": "Choose the password with which you will sign in from now on.",
     "web.invitation-gone": "This link was used already, or is too old. Ask for another one.",

@@ -44,17 +44,23 @@ FORMULAS = msgspec.convert(
 
 
 @cache
-def _check(question: str) -> SymbolicCheck:
+def check(question: str) -> SymbolicCheck:
+    """The check of a question, prepared once."""
     return SymbolicCheck(RUBRIC.question(question), RUBRIC)
+
+
+def evidence(formula: Formula, text: str, draw: Draw | None = None) -> Evidence:
+    """All that the check of the question is given about a text that a student assigns."""
+    question = RUBRIC.question(formula.question)
+    reference = str(getattr(parameters, question.reference.partition(":")[2])())
+    answer = Answer(question.answer_cell, "code", f"{formula.variable} = {text!r}", changed=True)
+    plan = check(formula.question).plan(answer, draw or Draw(b"secret"))
+    observed = tuple((Observation(ok=False, error="NameError"),) for _ in plan)
+    expected = ((Observation(ok=True, value=Opaque("Expr", reference)),),)
+    return Evidence(answer, observed, expected, draw=draw)
 
 
 def judged(formula: Formula, text: str) -> ItemResult:
     """What becomes of a text that a student assigns."""
-    question = RUBRIC.question(formula.question)
-    reference = str(getattr(parameters, question.reference.partition(":")[2])())
-    answer = Answer(question.answer_cell, "code", f"{formula.variable} = {text!r}", changed=True)
-    check = _check(formula.question)
-    observed = tuple((Observation(ok=False, error="NameError"),) for _ in check.plan(answer, Draw(b"secret")))
-    expected = ((Observation(ok=True, value=Opaque("Expr", reference)),),)
-    results = check.judge(Evidence(answer, observed, expected))
+    results = check(formula.question).judge(evidence(formula, text))
     return next(result for result in results if result.item == formula.item)

@@ -610,6 +610,26 @@ def test_files_that_cannot_be_read_are_told(folder: Course, made: Class, tmp_pat
             sheets.import_sheet(folder, path, store=opener(made))
 
 
+def test_remarks_on_items_are_entered(made: Class) -> None:
+    """Each at its item; a sheet without the column leaves them, and one that is empty takes them away."""
+    rows = made.sheet()
+    for row in rows_of(rows, SOFTMAX):
+        row |= {"points": "0", "remark": {"rows": "Which axis?", "overflow": "=1+1"}.get(row["item"], "")}
+    [change] = made.enter(rows).entered
+    assert change.comment
+    said = {"rows": "Which axis?", "overflow": "=1+1"}
+    assert said == made.mark("grace", "code", SOFTMAX).remarks
+    rows = made.sheet()
+    assert {**said, "batch": ""} == {row["item"]: row["remark"] for row in rows_of(rows, SOFTMAX)}
+    assert () == made.enter(rows).entered
+    lines = [replace(one, remark=None) for one in read_sheet(write_sheet(rows, ".csv"), ".csv")]
+    assert () == sheets.plan_sheet(made.subject(), lines).changes
+    for row in rows_of(rows, SOFTMAX):
+        row["remark"] = ""
+    made.enter(rows)
+    assert {} == made.mark("grace", "code", SOFTMAX).remarks
+
+
 # ---------------------------------------------------------------- look at this one
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import functools
 import random
 import re
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -29,16 +31,19 @@ GENERAL = {code for code in checks.SENTENCES if not code.startswith(("counting."
 """What is said of answers of every kind but formulas, without what mistakes of the reference lead to."""
 
 
-def _checks() -> list[tuple[Rubric, Check]]:
+@functools.cache
+def every_check() -> list[Any]:
     """A check of every question on the documentation page and of the course's own rubrics."""
-    rubrics = [rubric_of(example) for example in EXAMPLES] + [
-        load(path) for path in sorted(RUBRICS.glob("*.toml"))
+    rubrics = [
+        *((f"example {number}", rubric_of(example)) for number, example in enumerate(EXAMPLES)),
+        *((path.stem, load(path)) for path in sorted(RUBRICS.glob("*.toml"))),
     ]
-    return [(rubric, make_check(question, rubric)) for rubric in rubrics for question in rubric.questions]
+    return [
+        pytest.param(rubric, make_check(question, rubric), id=f"{name} {question.id}")
+        for name, rubric in rubrics
+        for question in rubric.questions
+    ]
 
-
-CHECKS = _checks()
-NAMES = [f"{check.kind} {number}" for number, (_, check) in enumerate(CHECKS)]
 
 SEEDS = st.integers(0, 2**64 - 1)
 
@@ -57,7 +62,7 @@ def _keeps_the_rules(rubric: Rubric, results: tuple[ItemResult, ...]) -> None:
             assert render(one.student, language) != ""
 
 
-@pytest.mark.parametrize(("rubric", "check"), CHECKS, ids=NAMES)
+@each(("rubric", "check"), every_check)
 @settings(max_examples=30, deadline=None)
 @given(seed=SEEDS)
 def test_judging_is_total(rubric: Rubric, check: Check, seed: int) -> None:
@@ -73,7 +78,7 @@ def test_judging_is_total(rubric: Rubric, check: Check, seed: int) -> None:
     _keeps_the_rules(rubric, check.judge(evidence))
 
 
-@pytest.mark.parametrize(("rubric", "check"), CHECKS, ids=NAMES)
+@each(("rubric", "check"), every_check)
 @settings(max_examples=10, deadline=None)
 @given(seed=SEEDS)
 def test_any_values_from_a_whole_plan(rubric: Rubric, check: Check, seed: int) -> None:
@@ -93,7 +98,7 @@ def test_any_values_from_a_whole_plan(rubric: Rubric, check: Check, seed: int) -
 
 
 @each("huge", [10**5000, [10**5000, 1], {"wpe": -(10**5000)}, ("fp16", 10**5000)], ids=type)
-@each(("rubric", "check"), CHECKS, ids=NAMES)
+@each(("rubric", "check"), every_check)
 def test_integers_that_python_does_not_print(rubric: Rubric, check: Check, huge: object) -> None:
     """An integer beyond Python's limit for printing is judged like any other wrong answer."""
     given_answer = Answer("q-answer", "code", "x = f()", changed=True)
@@ -102,7 +107,7 @@ def test_integers_that_python_does_not_print(rubric: Rubric, check: Check, huge:
     _keeps_the_rules(rubric, check.judge(Evidence(given_answer, observed, observed, draw=DRAW)))
 
 
-@each(("rubric", "check"), CHECKS, ids=NAMES)
+@each(("rubric", "check"), every_check)
 def test_an_untouched_cell_earns_nothing(rubric: Rubric, check: Check) -> None:
     """The released stub has no plan and no points, and automatic items are NO_ANSWER."""
     stub = Answer("q-answer", "code", "# YOUR CODE HERE\nraise NotImplementedError()", changed=False)

@@ -11,7 +11,7 @@ from autograder.checks.base import Check
 from autograder.kinds import registered
 from autograder.records import Answer, Call, Ref, Scenario
 from reference.audits import trials
-from tests.checks.test_every_kind import CHECKS, DRAW, NAMES
+from tests.checks.test_every_kind import DRAW, every_check
 from tests.kinds.transformers.audit_questions import sit
 from tests.support.cases import each
 
@@ -30,7 +30,7 @@ def of_student(call: Call) -> bool:
     return not (isinstance(call.target, Ref) and call.target.name in ("recorder", "fill", "gradients"))
 
 
-@each(("rubric", "check"), CHECKS, ids=NAMES)
+@each(("rubric", "check"), every_check)
 def test_every_kind_calls_student_code_with_gradients(rubric: object, check: Check) -> None:
     """Every call of a name of the notebook, and of an object made from one, has autograd on."""
     del rubric
@@ -42,7 +42,7 @@ def test_the_kinds_that_call_are_all_seen() -> None:
     """The questions above call student code in each of these kinds; the others only read."""
     kinds = {
         check.kind
-        for _, check in CHECKS
+        for check in (case.values[1] for case in every_check())
         if any(of_student(call) for scenario in plans(check) for call in scenario.calls)
     }
     calling = {"audit", "behaviour", "causality", "decoding", "gradient", "implementation", "memorisation"}

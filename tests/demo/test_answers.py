@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from decimal import Decimal
 
@@ -18,10 +19,15 @@ from tests.support.cases import each
 
 RIGHT, WRONG = papers.ANSWERS.right, papers.ANSWERS.wrong
 RIGHT_WIDE_MLP = RIGHT["task3-h"][0].source
-CELLS = {
-    cell.metadata.get("nbgrader", {}).get("grade_id"): cell.source
-    for cell in nbformat.reads(released().decode(), as_version=4).cells
-}
+
+
+@functools.cache
+def cells() -> Mapping[str, str]:
+    """The released exam's cells by what names them."""
+    return {
+        cell.metadata.get("nbgrader", {}).get("grade_id"): cell.source
+        for cell in nbformat.reads(released().decode(), as_version=4).cells
+    }
 
 
 def samples(*tables: Mapping[str, tuple[Sample, ...]]) -> list[object]:
@@ -106,7 +112,7 @@ def test_the_right_model_is_right_whatever_h_was(wide: Sample) -> None:
 
 def test_the_release_holds_every_text_that_repairs_change() -> None:
     """Each fault's text stands exactly once in the listing that students receive."""
-    listing = papers.given_listing(CELLS["task5-a-answer"])
+    listing = papers.given_listing(cells()["task5-a-answer"])
     assert [listing.count(repair.given) for repair in papers.REPAIRS.values()] == [1] * 8
 
 
@@ -115,34 +121,34 @@ def test_a_cell_without_the_listing_is_refused() -> None:
     with pytest.raises(NotebookError, match="no stub"):
         papers.given_listing("x = 1")
     with pytest.raises(NotebookError, match="self_mask"):
-        papers.given_listing(CELLS["task5-a-answer"].replace("(x, x, x, memory_mask)", "(x)"))
+        papers.given_listing(cells()["task5-a-answer"].replace("(x, x, x, memory_mask)", "(x)"))
 
 
 @pytest.mark.parametrize("way", range(6))
 def test_repairs_earn_a_point_for_each_fault(way: int) -> None:
     """In every way of writing them, all eight repairs together earn eight points."""
-    listing = papers.given_listing(CELLS["task5-a-answer"])
+    listing = papers.given_listing(cells()["task5-a-answer"])
     sample = papers.repaired(listing, papers.REPAIRS, way)
-    earned = automatic(marks("task5-a", sample.source, given=CELLS["task5-a-given"]))
+    earned = automatic(marks("task5-a", sample.source, given=cells()["task5-a-given"]))
     assert dict.fromkeys(papers.REPAIRS, Decimal(1)) == dict(sample.points) == earned
 
 
 @pytest.mark.parametrize("misconception", sorted(papers.MISCONCEPTIONS))
 def test_a_misconception_loses_the_point_of_its_fault(misconception: str) -> None:
     """Seven repairs and one change that repairs nothing earn seven points."""
-    listing = papers.given_listing(CELLS["task5-a-answer"])
+    listing = papers.given_listing(cells()["task5-a-answer"])
     sample = papers.repaired(
         listing, [fault for fault in papers.REPAIRS if fault != misconception], misconception=misconception
     )
     expected = {fault: Decimal(int(fault != misconception)) for fault in papers.REPAIRS}
-    assert expected == automatic(marks("task5-a", sample.source, given=CELLS["task5-a-given"]))
+    assert expected == automatic(marks("task5-a", sample.source, given=cells()["task5-a-given"]))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("level", [papers.EXCELLENT, papers.GOOD, papers.MIDDLING, papers.WEAK])
 def test_whole_papers_earn_what_they_say(level: papers.Level) -> None:
     """Question after question, with everything carried forward, a paper earns exactly its points."""
-    listing = papers.given_listing(CELLS["task5-a-answer"])
+    listing = papers.given_listing(cells()["task5-a-answer"])
     generator = np.random.default_rng(11)
     for _ in range(3):
         paper = papers.write_paper(level, listing, generator)
@@ -152,7 +158,7 @@ def test_whole_papers_earn_what_they_say(level: papers.Level) -> None:
             source = paper.sources.get(f"{question}-answer")
             if source is None:
                 continue
-            given = CELLS["task5-a-given"] if question == "task5-a" else ""
+            given = cells()["task5-a-given"] if question == "task5-a" else ""
             found = marks(question, source, given=given, earlier=before)
             before |= {f"{question}.{item}": result for item, result in found.items()}
             earned |= {f"{question}.{item}": mark for item, mark in automatic(found).items()}

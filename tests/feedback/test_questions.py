@@ -212,6 +212,18 @@ def test_a_comment_stands_at_its_item() -> None:
     assert {()} == {one.comments for one in last.items}
 
 
+def test_a_remark_stands_at_its_item() -> None:
+    """Of several items of a cell as well, and the comment on the whole below them."""
+    marks = {("exam", "mha"): PersonMark(comment="In all.", remarks={"masked": "Which $d_k$?", "gone": "x"})}
+    last = view(good(), marks).questions[-1]
+    [said] = [one for one in last.items if one.comments]
+    assert said.anchor.endswith("masked")
+    assert "<math" in said.comments[0]
+    assert 1 == len(said.comments)
+    assert ("In all.",) == last.comments
+    assert last.unfolded
+
+
 def test_the_name_of_the_class_list_stands_beside_the_id() -> None:
     """And is escaped."""
     page = render(good(), RUBRIC, name="Ada <b>Lovelace")

@@ -10,7 +10,6 @@ from decimal import Decimal
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 from autograder.checks.values import prose
 from autograder.marking.decisive import ClassWords, Telling, form
@@ -242,6 +241,8 @@ def test_every_pair_is_as_near_as_the_slider_says(nearness: float) -> None:
 
 def test_nearness_is_the_mean_of_two_cosines() -> None:
     """Over words and over characters, each weighed by how rare it is among the answers."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
     texts = ["the mask hides later tokens", "the mask hides the later token"]
     one = near_groups(dict(zip("ab", texts, strict=True)), 1, equal={})[0]
     cosines = []

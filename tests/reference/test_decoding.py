@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import math
+from types import ModuleType
 
 import pytest
 import torch
 from torch import Tensor
-from transformers.generation.logits_process import (
-    MinPLogitsWarper,
-    NoRepeatNGramLogitsProcessor,
-    RepetitionPenaltyLogitsProcessor,
-    TemperatureLogitsWarper,
-    TopKLogitsWarper,
-    TopPLogitsWarper,
-)
 
 from reference import decoding
 from reference.outcomes import beam_outcomes, distribution, greedy_outcomes
@@ -22,6 +15,14 @@ from tests.support.cases import each
 from tests.support.gpt2_twin import tiny, twin
 
 SEEDS = range(60)
+
+
+@pytest.fixture(scope="module")
+def processors() -> ModuleType:
+    """What transformers does to logits."""
+    from transformers.generation import logits_process
+
+    return logits_process
 
 
 def drawn(seed: int) -> tuple[Tensor, Tensor]:
@@ -38,40 +39,44 @@ def same(ours: Tensor, theirs: Tensor) -> bool:
 
 
 @each("seed", SEEDS)
-def test_filters_equal_the_processors_of_transformers(seed: int) -> None:
+def test_filters_equal_the_processors_of_transformers(seed: int, processors: ModuleType) -> None:
     """Top-k, top-p, min-p, the penalty and the n-gram ban leave the same tokens with the same logits."""
     logits, tokens = drawn(seed)
     for k in (1, 3, 16, 17, 40):
-        assert same(decoding.top_k(logits, k), TopKLogitsWarper(k)(tokens, logits))
+        assert same(decoding.top_k(logits, k), processors.TopKLogitsWarper(k)(tokens, logits))
     for p in (0.05, 0.5, 0.9, 0.999):
-        assert same(decoding.top_p(logits, p), TopPLogitsWarper(p)(tokens, logits.clone()))
-        assert same(decoding.min_p(logits, p), MinPLogitsWarper(p)(tokens, logits.clone()))
+        assert same(decoding.top_p(logits, p), processors.TopPLogitsWarper(p)(tokens, logits.clone()))
+        assert same(decoding.min_p(logits, p), processors.MinPLogitsWarper(p)(tokens, logits.clone()))
     for n in (1, 2, 3, 4, 9, 10, 12):
-        theirs = NoRepeatNGramLogitsProcessor(n)(tokens, logits.clone())
+        theirs = processors.NoRepeatNGramLogitsProcessor(n)(tokens, logits.clone())
         assert same(decoding.no_repeat_ngram(logits, tokens, n), theirs)
     for penalty in (0.7, 1.0, 1.3):
-        theirs = RepetitionPenaltyLogitsProcessor(penalty)(tokens, logits.clone())
+        theirs = processors.RepetitionPenaltyLogitsProcessor(penalty)(tokens, logits.clone())
         assert same(decoding.repetition_penalty(logits, tokens, penalty), theirs)
 
 
 @each("seed", SEEDS)
-def test_probabilities_equal_the_chain_of_transformers(seed: int) -> None:
+def test_probabilities_equal_the_chain_of_transformers(seed: int, processors: ModuleType) -> None:
     """Temperature, top-k and top-p one after the other, then softmax."""
     logits, tokens = drawn(seed)
     for temperature, k, p in ((0.7, 5, 0.8), (1.6, 17, 0.6), (1.0, 3, 1.0)):
         theirs = logits.clone()
-        for step in (TemperatureLogitsWarper(temperature), TopKLogitsWarper(k), TopPLogitsWarper(p)):
+        for step in (
+            processors.TemperatureLogitsWarper(temperature),
+            processors.TopKLogitsWarper(k),
+            processors.TopPLogitsWarper(p),
+        ):
             theirs = step(tokens, theirs)
         ours = decoding.next_token_probabilities(logits, temperature, k, p)
         assert torch.allclose(theirs.softmax(-1), ours, rtol=1e-12, atol=0)
 
 
-def test_ties_at_the_edge_are_kept_by_top_k() -> None:
+def test_ties_at_the_edge_are_kept_by_top_k(processors: ModuleType) -> None:
     """Logits that equal the k-th largest are all kept, as transformers keeps them."""
     logits = torch.tensor([[3.0, 1.0, 1.0, 1.0, 0.0]])
     ours = decoding.top_k(logits, 2)
     assert [[3.0, 1.0, 1.0, 1.0, -math.inf]] == ours.tolist()
-    assert torch.equal(TopKLogitsWarper(2)(torch.zeros(1, 1), logits), ours)
+    assert torch.equal(processors.TopKLogitsWarper(2)(torch.zeros(1, 1), logits), ours)
 
 
 def test_filters_leave_their_arguments_alone() -> None:

@@ -263,7 +263,7 @@ WIRE = (
     Weakening(
         "wire",
         "constants that are no JSON are taken",
-        (Edit(_WIRE, "json.loads(text, parse_constant=_refuse_constant)", "json.loads(text)"),),
+        (Edit(_WIRE, "JSONDecoder(parse_constant=_refuse_constant)", "JSONDecoder()"),),
         ("frames", "attacks on the protocol"),
     ),
     Weakening(
@@ -531,8 +531,8 @@ STORE = (
         (
             Edit(
                 _MARKS,
-                "new = {value: str(new_uuid()) for value in wanted if value not in present}",
-                "new = {value: str(new_uuid()) for value in wanted}",
+                "new = {place: str(api.new_uuid()) for place in wanted if place not in present}",
+                "new = {place: str(api.new_uuid()) for place in wanted}",
             ),
         ),
         ("gradebook",),
@@ -569,7 +569,7 @@ STORE = (
     Weakening(
         "store",
         "a mark of an older submission is kept as decided",
-        (Edit(_MARKS, "else resubmitted or auto != score.auto", "else auto != score.auto"),),
+        (Edit(_MARKS, "student in resubmitted or auto != score.auto", "auto != score.auto"),),
         ("gradebook",),
     ),
 )

@@ -13,6 +13,7 @@ import pytest
 from autograder.assignment import Assignment
 from autograder.errors import ServiceError
 from autograder.grades import standing
+from autograder.service.marking.refusals import NotTaken
 from tests.service.room import CLASS, Room, room_of
 from tests.support import essays
 
@@ -338,3 +339,19 @@ def test_comments_are_offered_again(room: Room) -> None:
     comments.used(room.place(), "Good. But say more.")
     assert [one.text for one in comments.offered(room.place())] == ["Good.", "Say why."]
     assert comments.offered(room.place("masks")) == []
+
+
+def test_remarks_on_items_are_saved_shared_and_taken_back(room: Room) -> None:
+    """With the answer, or alone; a group keeps what its form leaves open, and undo brings back what stood."""
+    from autograder.service.marking import saving
+
+    row = room.save("ada", "ta", items={"claim": "1"}, remarks={"claim": "Which?", "reason": "Why?"})
+    assert ({"claim": "Which?", "reason": "Why?"}, True) == (row.remarks, row.touched)
+    given = saving.GivenMarks({}, adds=True, remarks={"reason": "Because?"})
+    saving.save({row.pk: row.revision}, room.cell(), given, room.account("ta"))
+    assert {"claim": "Which?", "reason": "Because?"} == room.row("ada").remarks
+    saving.undo(room.offer.course_id, room.offer.assignment, room.account("ta"))
+    assert {"claim": "Which?", "reason": "Why?"} == room.row("ada").remarks
+    for remarks in ({"other": "x"}, {"claim": "x" * 4_001}):
+        with pytest.raises(NotTaken):
+            room.save("ada", "ta", remarks=remarks)

@@ -482,6 +482,18 @@ def test_a_flag_comes_back_alone_and_beside_a_mark(opened: Opened) -> None:
         assert mark.points is not None or stands == totals(opened.store)
 
 
+def test_remarks_on_items_come_back(opened: Opened) -> None:
+    """With a mark and without one; and they are taken back as they were given."""
+    keep(opened.store, middling(), RUBRIC, MOMENT)
+    for mark in (
+        PersonMark(remarks={"masked": "Which keys?"}),
+        PersonMark(Decimal(4), remarks={"plain": "Neat.", "masked": "Which keys?"}),
+        PersonMark(Decimal(4)),
+    ):
+        opened.store.give("exam", "grace", MHA, mark)
+        assert {"grace": {MHA: mark}} == opened.store.marks("exam")
+
+
 def test_what_a_result_depends_on_comes_back(opened: Opened) -> None:
     """The key of the result that counts, exactly as it was recorded; nobody else's."""
     assert {} == opened.store.keys("exam")

@@ -188,28 +188,44 @@ POINTS = {"weights": 2, "attend": 4, "twice": 2}
 
 def calling_course(root: Path) -> Course:
     """Write the course into an empty folder, or beside other assignments, and release it."""
-    for folder in ("rubrics", f"assignments/{NAME}", "reference"):
+    return written_course(root, NAME, RUBRIC, REFERENCE, RIGHT, points=POINTS)
+
+
+def written_course(
+    root: Path, name: str, rubric: str, reference: str, right: Mapping[str, str], *, points: Mapping[str, int]
+) -> Course:
+    """A released course of one notebook, whose answers are functions.
+
+    Args:
+        root: its folder.
+        name: of the assignment, and of the module of the reference.
+        rubric: as text.
+        reference: the module.
+        right: the answer key by question.
+        points: of the questions.
+    """
+    for folder in ("rubrics", f"assignments/{name}", "reference"):
         (root / folder).mkdir(parents=True, exist_ok=True)
-    (root / "rubrics" / f"{NAME}.toml").write_text(RUBRIC, encoding="utf-8")
+    (root / "rubrics" / f"{name}.toml").write_text(rubric, encoding="utf-8")
     (root / "reference" / "__init__.py").write_text("", encoding="utf-8")
-    (root / "reference" / "calling.py").write_text(REFERENCE, encoding="utf-8")
+    (root / "reference" / f"{name}.py").write_text(reference, encoding="utf-8")
     cells = [cell("setup", "import numpy\nfrom coursecheck import check")]
-    for name, source in RIGHT.items():
-        cells += [answer(f"{name}-answer", f"# def {name}(...): ...", source), check(name, POINTS[name])]
+    for one, source in right.items():
+        cells += [answer(f"{one}-answer", f"# def {one}(...): ...", source), check(one, points[one])]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
-    nbformat.write(notebook, root / "assignments" / NAME / f"{NAME}.ipynb")
+    nbformat.write(notebook, root / "assignments" / name / f"{name}.ipynb")
     course = Course.at(root)
-    generate(course, NAME)
+    generate(course, name)
     return course
 
 
-def sat(grader: Grader, **answers: str) -> Graded:
+def sat(grader: Grader, key: Mapping[str, str] = RIGHT, **answers: str) -> Graded:
     """The right answers with some in the place of others, graded; one that is empty was left as it was."""
-    written = {**RIGHT, **answers}
-    sources = {f"{name}-answer": source for name, source in written.items() if source}
-    paper = with_sources(grader.assignment.release_bytes[NAME], sources)
-    return grader.grade(SubmittedFiles("ada", {NAME: paper}))
+    sources = {f"{name}-answer": source for name, source in {**key, **answers}.items() if source}
+    name = grader.assignment.name
+    paper = with_sources(grader.assignment.release_bytes[name], sources)
+    return grader.grade(SubmittedFiles("ada", {name: paper}))
 
 
 def results(graded: Graded) -> dict[str, ItemResult]:

@@ -14,27 +14,30 @@ import pytest
 
 Test = Callable[..., None]
 Ids = Collection[str] | Callable[[Any], object] | None
+PARAMETERS = type(pytest.param())
 MOST = 200
 """Characters of the name of a case."""
 
 
-def each(names: str | Sequence[str], cases: Iterable[Any], ids: Ids = None) -> Callable[[Test], Test]:
+def each(
+    names: str | Sequence[str], cases: Iterable[Any] | Callable[[], Iterable[Any]], ids: Ids = None
+) -> Callable[[Test], Test]:
     """Like ``pytest.mark.parametrize``, for cases that need no fixture of their own and no mark.
 
     Args:
         names: of the arguments, separated by commas or as a sequence.
-        cases: a value for a single name, else one value for each name; ``pytest.param`` may name them.
+        cases: a value for a single name, else one value for each name; ``pytest.param`` may name them. A
+            function that makes them is called when the test runs: then collecting does not take long.
         ids: names of the cases, or what makes a name of a value; their text by default.
     """
     wanted = [one.strip() for one in names.split(",")] if isinstance(names, str) else list(names)
-    known = [_case(case, len(wanted), ids) for case in cases]
-    assert known, f"no cases for {names}"
-    if isinstance(ids, Collection):
-        known = [(name, values) for name, (_, values) in zip(ids, known, strict=True)]
+    listed = None if callable(cases) else _listed(names, cases, ids)
 
     def decorate(test: Test) -> Test:
         @functools.wraps(test, updated=())
         def every(**fixtures: Any) -> None:
+            made = _listed(names, cases(), ids) if callable(cases) else listed or []
+            known = [_case(case, len(wanted), name) for case, name in made]
             failed = list(_failures(test, wanted, known, fixtures))
             if failed:
                 tried = f"{len(failed)} of {len(known)} cases fail"
@@ -52,17 +55,24 @@ Case = tuple[str, Sequence[Any]]
 """Its name, and a value for each argument."""
 
 
-def _case(given: Any, count: int, ids: Ids) -> Case:
-    values, name = (given,) if count == 1 else given, ""
-    if isinstance(given, type(pytest.param())):
-        assert not given.marks, "a mark belongs to a whole test"
-        values, name = given.values, str(given.id or "")
-    return (name or "-".join(_shown(one, ids) for one in values))[:MOST], values
+def _listed(names: object, cases: Iterable[Any], ids: Ids) -> list[tuple[Any, Any]]:
+    """Cases, each with its name or what makes one; names are made when the test runs, as most are long."""
+    given = list(cases)
+    assert given, f"no cases for {names}"
+    assert not any(isinstance(case, PARAMETERS) and case.marks for case in given), "a mark belongs to a test"
+    return list(zip(given, ids if isinstance(ids, Collection) else [ids] * len(given), strict=True))
 
 
-def _shown(value: Any, ids: Ids) -> str:
+def _case(given: Any, count: int, name: Any) -> Case:
+    values, own = (given,) if count == 1 else given, name if isinstance(name, str) else ""
+    if isinstance(given, PARAMETERS):
+        values, own = given.values, str(given.id or own)
+    return (own or "-".join(_shown(one, name) for one in values))[:MOST], values
+
+
+def _shown(value: Any, name: Any) -> str:
     try:
-        return str(ids(value) if callable(ids) else value)
+        return str(name(value) if callable(name) else value)
     except ValueError:  # an integer of more digits than Python prints
         return type(value).__name__
 

@@ -61,7 +61,7 @@ class LearningPlatform:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
         # By this name it is another site than the service is, so that a browser treats its forms as foreign.
         self.address = f"http://localhost:{self._server.server_address[1]}"
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()

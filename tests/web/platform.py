@@ -36,7 +36,7 @@ class Platform:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
         self.address = f"http://127.0.0.1:{self._server.server_address[1]}"
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()

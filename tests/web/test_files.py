@@ -93,6 +93,29 @@ def test_a_worker_gets_what_the_rubric_wants(offered: dict[str, Small], tmp_path
     assert files.keys() == {"captioning/rnn.py", "predictions.npy"}
 
 
+def test_files_are_told_of_without_a_notebook(offered: dict[str, Small]) -> None:
+    """Each question whose answer is a file, and files beside; what is missing is told once."""
+    from autograder.web import shown
+
+    at = offered["model"]
+    attempt = course.handed_in(at.offer, "ada", {"lm.py": LM.encode()})
+    seen = shown.checked(attempt, "en")
+    assert ["Your files"] == [one.name for one in seen]
+    states = {one.question: [line.state for line in one.lines] for one in seen[0].answers}
+    assert "ready" in states["count"]
+    assert ["missing"] == states["report"]
+    assert 1 == str(seen).count("report.md")
+    page = at.client().get(f"{at.base}a/model/{attempt.number}/").content.decode()
+    assert "lm.py is there" in page
+
+    captions = offered["captions"]
+    attempt = course.handed_in(captions.offer, "bob", {"captioning/rnn.py": b"def stop(): pass\n"})
+    seen = shown.checked(attempt, "en")
+    assert ["Your files", "captions.ipynb"] == [one.name for one in seen]
+    assert {"step", "predictions"} == {one.question for one in seen[0].answers}
+    assert "missing" in {line.state for line in seen[0].answers[0].lines}
+
+
 def test_modules_alone_come_back_as_they_were(offered: dict[str, Small], tmp_path: Path) -> None:
     """Handed in without a notebook, left in a folder, and taken over from there again."""
     from autograder.service import attempts, moving

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -317,12 +318,38 @@ def test_nobody_learns_points_from_a_save_that_says_nothing(marking: Marking) ->
 
 
 def test_marks_reach_the_students_page(marking: Marking) -> None:
-    """Points of each item and the comment stand in their feedback."""
-    marking.room.save("ada", "x", items={"claim": "1.5", "reason": "0"}, comment="Nearly.")
+    """Points of each item, the comments on items and the one on all stand in their feedback."""
+    client = marking.people.client("ta")
+    fields = marking.form(client, marking.answer("ada"))
+    sent = {"points-claim": "1.5", "points-reason": "0", "comment": "Nearly.", "remark-reason": "<b>Why?"}
+    assert 302 == client.post(marking.answer("ada"), {**fields, **sent, "then": "stay"}).status_code
+    form = client.get(marking.answer("ada")).content.decode()
+    assert 'name="remark-claim"' in form
+    assert "&lt;b&gt;Why?</textarea>" in form
     from autograder.web import shown
 
     page = shown.feedback(marking.room.offer, "ada", "en")
     assert page is not None
     assert "Nearly." in page
+    assert "&lt;b&gt;Why?" in page
     assert "1.5 of 2" in page
     assert Decimal(marking.room.row("ada").points) == Decimal("1.5")
+
+
+def test_points_that_are_refused_name_the_item_by_its_text(marking: Marking) -> None:
+    """Not by its id in the rubric."""
+    client = marking.people.client("ta")
+    fields = marking.form(client, marking.answer("ada"))
+    answer = client.post(marking.answer("ada"), {**fields, "points-reason": "99", "then": "stay"})
+    assert 409 == answer.status_code
+    item = next(one for one in marking.room.cell().items if one.id == "reason")
+    assert f"Not saved: {item.text['en']}: expected 0 to" in html.unescape(answer.content.decode())
+
+
+def test_the_page_of_a_group_lists_its_keys(marking: Marking) -> None:
+    """Those that do something there."""
+    client = marking.people.client("ta")
+    told = client.get(marking.url("mark-group", answer=marking.room.row("ada").pk)).content.decode()
+    keys = re.findall("<kbd>(.*?)</kbd>", told)
+    assert ["n", "z"] == [one for one in keys if one in {"n", "n p", "f", "z"}]
+    assert "mark all, then the next group" in told

@@ -61,6 +61,27 @@ def test_everything_that_a_class_is_told_stands_on_a_page(graded: Small) -> None
     assert "<script>alert" not in told_there
 
 
+def test_long_lists_come_in_pages(graded: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each message on one of them; who saves, or is refused, stays on theirs."""
+    from autograder.web import review
+
+    head = graded.client("head-ta")
+    whole = re.findall(r'<section class="card" id="(m\d+)"', text(head.get(page(graded))))
+    assert "Page 1 of" not in text(head.get(page(graded)))
+    monkeypatch.setattr(review, "_MOST_ON_A_PAGE", 1)
+    found = []
+    for number in range(1, len(whole) + 1):
+        one = text(head.get(f"{page(graded)}?page={number}"))
+        assert f"Page {number} of {len(whole)}" in one
+        found += re.findall(r'<section class="card" id="(m\d+)"', one)
+    assert whole == found
+    assert len(whole) > 1
+    at = next(n for n in whole if "choice.unknown" in text(head.get(f"{page(graded)}?page={n[1:]}")))[1:]
+    assert f"Page {at} of" in text(state(graded, head, page=at))
+    assert f"Page {at} of" in text(state(graded, head, "{value}"))
+    assert 200 == head.get(f"{page(graded)}?page=9²x").status_code
+
+
 def test_words_are_stated_previewed_published_and_withdrawn(graded: Small) -> None:
     """In bulk by a head TA; students see them with their marks; taken away, the generated one is back."""
     at, head, lead = graded, graded.client("head-ta"), graded.client("instructor")

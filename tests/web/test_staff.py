@@ -108,6 +108,22 @@ def test_an_extension_is_one_students(at: Small) -> None:
     assert not type(at.offer).objects.get(pk=at.offer.pk).times["students"]
 
 
+def test_one_late_attempt_is_decided_on_the_page(at: Small) -> None:
+    """For one student alone; what was decided is told there, and moments stand in the course's zone."""
+    at.account("student", "ada")
+    graded(at, "ada")
+    zone, end = "Asia/Tokyo", "2026-01-02T10:00:00"
+    type(at.offer).objects.filter(pk=at.offer.pk).update(times={"end": end, "zone": zone, "late": "refuse"})
+    client = at.client("instructor")
+    shown = text(client.get(page(at)))
+    assert '<option value="">as for all</option>' in shown
+    assert "(Asia/Tokyo)" in shown
+    assert "UTC" not in shown
+    client.post(f"{page(at)}extension", {"student": "ada", "late": "accept"})
+    assert {"ada": {"late": "accept"}} == type(at.offer).objects.get(pk=at.offer.pk).times["students"]
+    assert "ada: Late attempts: count" in re.sub(r"\s+", " ", text(client.get(page(at))))
+
+
 def test_a_class_list_is_taken_over(at: Small) -> None:
     """Names come and change, nobody is lost; what is wrong with a list is told with its line."""
     from autograder.service.models import Member
@@ -148,6 +164,21 @@ def test_an_invitation_makes_an_account_once(at: Small) -> None:
     assert account.password.startswith("argon2")
     assert [member.pk] == list(account.memberships.values_list("pk", flat=True))
     assert 404 == client.post(place).status_code  # they have an account
+
+
+def test_the_page_of_an_invitation_has_our_words(at: Small) -> None:
+    """In both languages; a field and what it takes, none of it in another program's words."""
+    from autograder.service.models import Member
+    from autograder.web.account import invite
+
+    member = Member.objects.create(course=at.record, student="ada", role="student")
+    link, _ = invite(member)
+    for language, name in (("en", "Name for signing in"), ("de", "Name zum Anmelden")):
+        told = text(at.client("nobody", headers={"Accept-Language": language}).get(link))
+        assert name in told
+        assert "At least 8 characters" in told or "Mindestens 8 Zeichen" in told
+        assert "150 characters or fewer" not in told
+        assert "Password confirmation" not in told
 
 
 def test_a_forgotten_password_is_chosen_anew(at: Small) -> None:

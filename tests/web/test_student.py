@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.utils import timezone
 
+from autograder.messages import render
 from autograder.service.receipts import verify
 from tests.service import course
 from tests.web.people import Small
@@ -150,6 +152,53 @@ def test_time_that_is_left_and_time_that_is_over(at: Small) -> None:
     assert "still counts" in told
     client.post(page(at), sent(course.released(at.folder)))
     assert 1 == at.offer.attempts.count()
+
+
+def test_what_is_said_of_late_attempts_before_and_after_is_one_truth(at: Small) -> None:
+    """Without an attempt in time a person decides; with one it keeps counting; how late each was is told."""
+    from autograder.service import attempts
+    from autograder.web import shown
+    from tests.web.test_staff import canned
+
+    client = at.client()
+    at.offer.times = {"end": in_hours(-1), "zone": "Europe/Berlin"}
+    at.offer.save()
+    before = text(client.get(page(at)))
+    assert "a person decides what the delay means" in before
+    assert "still counts" not in before
+    late = course.handed_in(at.offer, "ada", course.released(at.folder))
+    told = text(client.get(f"{page(at)}1/"))
+    assert "It was handed in 1 h" in told
+    assert "(Europe/Berlin)" in told
+    canned(at, late)
+    assert "a person decides what the delay means" in text(client.get(f"{page(at)}1/"))
+    type(late).objects.filter(pk=late.pk).update(submitted_at=timezone.now() - datetime.timedelta(hours=2))
+    assert "your last attempt in time still counts, unless staff decide" in text(client.get(page(at)))
+    assert "It was handed in" not in text(client.get(f"{page(at)}1/"))
+    course.handed_in(at.offer, "ada", course.answered(at.folder, mlp_answer='mlp_parameters = "1"'))
+    assert shown.counts(at.offer, "ada") == str(late.pk)
+    timing = attempts.counting(at.offer, "ada", shown.loaded(at.offer).rubric).timing
+    assert ["timing.earlier"] == [one.code for one in timing.messages()]
+    assert "unless staff decide otherwise" in render(timing.messages()[0], "en")
+    at.offer.times = {**at.offer.times, "students": {"ada": {"late": "accept"}}}
+    at.offer.save()
+    assert shown.counts(at.offer, "ada") != str(late.pk)
+
+
+def test_the_first_attempt_after_a_pause_is_told_to_take_longer(at: Small) -> None:
+    """Until something of the assignment was graded; then waiting alone is told."""
+    from tests.web.test_staff import canned
+
+    client = at.client()
+    first = course.handed_in(at.offer, "ada", course.released(at.folder))
+    assert "grading is being prepared" in text(client.get(f"{page(at)}1/"))
+    assert "grading is being prepared" in text(client.get(f"{page(at)}1/state"))
+    canned(at, first)
+    assert "being prepared" not in text(client.get(f"{page(at)}1/"))
+    course.handed_in(at.offer, "ada", course.answered(at.folder, mlp_answer='mlp_parameters = "1"'))
+    waits = text(client.get(f"{page(at)}2/"))
+    assert "waiting to be graded" in waits
+    assert "being prepared" not in waits
 
 
 def test_too_many_attempts_at_once_are_refused(at: Small) -> None:

@@ -15,14 +15,19 @@ from msgspec import Struct
 
 from autograder.checks.base import Observations
 from autograder.checks.judging.results import Finding, result
+from autograder.checks.options import place
+from autograder.errors import RubricError
 from autograder.messages import sentence
 from autograder.records import Call, ItemResult, Message, Opaque, Ref, Scenario, Status, Tensor
-from autograder.rubric import Item, Question
+from autograder.rubric import Item, Question, Rubric
+from autograder.tables import hint
 
 STAND_IN = "@stand-in"
 """The target of calls by which plans reach what stands in for functions in a box."""
 RIGHT, PARTLY, NAMED = "carried.right", "carried.partly", "carried.named"
 CODES = frozenset((RIGHT, PARTLY, NAMED))
+COMPARED = frozenset(("count", "shape", "value"))
+"""Kinds whose answers are functions where they have cases, and values otherwise."""
 _LOST = (Status.FAILED, Status.NO_ANSWER)
 _KEY = re.compile(r"[0-9a-f]{64}")
 _DTYPE = re.compile(r"bool|u?int\d{1,2}|b?float\d{1,2}|complex\d{2,3}")
@@ -152,6 +157,41 @@ def _texts(value: Any) -> Iterator[str]:
 
 def _is_name(word: Any) -> bool:
     return isinstance(word, str) and bool(_NAME.fullmatch(word))
+
+
+def is_code(question: Question) -> bool:
+    """Whether the answer is a function or class, and the reference has the same one."""
+    called = question.kind == "behaviour" or (question.kind in COMPARED and "case" in question.options)
+    return bool(called and question.answer and question.reference)
+
+
+def questions_before(question: Question, rubric: Rubric, named: Sequence[str]) -> tuple[str, ...]:
+    """The questions of a ``carry_forward``, in the rubric's order.
+
+    Raises:
+        RubricError: one of them has no function that results could stand in for.
+    """
+    if not named:
+        return ()
+    where, key, ids = place(question), "carry_forward", [one.id for one in rubric.questions]
+    before = rubric.questions[: ids.index(question.id)]
+    here = {one.id: one for one in before if one.notebook == question.notebook}
+    for name in named:
+        if name not in here:
+            text = f"{name!r} is no question before this one in its notebook; {hint(name, here)}"
+            raise RubricError(text, where, key)
+        if not is_code(here[name]) or "construct" in here[name].options:
+            kinds = "behaviour, or count, shape or value with cases"
+            text = f"{name!r}: expected a question about a function, of kind {kinds}, with a reference"
+            raise RubricError(text, where, key)
+    return tuple(name for name in here if name in named)
+
+
+def wrong_before(
+    rubric: Rubric, carries: Sequence[str], earlier: Mapping[str, ItemResult]
+) -> tuple[Question, ...]:
+    """Those of the questions whose functions are wrong."""
+    return tuple(one for one in map(rubric.question, carries) if lost_points(one, earlier))
 
 
 def lost_points(question: Question, earlier: Mapping[str, ItemResult]) -> bool:

@@ -24,6 +24,8 @@ from autograder.records import Message, Status
 
 ENOUGH = 3
 """So many wrong whole numbers that differ, truth values or texts tell a mistake; of others one does."""
+LARGE = 1000
+"""From here on a whole number tells as much as one with a fraction."""
 NO_POINTS = Decimal(0)
 
 
@@ -56,6 +58,7 @@ def told_as_named(
     *,
     others: Sequence[ScenarioResults],
     rules: Rules,
+    enough: int = ENOUGH,
 ) -> Finding:
     """The finding, told as the named mistake that gives the same results; as it is when there is none.
 
@@ -66,11 +69,12 @@ def told_as_named(
         own: the scenarios that the item is about.
         others: the question's other cases, which decide where several mistakes fit.
         rules: how results are compared.
+        enough: so many wrong whole numbers that differ tell a mistake.
     """
-    if finding.status is not Status.FAILED:
+    if finding.status is not Status.FAILED or finding.message.text:  # the rubric has a sentence already
         return finding
     fitting = [at for at in range(len(trials)) if all(one.fits(at, rules) for one in own)]
-    if not fitting or sum(one.telling(rules) for one in own) < ENOUGH:
+    if not fitting or sum(one.telling(rules) for one in own) < enough:
         return finding
     if len({trials[at].code for at in fitting}) > 1:
         everywhere = [at for at in fitting if all(one.fits(at, rules) for one in others)]
@@ -124,5 +128,5 @@ def _telling_numbers(given: Numbers, right: Numbers | None, rules: Rules) -> int
     if given.kind == "bool":
         return int(left.size)
     different = np.unique(left)
-    whole = bool(np.all(different == np.round(different)))
-    return min(different.size, ENOUGH) if whole else ENOUGH
+    small = bool(np.all((different == np.round(different)) & (np.abs(different) < LARGE)))
+    return min(different.size, ENOUGH) if small else ENOUGH

@@ -6,12 +6,12 @@ draw and the answer's text, so `judge` can find the scenarios again by recomputi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
-from autograder.checks.base import Draw, Evidence
+from autograder.checks.base import Draw, Evidence, Observations
 from autograder.checks.judging.oracle import OracleReply, read_reply
 from autograder.checks.judging.results import (
     Finding,
@@ -124,9 +124,19 @@ class Targets:
             return (ValueTarget(name),)
         return tuple(self._called(name, case) for case in options.cases or self.cases)
 
+    @property
+    def every(self) -> list[ValueTarget]:
+        """What all items judge, each once, in the order of the items."""
+        judged = (self.of_item(item) for item in self._question.items if item.id in self._items)
+        return list(dict.fromkeys(target for some in judged for target in some))
+
     def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
         """One scenario for each target whose value does not stand in the source."""
         return tuple(self._scenario(target, draw) for target in self._asked(answer))
+
+    def trial_plan(self, draw: Draw) -> tuple[Scenario, ...]:
+        """One scenario for each of `every`."""
+        return tuple(self._scenario(target, draw) for target in self.every)
 
     def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:
         """One scenario for each case without a stated value; without cases one call of the reference."""
@@ -143,13 +153,19 @@ class Targets:
         literal = None if target.case else stated(evidence.answer, target.name)
         if literal is None:
             asked = self._asked(evidence.answer)
-            observations = observations_at(evidence.observed, asked.index(target))
-            calls = self._options.times if target.case else 1
-            value, finding = repeated_value(observations, 0, calls, target.name, target.what)
-            if finding is not None:
-                return FoundValue(finding=finding)
-            literal = Literal(value)
+            return self._returned(target, key, observations_at(evidence.observed, asked.index(target)))
         return _entry(literal.value, key, target)
+
+    def of_trial(
+        self, target: ValueTarget, key: str | int | None, observed: Sequence[Observations]
+    ) -> FoundValue:
+        """What a trial has there that was asked `trial_plan`."""
+        return self._returned(target, key, observations_at(observed, self.every.index(target)))
+
+    def _returned(self, target: ValueTarget, key: str | int | None, came: Observations) -> FoundValue:
+        calls = self._options.times if target.case else 1
+        value, finding = repeated_value(came, 0, calls, target.name, target.what)
+        return FoundValue(finding=finding) if finding is not None else _entry(value, key, target)
 
     def expected(self, target: ValueTarget, key: str | int | None, evidence: Evidence) -> FoundValue:
         """What the reference has there; the finding is our own fault."""
@@ -182,10 +198,7 @@ class Targets:
 
     def _asked(self, answer: Answer) -> list[ValueTarget]:
         """Targets that need the box, each once, in the order of the items."""
-        wanted = dict.fromkeys(
-            target for item in self._question.items if item.id in self._items for target in self.of_item(item)
-        )
-        return [target for target in wanted if target.case or stated(answer, target.name) is None]
+        return [target for target in self.every if target.case or stated(answer, target.name) is None]
 
     def _scenario(self, target: ValueTarget, draw: Draw) -> Scenario:
         name = f"{self._question.id}: {target.what}"

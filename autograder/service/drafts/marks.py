@@ -20,7 +20,8 @@ def as_mark(row: CellMark) -> PersonMark:
     points = None if row.points is None else Decimal(row.points)
     items = {name: Decimal(one["points"]) for name, one in row.items.items()}
     worth = {name: Decimal(one["of"]) for name, one in row.items.items()}
-    return PersonMark(points, Decimal(row.extra), row.again, row.comment, items, worth, row.flagged)
+    extra = Decimal(row.extra)
+    return PersonMark(points, extra, row.again, row.comment, items, worth, row.flagged, row.remarks)
 
 
 def followed(follower: MarkFollower, row: CellMark) -> PersonMark:

@@ -154,6 +154,11 @@ def practise(row: CellMark, cell: MarkableCell, given: saving.GivenMarks, by: Ac
         mark=row,
         account=by,
         calibration=True,
-        defaults={"items": items, "comment": given.comment, "submission": saving.digest(row)},
+        defaults={
+            "items": items,
+            "comment": given.comment,
+            "remarks": dict(given.remarks),
+            "submission": saving.digest(row),
+        },
     )
     return made

@@ -14,6 +14,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autograder.errors import ServiceError
 from autograder.feedback.sanitise import kept_text
@@ -34,7 +35,7 @@ MOST_COMMENT = 4_000
 SECOND, CONFLICT = "second", "conflict"
 """Stages of an answer that two people mark: the second is awaited; they differ."""
 _STATE = (
-    *("points", "again", "comment", "decided", "touched", "items", "flagged", "stage", "gathered"),
+    *("points", "again", "comment", "remarks", "decided", "touched", "items", "flagged", "stage", "gathered"),
     "marked_by_id",
 )
 """The fields of an answer that actions change."""
@@ -46,9 +47,12 @@ class GivenMarks(Struct, frozen=True):
     items: Mapping[str, Decimal]
     """By item; those that are missing are still open, or stay as grading found them."""
     comment: str = ""
+    """About all of it."""
     flagged: bool = False
     adds: bool = False
     """What is missing stays as it stands: the form of a group begins empty, whatever its answers have."""
+    remarks: Mapping[str, str] = {}
+    """By item, what is written about it alone."""
 
 
 class ChangedMeanwhileError(ServiceError):
@@ -78,7 +82,7 @@ def save(
         ServiceError: an answer is gone.
     """
     noted(cell, given)
-    if given.adds and not (given.items or given.comment):
+    if given.adds and not (given.items or given.comment or given.remarks):
         raise NotTaken("mark-nothing-given")
     with transaction.atomic():
         found = locked(rows)
@@ -120,8 +124,12 @@ def noted(cell: MarkableCell, given: GivenMarks) -> dict[str, dict[str, str]]:
             least, most = bounded_by(item)
             raise NotTaken("mark-points-out", item=name, least=least, most=most, given=str(points)[:20])
         found[name] = {"points": str(points), "of": str(item.points)}
-    if len(given.comment) > MOST_COMMENT:
-        raise NotTaken("text-long", number=len(given.comment), most=MOST_COMMENT)
+    for name in given.remarks:
+        if name not in items:
+            raise NotTaken("mark-no-item", item=name)
+    longest = max(map(len, (given.comment, *given.remarks.values())))
+    if longest > MOST_COMMENT:
+        raise NotTaken("text-long", number=longest, most=MOST_COMMENT)
     return found
 
 
@@ -166,7 +174,8 @@ def changed(row: CellMark, **values: Any) -> dict[str, Any]:
     before = state(row)
     for name, value in values.items():
         setattr(row, name, value)
-    row.touched = bool(row.points is not None or row.comment or row.items or Decimal(row.extra))
+    said = row.comment or row.remarks
+    row.touched = bool(row.points is not None or said or row.items or Decimal(row.extra))
     row.revision += 1
     row.marked_at = timezone.now()
     return {"answer": row.pk, "before": before, "after": state(row), "about": _about(row)}
@@ -202,35 +211,39 @@ def _changed(
         return changed(row, **_settled(row, cell, given), marked_by_id=by.pk)
     before = IndependentMark.objects.filter(mark=row, account=by, calibration=False).first()
     if given.adds and before and own_reading(row, by):
-        given = _added(given, before.items, before.comment)
+        given = _added(given, before)
     items = noted(cell, given)
     finished = bool(items) and cell_points(cell.question, cell.name, verdicts(row), given.items) is not None
     read = digest(row) if finished else _unfinished(row)
-    own = {"items": items, "comment": given.comment, "submission": read}
+    said = {"comment": given.comment, "remarks": dict(given.remarks)}
+    own = {"items": items, **said, "submission": read}
     IndependentMark.objects.update_or_create(mark=row, account=by, calibration=False, defaults=own)
     other, flagged = others(row, by), given.flagged or row.flagged
     if not (finished and other):
         values: dict[str, Any] = {"stage": SECOND if finished or other else "", "flagged": flagged}
     elif all(same(one.items, items) for one in other):
         comment = given.comment or next((one.comment for one in other if one.comment), "")
-        agreed = GivenMarks(given.items, comment, flagged)
+        remarks = {**{name: text for one in other for name, text in one.remarks.items()}, **given.remarks}
+        agreed = GivenMarks(given.items, comment, flagged, remarks=remarks)
         values = _settled(row, cell, agreed) | {"marked_by_id": by.pk}
     else:
         values = {"stage": CONFLICT, "flagged": flagged}
     return {**changed(row, **values), "reading": before and _kept(before)}
 
 
-def _added(given: GivenMarks, items: Mapping[str, Any], comment: str) -> GivenMarks:
+def _added(given: GivenMarks, stands: CellMark | IndependentMark) -> GivenMarks:
     """What is given on top of what stands."""
-    stands = {name: Decimal(one["points"]) for name, one in items.items()}
-    return GivenMarks({**stands, **given.items}, given.comment or comment, given.flagged)
+    items = {name: Decimal(one["points"]) for name, one in stands.items.items()}
+    remarks = {**stands.remarks, **given.remarks}
+    comment = given.comment or stands.comment
+    return GivenMarks({**items, **given.items}, comment, given.flagged, remarks=remarks)
 
 
 def _settled(row: CellMark, cell: MarkableCell, given: GivenMarks) -> dict[str, Any]:
     if given.adds:
-        given = _added(given, row.items, row.comment)
-        given = GivenMarks(given.items, given.comment, given.flagged or row.flagged)
-    values = {"comment": given.comment, "flagged": given.flagged, "again": False, "stage": ""}
+        given = replace(_added(given, row), flagged=given.flagged or row.flagged)
+    said = {"comment": given.comment, "remarks": dict(given.remarks)}
+    values = {**said, "flagged": given.flagged, "again": False, "stage": ""}
     if not (given.items or row.items):  # a mark of the whole cell stands until its items get points
         return values
     items = noted(cell, given)
@@ -303,7 +316,7 @@ def in_share(shuffled: str, percent: int) -> bool:
 
 
 def _kept(reading: IndependentMark) -> dict[str, Any]:
-    return {"items": reading.items, "comment": reading.comment, "submission": reading.submission}
+    return {name: getattr(reading, name) for name in ("items", "comment", "remarks", "submission")}
 
 
 def undo(course: int, assignment: str, by: Account) -> MarkingAction | None:
@@ -327,8 +340,7 @@ def undo(course: int, assignment: str, by: Account) -> MarkingAction | None:
         found = CellMark.objects.select_for_update(of=("self",)).filter(pk__in=changes).order_by("pk")
         rows = {row.pk: row for row in found}
         free = rows.keys() == changes.keys() and all(
-            (state(row), _about(row)) == (changes[number]["after"], changes[number]["about"])
-            for number, row in rows.items()
+            _stands(row, changes[number]) for number, row in rows.items()
         )
         if free:
             for number, row in rows.items():
@@ -339,6 +351,13 @@ def undo(course: int, assignment: str, by: Account) -> MarkingAction | None:
     if not free:
         raise NotTaken("mark-not-undone")
     return action
+
+
+def _stands(row: CellMark, change: Mapping[str, Any]) -> bool:
+    """Whether an answer is as an action left it; an older one says nothing of newer fields."""
+    now = state(row)
+    same = all(now[name] == value for name, value in change["after"].items())
+    return same and _about(row) == change["about"]
 
 
 def _put_back(row: CellMark, by: Account, before: Mapping[str, Any] | None) -> None:

@@ -81,7 +81,7 @@ def practise(request: HttpRequest, visit: Visit, assignment: str, answer: int) -
         try:
             consistency.practise(row, found.cell, pages.given(request, found.cell), request.user)
         except NotTaken as error:
-            pages.refuse(request, error)
+            pages.refuse(request, error, found.cell)
         return HttpResponseRedirect(request.path)
     own = IndependentMark.objects.filter(mark=row, account=request.user, calibration=True).first()
     return pages.practice_page(request, visit, found, own)

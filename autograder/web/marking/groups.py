@@ -177,7 +177,7 @@ def _mark(request: HttpRequest, visit: Visit, found: pages.Seen, near: float) ->
     except saving.ChangedMeanwhileError:
         notices.error(request, say["t"]("mark-group-changed"))
     except NotTaken as error:
-        pages.refuse(request, error)
+        pages.refuse(request, error, found.cell)
     return _list(visit, assignment, place, near)
 
 

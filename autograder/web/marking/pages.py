@@ -34,6 +34,7 @@ from autograder.web.student import FRAME_SECONDS, in_frame, page
 
 _FRAMES = "autograder.answer-frame"
 _NAMES = "names"
+_EMPTY: Mapping[str, Any] = {"items": {}, "comment": "", "remarks": {}, "flagged": False}
 _NUMBER = re.compile(r"-?[0-9]{1,4}(?:[.,][0-9]{1,4})?")
 
 
@@ -167,7 +168,7 @@ def _save(request: HttpRequest, visit: Visit, found: Seen) -> bool:
         notices.error(request, say("mark-changed"))
         return False
     except NotTaken as error:
-        refuse(request, error)
+        refuse(request, error, found.cell)
         return False
     notices.success(request, _saved(request, row, found.cell))
     return True
@@ -184,9 +185,13 @@ def _saved(request: HttpRequest, row: CellMark, cell: MarkableCell) -> str:
     return str(say["t"]("mark-saved", points=points, possible=possible))
 
 
-def refuse(request: HttpRequest, error: NotTaken) -> None:
-    """Say why something was not done, in the reader's language."""
-    notices.error(request, words(request)["t"](error.code, **error.params))
+def refuse(request: HttpRequest, error: NotTaken, cell: MarkableCell | None = None) -> None:
+    """Say why something was not done, in the reader's language; items of a cell are called by their texts."""
+    labels, params = Labels(language_of(request)), dict(error.params)
+    for item in cell.items if cell else ():
+        if item.id == params.get("item"):
+            params["item"] = labels.pick(item.text, item.id)
+    notices.error(request, words(request)["t"](error.code, **params))
 
 
 def number_of(text: str) -> int:
@@ -195,7 +200,7 @@ def number_of(text: str) -> int:
 
 
 def given(request: HttpRequest, cell: MarkableCell, *, adds: bool = False) -> saving.GivenMarks:
-    """What was sent: points by item, the comment, the flag.
+    """What was sent: points and remarks by item, the comment, the flag.
 
     Args:
         request: with the form.
@@ -208,7 +213,13 @@ def given(request: HttpRequest, cell: MarkableCell, *, adds: bool = False) -> sa
     sent = {item.id: text for item in cell.items if (text := _sent(request, item.id))}
     items = {name: _number(text, name) for name, text in sent.items()}
     comment = saving.written_comment(request.POST.get("comment", ""))
-    return saving.GivenMarks(items, comment, request.POST.get("flagged") == "yes", adds)
+    written = {item.id: saving.written_comment(_remark(request, item.id)) for item in cell.items}
+    remarks = {name: text for name, text in written.items() if text}
+    return saving.GivenMarks(items, comment, request.POST.get("flagged") == "yes", adds, remarks)
+
+
+def _remark(request: HttpRequest, item: str) -> str:
+    return request.POST.get(f"remark-{item}", "")
 
 
 def _sent(request: HttpRequest, item: str) -> str:
@@ -234,7 +245,11 @@ def draft(request: HttpRequest, insert: str = "") -> dict[str, Any]:
     comment = request.POST.get("comment", "")
     if insert:
         comment = f"{comment.rstrip()}\n{insert}".strip()
-    return {"items": sent, "comment": comment, "flagged": request.POST.get("flagged") == "yes"}
+    remarks = {
+        name.partition("-")[2]: str(text) for name, text in request.POST.items() if name.startswith("remark-")
+    }
+    flagged = request.POST.get("flagged") == "yes"
+    return {"items": sent, "comment": comment, "remarks": remarks, "flagged": flagged}
 
 
 def _page(
@@ -289,7 +304,7 @@ def _whole(row: CellMark) -> Decimal | None:
 def group_page(request: HttpRequest, visit: Visit, found: Seen, context: Mapping[str, Any]) -> HttpResponse:
     """The page on which a group is marked at once: the answer that stands for it, and what differs."""
     common = _common(request, visit, found)
-    form = {"items": {}, "comment": "", "flagged": False}
+    form = _EMPTY
     library = comments.offered(found.row.place)
     return page(request, "mark_group.html", {**common, "form": form, "comments": library, **context})
 
@@ -298,7 +313,7 @@ def practice_page(
     request: HttpRequest, visit: Visit, found: Seen, own: IndependentMark | None
 ) -> HttpResponse:
     """An answer to practise with: what stands is shown beside what the person gave, once they did."""
-    form = _form(found.row, own) if own else {"items": {}, "comment": "", "flagged": False}
+    form = _form(found.row, own) if own else _EMPTY
     context = {
         **_common(request, visit, found),
         "form": form,
@@ -316,7 +331,7 @@ def _form(row: CellMark, own: IndependentMark | None) -> dict[str, Any]:
     """What stands: of one who marks with another, what they gave themselves."""
     stands = own or row
     items = {name: one["points"] for name, one in stands.items.items()}
-    return {"items": items, "comment": stands.comment, "flagged": row.flagged}
+    return {"items": items, "comment": stands.comment, "remarks": stands.remarks, "flagged": row.flagged}
 
 
 def _has_outputs(found: Seen, graded: Graded) -> bool:

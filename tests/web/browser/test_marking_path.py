@@ -10,7 +10,7 @@ import pytest
 from autograder.assignment import Assignment
 from tests.service.room import Room, room_of
 from tests.support import essays
-from tests.web.browser.reader import Reader
+from tests.web.browser.reader import HEIGHT, NARROW, WIDE, Reader
 from tests.web.people import Small
 
 if TYPE_CHECKING:
@@ -55,6 +55,13 @@ def test_thirty_answers_by_keys_alone(
     one.looks("marking")
     one.goto(f"{people.base}staff/a/{essays.NAME}/mark/{class_.place().pk}/")
     one.looks("mark-answer")
+    saves = one.page.locator('button[name="then"][value="next"]')
+    for width, height in ((WIDE, 900), (NARROW, HEIGHT)):
+        one.page.set_viewport_size({"width": width, "height": height})
+        box = saves.bounding_box()
+        assert box is not None
+        assert 0 < box["y"] < box["y"] + box["height"] <= height, "it can be pressed without scrolling"
+    one.page.set_viewport_size({"width": WIDE, "height": HEIGHT})
     keys = one.page.keyboard
     pressed = 0
     for number in range(ANSWERS):

@@ -39,7 +39,6 @@ from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
 from autograder.records import Answer, ItemResult, Ref, Scenario
 from autograder.rubric import Item, Question
-from autograder.tables import hint
 from autograder.wording import Phrase
 
 
@@ -81,7 +80,7 @@ class BehaviourCheck(ItemwiseCheck[BehaviourQuestion, BehaviourItem]):
         options, question = self.options, self.question
         self.cases = named_cases(options, question)
         biases = options.biases == "optional"
-        self.carries = self._carried_questions()
+        self.carries = carried.questions_before(question, self.rubric, options.carry_forward)
         self._subject = Callee(question.answer, options, options.weights, biases=biases)
         if not question.answer:
             raise RubricError("the name of the function or class is missing", place(question), "answer")
@@ -279,33 +278,7 @@ class BehaviourCheck(ItemwiseCheck[BehaviourQuestion, BehaviourItem]):
         return names
 
     def _wrong_before(self, evidence: Evidence) -> tuple[Question, ...]:
-        questions = (self.rubric.question(name) for name in self.carries)
-        return tuple(one for one in questions if carried.lost_points(one, evidence.earlier))
-
-    def _carried_questions(self) -> tuple[str, ...]:
-        """The questions of ``carry_forward``, in the rubric's order.
-
-        Raises:
-            RubricError: one of them has no function that results could stand in for.
-        """
-        where, names = place(self.question), [one.id for one in self.rubric.questions]
-        before = self.rubric.questions[: names.index(self.question.id)]
-        here = {one.id: one for one in before if one.notebook == self.question.notebook}
-        for name in self.options.carry_forward:
-            one = here.get(name)
-            if one is None:
-                raise RubricError(
-                    f"{name!r} is no question before this one in its notebook; {hint(name, here)}",
-                    where,
-                    "carry_forward",
-                )
-            if one.kind != self.kind or "construct" in one.options or not (one.answer and one.reference):
-                raise RubricError(
-                    f"{name!r}: expected a question of kind {self.kind} about a function, with a reference",
-                    where,
-                    "carry_forward",
-                )
-        return tuple(name for name in here if name in self.options.carry_forward)
+        return carried.wrong_before(self.rubric, self.carries, evidence.earlier)
 
     def _probe(self, item: Item, options: BehaviourItem) -> Probe:
         where = place(self.question, item)

@@ -18,10 +18,10 @@ from autograder.algebra.sizes import shapes
 from autograder.algebra.sizes.shapes import Axes, Roles, ShapeDifference
 from autograder.algebra.values.points import Points
 from autograder.checks.base import Draw, Evidence
-from autograder.checks.compared import ComparedCheck
+from autograder.checks.called import CalledCheck
 from autograder.checks.judging.results import Finding, failed, no_answer, review
 from autograder.checks.kind import Kind
-from autograder.checks.options import AnswerItem, ComparedOptions, item_options, place
+from autograder.checks.options import AnswerItem, CalledOptions, item_options, place
 from autograder.checks.planning.drawing import SAMPLE, Inputs, sizes_in
 from autograder.checks.planning.targets import ValueTarget, nothing_written
 from autograder.checks.values.arrays import Whole, whole
@@ -41,7 +41,7 @@ MOST_WRITTEN_BITS = 400
 _OWN_CODES = ("placeholder", "ellipsis", "no-size")
 
 
-class ShapeQuestion(ComparedOptions, frozen=True):
+class ShapeQuestion(CalledOptions, frozen=True):
     """Options of a ``shape`` question."""
 
 
@@ -67,10 +67,11 @@ class _Right(Struct, frozen=True, eq=False):
     heads: Node | None
 
 
-class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
+class ShapeCheck(CalledCheck[ShapeQuestion, ShapeItem]):
     """A shape that was written down, or the shape of what student code returns."""
 
     kind: ClassVar[str] = "shape"
+    enough: ClassVar[int] = 1
     vague: ClassVar[frozenset[str]] = frozenset({"shape.count", "shape.axes", "shape.axis"})
     question_type = ShapeQuestion
     item_type = ShapeItem
@@ -147,6 +148,13 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         staff = f"{target.what}: {shape}, expected {_written(right)}"
         params = {"what": target.what, "shape": shape, "count": str(len(given))}
         return failed(f"shape.{difference.code}", staff, **params, axes=", ".join(named))
+
+    def plain(self, read: Any) -> Any:
+        """The sizes, or the formulas as text."""
+        sizes = tuple(
+            int(axis.value) for axis in read if isinstance(axis, Num) and axis.value == int(axis.value)
+        )
+        return sizes if len(sizes) == len(read) else to_text(Tuple(read))
 
     def wrong_values(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
         """Two axes swapped, one missing, one too many."""

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from autograder.checks.base import Evidence
-from autograder.checks.compared import ComparedCheck
+from autograder.checks.called import CalledCheck
 from autograder.checks.judging.results import Finding, differing
 from autograder.checks.kind import Kind
-from autograder.checks.options import AnswerItem, ComparedOptions, Rules
+from autograder.checks.options import AnswerItem, CalledOptions, Rules
 from autograder.checks.planning.drawing import plain
 from autograder.checks.planning.targets import ValueTarget
 from autograder.checks.values.arrays import compare_values
 from autograder.rubric import Item
 
 
-class ValueQuestion(ComparedOptions, frozen=True):
+class ValueQuestion(CalledOptions, frozen=True):
     """Options of a ``value`` question."""
 
     compare: Rules = Rules()
@@ -33,7 +33,7 @@ class ValueItem(AnswerItem, frozen=True):
     """Instead of the question's."""
 
 
-class ValueCheck(ComparedCheck[ValueQuestion, ValueItem]):
+class ValueCheck(CalledCheck[ValueQuestion, ValueItem]):
     """Numbers, arrays, tensors and nests of them, from a variable or from calls."""
 
     kind: ClassVar[str] = "value"
@@ -48,9 +48,12 @@ class ValueCheck(ComparedCheck[ValueQuestion, ValueItem]):
 
     def differs(self, given: Any, right: Any, item: Item, target: ValueTarget) -> Finding | None:
         """The first difference by the rules of the item."""
-        rules = self.items[item.id].compare or self.options.compare
-        difference = compare_values(given, right, rules)
+        difference = compare_values(given, right, self.rules(item))
         return None if difference is None else differing(difference, target.what)
+
+    def rules(self, item: Item) -> Rules:
+        """Those of the item."""
+        return self.items[item.id].compare or self.options.compare
 
     def put_in(self, value: Any, evidence: Evidence) -> Any:
         """An array of the rubric as an array."""

@@ -1,0 +1,35 @@
+"""What a submission costs, held against the same notebook in a bare process on the same machine."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FEW, MANY = 10, 50
+MOST = 4.5
+"""Times the processor time of a fork that executes the cells and their tests: half as much again as it was
+when this was written."""
+
+
+@pytest.mark.apart
+@pytest.mark.sandbox
+def test_a_submission_costs_a_few_times_the_bare_execution(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The class of `make bench` without its other programs: two sizes, so that the start is not counted."""
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    import peers_assignment as bench
+    from peers_tools import Ours, floor
+
+    ours, used = Ours(tmp_path, Path(sys.prefix)), {}
+    for size in (1, FEW, MANY):  # the first time, the course's sandbox is tested
+        students = list(bench.students(size, 0))
+        ours.hand_in({one.name: bench.answered(ours.release, one.answers) for one in students})
+        used[size] = ours.grade().processor
+    bare = floor("fork", list(bench.students(FEW, 0)), tmp_path).processor
+    ratio = (used[MANY] - used[FEW]) / (MANY - FEW) / bare
+    assert ratio < MOST
+    assert ratio > 1, "a grader cannot be cheaper than what it runs: the measurement is broken"

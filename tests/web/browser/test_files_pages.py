@@ -1,0 +1,84 @@
+"""Files beside the notebook, and what comes out of a printer, in a real browser."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.utils import timezone
+
+from autograder.records import FileState, Graded, HandedFile
+from tests.service import course
+from tests.support.files_course import LM
+from tests.web.browser.reader import HEIGHT, SHOTS, WIDE, Reader
+from tests.web.browser.test_pages import without_policy
+from tests.web.people import Small
+from tests.web.test_files import folder, offered
+
+__all__ = ["folder", "offered"]
+
+pytestmark = pytest.mark.apart
+
+MOST_SHEETS = 3
+"""Of paper, for what one student handed in."""
+
+
+def graded(at: Small) -> None:
+    """An attempt of modules alone, with a result that keeps them."""
+    from autograder.grading import scoring
+    from autograder.service import attempts
+    from autograder.web import shown
+
+    made = course.handed_in(at.offer, "ada", {"lm.py": LM.encode(), "report.md": b"Two.\n"})
+    claimed = attempts.claim(made.pk)
+    assert claimed is not None
+    rubric = shown.loaded(at.offer).rubric
+    score = scoring.left_open("ada", rubric, "a person looks", (), "namespaces")
+    digest = hashlib.sha256(LM.encode()).hexdigest()
+    files = (
+        HandedFile(
+            "model", "lm.py", FileState.HANDED_IN, len(LM), 1 << 20, digest, LM, "@@ -1 +1 @@\n-a\n+b"
+        ),
+        HandedFile("model", "report.md", FileState.MISSING, most=1 << 20),
+    )
+    assert attempts.keep(claimed, Graded(score, files=files, digest=made.digest), rubric, "e" * 64)
+    at.offer.published_at = timezone.now()
+    at.offer.save()
+
+
+@pytest.mark.parametrize(("language", "told"), [("en", "Your files"), ("de", "Ihre Dateien")])
+def test_files_are_read_and_printed(
+    offered: dict[str, Small],
+    reader: Callable[..., Reader],
+    language: str,
+    told: str,
+) -> None:
+    """On the attempt's page and in the feedback; on paper without buttons and links, on few sheets."""
+    at = offered["model"]
+    graded(at)
+    one = reader(locale=language)
+    one.is_known(at)
+    place = f"{at.base}a/model/"
+    one.goto(f"{place}1/")
+    assert told in one.text()
+    one.looks("files-attempt")
+    one.goto(f"{place}feedback/")
+    frame = str(one.page.locator("iframe.made").get_attribute("src"))
+    one.page.route("**/frame/*", without_policy)
+    one.goto(frame)
+    one.page.get_by_role("heading", name=told).wait_for()
+    one.looks("files-feedback")
+    one.page.emulate_media(media="print")
+    for name, address in {"attempt": f"{place}1/", "assignment": place, "feedback": frame}.items():
+        one.goto(address)
+        seen = [part for part in one.page.locator("header.bar, button, .button").all() if part.is_visible()]
+        assert [] == seen, name
+        paper = one.page.pdf(format="A4")
+        assert 1 <= paper.count(b"/Type /Page\n") <= MOST_SHEETS, name
+        if SHOTS:
+            (Path(SHOTS) / f"printed-{name}-{language}.pdf").write_bytes(paper)
+            one.page.set_viewport_size({"width": 760, "height": HEIGHT})
+            one.page.screenshot(path=Path(SHOTS) / f"printed-{name}-{language}.png", full_page=True)
+    one.page.set_viewport_size({"width": WIDE, "height": HEIGHT})
