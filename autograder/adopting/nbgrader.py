@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.adopting.found import FoundAssignment, FoundNotebook, FoundQuestion, FoundTest
+from autograder.adopting.judged import with_reasons
 from autograder.adopting.modules import preloaded
 from autograder.adopting.settings import read_settings
 from autograder.errors import CourseError, NotebookError
@@ -131,7 +132,7 @@ def _kept_sources(gradebook: Path, assignment: str) -> dict[tuple[str, str], str
 
 def _questions(described: Release, place: _Place, notes: list[str]) -> Iterator[FoundQuestion]:
     """A question for each cell that carries points, in order."""
-    answer = ""
+    answer, before = "", list[str]()
     for cell in described.cells:
         if cell.is_answer and not cell.grade:
             answer = cell.grade_id
@@ -148,7 +149,10 @@ def _questions(described: Release, place: _Place, notes: list[str]) -> Iterator[
             )
             if cell.cell_type == "code" and not own:
                 question = _tested(question, cell, place, notes)
+                question = replace(question, tests=with_reasons(question.tests, before))
             yield question
+        if cell.cell_type == "code" and not (cell.grade and cell.is_locked):
+            before.append(cell.source)
 
 
 def _tested(question: FoundQuestion, cell: ReleaseCell, place: _Place, notes: list[str]) -> FoundQuestion:
@@ -163,6 +167,7 @@ def _tested(question: FoundQuestion, cell: ReleaseCell, place: _Place, notes: li
         return question
     if not code.strip():
         notes.append(f"{where}: it has no tests, so everybody gets its points")
+        code = "pass"
     test = FoundTest(_TEST, code, question.points, visible=_HIDDEN not in code)
     return replace(question, tests=(test,), after=cell.grade_id)
 

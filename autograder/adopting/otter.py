@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autograder.adopting.found import FoundAssignment, FoundNotebook, FoundQuestion
+from autograder.adopting.judged import with_reasons
 from autograder.adopting.modules import preloaded
 from autograder.adopting.otter_source import OtterSource, Role, SourceCell, is_source, read_source
 from autograder.adopting.otter_tests import OtterCase, Stated, cases_of_file, resolved
@@ -83,8 +85,11 @@ def read_assignment(root: Path, name: str) -> FoundAssignment:
     code: list[str] = []
     for one in _notebooks(folder, name if folder == root else ""):
         notebooks.append(FoundNotebook(one.name, one.data))
-        questions += _questions(one, notes)
-        code += [cell.key or cell.given or "" for cell in one.cells if cell.cell_type == "code"]
+        code_of = [cell.key or cell.given or "" for cell in one.cells if cell.cell_type == "code"]
+        questions += (
+            replace(found, tests=with_reasons(found.tests, code_of)) for found in _questions(one, notes)
+        )
+        code += code_of
         code += [case.code for question in one.questions for case in question.cases if not case.doctest]
         if not one.key:
             notes.append(f"{one.name}.ipynb: there is no source; tests are those of the generated autograder")

@@ -22,11 +22,19 @@ adopted = "{origin}"
 _NOT_LITERAL = re.compile(r"'''|[^\t\n -~\u00a0-\U0010ffff]")
 
 
-def rubric_text(found: FoundAssignment) -> str:
-    """The rubric's text, as TOML."""
+def rubric_text(found: FoundAssignment, *, inside: bool = False) -> str:
+    """The rubric's text, as TOML.
+
+    Args:
+        found: the assignment.
+        inside: tests that cannot be judged outside are judged in the student's box; else a person decides.
+    """
     points = sum((one.points for one in found.questions), Decimal(0))
     head = _HEAD.format(origin=found.origin, name=quoted(found.name), points=written(points))
-    return "\n".join((head.rstrip(), *_settings(found), *_notebooks(found), *_questions(found))) + "\n"
+    return (
+        "\n".join((head.rstrip(), *_settings(found), *_notebooks(found), *_questions(found, inside=inside)))
+        + "\n"
+    )
 
 
 def quoted(text: str) -> str:
@@ -61,7 +69,7 @@ def _notebooks(found: FoundAssignment) -> Iterator[str]:
                 yield f"{key} = [{', '.join(map(quoted, names))}]"
 
 
-def _questions(found: FoundAssignment) -> Iterator[str]:
+def _questions(found: FoundAssignment, *, inside: bool) -> Iterator[str]:
     for question in found.questions:
         yield f"\n[[question]]\nid = {quoted(question.id)}"
         yield f'kind = "{"cells" if question.tests else "written"}"\npoints = {written(question.points)}'
@@ -71,7 +79,7 @@ def _questions(found: FoundAssignment) -> Iterator[str]:
         else:
             yield f"answer_cell = {quoted(question.answer_cell)}"
         if question.tests:
-            yield from _testing(found, question)
+            yield from _testing(found, question, inside=inside)
         else:
             text = quoted(f"The answer to {question.id}, read by a person")
             yield f'[[question.item]]\nid = "answer"\npoints = {written(question.points)}\nmanual = true'
@@ -79,30 +87,31 @@ def _questions(found: FoundAssignment) -> Iterator[str]:
             yield f"text = {{ en = {text} }}"
 
 
-def _testing(found: FoundAssignment, question: FoundQuestion) -> Iterator[str]:
+def _testing(found: FoundAssignment, question: FoundQuestion, *, inside: bool) -> Iterator[str]:
     yield f'style = "{found.origin}"'
     if question.after:
         yield f"after = {quoted(question.after)}"
     if question.all_or_nothing:
         yield "all_or_nothing = true"
-    if any(test.outside for test in question.tests):
-        yield '# Not judged outside of the student\'s box. Write judged = "inside" to have it judged there:'
+    if inside and any(test.outside for test in question.tests):
+        yield 'judged = "inside"'
     for test in question.tests:
-        yield from _test(question, test)
+        yield from _test(question, test, inside=inside)
 
 
-def _test(question: FoundQuestion, test: FoundTest) -> Iterator[str]:
+def _test(question: FoundQuestion, test: FoundTest, *, inside: bool) -> Iterator[str]:
     yield f"[[question.item]]\nid = {quoted(test.id)}\npoints = {written(test.points)}"
     if question.cell:
         yield f"cell = {quoted(question.cell)}"
     named = question.id if len(question.tests) == 1 else f"{question.id}, {test.id}"
     yield f"text = {{ en = {quoted(f'The tests of {named}')} }}"
+    if test.outside and not inside:
+        yield f"# Not judged outside of the student's box: {' '.join(test.outside.split())}.\nmanual = true"
+        return
     for key, on in (("doctest", test.doctest), ("visible", test.visible)):
         if on:
             yield f"{key} = true"
     for key, said in (("success", test.success), ("failure", test.failure)):
         if said:
             yield f"{key} = {{ en = {quoted(said)} }}"
-    if test.outside:
-        yield f"# {' '.join(test.outside.split())}"
     yield f"code = {block(test.code)}"

@@ -29,12 +29,12 @@ class Adopted(Struct, frozen=True):
     manual: int = 0
     """Questions that a person decides on."""
     tests: int = 0
-    inside: tuple[str, ...] = ()
+    not_outside: tuple[str, ...] = ()
     """The tests that cannot be judged outside of the student's box, each with its reason."""
     remarks: tuple[str, ...] = ()
 
 
-def adopt(folder: Path, name: str = "") -> tuple[Adopted, ...]:
+def adopt(folder: Path, name: str = "", *, inside: bool = False) -> tuple[Adopted, ...]:
     """Write a rubric for each assignment that has none yet, and its release where there is none.
 
     Notebooks, tests and gradebook stay as they are, and so does every rubric that is there.
@@ -42,6 +42,7 @@ def adopt(folder: Path, name: str = "") -> tuple[Adopted, ...]:
     Args:
         folder: of an nbgrader course, or of an otter assignment.
         name: the one assignment to take over; empty: all.
+        inside: tests that cannot be judged outside are judged in the student's box; else a person decides.
 
     Raises:
         CourseError: nothing that can be adopted lies there; says what was expected.
@@ -50,7 +51,7 @@ def adopt(folder: Path, name: str = "") -> tuple[Adopted, ...]:
     """
     root = folder.resolve()
     course = Course(root)
-    return tuple(_adopt(course, found) for found in _found(root, name))
+    return tuple(_adopt(course, found, inside=inside) for found in _found(root, name))
 
 
 def _found(root: Path, name: str) -> Iterator[FoundAssignment]:
@@ -69,9 +70,9 @@ def _found(root: Path, name: str) -> Iterator[FoundAssignment]:
         yield (otter if one in of_otter else nbgrader).read_assignment(root, one)
 
 
-def _adopt(course: Course, found: FoundAssignment) -> Adopted:
+def _adopt(course: Course, found: FoundAssignment, *, inside: bool) -> Adopted:
     path = course.rubrics / f"{found.name}.toml"
-    text = rubric_text(found)
+    text = rubric_text(found, inside=inside)
     written = []
     if not path.exists():
         rubrics.parse(text.encode(), str(path))
@@ -80,7 +81,7 @@ def _adopt(course: Course, found: FoundAssignment) -> Adopted:
         written.append(path)
     if course.source(found.name).is_dir() and not course.release(found.name).exists():
         written += generate(course, found.name)
-    inside = tuple(f"{test}: {reason}" for test, reason in found.judged.items() if reason)
+    reasons = tuple(f"{test}: {reason}" for test, reason in found.judged.items() if reason)
     return Adopted(
         found.name,
         path,
@@ -89,6 +90,6 @@ def _adopt(course: Course, found: FoundAssignment) -> Adopted:
         len(found.questions),
         sum(not one.tests for one in found.questions),
         len(found.judged),
-        inside,
+        reasons,
         found.remarks,
     )

@@ -32,6 +32,13 @@ _SAME = Decimal("0.001")
 """Points: others divide them as floats."""
 
 
+_LESS_STRICT = {
+    "nbgrader": "Less strict here: no test failed. nbgrader gives nothing where a test leaves anything on "
+    "standard error, a warning included.",
+    "otter": "Less strict here: no test failed, as this program runs them.",
+}
+
+
 class PeerSource(Struct, frozen=True):
     """Where the other marks come from: exactly one of these."""
 
@@ -61,7 +68,7 @@ class MarkDifference(Struct, frozen=True):
     test: str
 
 
-class Comparison(Struct, frozen=True):
+class MarkComparison(Struct, frozen=True):
     """Two results of one class."""
 
     assignment: str
@@ -86,7 +93,7 @@ def compare_marks(
     isolation: Isolation = Isolation.NAMESPACES,
     watch: Listener = SILENT,
     store: OpenStore = open_store,
-) -> Comparison:
+) -> MarkComparison:
     """Grade what lies in submitted/ and hold the marks against those of another program.
 
     The other program, where it is called, runs students' code without a sandbox.
@@ -123,7 +130,7 @@ def held_against(
     scores: Mapping[str, Score],
     peer: str,
     theirs: peers.PeerMarks,
-) -> Comparison:
+) -> MarkComparison:
     """Two results of a class, question by question.
 
     Args:
@@ -142,10 +149,10 @@ def held_against(
         pair = _Pair(assignment, handin, scores[handin.student], peer, marks)
         compared += len(pair.questions)
         found += pair.differences()
-    return Comparison(assignment.name, peer, compared, tuple(found), tuple(remarks))
+    return MarkComparison(assignment.name, peer, compared, tuple(found), tuple(remarks))
 
 
-def write_page(course: Course, found: Comparison) -> Path:
+def write_page(course: Course, found: MarkComparison) -> Path:
     """Write the page for staff, ``staff/NAME-compared.html``; where it lies."""
     path = course.root / "staff" / f"{found.assignment}-compared.html"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -235,14 +242,14 @@ class _Pair(Struct, frozen=True):
             ours, theirs = sum((one.points for one in items), Decimal(0)), self._theirs(question)
             if theirs is not None and abs(ours - theirs) < _SAME:
                 continue
-            test = "\n\n".join(str(one.options["code"]) for one in question.items)
+            test = "\n\n".join(str(one.options.get("code", "")) for one in question.items)
             found, cells = self._work(question)
             yield MarkDifference(
                 self.handin.student,
                 question.id,
                 ours,
                 theirs,
-                self._reason(items, ours, theirs) or _judgement(ours, theirs, cells, test),
+                self._reason(items, ours, theirs) or _judgement(self.peer, ours, theirs, cells, test),
                 "; ".join(dict.fromkeys(one.staff for one in items if one.staff)),
                 found,
                 test,
@@ -253,14 +260,14 @@ class _Pair(Struct, frozen=True):
         return Decimal(str(sum(found))) if found else None
 
     def _work(self, question: Question) -> tuple[str, list[str]]:
-        """The answer, and the code cells of its notebook."""
+        """The answer, and the code cells of its notebook that are the student's."""
         handed = collect(self.assignment, self.handin).notebooks.get(question.notebook)
         if not isinstance(handed, bytes):
             return "", []
         release = self.assignment.releases[question.notebook]
         submission = read(handed, release, student=self.handin.student, assignment=self.assignment.name)
         answer = self.assignment.answer(question, submission)
-        code = [cell.source for cell in submission.cells if isinstance(cell, Cell)]
+        code = [one.source for one in submission.cells if isinstance(one, Cell) and not one.locked]
         return answer.source if answer else "", code
 
     def _reason(self, items: Sequence[ItemResult], ours: Decimal, theirs: Decimal | None) -> str:
@@ -268,7 +275,9 @@ class _Pair(Struct, frozen=True):
         if theirs is None:
             return f"{self.peer} gave no mark: it stopped before, or does not know the cell."
         if any(one.status is Status.NEEDS_REVIEW for one in items):
-            return "A person decides here: the test could not be trusted, or our side failed."
+            return (
+                "A person decides here: the test is not judged outside, or its result is not to be trusted."
+            )
         if any(one.student.code.startswith("ending.") for one in items):
             return "The code met a limit here: time, memory or output."
         if ours and not any(self._theirs(one) for one in self.questions):
@@ -276,11 +285,11 @@ class _Pair(Struct, frozen=True):
         return ""
 
 
-def _judgement(ours: Decimal, theirs: Decimal | None, cells: Sequence[str], test: str) -> str:
+def _judgement(peer: str, ours: Decimal, theirs: Decimal | None, cells: Sequence[str], test: str) -> str:
     if names := _assigned_again(cells, test):
         return f"Order or state: several cells of the notebook assign {', '.join(names)}."
     if theirs is not None and ours > theirs:
-        return "Less strict here: no test failed, as this program runs them."
+        return _LESS_STRICT[peer]
     return "Stricter here: a test failed that passed there."
 
 

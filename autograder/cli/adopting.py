@@ -22,7 +22,7 @@ from autograder.cli.options import (
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from autograder.app.comparing import Comparison
+    from autograder.app.comparing import MarkComparison
 
 
 def adopt(
@@ -31,6 +31,14 @@ def adopt(
     ] = HERE,
     assignment: Annotated[str, typer.Option("--assignment", help="Only this one; default: all.")] = "",
     *,
+    inside: Annotated[
+        bool,
+        typer.Option(
+            "--inside",
+            help="Judge in the student's own box what cannot be judged outside of it: weaker, and noted on "
+            "results. Default: a person decides.",
+        ),
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Take over a course of nbgrader's or an assignment of otter's as it is: writes the rubrics.
@@ -41,7 +49,7 @@ def adopt(
     from autograder.app import adopting
     from autograder.cli import report
 
-    done = adopting.adopt(path, assignment)
+    done = adopting.adopt(path, assignment, inside=inside)
     if json:
         import msgspec
 
@@ -53,11 +61,11 @@ def adopt(
             report.say(f"{one.name}: adopted before; nothing was changed")
         report.say(
             f"{one.name}: {one.questions} questions, {one.tests} tests, "
-            f"{one.tests - len(one.inside)} of them judged outside; {one.manual} questions for a person"
+            f"{one.tests - len(one.not_outside)} of them judged outside; {one.manual} questions for a person"
         )
-        for remark in (*one.inside, *one.remarks):
+        for remark in (*one.not_outside, *one.remarks):
             report.say(f"  {remark}")
-    raise typer.Exit(EXIT_FINDINGS if any(one.inside or one.remarks for one in done) else 0)
+    raise typer.Exit(EXIT_FINDINGS if any(one.not_outside or one.remarks for one in done) else 0)
 
 
 def compare(
@@ -106,7 +114,7 @@ def compare(
     raise typer.Exit(EXIT_FINDINGS if found.differences or found.remarks else 0)
 
 
-def _table(found: Comparison) -> Table:
+def _table(found: MarkComparison) -> Table:
     from rich.markup import escape
     from rich.table import Table
 

@@ -1,0 +1,82 @@
+"""The commands of docs/adopting.md, one after the other, on a course of nbgrader's as it was cloned."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.adopting import courses
+from tests.cli.running import only_object, run
+
+pytestmark = [pytest.mark.slow, pytest.mark.sandbox]
+
+TABLES = """
+create table assignment (id, name);
+create table submitted_assignment (id, assignment_id, student_id);
+create table submitted_notebook (id, assignment_id);
+create table base_cell (id, name);
+create table grade (cell_id, notebook_id, auto_score);
+insert into assignment values (1, 'layers');
+"""
+
+
+def gradebook(path: Path, marks: dict[str, dict[str, float]]) -> None:
+    """A gradebook with nothing but marks, as nbgrader has them."""
+    with sqlite3.connect(path) as book:
+        book.executescript(TABLES)
+        for number, (student, cells) in enumerate(marks.items(), start=1):
+            book.execute("insert into submitted_assignment values (?, 1, ?)", (number, student))
+            book.execute("insert into submitted_notebook values (?, ?)", (number, number))
+            for cell, points in cells.items():
+                name = f"{number}-{cell}"
+                book.execute("insert into base_cell values (?, ?)", (name, cell))
+                book.execute("insert into grade values (?, ?, ?)", (name, number, points))
+
+
+def test_from_a_course_to_marks_in_two_commands(tmp_path: Path) -> None:
+    """Twenty submissions of fifteen tests: adopted and graded in less than a minute, with nbgrader's marks."""
+    assignment = courses.load("layers")
+    recorded = json.loads((courses.EXPECTED / "layers.json").read_text("utf-8"))
+    assignment.write(tmp_path)
+    for student, handed in courses.submissions(assignment, recorded["released"]).items():
+        into = tmp_path / "submitted" / student / "layers"
+        into.mkdir(parents=True)
+        (into / "layers.ipynb").write_text(json.dumps(handed["layers"]), "utf-8")
+    began = time.monotonic()
+    adopted = only_object(run("adopt", str(tmp_path), "--json").stdout)["adopted"]
+    assert [(one["name"], one["tests"], one["not_outside"]) for one in adopted] == [("layers", 15, [])]
+    assert run("grade", "layers", "--course", str(tmp_path)).returncode == 0
+    assert time.monotonic() - began < 60
+
+    gradebook(tmp_path / "old.db", recorded["marks"])
+    options = ("compare", "layers", "--course", str(tmp_path), "--gradebook", str(tmp_path / "old.db"))
+    same = run(*options)
+    assert same.returncode == 0, same.stderr
+    assert "300 of 300 marks are the same as nbgrader's" in same.stdout
+    recorded["marks"]["01-right"]["relu_values"] = 0.0
+    (tmp_path / "old.db").unlink()
+    gradebook(tmp_path / "old.db", recorded["marks"])
+    other = run(*options)
+    assert other.returncode == 1
+    assert "299 of 300" in other.stdout
+    page = (tmp_path / "staff" / "layers-compared.html").read_text("utf-8")
+    assert "01-right: relu_values" in page
+    assert "np.maximum(x.data, 0)" in page
+    assert "ReLU()(Tensor([-1, 0, 2]))" in page
+
+    validated = run("validate", "layers", "--course", str(tmp_path))
+    assert validated.returncode == 0, validated.stdout
+
+
+def test_compare_needs_one_source(tmp_path: Path) -> None:
+    """None or two of them are refused."""
+    courses.load("series").write(tmp_path)
+    (tmp_path / "submitted").mkdir()
+    run("adopt", str(tmp_path))
+    refused = run("compare", "series", "--course", str(tmp_path))
+    assert refused.returncode == 3
+    assert "one source of other marks is needed" in refused.stderr
