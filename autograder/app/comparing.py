@@ -68,7 +68,7 @@ class MarkDifference(Struct, frozen=True):
     test: str
 
 
-class MarkComparison(Struct, frozen=True):
+class PeerComparison(Struct, frozen=True):
     """Two results of one class."""
 
     assignment: str
@@ -93,7 +93,7 @@ def compare_marks(
     isolation: Isolation = Isolation.NAMESPACES,
     watch: Listener = SILENT,
     store: OpenStore = open_store,
-) -> MarkComparison:
+) -> PeerComparison:
     """Grade what lies in submitted/ and hold the marks against those of another program.
 
     The other program, where it is called, runs students' code without a sandbox.
@@ -130,7 +130,7 @@ def held_against(
     scores: Mapping[str, Score],
     peer: str,
     theirs: peers.PeerMarks,
-) -> MarkComparison:
+) -> PeerComparison:
     """Two results of a class, question by question.
 
     Args:
@@ -149,10 +149,10 @@ def held_against(
         pair = _Pair(assignment, handin, scores[handin.student], peer, marks)
         compared += len(pair.questions)
         found += pair.differences()
-    return MarkComparison(assignment.name, peer, compared, tuple(found), tuple(remarks))
+    return PeerComparison(assignment.name, peer, compared, tuple(found), tuple(remarks))
 
 
-def write_page(course: Course, found: MarkComparison) -> Path:
+def write_page(course: Course, found: PeerComparison) -> Path:
     """Write the page for staff, ``staff/NAME-compared.html``; where it lies."""
     path = course.root / "staff" / f"{found.assignment}-compared.html"
     path.parent.mkdir(parents=True, exist_ok=True)

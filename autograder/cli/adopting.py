@@ -22,7 +22,7 @@ from autograder.cli.options import (
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from autograder.app.comparing import MarkComparison
+    from autograder.app.comparing import PeerComparison
 
 
 def adopt(
@@ -114,7 +114,7 @@ def compare(
     raise typer.Exit(EXIT_FINDINGS if found.differences or found.remarks else 0)
 
 
-def _table(found: MarkComparison) -> Table:
+def _table(found: PeerComparison) -> Table:
     from rich.markup import escape
     from rich.table import Table
 

@@ -15,14 +15,14 @@ from autograder import assignment as assignments
 from autograder.adopting import otter
 from autograder.app.adopting import adopt
 from autograder.app.classes import grade
-from autograder.app.comparing import MarkComparison, held_against
+from autograder.app.comparing import PeerComparison, held_against
 from autograder.course import Course
 from tests.adopting import courses
 
 pytestmark = [pytest.mark.apart, pytest.mark.sandbox]
 
 
-def compared(name: str, root: Path) -> MarkComparison:
+def compared(name: str, root: Path) -> PeerComparison:
     """The twenty submissions of an assignment, graded here and held against the recorded marks."""
     assignment = courses.load(name)
     recorded = json.loads((courses.EXPECTED / f"{name}.json").read_text("utf-8"))

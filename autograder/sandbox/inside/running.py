@@ -30,7 +30,9 @@ def outcome(
     found: dict[str, Any] = {}
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         try:
-            found["value"] = _told_value((run_doctest if doctest else run_code)(code, namespace))
+            if doctest:
+                run_doctest(code, namespace, refusals)
+            found["value"] = None if doctest else _told_value(run_code(code, namespace))
         except refusals as error:
             found["refused"] = str(error)
         except BaseException as error:  # noqa: BLE001 - whatever a test raises is its outcome
@@ -49,7 +51,19 @@ def run_code(code: str, namespace: dict[str, Any]) -> Any:
     return eval(compile(ast.Expression(last.value), _TEST, "eval"), namespace) if last is not None else None
 
 
-def run_doctest(code: str, namespace: dict[str, Any]) -> None:
+class _Runner(doctests.DocTestRunner):
+    """Lets through what says why a test cannot be judged: to a session it would be one more exception."""
+
+    refusals: type[BaseException] | tuple[()] = ()
+
+    def report_unexpected_exception(self, out: Any, test: Any, example: Any, exc_info: Any) -> None:
+        """Of one line."""
+        if isinstance(exc_info[1], self.refusals):
+            raise exc_info[1]
+        super().report_unexpected_exception(out, test, example, exc_info)
+
+
+def run_doctest(code: str, namespace: dict[str, Any], refusals: type[BaseException] | tuple[()] = ()) -> None:
     """Run an interactive session.
 
     Raises:
@@ -58,9 +72,8 @@ def run_doctest(code: str, namespace: dict[str, Any]) -> None:
     report = io.StringIO()
     found = doctests.DocTestParser().get_doctest(code, namespace, "test", None, 0)
     found.globs = namespace
-    runner = doctests.DocTestRunner(
-        verbose=False, optionflags=doctests.NORMALIZE_WHITESPACE | doctests.ELLIPSIS
-    )
+    runner = _Runner(verbose=False, optionflags=doctests.NORMALIZE_WHITESPACE | doctests.ELLIPSIS)
+    runner.refusals = refusals
     runner.run(found, out=report.write, clear_globs=False)
     if runner.failures:
         raise AssertionError(report.getvalue()[-MOST_TEXT:])
