@@ -38,7 +38,7 @@ def gradebook(path: Path, marks: dict[str, dict[str, float]]) -> None:
 
 
 def test_from_a_course_to_marks_in_two_commands(tmp_path: Path) -> None:
-    """Twenty submissions of fifteen tests: adopted and graded in less than a minute, with nbgrader's marks."""
+    """Twenty submissions of fifteen tests: adopted and graded within a minute, with nbgrader's marks."""
     assignment = courses.load("layers")
     recorded = json.loads((courses.EXPECTED / "layers.json").read_text("utf-8"))
     assignment.write(tmp_path)
