@@ -120,5 +120,8 @@ ATTACKS: Mapping[str, str] = {
     "an exception of a test": _before("").replace("return [0]", "raise AssertionError('passed')"),
     "prints that it passed": _before("").replace("return [0]", "print('All tests passed'); return [0]"),
     "globals replaced": _before("globals()['__builtins__'] = {'AssertionError': None}"),
+    "what it was compared with": _object(
+        "seen = []\n    def __eq__(self, other): Odd.seen.append(other); return True", "", "(Odd.seen[-1] if Odd.seen else Odd())"
+    ),
     "nan everywhere": _ALL.format("float('nan')"),
 }  # fmt: skip

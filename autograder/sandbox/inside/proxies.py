@@ -45,6 +45,7 @@ _REFLECTED = (
 )
 _IN_PLACE = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor")
 _ORDER = ("ne", "lt", "le", "gt", "ge")
+_NOTHING_EQUALS = "a text that no honest object equals"
 _STUDENTS = "student"
 """The module of classes that stand for the student's."""
 
@@ -287,8 +288,10 @@ class Proxies:
         held = self.ask("plain", handle)
         if held is not Ellipsis:
             return bool(held == other)
-        if self.ask("eq", handle, other) is True:
-            self.disputed = f"{self._title(handle)}.__eq__ says equal to a {type(other).__name__}"
+        if (
+            self.ask("eq", handle, _NOTHING_EQUALS) is True
+        ):  # what is expected is not shown to the student's code
+            self.disputed = f"{self._title(handle)}.__eq__ says equal to anything"
         return False
 
     def compare(self, operation: str, handle: Any, other: Any) -> Any:
