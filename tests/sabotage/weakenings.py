@@ -81,8 +81,8 @@ MOUNTS = (
         (
             Edit(
                 _ASSIGNMENT,
-                "files=((FILE_NAME, SILENT), *self._given(notebook))",
-                "files=((FILE_NAME, SILENT), *self._given(notebook)), "
+                "files=(*self._silent(), *self._given(notebook))",
+                "files=(*self._silent(), *self._given(notebook)), "
                 'packages=(("reference", self.course.reference),)',
             ),
         ),
@@ -94,8 +94,8 @@ MOUNTS = (
         (
             Edit(
                 _ASSIGNMENT,
-                "files=((FILE_NAME, SILENT), *",
-                'files=((FILE_NAME, SILENT), ("key.txt", self.course.sources / self.name / '
+                "files=(*self._silent(), *",
+                'files=(*self._silent(), ("key.txt", self.course.sources / self.name / '
                 'f"{notebook.name}.ipynb"), *',
             ),
         ),

@@ -42,7 +42,7 @@ def sit(source: str, secret: bytes) -> dict[str, ItemResult]:
 
 
 @pytest.mark.slow
-@each("trial", memorisation_trials(), ids=lambda trial: trial["name"])
+@each("trial", memorisation_trials, ids=lambda trial: trial["name"])
 @each("secret", SECRETS)
 def test_a_trial_loses_exactly_its_items(trial: dict[str, Any], secret: bytes) -> None:
     """Whatever the secret draws, the items that a trial names are lost and no other."""
