@@ -38,6 +38,15 @@ def outcome(
     return found | {"printed": printed.getvalue()[:MOST_TEXT]}
 
 
+class _Session(doctests.DocTestRunner):
+    """Lets out what is no failure of an example, such as why a test cannot be judged."""
+
+    def report_unexpected_exception(self, out: Any, test: Any, example: Any, exc_info: Any) -> None:
+        if not issubclass(exc_info[0], Exception):
+            raise exc_info[1]
+        super().report_unexpected_exception(out, test, example, exc_info)
+
+
 def run_code(code: str, namespace: dict[str, Any]) -> Any:
     """Run a test; the value of its last expression, None where it ends with none."""
     tree = ast.parse(code, _TEST)
@@ -58,9 +67,7 @@ def run_doctest(code: str, namespace: dict[str, Any]) -> None:
     report = io.StringIO()
     found = doctests.DocTestParser().get_doctest(code, namespace, "test", None, 0)
     found.globs = namespace
-    runner = doctests.DocTestRunner(
-        verbose=False, optionflags=doctests.NORMALIZE_WHITESPACE | doctests.ELLIPSIS
-    )
+    runner = _Session(verbose=False, optionflags=doctests.NORMALIZE_WHITESPACE | doctests.ELLIPSIS)
     runner.run(found, out=report.write, clear_globs=False)
     if runner.failures:
         raise AssertionError(report.getvalue()[-MOST_TEXT:])
