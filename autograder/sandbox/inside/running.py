@@ -30,14 +30,21 @@ def outcome(
     found: dict[str, Any] = {}
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         try:
-            if doctest:
-                run_doctest(code, namespace, refusals)
-            found["value"] = None if doctest else _told_value(run_code(code, namespace))
+            found["value"] = _told_value((run_doctest if doctest else run_code)(code, namespace))
         except refusals as error:
             found["refused"] = str(error)
         except BaseException as error:  # noqa: BLE001 - whatever a test raises is its outcome
             found["error"], found["message"] = type(error).__name__[:80], explained(error)
     return found | {"printed": printed.getvalue()[:MOST_TEXT]}
+
+
+class _Session(doctests.DocTestRunner):
+    """Lets out what is no failure of an example, such as why a test cannot be judged."""
+
+    def report_unexpected_exception(self, out: Any, test: Any, example: Any, exc_info: Any) -> None:
+        if not issubclass(exc_info[0], Exception):
+            raise exc_info[1]
+        super().report_unexpected_exception(out, test, example, exc_info)
 
 
 def run_code(code: str, namespace: dict[str, Any]) -> Any:
@@ -51,19 +58,7 @@ def run_code(code: str, namespace: dict[str, Any]) -> Any:
     return eval(compile(ast.Expression(last.value), _TEST, "eval"), namespace) if last is not None else None
 
 
-class _Runner(doctests.DocTestRunner):
-    """Lets through what says why a test cannot be judged: to a session it would be one more exception."""
-
-    refusals: type[BaseException] | tuple[()] = ()
-
-    def report_unexpected_exception(self, out: Any, test: Any, example: Any, exc_info: Any) -> None:
-        """Of one line."""
-        if isinstance(exc_info[1], self.refusals):
-            raise exc_info[1]
-        super().report_unexpected_exception(out, test, example, exc_info)
-
-
-def run_doctest(code: str, namespace: dict[str, Any], refusals: type[BaseException] | tuple[()] = ()) -> None:
+def run_doctest(code: str, namespace: dict[str, Any]) -> None:
     """Run an interactive session.
 
     Raises:
@@ -72,8 +67,7 @@ def run_doctest(code: str, namespace: dict[str, Any], refusals: type[BaseExcepti
     report = io.StringIO()
     found = doctests.DocTestParser().get_doctest(code, namespace, "test", None, 0)
     found.globs = namespace
-    runner = _Runner(verbose=False, optionflags=doctests.NORMALIZE_WHITESPACE | doctests.ELLIPSIS)
-    runner.refusals = refusals
+    runner = _Session(verbose=False, optionflags=doctests.NORMALIZE_WHITESPACE | doctests.ELLIPSIS)
     runner.run(found, out=report.write, clear_globs=False)
     if runner.failures:
         raise AssertionError(report.getvalue()[-MOST_TEXT:])
