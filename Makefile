@@ -15,9 +15,11 @@ SURVIVAL_ARGS ?= --kills 200
 AGAIN_ARGS ?= --times 20
 EXACT_SUBSETS ?= 2000
 DRAWS ?= 10
+PEERS ?= build/peers
+BENCH_ARGS ?= --plot build/peers.svg
 SINCE ?= HEAD
 
-.PHONY: demo serve test slow quick thorough messages fuzz exact draws redteam apart campaign crowd sabotage survival again format docs clean
+.PHONY: demo serve test slow quick thorough messages fuzz exact draws bench redteam apart campaign crowd sabotage survival again format docs clean
 demo: $(STAMP)
 	$(BIN)/autograder demo $(DEMO_ARGS)
 
@@ -69,6 +71,16 @@ exact: $(STAMP)
 # Every planted answer of every assignment with many secrets: what is drawn must not decide about marks.
 draws: $(STAMP)
 	VERIFY_DRAWS=$(DRAWS) OMP_NUM_THREADS=1 $(BIN)/pytest tests/verify/test_shipped.py
+
+# The same class graded by this program, nbgrader and otter, in turns, on a machine that does nothing else; about half an
+# hour. The other two live in an environment of their own.
+bench: $(STAMP) $(PEERS)/.installed
+	$(BIN)/python benchmarks/peers.py --peers $(abspath $(PEERS)) $(BENCH_ARGS)
+
+$(PEERS)/.installed:
+	$(BIN)/python -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install $(PIP_FLAGS) nbgrader==0.9.6 otter-grader==7.0.0 torch==2.13.0 ipykernel
+	@touch $@
 
 # Every attack and every honest control, handed in and graded; nothing may be stolen, touched or left.
 redteam: $(STAMP)

@@ -33,17 +33,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from autograder.sandbox.levels import Isolation, warning
+from autograder.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from autograder.course import Course
 
-__all__ = ["SILENT", "Isolation", "Listener", "counted", "open_course", "warning"]
+__all__ = ["SILENT", "Isolation", "Listener", "Stopwatch", "counted", "open_course", "warning"]
 
 T = TypeVar("T")
 
 
 class Listener:
     """Hears of a use case while it works. This one does nothing; a front end overrides what it shows."""
+
+    stopwatch: Stopwatch | None = None
+    """Is told where the time goes, if anybody wants to know."""
 
     def progress(self, done: int, total: int) -> None:
         """So many steps of so many are done. Called from one thread, with 0 first."""

@@ -35,7 +35,7 @@ from autograder.feedback.publish import Page
 from autograder.grades import NOTHING, Standing, standing
 from autograder.grading import batch
 from autograder.grading.batch import Outcome
-from autograder.records import Score, StudentGroup
+from autograder.records import Graded, Score, StudentGroup
 from autograder.sandbox.levels import at_least, environment_digest
 from autograder.sandbox.pool import Pool
 from autograder.store import Decision, Store
@@ -181,16 +181,18 @@ def grade(
             watch.tell(_HELD.format(len(held), name_list(sorted(held)), name))
         if handins:
             keep_basis(assignment, isolation)
-        graded = batch.grade_class(assignment, handins, opened, pool, workers=workers or None, again=again)
+        graded = batch.grade_class(
+            assignment, handins, opened, pool, workers=workers, again=again, stopwatch=watch.stopwatch
+        )
         outcomes = tuple(counted(graded, len(handins), watch))
         roll = read_roll(assignment, opened, handed_in)
         undecided = _decided(assignment, opened, decisions, roll, watch)
         shared = share_marks(opened, assignment.rubric, collected.groups, roll.results)
-        _stand(assignment, opened, roll, {})
+        late = {one: graded for one, graded in roll.results.items() if graded.score.deduction}
+        _stand(assignment, opened, late, {}, dict.fromkeys(roll.results, NOTHING))
     attention = bool(found) or roll.attention or undecided
-    changes = _changes(before, outcomes)
     remarks, kept = (*found, *shared, *roll.remarks), tuple(sorted(held))
-    return GradedClass(outcomes, changes, remarks, collected.misnamed, attention, kept)
+    return GradedClass(outcomes, _changes(before, outcomes), remarks, collected.misnamed, attention, kept)
 
 
 def _decided(
@@ -412,20 +414,25 @@ def _standings(assignment: Assignment, store: Store, watch: Listener, collected:
                 f"{course.bonus}: {student!r} has bonus points, but is not in the class list; {nearest}"
             )
     _tell_strangers(strangers, f"{course.bonus.name}: {{}} has bonus points", watch)
-    rows = _stand(assignment, store, roll, given)
+    rows = _stand(assignment, store, roll.results, given)
     return Standings(rows, Roll(roll.results, roll.gone, (*found, *shared, *roll.remarks), roll.attention))
 
 
 def _stand(
-    assignment: Assignment, store: Store, roll: Roll, given: Mapping[str, Decimal]
+    assignment: Assignment,
+    store: Store,
+    results: Mapping[str, Graded],
+    given: Mapping[str, Decimal],
+    taken: Mapping[str, Decimal] | None = None,
 ) -> dict[str, Standing]:
-    """Where everybody stands; the store is told what is taken off for being late.
+    """Where students stand; the store is told what is taken off for being late.
 
     Args:
         assignment: loaded.
         store: of its course.
-        roll: the class.
+        results: of the students.
         given: bonus points of the course, by student.
+        taken: what is taken off, of others.
     """
     marks = store.marks(assignment.name)
     rows = {
@@ -435,9 +442,9 @@ def _stand(
             marks.get(student),
             given.get(student, NOTHING),
         )
-        for student, graded in roll.results.items()
+        for student, graded in results.items()
     }
-    store.deduct(assignment.name, {student: one.late for student, one in rows.items()})
+    store.deduct(assignment.name, {**(taken or {}), **{student: one.late for student, one in rows.items()}})
     return rows
 
 

@@ -155,7 +155,7 @@ def regrade(
         Pool(isolation=isolation) as pool,
     ):
         made = _Regrading(assignment, opened, students, isolation)
-        made.rehearse(pool, workers or None, watch)
+        made.rehearse(pool, workers, watch)
         found = made.compared()
         if not choice.apply:
             return found
@@ -233,7 +233,7 @@ class _Regrading:
         except AutograderError:  # what was drawn is told when it is graded
             return rubric
 
-    def rehearse(self, pool: Pool, workers: int | None, watch: Listener) -> None:
+    def rehearse(self, pool: Pool, workers: int, watch: Listener) -> None:
         """Grade the class in the rehearsal, let people's marks follow, and decide about equal answers."""
         assignment, rehearsal = self._assignment, self._rehearsal
         marks = {student: one.marks for student, one in self._stands.items()}

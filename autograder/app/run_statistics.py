@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import statistics
 from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
@@ -10,6 +11,7 @@ from typing import Any
 from autograder.grading.batch import Outcome
 from autograder.grading.other_variants import CODE as FITS_ANOTHER
 from autograder.records import Status
+from autograder.stopwatch import StepTime, Stopwatch
 
 REMARKED = {
     "fit another's variant": (FITS_ANOTHER,),
@@ -49,6 +51,32 @@ def run_statistics(outcomes: Sequence[Outcome], seconds: float) -> dict[str, Any
             if (found := remarks_with_codes(outcomes, codes))
         },
         **({"faults of ours": found} if (found := faults_of_ours(outcomes)) else {}),
+    }
+
+
+def profile(stopwatch: Stopwatch, submissions: int) -> dict[str, dict[str, float]]:
+    """Where the time of a run went: by step milliseconds for each submission that was graded.
+
+    The last two rows are of the whole process and all that it started: what no step tells is its start,
+    the imports of its sandboxes and what it did for the class as a whole.
+
+    Args:
+        stopwatch: of the run.
+        submissions: that were graded now.
+    """
+    steps = dict(stopwatch.steps())
+    every = [resource.getrusage(whose) for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    whole = StepTime(0.0, sum(one.ru_utime for one in every), sum(one.ru_stime for one in every))
+    told = [sum(getattr(one, name) for one in steps.values()) for name in ("user_seconds", "system_seconds")]
+    rest = StepTime(0.0, max(0.0, whole.user_seconds - told[0]), max(0.0, whole.system_seconds - told[1]))
+    per = 1000 / max(1, submissions)
+    return {
+        name: {
+            "milliseconds": round(step.seconds * per, 2),
+            "user": round(step.user_seconds * per, 2),
+            "system": round(step.system_seconds * per, 2),
+        }
+        for name, step in {**steps, "not in a step": rest, "all of it": whole}.items()
     }
 
 

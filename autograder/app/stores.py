@@ -46,7 +46,7 @@ def open_store(assignment: Assignment, *, new: bool) -> Store:
         raise CourseError(
             f"{course.gradebook}: there is no gradebook yet; run: autograder grade {assignment.name}"
         )
-    from autograder.gradebook import Gradebook  # imports nbgrader, which takes more than a second
+    from autograder.gradebook import Gradebook  # imports nbgrader, which takes a third of a second
 
     return Gradebook(course.gradebook)
 

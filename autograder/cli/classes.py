@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from autograder.app.classes import Outcome, Page, Standing
+    from autograder.app.classes import GradedClass, Outcome, Page, Standing
     from autograder.records import Graded, Note
 
 
@@ -41,37 +41,35 @@ def grade(
     workers: WorkersOption = 0,
     again: Annotated[bool, typer.Option("--again", help="Grade even what is known already.")] = False,
     isolation: IsolationOption = FULL,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Tell where the time of the run went, step by step.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Grade what lies in submitted/ and write the gradebook. Run it again to go on or to add late ones."""
-    from autograder.app import classes, run_statistics
+    from autograder.app import Stopwatch, classes, run_statistics
     from autograder.cli import report
 
-    started = monotonic()
+    started, stopwatch = monotonic(), Stopwatch()
     place = open_course(course)
     with report.at_isolation(isolation):
         with report.ProgressBar("grading") as watch:
             use_case = classes.grade_again if again else classes.grade
+            watch.stopwatch = stopwatch
             graded = use_case(place, name, student or [], workers=workers, isolation=isolation, watch=watch)
         outcomes = graded.outcomes
         found = run_statistics.run_statistics(outcomes, monotonic() - started)
+        if profile:
+            found["profile"] = run_statistics.profile(stopwatch, sum(one.fresh for one in outcomes))
         if json:
-            report.print_json(
-                {
-                    "assignment": name,
-                    **found,
-                    "not graded for the name": graded.misnamed,
-                    "remarks": graded.remarks,
-                    "held": graded.held,
-                    "points": {one.student: one.graded.score.points for one in outcomes},
-                    "changes": [msgspec.structs.asdict(one) for one in graded.changes],
-                }
-            )
+            report.print_json(_as_json(name, graded, found))
         else:
             console = report.console()
             console.print(report.grading_table(outcomes, name))
             if graded.changes:
                 console.print(report.changes_table(graded.changes))
+            if profile:
+                console.print(report.profile_table(found.pop("profile")))
             console.print(report.summary_table(found, "this run"))
             report.say(f"gradebook: {report.with_size(place.gradebook)}")
             report.say(f"with what people gave: autograder grades {name}")
@@ -84,6 +82,19 @@ def grade(
             report.print_notes([f"nothing was handed in; expected submitted/<student>/{name}/{name}.ipynb"])
     if graded.misnamed or graded.attention or faults or nothing:
         raise typer.Exit(EXIT_FINDINGS)
+
+
+def _as_json(name: str, graded: GradedClass, found: Mapping[str, Any]) -> dict[str, Any]:
+    """What came of a class, for machines."""
+    return {
+        "assignment": name,
+        **found,
+        "not graded for the name": graded.misnamed,
+        "remarks": graded.remarks,
+        "held": graded.held,
+        "points": {one.student: one.graded.score.points for one in graded.outcomes},
+        "changes": [msgspec.structs.asdict(one) for one in graded.changes],
+    }
 
 
 def print_faults(outcomes: Sequence[Outcome], name: str) -> bool:

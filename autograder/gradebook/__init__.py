@@ -1,11 +1,18 @@
 """nbgrader's gradebook as a store (`autograder.store`), and what nbgrader's own pages show of a submission.
 
 Formgrader, ``nbgrader export`` and ``nbgrader db`` go on working with the same database. Only this package
-imports ``nbgrader.api``, which takes more than a second to import; only `autograder.app.stores` names it.
+imports ``nbgrader.api``, which takes a third of a second to import; only `autograder.app.stores` names it.
 """
 
-from autograder.gradebook.autograded import autograded_notebook, write_autograded
+from autograder.gradebook.autograded import autograded_files, autograded_notebook, write_autograded
 from autograder.gradebook.book import Gradebook
 from autograder.gradebook.marks import CellScore, cell_scores
 
-__all__ = ["CellScore", "Gradebook", "autograded_notebook", "cell_scores", "write_autograded"]
+__all__ = [
+    "CellScore",
+    "Gradebook",
+    "autograded_files",
+    "autograded_notebook",
+    "cell_scores",
+    "write_autograded",
+]

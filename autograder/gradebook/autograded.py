@@ -8,11 +8,12 @@ web pages, or risky TeX is shown as text.
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from autograder import atomic
 from autograder.errors import GradebookError
@@ -32,14 +33,13 @@ _RISKY = re.compile(
 _FENCE = re.compile(r"`{3,}|~{3,}")
 
 
-def write_autograded(course: Path, graded: Graded, releases: Mapping[str, bytes]) -> tuple[Path, ...]:
-    """Write ``autograded/<student>/<assignment>/<notebook>.ipynb`` for every released notebook.
+def autograded_files(course: Path, graded: Graded, releases: Mapping[str, bytes]) -> dict[Path, bytes]:
+    """What ``autograded/<student>/<assignment>/<notebook>.ipynb`` holds, for every released notebook.
 
-    A notebook that could not be read is written as it was released. Files are replaced in one step and
-    left alone when they are the same already.
+    A notebook that could not be read is as it was released.
 
     Raises:
-        GradebookError: a name is not the name of a folder, or a file cannot be written.
+        GradebookError: a name is not the name of a folder, or a text cannot be written.
     """
     score = graded.score
     for name in (score.student, score.assignment, *releases):
@@ -47,16 +47,28 @@ def write_autograded(course: Path, graded: Graded, releases: Mapping[str, bytes]
             raise GradebookError(f"{name!r} cannot be the name of a folder below autograded/")
     folder = course / "autograded" / score.student / score.assignment
     executed = {notebook.name: notebook for notebook in graded.notebooks}
-    written = []
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, release in releases.items():
-            path = folder / f"{name}.ipynb"
-            _replace(path, autograded_notebook(executed.get(name), release))
-            written.append(path)
-    except (OSError, UnicodeEncodeError) as error:
+        return {
+            folder / f"{name}.ipynb": autograded_notebook(executed.get(name), release)
+            for name, release in releases.items()
+        }
+    except UnicodeEncodeError as error:
         raise GradebookError(f"{folder}: the autograded notebook could not be written: {error}") from error
-    return tuple(written)
+
+
+def write_autograded(files: Mapping[Path, bytes]) -> None:
+    """Write `autograded_files`. Each is replaced in one step, and left alone where it is the same already.
+
+    Raises:
+        GradebookError: a file cannot be written.
+    """
+    for path, content in files.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _replace(path, content)
+        except (OSError, UnicodeEncodeError) as error:
+            text = f"{path.parent}: the autograded notebook could not be written: {error}"
+            raise GradebookError(text) from error
 
 
 def autograded_notebook(executed: ExecutedNotebook | None, release: bytes) -> bytes:
@@ -68,7 +80,7 @@ def autograded_notebook(executed: ExecutedNotebook | None, release: bytes) -> by
     """
     if executed is None:
         return release
-    released = json.loads(release)
+    released = msgspec.json.decode(release)
     by_id = {
         cell["metadata"]["nbgrader"]["grade_id"]: cell
         for cell in released["cells"]
@@ -88,7 +100,7 @@ def autograded_notebook(executed: ExecutedNotebook | None, release: bytes) -> by
         "nbformat": 4,
         "nbformat_minor": 5,
     }
-    return (json.dumps(notebook, ensure_ascii=False, indent=1) + "\n").encode()
+    return msgspec.json.format(msgspec.json.encode(notebook), indent=1) + b"\n"
 
 
 def harmless_markdown(source: str) -> str:

@@ -14,8 +14,9 @@ from autograder import messages
 from autograder.errors import GradebookError, describe_error
 from autograder.feedback.labels import Labels
 from autograder.feedback.sanitise import escape_markup, sentence
-from autograder.gradebook import cells, items, marks, results, tables
-from autograder.gradebook.autograded import write_autograded
+from autograder.gradebook import cells, items, marks, results, tables, written
+from autograder.gradebook.autograded import autograded_files, write_autograded
+from autograder.gradebook.written import WrittenMarks
 from autograder.grades import CellName, PersonMark, standing
 from autograder.records import Graded, ItemResult, Score
 from autograder.rubric import Question, Rubric
@@ -64,6 +65,9 @@ class Gradebook:
         self._engine: sa.Engine = self._book.engine
         self._places: dict[str, tuple[cells.GradebookCell, ...]] = {}
         self._releases: dict[str, Mapping[str, bytes]] = {}
+        self._decoded: results.Decoded = {}
+        self._written: dict[str, Mapping[str, WrittenMarks]] = {}
+        """By assignment, since it was prepared."""
         with tables.refusals("our own tables could not be created"):
             results.METADATA.create_all(self._engine)
 
@@ -100,15 +104,16 @@ class Gradebook:
         with self._write() as connection:
             cells.remove_others(connection, name, wanted)
             places = cells.load(connection, name)
-            for submission in marks.submissions(connection, name).values():
-                marks.complete_rows(connection, submission, places)
+            listed = marks.submissions(connection, name)
+            if not marks.are_complete(connection, name, listed, places):
+                marks.complete_rows(connection, list(listed.values()), places)
+            self._written[name] = written.standing(connection, name, listed)
         self._places[name], self._releases[name] = places, releases
 
     def enrol(self, students: Iterable[Student]) -> None:
         """See `Store.enrol`."""
         with self._write() as connection:
-            for student in students:
-                marks.enter_student(connection, student)
+            marks.enter_students(connection, list(students))
 
     def begin(self, rubric: Rubric, environment: str, isolation: str) -> int:
         """See `Store.begin`."""
@@ -129,39 +134,87 @@ class Gradebook:
         self, entries: Sequence[GradedEntry], *, run: int | None = None, language: str = ""
     ) -> Mapping[str, str]:
         """See `Store.record`. What may not be kept beside the marks are copies below ``autograded/``."""
-        with self._write() as connection:
-            for entry in entries:
-                self._mark(connection, entry, language)
-                results.keep(connection, entry, run)
-        problems = {}
+        files: dict[str, dict[Path, bytes]] = {}
+        problems: dict[str, str] = {}
+        if run is None:
+            entries = [entry for entry in entries if not self._stands(entry, language)]
         for entry in entries:
-            try:
-                write_autograded(self._course, entry.graded, self._releases[entry.key.assignment])
-            except Exception as error:  # noqa: BLE001 - what a page shows must not stop a class
-                text = f"the notebook below autograded/ is not written: {describe_error(error)}"
-                problems[entry.key.student] = f"the marks are recorded, {text}"
+            with _told(problems, entry.key.student):
+                releases = self._releases.get(entry.key.assignment, {})
+                files[entry.key.student] = autograded_files(self._course, entry.graded, releases)
+        if entries:
+            with self._write() as connection:
+                for name in dict.fromkeys(entry.key.assignment for entry in entries):
+                    for some in tables.batched([entry for entry in entries if entry.key.assignment == name]):
+                        characters = self._mark(connection, name, some, language)
+                        results.keep(connection, name, some, run)
+                        written.note(connection, name, self._signed(some, characters, files, language))
+        for student, contents in files.items():
+            with _told(problems, student):
+                write_autograded(contents)
         return problems
 
-    def _mark(self, connection: sa.Connection, entry: GradedEntry, language: str) -> None:
-        """Write one student's automatic marks and comments."""
-        score = entry.graded.score
-        if score.assignment not in self._releases:
-            raise GradebookError(f"assignment {score.assignment!r} is not known; prepare it first")
-        with tables.refusals(f"the marks of {score.student!r} could not be recorded"):
-            places = self._places[score.assignment]
-            marks.enter_student(connection, Student(score.student))
-            submission = marks.enter_submission(connection, score, results.utc(entry.submitted_at))
-            marks.complete_rows(connection, submission, places)
-            resubmitted = marks.note_digest(connection, score, entry.graded.digest)
-            scores = marks.cell_scores(score, entry.rubric)
-            marks.write_grades(connection, submission, scores, resubmitted=resubmitted)
-            texts = comment_texts(score, entry.rubric, cells.commented(places), language)
-            marks.write_comments(connection, submission, texts)
+    def _stands(self, entry: GradedEntry, language: str) -> bool:
+        """Whether all of it was written in an earlier run, and is as it was."""
+        name, student = entry.key.assignment, entry.key.student
+        before = self._written.get(name, {}).get(student)
+        if before is None:
+            return False
+        folder = self._course / "autograded" / student / name
+        copies = [folder / f"{notebook}.ipynb" for notebook in self._releases[name]]
+        return before.stands(written.signature(entry, self._releases[name], language), copies)
+
+    def _signed(
+        self,
+        entries: Sequence[GradedEntry],
+        characters: Mapping[str, int],
+        files: Mapping[str, Mapping[Path, bytes]],
+        language: str,
+    ) -> dict[str, WrittenMarks]:
+        """What a later run holds against what it finds, by student."""
+        return {
+            entry.key.student: WrittenMarks(
+                written.signature(entry, self._releases[entry.key.assignment], language),
+                characters[entry.key.student],
+                sum(map(len, files[entry.key.student].values())),
+            )
+            for entry in entries
+            if entry.key.student in files
+        }
+
+    def _mark(
+        self, connection: sa.Connection, name: str, entries: Sequence[GradedEntry], language: str
+    ) -> dict[str, int]:
+        """Write automatic marks and comments of one assignment, each statement for all students.
+
+        Returns:
+            Characters of the comments, by student.
+        """
+        of = {entry.key.student: entry for entry in entries}
+        if name not in self._releases:
+            raise GradebookError(f"assignment {name!r} is not known; prepare it first")
+        places = self._places[name]
+        with tables.refusals(f"the marks of {name_list(of)} could not be recorded"):
+            marks.enter_students(connection, [Student(one) for one in of])
+            moments = {one: results.utc(entry.submitted_at) for one, entry in of.items()}
+            submitted = marks.enter_submissions(connection, name, moments)
+            marks.complete_rows(connection, list(submitted.values()), places)
+            digests = {one: entry.graded.digest for one, entry in of.items()}
+            resubmitted = marks.note_digests(connection, name, digests)
+            scores = {one: marks.cell_scores(entry.graded.score, entry.rubric) for one, entry in of.items()}
+            marks.write_grades(connection, submitted, scores, resubmitted)
+            commented = cells.commented(places)
+            texts = {
+                one: comment_texts(entry.graded.score, entry.rubric, commented, language)
+                for one, entry in of.items()
+            }
+            marks.write_comments(connection, submitted, texts)
+        return {one: sum(map(len, of_student.values())) for one, of_student in texts.items()}
 
     def results(self, assignment: str, rubric: str = "") -> dict[str, Graded]:
         """See `Store.results`."""
         with self._read() as connection:
-            return results.current(connection, assignment, rubric)
+            return results.current(connection, assignment, rubric, self._decoded)
 
     def keys(self, assignment: str) -> dict[str, Key]:
         """See `Store.keys`."""
@@ -223,7 +276,7 @@ class Gradebook:
         sentences = []
         if changed := self._put_back(name, results, rubrics, language):
             for graded in results.values():
-                write_autograded(self._course, graded, releases)
+                write_autograded(autograded_files(self._course, graded, releases))
             sentences.append(f"{self._name}: {_REPLACED.format(name_list(changed))}")
         if lost := sorted(results.keys() - self.listed(name)):
             place = f"submitted/<student>/{name} is there: {name_list(lost)}"
@@ -245,12 +298,24 @@ class Gradebook:
             found = marks.overwritten(connection, name, scores)
             marks.put_back(connection, [row for rows in found.values() for row in rows])
             places = cells.load(connection, name)
-            for student, submission in marks.submissions(connection, name).items():
-                if student in results:  # where all scores are 0 anyway, comments alone were lost
-                    score = results[student].score
-                    texts = comment_texts(score, rubrics[student], cells.commented(places), language)
-                    marks.write_comments(connection, submission, texts)
+            commented = cells.commented(places)
+            submitted = marks.submissions(connection, name)
+            ours = {one: submitted[one] for one in submitted.keys() & results.keys()}
+            texts = {  # of all: where all scores are 0 anyway, comments alone were lost
+                one: comment_texts(results[one].score, rubrics[one], commented, language) for one in ours
+            }
+            marks.write_comments(connection, ours, texts)
         return sorted(found)
+
+
+@contextlib.contextmanager
+def _told(problems: dict[str, str], student: str) -> Iterator[None]:
+    """What a page shows must not stop a class."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - whatever it is, the marks are recorded
+        text = f"the notebook below autograded/ is not written: {describe_error(error)}"
+        problems[student] = f"the marks are recorded, {text}"
 
 
 def comment_texts(

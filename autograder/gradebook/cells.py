@@ -12,7 +12,6 @@ from typing import Any
 
 import sqlalchemy as sa
 from msgspec import Struct
-from nbgrader import api
 
 from autograder.errors import GradebookError
 from autograder.gradebook import tables
@@ -60,7 +59,7 @@ def wanted_cells(rubric: Rubric, releases: Mapping[str, bytes]) -> Wanted:
     return wanted
 
 
-def create(book: api.Gradebook, assignment: str, wanted: Wanted, releases: Mapping[str, bytes]) -> None:
+def create(book: Any, assignment: str, wanted: Wanted, releases: Mapping[str, bytes]) -> None:
     """Create what is missing and update what differs."""
     book.update_or_create_assignment(assignment)
     update = {

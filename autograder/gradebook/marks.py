@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 import sqlalchemy as sa
 from msgspec import Struct
-from nbgrader.api import new_uuid
 
 from autograder.errors import GradebookError
 from autograder.gradebook import tables
 from autograder.gradebook.cells import COMMENTED, GRADED, GradebookCell
+from autograder.gradebook.nbgrader_api import api
 from autograder.grades import CellName, PersonMark, automatic_points
 from autograder.records import Score
 from autograder.rubric import Rubric
@@ -42,17 +42,22 @@ def cell_scores(score: Score, rubric: Rubric) -> dict[CellName, CellScore]:
     }
 
 
-def enter_student(connection: sa.Connection, student: Student) -> None:
-    """Insert a student, or bring the filled fields up to date."""
+def enter_students(connection: sa.Connection, students: Sequence[Student]) -> None:
+    """Insert students, or bring the filled fields up to date."""
     table = tables.STUDENT
     fields = ("first_name", "last_name", "email")
-    values = {field: getattr(student, field) for field in fields if getattr(student, field)}
-    query = sa.select(*(table.c[field] for field in fields)).where(table.c.id == student.id)
-    stored = connection.execute(query).mappings().one_or_none()
-    if stored is None:
-        connection.execute(sa.insert(table).values(id=student.id, **values))
-    elif any(stored[field] != value for field, value in values.items()):
-        connection.execute(sa.update(table).where(table.c.id == student.id).values(values))
+    columns = (table.c.id, *(table.c[field] for field in fields))
+    stored: dict[str, sa.Row[Any]] = {}
+    for some in tables.batched([one.id for one in students]):
+        rows = connection.execute(sa.select(*columns).where(table.c.id.in_(some)))
+        stored |= {row.id: row for row in rows}
+    for student in students:
+        values = {field: getattr(student, field) for field in fields if getattr(student, field)}
+        row = stored.get(student.id)
+        if row is None:
+            connection.execute(sa.insert(table).values(id=student.id, **values))
+        elif any(getattr(row, field) != value for field, value in values.items()):
+            connection.execute(sa.update(table).where(table.c.id == student.id).values(values))
 
 
 def submissions(connection: sa.Connection, assignment: str) -> dict[str, str]:
@@ -65,70 +70,108 @@ def submissions(connection: sa.Connection, assignment: str) -> dict[str, str]:
     return {str(student): str(identifier) for student, identifier in connection.execute(query)}
 
 
-def enter_submission(connection: sa.Connection, score: Score, submitted_at: datetime.datetime | None) -> str:
-    """The id of the student's submission row, made if missing; an unknown time changes nothing."""
+def enter_submissions(
+    connection: sa.Connection, assignment: str, submitted_at: Mapping[str, datetime.datetime | None]
+) -> dict[str, str]:
+    """Student → the id of the submission's row, made if missing; an unknown time changes nothing."""
     table = tables.SUBMISSION
-    assignment = sa.select(tables.ASSIGNMENT.c.id).where(tables.ASSIGNMENT.c.name == score.assignment)
-    assignment_id = connection.execute(assignment).scalar_one()
-    query = sa.select(table.c.id, table.c.timestamp).where(
-        table.c.assignment_id == assignment_id, table.c.student_id == score.student
+    known = sa.select(tables.ASSIGNMENT.c.id).where(tables.ASSIGNMENT.c.name == assignment)
+    assignment_id = connection.execute(known).scalar_one()
+    query = sa.select(table.c.student_id, table.c.id, table.c.timestamp).where(
+        table.c.assignment_id == assignment_id, table.c.student_id.in_(list(submitted_at))
     )
-    stored = connection.execute(query).one_or_none()
-    if stored is None:
-        identifier = str(new_uuid())
-        connection.execute(
-            sa.insert(table).values(
-                id=identifier, assignment_id=assignment_id, student_id=score.student, timestamp=submitted_at
-            )
-        )
-        return identifier
-    if submitted_at is not None and stored.timestamp != submitted_at:
-        connection.execute(sa.update(table).where(table.c.id == stored.id).values(timestamp=submitted_at))
-    return str(stored.id)
+    stored = {row.student_id: row for row in connection.execute(query)}
+    new = [
+        {"id": str(api.new_uuid()), "assignment_id": assignment_id, "student_id": one, "timestamp": moment}
+        for one, moment in submitted_at.items()
+        if one not in stored
+    ]
+    if new:
+        connection.execute(sa.insert(table), new)
+    for one, row in stored.items():
+        moment = submitted_at[one]
+        if moment is not None and row.timestamp != moment:
+            connection.execute(sa.update(table).where(table.c.id == row.id).values(timestamp=moment))
+    made = {str(row["student_id"]): str(row["id"]) for row in new}
+    return {**{one: str(row.id) for one, row in stored.items()}, **made}
 
 
-def complete_rows(connection: sa.Connection, submission: str, places: Sequence[GradebookCell]) -> None:
-    """Give a submission the notebook, grade and comment rows that it lacks."""
-    notebooks = _missing_rows(
-        connection,
-        tables.SUBMITTED_NOTEBOOK,
-        {"assignment_id": submission},
-        "notebook_id",
-        dict.fromkeys(place.notebook_id for place in places),
-    )
-    for notebook_id, row in notebooks.items():
-        cells = [place for place in places if place.notebook_id == notebook_id]
+def are_complete(
+    connection: sa.Connection, assignment: str, listed: Collection[str], places: Sequence[GradebookCell]
+) -> bool:
+    """Whether all who are listed have all rows, told by their number: there are never two for a cell."""
+    for table, types in ((tables.GRADE, GRADED), (tables.COMMENT, COMMENTED)):
+        query = _of_class(table, assignment).with_only_columns(sa.func.count(), maintain_column_froms=True)
+        wanted = sum(place.type in types for place in places)
+        if connection.execute(query).scalar_one() != wanted * len(listed):
+            return False
+    return True
+
+
+def complete_rows(
+    connection: sa.Connection, submitted: Sequence[str], places: Sequence[GradebookCell]
+) -> None:
+    """Give submissions the notebook, grade and comment rows that they lack."""
+    every = dict.fromkeys(place.notebook_id for place in places)
+    for some in tables.batched(submitted):
+        wanted = [(one, notebook) for one in some for notebook in every]
+        rows = _completed(connection, tables.SUBMITTED_NOTEBOOK, ("assignment_id", "notebook_id"), wanted)
         for table, types in ((tables.GRADE, GRADED), (tables.COMMENT, COMMENTED)):
-            wanted = dict.fromkeys(cell.id for cell in cells if cell.type in types)
-            _missing_rows(connection, table, {"notebook_id": row}, "cell_id", wanted)
+            cells = {
+                notebook: dict.fromkeys(
+                    cell.id for cell in places if cell.notebook_id == notebook and cell.type in types
+                )
+                for notebook in every
+            }
+            inner = [(row, cell) for (_, notebook), row in rows.items() for cell in cells.get(notebook, ())]
+            _completed(connection, table, ("notebook_id", "cell_id"), inner)
 
 
-def note_digest(connection: sa.Connection, score: Score, digest: str) -> bool:
-    """Remember which submission the marks are from; True when it is another one than before."""
+def note_digests(connection: sa.Connection, assignment: str, digests: Mapping[str, str]) -> frozenset[str]:
+    """Remember which submissions the marks are from; the students with another one than before."""
     table = tables.RECORDED
-    key = {"assignment": score.assignment, "student": score.student}
-    matches = [table.c[column] == value for column, value in key.items()]
-    before = connection.execute(sa.select(table.c.digest).where(*matches)).scalar()
-    if before is None:
-        connection.execute(sa.insert(table).values(**key, digest=digest))
-    elif before != digest:
-        connection.execute(sa.update(table).where(*matches).values(digest=digest))
-    return before != digest
+    query = sa.select(table.c.student, table.c.digest).where(
+        table.c.assignment == assignment, table.c.student.in_(list(digests))
+    )
+    before = {row.student: row.digest for row in connection.execute(query)}
+    changed = {one: digest for one, digest in digests.items() if before.get(one) != digest}
+    new = [
+        {"assignment": assignment, "student": one, "digest": digest}
+        for one, digest in changed.items()
+        if one not in before
+    ]
+    if new:
+        connection.execute(sa.insert(table), new)
+    for one in changed.keys() & before.keys():
+        place = (table.c.assignment == assignment, table.c.student == one)
+        connection.execute(sa.update(table).where(*place).values(digest=changed[one]))
+    return frozenset(changed)
 
 
 def write_grades(
-    connection: sa.Connection, submission: str, scores: Mapping[CellName, CellScore], *, resubmitted: bool
+    connection: sa.Connection,
+    submitted: Mapping[str, str],
+    scores: Mapping[str, Mapping[CellName, CellScore]],
+    resubmitted: Collection[str],
 ) -> None:
-    """Write ``auto_score`` and ``needs_manual_grade`` where they differ."""
+    """Write ``auto_score`` and ``needs_manual_grade`` where they differ.
+
+    Args:
+        connection: to the database.
+        submitted: student → the id of the submission's row.
+        scores: by student.
+        resubmitted: students whose marks of people are to be looked at again.
+    """
     grade = tables.GRADE
     columns = (grade.c.id, grade.c.auto_score, grade.c.manual_score, grade.c.needs_manual_grade)
-    query = _rows(grade, *columns).where(tables.SUBMISSION.c.id == submission)
+    query = _rows(grade, *columns).where(tables.SUBMISSION.c.id.in_(list(submitted.values())))
     changes = []
-    for _, notebook, cell, row, auto, manual, again in connection.execute(query):
-        score = scores.get((notebook, cell))
+    for student, notebook, cell, row, auto, manual, again in connection.execute(query):
+        score = scores[student].get((notebook, cell))
         if score is None:
             continue
-        pending = score.pending if manual is None else resubmitted or auto != score.auto or again
+        changed = student in resubmitted or auto != score.auto or again
+        pending = score.pending if manual is None else changed
         if (auto, again) != (score.auto, pending):
             changes.append({"row": row, "auto": score.auto, "pending": pending})
     put_back(connection, changes)
@@ -205,15 +248,24 @@ def write_penalties(connection: sa.Connection, changes: Sequence[Mapping[str, An
     connection.execute(update.values(late_submission_penalty=sa.bindparam("penalty")), list(changes))
 
 
-def write_comments(connection: sa.Connection, submission: str, texts: Mapping[CellName, str]) -> None:
-    """Write ``auto_comment`` where it differs; a cell without a text gets none."""
+def write_comments(
+    connection: sa.Connection, submitted: Mapping[str, str], texts: Mapping[str, Mapping[CellName, str]]
+) -> None:
+    """Write ``auto_comment`` where it differs; a cell without a text gets none.
+
+    Args:
+        connection: to the database.
+        submitted: student → the id of the submission's row.
+        texts: by student.
+    """
     comment = tables.COMMENT
-    query = _rows(comment, comment.c.id, comment.c.auto_comment).where(tables.SUBMISSION.c.id == submission)
     changes = []
-    for _, notebook, cell, row, before in connection.execute(query):
-        text = texts.get((notebook, cell)) or None
-        if before != text:
-            changes.append({"row": row, "text": text})
+    for some in tables.batched(list(submitted.values())):
+        query = _rows(comment, comment.c.id, comment.c.auto_comment).where(tables.SUBMISSION.c.id.in_(some))
+        for student, notebook, cell, row, before in connection.execute(query):
+            text = texts[student].get((notebook, cell)) or None
+            if before != text:
+                changes.append({"row": row, "text": text})
     if changes:
         update = sa.update(comment).where(comment.c.id == sa.bindparam("row"))
         connection.execute(update.values(auto_comment=sa.bindparam("text")), changes)
@@ -356,15 +408,25 @@ def _exact(value: float | None) -> Decimal | None:
     return Decimal(repr(float(value))) if value is not None and math.isfinite(value) else None
 
 
-def _missing_rows(
-    connection: sa.Connection, table: sa.Table, parent: Mapping[str, str], column: str, wanted: Iterable[str]
-) -> dict[str, str]:
-    """Insert a row for each wanted value of ``column`` that has none; return value → row id."""
-    (parent_column, parent_id) = next(iter(parent.items()))
-    query = sa.select(table.c[column], table.c.id).where(table.c[parent_column] == parent_id)
-    present = {str(value): str(identifier) for value, identifier in connection.execute(query)}
-    new = {value: str(new_uuid()) for value in wanted if value not in present}
+def _completed(
+    connection: sa.Connection, table: sa.Table, names: tuple[str, str], wanted: Sequence[tuple[str, str]]
+) -> dict[tuple[str, str], str]:
+    """The row ids by the values of two columns, parent and child; rows that are missing are inserted.
+
+    Args:
+        connection: to the database.
+        table: whose rows.
+        names: of the two columns.
+        wanted: a row for each.
+    """
+    parent, child = (table.c[name] for name in names)
+    query = sa.select(parent, child, table.c.id)
+    present: dict[tuple[str, str], str] = {}
+    for some in tables.batched(list(dict.fromkeys(one for one, _ in wanted))):
+        found = connection.execute(query.where(parent.in_(some)))
+        present |= {(str(one), str(other)): str(identifier) for one, other, identifier in found}
+    new = {place: str(api.new_uuid()) for place in wanted if place not in present}
     if new:
-        rows = [{"id": identifier, column: value, **parent} for value, identifier in new.items()]
+        rows = [{"id": row, names[0]: one, names[1]: other} for (one, other), row in new.items()]
         connection.execute(sa.insert(table), rows)
     return {**present, **new}

@@ -7,14 +7,14 @@ marks; a kill in between leaves neither, and the next run grades that submission
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 import sqlalchemy as sa
 from msgspec.structs import replace
-from sqlalchemy.dialects import postgresql, sqlite
 
+from autograder.gradebook import tables
 from autograder.limits import Budgets, budgets
 from autograder.records import Graded
 from autograder.rubric import Rubric
@@ -84,33 +84,58 @@ def find(connection: sa.Connection, key: Key) -> Graded | None:
     return None if stored is None else decode(stored)
 
 
-def keep(connection: sa.Connection, entry: GradedEntry, run: int | None) -> None:
-    """Keep a result and make it the student's current one. Keeping the same again changes nothing.
+def keep(connection: sa.Connection, assignment: str, entries: Sequence[GradedEntry], run: int | None) -> None:
+    """Keep results of different students and make them the current ones. The same again changes nothing.
 
     Of a student's older results, all but the latest few lose their notebooks (`Budgets.attempts`).
     """
-    key, most = entry.key, budgets(entry.rubric.assignment.limits)
-    current = _row(connection, key, bounded(entry.graded, most.stored_mb), run)
-    student = {"student": key.student, "assignment": key.assignment}
-    _upsert(connection, _CURRENT, student, {"result": current})
-    _prune(connection, student, current)
-    attempt = {**student, "submission": key.submission}
-    if connection.execute(sa.select(_ATTEMPT.c.id).where(*_matches(_ATTEMPT, attempt))).scalar() is None:
-        times = {"submitted_at": utc(entry.submitted_at), "first_graded_at": _now()}
-        _upsert(connection, _ATTEMPT, attempt, times)
+    students = [entry.key.student for entry in entries]
+    rows = _written(connection, entries, run)
+    current = [{"student": one, "assignment": assignment, "result": rows[one]} for one in students]
+    tables.upsert(connection, _CURRENT, current, _WHO)
+    _prune(connection, assignment, rows)
+    now = _now()
+    attempts = [
+        {
+            **{name: getattr(entry.key, name) for name in (*_WHO, "submission")},
+            "submitted_at": utc(entry.submitted_at),
+            "first_graded_at": now,
+        }
+        for entry in entries
+    ]
+    tables.upsert(connection, _ATTEMPT, attempts, (*_WHO, "submission"), keeps=True)
 
 
-def current(connection: sa.Connection, assignment: str, rubric: str) -> dict[str, Graded]:
-    """The current result of every student; see `autograder.store.Store.results`."""
+Decoded = dict[int, tuple[datetime.datetime, Graded | None]]
+"""Results by row, with the time at which each was recorded."""
+
+
+def current(connection: sa.Connection, assignment: str, rubric: str, decoded: Decoded) -> dict[str, Graded]:
+    """The current result of every student; see `autograder.store.Store.results`.
+
+    Args:
+        connection: to the database.
+        assignment: its name.
+        rubric: see there.
+        decoded: what was read before, which is not read once more; becomes what is read now.
+    """
     query = (
-        sa.select(_CURRENT.c.student, _RESULT.c.graded)
+        sa.select(_CURRENT.c.student, _RESULT.c.id, _RESULT.c.recorded_at)
         .join(_RESULT, _RESULT.c.id == _CURRENT.c.result)
         .where(_CURRENT.c.assignment == assignment)
         .order_by(_CURRENT.c.student)
     )
     if rubric:
         query = query.where(_RESULT.c.rubric == rubric)
-    found = {student: decode(stored) for student, stored in connection.execute(query).all()}
+    rows = connection.execute(query).all()
+    new = [row.id for row in rows if decoded.get(row.id, (None,))[0] != row.recorded_at]
+    for some in tables.batched(new):
+        stored = sa.select(_RESULT.c.id, _RESULT.c.recorded_at, _RESULT.c.graded).where(
+            _RESULT.c.id.in_(some)
+        )
+        for row, moment, graded in connection.execute(stored):
+            decoded[row] = moment, decode(graded)
+    found = {student: decoded[row][1] for student, row, _ in rows}
     return {student: graded for student, graded in found.items() if graded is not None}
 
 
@@ -150,26 +175,45 @@ def utc(moment: datetime.datetime | None) -> datetime.datetime | None:
     return moment.astimezone(datetime.UTC).replace(tzinfo=None)
 
 
-def _row(connection: sa.Connection, key: Key, stored: bytes, run: int | None) -> int:
-    """Write the result row if it is new or differs; return its id."""
-    columns = msgspec.structs.asdict(key)
-    query = sa.select(_RESULT.c.id, _RESULT.c.graded).where(*_matches(_RESULT, columns))
-    found = connection.execute(query).one_or_none()
-    if found is None or found.graded != stored:
-        _upsert(connection, _RESULT, columns, {"graded": stored, "recorded_at": _now(), "run": run})
-        found = connection.execute(query).one()
-    return int(found.id)
+def _written(connection: sa.Connection, entries: Sequence[GradedEntry], run: int | None) -> dict[str, int]:
+    """Write the result rows that are new or differ; their ids by student."""
+    names = Key.__struct_fields__
+    query = sa.select(_RESULT.c.id, _RESULT.c.graded, *(_RESULT.c[name] for name in names)).where(
+        _RESULT.c.assignment == entries[0].key.assignment,
+        _RESULT.c.student.in_([entry.key.student for entry in entries]),
+        _RESULT.c.submission.in_([entry.key.submission for entry in entries]),
+    )
+    stored = {
+        entry.key: bounded(entry.graded, budgets(entry.rubric.assignment.limits).stored_mb)
+        for entry in entries
+    }
+    before = {Key(*row[2:]): row.graded for row in connection.execute(query)}
+    changed = [
+        {**msgspec.structs.asdict(key), "graded": content, "recorded_at": _now(), "run": run}
+        for key, content in stored.items()
+        if before.get(key) != content
+    ]
+    tables.upsert(connection, _RESULT, changed, names)
+    found = {Key(*row[2:]): int(row.id) for row in connection.execute(query)}
+    return {key.student: found[key] for key in stored}
 
 
-def _prune(connection: sa.Connection, student: Mapping[str, Any], current: int) -> None:
-    """Take the notebooks out of a student's older results."""
+def _prune(connection: sa.Connection, assignment: str, current: Mapping[str, int]) -> None:
+    """Take the notebooks out of older results, of students whose current result this is."""
     rows = connection.execute(
-        sa.select(_RESULT.c.id)
-        .where(*_matches(_RESULT, student), sa.func.substr(_RESULT.c.graded, 1, len(_PRUNED)) != _PRUNED)
+        sa.select(_RESULT.c.student, _RESULT.c.id)
+        .where(
+            _RESULT.c.assignment == assignment,
+            _RESULT.c.student.in_(list(current)),
+            sa.func.substr(_RESULT.c.graded, 1, len(_PRUNED)) != _PRUNED,
+        )
         .order_by(_RESULT.c.recorded_at.desc(), _RESULT.c.id.desc())
-    ).scalars()
-    older = [one for one in rows if one != current][Budgets().attempts - 1 :]
-    for one in older:
+    )
+    others: dict[str, list[int]] = {}
+    for student, row in rows:
+        if row != current[student]:
+            others.setdefault(student, []).append(row)
+    for one in (row for found in others.values() for row in found[Budgets().attempts - 1 :]):
         stored = connection.execute(sa.select(_RESULT.c.graded).where(_RESULT.c.id == one)).scalar_one()
         graded = decode(stored)
         slim = encode(replace(graded, notebooks=())) if graded is not None else b""
@@ -182,13 +226,3 @@ def _now() -> datetime.datetime:
 
 def _matches(table: sa.Table, values: Mapping[str, Any]) -> list[sa.ColumnElement[bool]]:
     return [table.c[column] == value for column, value in values.items()]
-
-
-def _upsert(
-    connection: sa.Connection, table: sa.Table, key: Mapping[str, Any], values: Mapping[str, Any]
-) -> None:
-    """Insert a row, or bring the one with this unique key to these values."""
-    dialect = connection.engine.dialect.name
-    insert = postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
-    statement = insert.values({**key, **values})
-    connection.execute(statement.on_conflict_do_update(index_elements=list(key), set_=dict(values)))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
-import nbgrader
 import sqlalchemy as sa
 from alembic.script import ScriptDirectory
-from nbgrader import api
+from sqlalchemy.dialects import postgresql, sqlite
 
 from autograder.errors import GradebookError
+from autograder.gradebook.nbgrader_api import api
 
 STUDENT: sa.Table = api.Student.__table__
 ASSIGNMENT: sa.Table = api.Assignment.__table__
@@ -48,12 +49,15 @@ DECIDED = sa.Table(
 )
 """Ours: which marks were entered from the list of decisions."""
 
+_Value = TypeVar("_Value")
+_NAMED_AT_ONCE = 400
+"""Values in one statement; SQLite may allow no more than 999."""
 _VERSION = "alembic_version"
 _UPGRADE = "run `nbgrader db upgrade` in the course, which keeps a copy of the old file"
 
 
-def connect(database: Path | str) -> api.Gradebook:
-    """Open nbgrader's gradebook; create it if it is new.
+def connect(database: Path | str) -> Any:
+    """Open nbgrader's gradebook, an ``api.Gradebook``; create it if it is new.
 
     nbgrader itself stamps a new database by starting ``alembic`` from PATH after it has made the tables,
     and leaves the database unstamped where that fails; here both happen in one transaction.
@@ -98,9 +102,45 @@ def refusals(action: str) -> Iterator[None]:
         raise GradebookError(f"{action}: {error}") from error
 
 
+def batched(values: Sequence[_Value]) -> Iterator[Sequence[_Value]]:
+    """Values in groups that one statement can name."""
+    for start in range(0, len(values), _NAMED_AT_ONCE):
+        yield values[start : start + _NAMED_AT_ONCE]
+
+
+def upsert(
+    connection: sa.Connection,
+    table: sa.Table,
+    rows: Sequence[Mapping[str, Any]],
+    key: Sequence[str],
+    *,
+    keeps: bool = False,
+) -> None:
+    """Insert rows, or bring those with the same unique key to these values.
+
+    Args:
+        connection: to the database.
+        table: whose rows.
+        rows: column → value.
+        key: the columns of the unique key.
+        keeps: a row that is there stays as it is.
+    """
+    if not rows:
+        return
+    dialect = connection.engine.dialect.name
+    insert = postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
+    values = {name: insert.excluded[name] for name in rows[0] if name not in key}
+    unique = list(key)
+    if keeps:
+        statement = insert.on_conflict_do_nothing(index_elements=unique)
+    else:
+        statement = insert.on_conflict_do_update(index_elements=unique, set_=values)
+    connection.execute(statement, list(rows))
+
+
 def _create(engine: sa.Engine, name: str) -> None:
     """Make and stamp the tables of a new database; stamp one that nbgrader left unstamped."""
-    folder = Path(nbgrader.__file__).parent / "alembic"
+    folder = Path(api.__file__).parent / "alembic"
     newest = ScriptDirectory(str(folder)).get_current_head()
     ours: sa.MetaData = api.Base.metadata
     with engine.begin() as connection:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from datetime import datetime
@@ -25,13 +26,16 @@ from autograder.rubric import Rubric
 from autograder.sandbox.levels import Isolation, at_least, environment_digest
 from autograder.sandbox.outside import orphans
 from autograder.sandbox.pool import Pool
+from autograder.stopwatch import Stopwatch
 from autograder.store import GradedEntry, Key, Store
 from autograder.timestamps import Timing
 
 ASKED_AT_ONCE = 32
 """Submissions for which the reference is asked in one box, where each meets inputs of its own."""
-MOST_TOGETHER = 32
+MOST_TOGETHER = 50
 """Results that are recorded in one transaction."""
+GATHERED_SECONDS = 0.2
+"""So long a result waits for others that are recorded with it; a kill loses those that wait."""
 AHEAD = 2
 """For each worker so many submissions are graded, or wait for it, at a time."""
 MOST_REFUSED = 5
@@ -65,8 +69,9 @@ def grade_class(
     store: Store,
     pool: Pool,
     *,
-    workers: int | None = None,
+    workers: int = 0,
     again: bool = False,
+    stopwatch: Stopwatch | None = None,
 ) -> Iterator[Outcome]:
     """Grade submissions and record them as soon as they are done; yields them in the order they finish.
 
@@ -80,8 +85,9 @@ def grade_class(
         handins: whose submissions.
         store: where results and marks go; prepared here.
         pool: gives the sandboxes; started only when something is left to grade.
-        workers: how many at the same time; default: one per core.
+        workers: how many at the same time; 0: one per core.
         again: grade even what the store holds.
+        stopwatch: is told where the time goes.
 
     Raises:
         CourseError: the reference solutions are not usable.
@@ -89,20 +95,22 @@ def grade_class(
         GradebookError: the store refused, before the first student or several of them in a row.
     """
     orphans.sweep_groups()
-    recorder = _Recorder(assignment, store)
-    environment = assignment.digest()
+    stopwatch = stopwatch or Stopwatch()
+    recorder, environment = _Recorder(assignment, store, stopwatch), assignment.digest()
     waiting: list[Handin] = []
     known: list[tuple[Handin, Key, Graded]] = []
     together = _together(assignment.rubric, handins)
+    kept = _Kept(assignment, store, environment, pool.isolation)
     for members in together:
-        found = None if again else _known_to_one(store, assignment, members, environment, pool.isolation)
+        found = None if again else kept.of_one(members)
         if found is None:
             waiting.append(members[0])
         else:
             key, graded = found
             known += [(one, replace(key, student=one.student), as_member(graded, one)) for one in members]
     # Before the first row is written: on a machine whose sandbox does not hold, nothing is.
-    grader = Grader(assignment, pool) if waiting else None
+    with stopwatch.step("start"):
+        grader = Grader(assignment, pool, stopwatch=stopwatch) if waiting else None
     store.prepare(assignment.rubric, assignment.release_bytes)
     for start in range(0, len(known), MOST_TOGETHER):
         yield from recorder.keep(known[start : start + MOST_TOGETHER])
@@ -146,39 +154,45 @@ def as_member(graded: Graded, handin: Handin) -> Graded:
     return replace(graded, score=score)
 
 
-def _known_to_one(
-    store: Store,
-    assignment: Assignment,
-    members: Sequence[Handin],
-    environment: str,
-    isolation: Isolation,
-) -> tuple[Key, Graded] | None:
-    """What is known of a submission, for any of those for whom it counts; it was asked the same questions."""
-    for one in members:
-        found = _known(store, assignment, one, environment, isolation)
-        if found is not None and found[1].score.asked == one.owner:
-            return found
-    return None
+class _Kept:
+    """What the store holds of an assignment."""
 
+    def __init__(self, assignment: Assignment, store: Store, environment: str, isolation: Isolation) -> None:
+        self._assignment = assignment
+        self._store = store
+        self._environments = [environment_digest(environment, level) for level in at_least(isolation)]
+        self._keys = store.keys(assignment.name)
+        self._current = store.results(assignment.name)
 
-def _known(
-    store: Store, assignment: Assignment, handin: Handin, environment: str, isolation: Isolation
-) -> tuple[Key, Graded] | None:
-    """The result of the strongest level that is no weaker than the wanted one, and its key.
-
-    None where a fault of ours left something open, and where it cannot be told: then it is graded.
-    """
-    try:
-        digest = collect(assignment, handin).digest()
-        for level in at_least(isolation):
-            computed_by = environment_digest(environment, level)
-            key = Key.of(handin.student, digest, assignment.rubric, computed_by)
-            found = store.find(key)
-            if found is not None and not any(note.code in FAULTS for note in found.score.notes):
-                return key, found
-    except Exception:  # noqa: BLE001 - grading it meets the same, and says it
+    def of_one(self, members: Sequence[Handin]) -> tuple[Key, Graded] | None:
+        """What is known of a submission, for any of those for whom it counts, asked the same questions."""
+        for one in members:
+            found = self._of(one)
+            if found is not None and found[1].score.asked == one.owner:
+                return found
         return None
-    return None
+
+    def _of(self, handin: Handin) -> tuple[Key, Graded] | None:
+        """The result of the strongest level that is no weaker than the wanted one, and its key.
+
+        None where a fault of ours left something open, and where it cannot be told: then it is graded.
+        """
+        try:
+            digest = collect(self._assignment, handin).digest()
+            for environment in self._environments:
+                key = Key.of(handin.student, digest, self._assignment.rubric, environment)
+                found = self._find(key)
+                if found is not None and not any(note.code in FAULTS for note in found.score.notes):
+                    return key, found
+        except Exception:  # noqa: BLE001 - grading it meets the same, and says it
+            return None
+        return None
+
+    def _find(self, key: Key) -> Graded | None:
+        """Most are those that count, which were read all at once."""
+        if key == self._keys.get(key.student):
+            return self._current.get(key.student)
+        return self._store.find(key)
 
 
 def _in_parallel(
@@ -187,7 +201,7 @@ def _in_parallel(
     """Grade with several threads; yields all that are done by now.
 
     Files are read again now, so that only a few are in memory at a time. While one group is recorded the
-    next one is graded: the slower recording is, the larger are the groups, and none waits until it is full.
+    next one is graded: the slower recording is, the larger are the groups.
     """
 
     def grade(handin: Handin) -> Graded:
@@ -200,16 +214,24 @@ def _in_parallel(
     queue = _asked_ahead(grader, waiting)
     with ThreadPoolExecutor(workers) as threads:
         running: dict[Future[Graded], Handin] = {}
+        graded: list[tuple[Handin, Graded]] = []
+        until = 0.0
         try:
             while True:
                 for handin in queue:
                     running[threads.submit(grade, handin)] = handin
                     if len(running) >= AHEAD * workers:
                         break
-                if not running:
+                if not running and not graded:
                     return
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                yield [(running.pop(future), future.result()) for future in done]
+                left = max(0.0, until - time.monotonic()) if graded else None
+                done, _ = wait(running, left, FIRST_COMPLETED)
+                if not graded:
+                    until = time.monotonic() + GATHERED_SECONDS
+                graded += [(running.pop(future), future.result()) for future in done]
+                if graded and (len(graded) >= MOST_TOGETHER or not running or time.monotonic() >= until):
+                    yield graded
+                    graded = []
         finally:
             threads.shutdown(cancel_futures=True)
 
@@ -229,9 +251,10 @@ def _asked_ahead(grader: Grader, waiting: Sequence[Handin]) -> Iterator[Handin]:
 class _Recorder:
     """Keeps results in groups. A kill loses those of a group that is not kept yet; they are graded again."""
 
-    def __init__(self, assignment: Assignment, store: Store) -> None:
+    def __init__(self, assignment: Assignment, store: Store, stopwatch: Stopwatch) -> None:
         self._assignment = assignment
         self._store = store
+        self._stopwatch = stopwatch
         self._language = assignment.language
         self._refused = 0
         self.run: int | None = None
@@ -252,7 +275,8 @@ class _Recorder:
                 GradedEntry(key, graded, rubrics(handin.owner), handin.submitted_at)
                 for handin, key, graded in group
             ]
-            problems = self._store.record(entries, run=self.run, language=self._language)
+            with self._stopwatch.step("record"):
+                problems = self._store.record(entries, run=self.run, language=self._language)
         except Exception as error:
             if len(group) > 1:
                 for one in group:

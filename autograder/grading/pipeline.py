@@ -56,6 +56,7 @@ from autograder.rubric import NotebookFile, Question, Rubric
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.proof import selftest
 from autograder.sandbox.session import Session
+from autograder.stopwatch import Stopwatch
 from autograder.variants.drawing import canonical_id
 
 JUDGING_TIME = "judging-time"
@@ -95,7 +96,12 @@ class Grader:
     """Grades submissions of one assignment. Thread safe: several may be graded at the same time."""
 
     def __init__(
-        self, assignment: Assignment, pool: Pool, *, drawn: Mapping[str, Assignment] | None = None
+        self,
+        assignment: Assignment,
+        pool: Pool,
+        *,
+        drawn: Mapping[str, Assignment] | None = None,
+        stopwatch: Stopwatch | None = None,
     ) -> None:
         """Start the sandboxes and load the secret and the expected values.
 
@@ -103,6 +109,7 @@ class Grader:
             assignment: loaded.
             pool: gives the sandboxes.
             drawn: who sits a variant that was not handed out, by id (`autograder.personal.variant_set`).
+            stopwatch: is told where the time goes.
 
         Raises:
             CourseError: the secret or a reference solution is not usable.
@@ -112,6 +119,7 @@ class Grader:
         """
         self.assignment = assignment
         self.pool = pool
+        self.stopwatch = stopwatch or Stopwatch()
         self.secret = assignment.course.secret()
         self.seed = box_seed(self.secret, assignment.name)
         notebooks = assignment.rubric.assignment.notebooks
@@ -172,7 +180,7 @@ class Grader:
             evidence = replace(
                 given,
                 draw=draw,
-                observed=ask(plan) if plan else (),
+                observed=self._asked(ask, plan) if plan else (),
                 expected=sitting.expected.get(question.id, ()),
                 named=sitting.named.get(question.id, ()),
                 earlier=_by_item(earlier),
@@ -193,6 +201,12 @@ class Grader:
             code, staff = scoring.OUR_FAULT, f"our fault: {describe_error(error)}"
         return JudgedAnswer(_open(question, review(staff)), staff, (Note(code, staff, question.id),))
 
+    def _asked(
+        self, ask: Callable[[tuple[Scenario, ...]], Sequence[Observations]], plan: tuple[Scenario, ...]
+    ) -> Sequence[Observations]:
+        with self.stopwatch.step("calls"):
+            return ask(plan)
+
     def _asked_again(
         self,
         assignment: Assignment,
@@ -205,7 +219,8 @@ class Grader:
         if not isinstance(check, HasSecondRound):
             return evidence
         second = check.second_round(evidence)
-        evidence = replace(evidence, again=ask(second.student) if second.student else ())
+        with self.stopwatch.step("calls once more"):
+            evidence = replace(evidence, again=ask(second.student) if second.student else ())
         about = check.third_round(evidence) if isinstance(check, HasThirdRound) else second.reference
         if not about:
             return evidence
@@ -308,7 +323,8 @@ class _Run:
     def notebook(self, notebook: NotebookFile) -> None:
         """Read one notebook, run it, and judge its questions; what nobody foresaw is left to a person."""
         try:
-            submission = self._read(notebook)
+            with self._grader.stopwatch.step("read"):
+                submission = self._read(notebook)
             if submission is not None:
                 self._judged(notebook, submission)
         except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
@@ -359,11 +375,15 @@ class _Run:
         self.isolation = str(sandbox.isolation)
         limits = assignment.rubric.assignment.limits
         files = self.files[notebook.name].contents
-        session = Session(sandbox, submission.cells, limits, seed=self._grader.seed, files=files)
+        stopwatch = self._grader.stopwatch
+        session = Session(
+            sandbox, submission.cells, limits, seed=self._grader.seed, files=files, stopwatch=stopwatch
+        )
         try:
             with session:
                 try:
-                    session.run()
+                    with stopwatch.step("cells"):
+                        session.run()
                 except EndedItself:
                     raise
                 except SandboxFault as fault:
@@ -403,23 +423,24 @@ class _Run:
         if time.thread_time() > self._until:
             return self._out_of_time(question)
         files = self.files[question.notebook]
-        judged = self._grader.judge(
-            question,
-            answer,
-            answers=submission.answers,
-            earlier=self.results,
-            ask=lambda plan: self._ask(session, plan, question.id),
-            sitting=self._sitting,
-            student=self._handed.student,
-            cells=[
-                one.source
-                for one in submission.cells
-                if isinstance(one, Cell) and not one.locked and one.grade_id != answer.grade_id
-            ]
-            + files.sources(without=question.file),
-            files=files.contents,
-            printed=[_written(run) for run in session.runs if run is not None],
-        )
+        with self._grader.stopwatch.step("judge"):
+            judged = self._grader.judge(
+                question,
+                answer,
+                answers=submission.answers,
+                earlier=self.results,
+                ask=lambda plan: self._ask(session, plan, question.id),
+                sitting=self._sitting,
+                student=self._handed.student,
+                cells=[
+                    one.source
+                    for one in submission.cells
+                    if isinstance(one, Cell) and not one.locked and one.grade_id != answer.grade_id
+                ]
+                + files.sources(without=question.file),
+                files=files.contents,
+                printed=[_written(run) for run in session.runs if run is not None],
+            )
         self.notes += judged.notes
         places = [cell.grade_id for cell in submission.cells]
         run = session.runs[places.index(answer.grade_id)] if answer.grade_id in places else None

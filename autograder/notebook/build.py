@@ -94,7 +94,7 @@ def build_release(
         raise NotebookError(
             "nbgrader-refused", f"notebook {notebook!r}: nbgrader refuses it: {error}"
         ) from error
-    release: bytes = (nbformat.writes(node) + "\n").encode()  # type: ignore[no-untyped-call]
+    release: bytes = (nbformat.writes(node) + "\n").encode()
     left = leaked(solution_fragments(source), release)
     if left:
         raise NotebookError(
@@ -124,8 +124,8 @@ def build_starter(source: bytes, path: str) -> bytes:
     if not regions:
         return source
     flags = {"schema_version": 3, "grade_id": "file", "grade": False, "solution": True, "locked": False}
-    cell = nbformat.v4.new_code_cell(text, metadata={"nbgrader": flags})  # type: ignore[no-untyped-call]
-    node = nbformat.v4.new_notebook(cells=[cell])  # type: ignore[no-untyped-call]
+    cell = nbformat.v4.new_code_cell(text, metadata={"nbgrader": flags})
+    node = nbformat.v4.new_notebook(cells=[cell])
     node, _ = ClearSolutions().preprocess(node, {})
     return str(node.cells[0].source).encode()
 
@@ -148,10 +148,10 @@ def notebook_of_files(rubric: Rubric, notebook: str) -> bytes:
                 source = f'check("{question.id}")' if name == question.id else f"# read in {question.file}"
                 whole = f"{imported}\n\n{source}" if imported and name == question.id else source
                 cells.append(_given_cell(name, whole, points))
-    node = nbformat.v4.new_notebook(  # type: ignore[no-untyped-call]
+    node = nbformat.v4.new_notebook(
         cells=cells, metadata={"kernelspec": _kernel({}), "language_info": {"name": "python"}}
     )
-    text: str = nbformat.writes(node)  # type: ignore[no-untyped-call]
+    text: str = nbformat.writes(node)
     return f"{text}\n".encode()
 
 
@@ -180,7 +180,7 @@ def _given_cell(grade_id: str, source: str, points: Decimal | None) -> Any:
         flags["points"] = int(points) if points == int(points) else float(points)
     metadata = {"nbgrader": {**flags, "task": False}}
     identifier = hashlib.sha256(f"cell {grade_id}".encode()).hexdigest()[:12]
-    return nbformat.v4.new_code_cell(source, metadata=metadata, id=identifier)  # type: ignore[no-untyped-call]
+    return nbformat.v4.new_code_cell(source, metadata=metadata, id=identifier)
 
 
 def _check_cells(described: Release) -> None:
@@ -227,7 +227,7 @@ def _bare_notebook(tree: Mapping[str, Any], name: str) -> Any:
         },
         "cells": [_bare_cell(name, number, cell, seen) for number, cell in enumerate(tree["cells"], start=1)],
     }
-    return nbformat.from_dict(bare)  # type: ignore[no-untyped-call]
+    return nbformat.from_dict(bare)
 
 
 def _speak(node: Any, rubric: Rubric, language: str, notebook: str, window: Window | None) -> None:

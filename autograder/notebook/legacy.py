@@ -40,8 +40,8 @@ def upgraded_cells(tree: Mapping[str, Any], max_cells: int) -> list[Any]:
     old: dict[str, Any] = {"nbformat": 2 if version in (1, 2) else 3, "nbformat_minor": 0, "metadata": {}}
     try:
         tree = {**old, "worksheets": [{"cells": bare, "metadata": {}}]}
-        node = nbformat.from_dict(tree)  # type: ignore[no-untyped-call]
-        upgraded = nbformat.convert(node, 4)  # type: ignore[no-untyped-call]
+        node = nbformat.from_dict(tree)
+        upgraded = nbformat.convert(node, 4)
         return list(upgraded["cells"])
     except Exception as error:  # nbformat promises nothing about what it raises
         raise NotebookError(
@@ -59,7 +59,7 @@ def upgraded_metadata(metadata: Mapping[str, Any], cell_type: str) -> Mapping[st
     """
     bare = {"cell_type": cell_type, "source": "", "metadata": {"nbgrader": pruned(dict(metadata))}}
     try:
-        cell = nbformat.from_dict(bare)  # type: ignore[no-untyped-call]
+        cell = nbformat.from_dict(bare)
         upgraded = MetadataValidator().upgrade_cell_metadata(cell)
         return dict(upgraded.metadata.get("nbgrader", {}))
     except Exception as error:  # nbgrader compares and converts whatever is there

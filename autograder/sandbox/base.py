@@ -41,6 +41,8 @@ class Usage(Struct, frozen=True):
     """Of the longest call."""
     delayed_seconds: float = 0.0
     """For how long other programs kept the box from computing, as far as it was counted."""
+    system_seconds: float = 0.0
+    """Of the processor seconds those in the kernel, as far as it tells."""
 
 
 class Box(Protocol):

@@ -23,6 +23,7 @@ from autograder.records import Cell, CellRun, Ending, Limits, Markdown, Note, Ob
 from autograder.sandbox import limit_notes
 from autograder.sandbox.base import Box, Sandbox, Usage
 from autograder.sandbox.retry import MAX_FAULTS, MAX_LOST_BOXES
+from autograder.stopwatch import StepTime, Stopwatch
 
 LEFT_OUT = "left-out"
 """The code of a note about a file that was handed in and is not in the box, which has no room for it."""
@@ -46,7 +47,9 @@ class Session:
         *,
         seed: int = 0,
         files: Mapping[str, bytes] | None = None,
+        stopwatch: Stopwatch | None = None,
     ) -> None:
+        self._stopwatch = stopwatch or Stopwatch()
         self._sandbox = sandbox
         self._cells = cells
         self._limits = limits
@@ -280,7 +283,7 @@ class Session:
         return self._box is not None
 
     def _opened(self) -> Box:
-        with self._inside():
+        with self._stopwatch.step("open a box"), self._inside():
             return self._sandbox.open(self._limits, seed=self._seed, files=self._files)
 
     @contextlib.contextmanager
@@ -334,7 +337,7 @@ class Session:
     def _lose_box(self) -> None:
         """End and forget the open box, if any, adding up what it cost."""
         if self._box is not None:
-            with self._inside():
+            with self._stopwatch.step("close the box"), self._inside():
                 usage = self._box.close()
             self._note_usage(usage)
             if self._box.crowded:
@@ -344,6 +347,8 @@ class Session:
             self._box = None
 
     def _note_usage(self, usage: Usage) -> None:
+        user = max(0.0, usage.processor_seconds - usage.system_seconds)
+        self._stopwatch.add("in boxes", StepTime(0.0, user, usage.system_seconds))
         self._used = Usage(
             max(self._used.processor_seconds, usage.processor_seconds),
             max(self._used.memory_bytes, usage.memory_bytes),

@@ -51,7 +51,7 @@ def test_every_sample_earns_what_it_says(question: str, sample: Sample) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("later", [question for question in WRONG if question.startswith("task3-")])
 def test_two_wrong_samples_earn_what_the_demo_foresees(later: str) -> None:
-    """An answer that follows from an earlier wrong one earns more, where the data says so and nowhere else."""
+    """An answer that follows from an earlier wrong one earns more where the data says so, nowhere else."""
     sheet = [question for question in papers.QUESTIONS if question.startswith("task3-")]
     before = sheet[: sheet.index(later)]
     if later == "task3-i":

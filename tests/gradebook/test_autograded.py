@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from nbconvert.filters import markdown2html
 
 from autograder.errors import GradebookError
-from autograder.gradebook import autograded_notebook, write_autograded
+from autograder.gradebook import autograded_files, autograded_notebook, write_autograded
 from autograder.gradebook.autograded import harmless_markdown
 from autograder.records import Graded
 from tests.feedback.examples import HOSTILE, good, hostile, middling, png, release
@@ -117,18 +117,19 @@ def test_no_markdown_becomes_an_element_with_a_script(source: str) -> None:
 
 def test_files_are_written_once(tmp_path: Path) -> None:
     """The file lies where nbgrader looks, and is left alone when nothing changed."""
-    (path,) = write_autograded(tmp_path, good(), RELEASES)
+    (path,) = files = autograded_files(tmp_path, good(), RELEASES)
+    write_autograded(files)
     assert tmp_path / "autograded" / "ada" / "exam" / "exam.ipynb" == path
     before = path.stat().st_ino
-    write_autograded(tmp_path, good(), RELEASES)
+    write_autograded(files)
     assert before == path.stat().st_ino
     assert ["exam.ipynb"] == [entry.name for entry in path.parent.iterdir()]
 
 
 def test_an_unreadable_submission_is_the_release(tmp_path: Path) -> None:
     """Where nothing could be read, formgrader sees the released notebook."""
-    (path,) = write_autograded(tmp_path, msgspec.structs.replace(good(), notebooks=()), RELEASES)
-    assert release() == path.read_bytes()
+    graded = msgspec.structs.replace(good(), notebooks=())
+    assert [release()] == list(autograded_files(tmp_path, graded, RELEASES).values())
 
 
 @pytest.mark.parametrize("student", ["..", "a/b", "", ".", "a\0b", "a\\b"])
@@ -136,11 +137,11 @@ def test_names_that_leave_the_folder_are_refused(tmp_path: Path, student: str) -
     """A student's name cannot lead out of the folder of the course."""
     graded = msgspec.structs.replace(good(), score=msgspec.structs.replace(good().score, student=student))
     with pytest.raises(GradebookError, match="name of a folder"):
-        write_autograded(tmp_path, graded, RELEASES)
+        autograded_files(tmp_path, graded, RELEASES)
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     """A file in the folder's place is a clear error."""
     (tmp_path / "autograded").write_text("")
     with pytest.raises(GradebookError, match="could not be written"):
-        write_autograded(tmp_path, good(), RELEASES)
+        write_autograded(autograded_files(tmp_path, good(), RELEASES))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -129,3 +131,58 @@ def test_the_store_is_whole_after_a_kill(path: Path) -> None:
         assert before == dump(path)
         keep(book, good(), RUBRIC)
         assert {"ada": good()} == book.results("exam")
+
+
+CHANGES: dict[str, Callable[[Path], object]] = {
+    "a comment": lambda path: rows(path, "UPDATE comment SET auto_comment = 'No response.'"),
+    "a copy": lambda path: copy_of(path).write_text("{}"),
+    "no copy": lambda path: copy_of(path).unlink(),
+    "the submission": lambda path: rows(path, "DELETE FROM submitted_assignment"),
+    "who wrote it": lambda path: rows(path, "UPDATE autograder_written SET signature = 'other'"),
+}
+
+
+def copy_of(path: Path) -> Path:
+    """What formgrader shows of the student."""
+    return path.parent / "autograded" / "ada" / "exam" / "exam.ipynb"
+
+
+def known_again(path: Path, moment: datetime = MOMENT, language: str = "") -> bool:
+    """Record what is known in a later run; whether anything was written."""
+    written: list[object] = []
+    with Gradebook(path) as book:
+        book.prepare(RUBRIC, {"exam": release()})
+        mark = book._mark
+
+        def counted(*arguments: Any) -> dict[str, int]:
+            written.append(arguments)
+            return mark(*arguments)
+
+        book._mark = counted  # type: ignore[method-assign]
+        known = msgspec.structs.replace(entry(good(), RUBRIC), submitted_at=moment)
+        assert {} == book.record([known], language=language)
+    return bool(written)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_was_written_is_not_written_again_unless_it_changed(
+    book: Gradebook, path: Path, change: str
+) -> None:
+    """A run over known submissions costs little, and still heals what something else wrote over."""
+    keep(book, good(), RUBRIC, MOMENT)
+    copy, whole = copy_of(path).read_bytes(), dump(path)
+    assert not known_again(path)
+    CHANGES[change](path)
+    assert known_again(path)
+    assert copy == copy_of(path).read_bytes()
+    if change != "the submission":  # made anew, it has other ids
+        assert whole == dump(path)
+    assert not known_again(path)
+
+
+def test_another_time_or_language_is_written(book: Gradebook, path: Path) -> None:
+    """All that rows and comments are made of counts."""
+    keep(book, good(), RUBRIC, MOMENT)
+    assert known_again(path, MOMENT + timedelta(minutes=1))
+    assert known_again(path, MOMENT + timedelta(minutes=1), "de")
+    assert not known_again(path, MOMENT + timedelta(minutes=1), "de")

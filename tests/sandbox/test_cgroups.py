@@ -100,6 +100,7 @@ def test_version_2_reads_what_the_kernel_counts(tmp_path: Path) -> None:
     (folder / "cpu.stat").write_text("usage_usec 2500000\nuser_usec 2000000\nsystem_usec 500000\n")
     (folder / "memory.peak").write_text("12345\n")
     assert (Counts(4, 1), 2.5, 12345) == (group.counts(), group.processor_seconds(), group.peak_bytes())
+    assert 0.5 == group.system_seconds()
 
 
 def test_version_2_without_the_controllers_is_not_used(tmp_path: Path) -> None:
@@ -145,6 +146,7 @@ def test_version_1_reads_what_the_kernel_counts(tmp_path: Path) -> None:
     (pids,) = tmp_path.glob("sys/fs/cgroup/pids/ours/autograder-*/box-0")
     (pids / "pids.events").write_text("max 3\n")
     assert (Counts(3, 2), None, 678) == (group.counts(), group.processor_seconds(), group.peak_bytes())
+    assert 0.0 == group.system_seconds()
 
 
 def test_groups_that_nobody_removed_go_with_the_driver(tmp_path: Path) -> None:

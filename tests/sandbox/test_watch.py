@@ -44,6 +44,10 @@ class ScriptedGroup:
         self.asked += 1
         return self.seconds
 
+    def system_seconds(self) -> float:
+        """None."""
+        return 0.0
+
     def peak_bytes(self) -> int:
         """None."""
         return 0

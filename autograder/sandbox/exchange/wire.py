@@ -44,6 +44,14 @@ _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _KEYS = frozenset(("$", "v", "k", "dtype", "device", "grad", "complex", "shared", "type", "text"))
 """What an object in a tree may have."""
 
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ProtocolError(f"the constant {name} is not JSON")
+
+
+_JSON_IN = json.JSONDecoder(parse_constant=_refuse_constant)
+_JSON_OUT = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
+
 ArrayMaker = Callable[[np.ndarray, Mapping[str, Any]], Any]
 OtherMaker = Callable[[str, Mapping[str, Any]], Any]
 
@@ -223,7 +231,7 @@ def well_formed(text: str) -> str:
 
 def pack(message: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None) -> list[Buffer]:
     """One frame, in parts; the arrays' own memory is among them, so they must not change until it is sent."""
-    body = json.dumps(message, separators=(",", ":"), allow_nan=False).encode()
+    body = _JSON_OUT.encode(message).encode()
     numbers = layout.parts(arrays or {})
     length = sum(len(part) for part in numbers)
     return [b"".join((HEADER.pack(MAGIC, len(body), length), body, *numbers[:1])), *numbers[1:]]
@@ -239,7 +247,7 @@ def unpack(body: Buffer, tensors: Buffer) -> tuple[dict[str, Any], dict[str, np.
     if text.count(b"[") + text.count(b"{") > MAX_CONTAINERS:
         raise ProtocolError("the message has too many parts")
     try:
-        message = json.loads(text, parse_constant=_refuse_constant)
+        message = _JSON_IN.decode(text.decode("utf-8", "surrogatepass"))
         arrays = layout.read(tensors)
     except (ValueError, RecursionError) as error:
         raise ProtocolError(f"{type(error).__name__}: {str(error)[:200]}") from None
@@ -261,10 +269,6 @@ _FEW = 4096
 def _separators(text: Buffer) -> int:
     plain = text if isinstance(text, bytes | bytearray) else bytes(text)
     return 1 + plain.count(b",") + plain.count(b"[") + plain.count(b"{")
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ProtocolError(f"the constant {name} is not JSON")
 
 
 Waiter = Callable[[float], bool]

@@ -6,18 +6,23 @@ cap is written to the raw output pipe, where the broker counts it and ends the b
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import inspect
 import io
 import os
 import sys
 import sysconfig
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+from IPython.core.compilerop import CachingCompiler
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
+from IPython.core.inputtransformer2 import TransformerManager
 from IPython.core.interactiveshell import InteractiveShell
-from traitlets import Type
+from traitlets import Instance, Type
 from traitlets.config import Config
 
 FLOOD_FACTOR = 4
@@ -166,9 +171,43 @@ class CapturedPublisher(DisplayPublisher):  # type: ignore[misc]
         self.shell.outputs.items.clear()
 
 
+class PlainPythonFirst(TransformerManager):  # type: ignore[misc]
+    """Looks for magics and other notation of IPython only where a cell is not plain Python.
+
+    What parses as Python has none of it, and to look takes longer than to run most cells.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._usual = list(self.token_transformers)
+
+    def do_token_transforms(self, lines: list[str]) -> Any:
+        """The lines as Python; what student code registered is always asked."""
+        text = "".join(lines)
+        if self.token_transformers == self._usual and "\\" not in text:  # an escape could be warned of twice
+            with contextlib.suppress(SyntaxError, ValueError, MemoryError, RecursionError):
+                ast.parse(text)
+                return lines
+        return super().do_token_transforms(lines)
+
+
+class NamingCompiler(CachingCompiler):  # type: ignore[misc]
+    """Says to which module a cell belongs: each traceback would look through all that are imported for it."""
+
+    def cache(self, transformed_code: str, number: int = 0, raw_code: str | None = None) -> str:
+        """The name of a cell's code, by which tracebacks find its lines."""
+        name: str = super().cache(transformed_code, number, raw_code)
+        inspect.modulesbyfile[name] = "__main__"
+        with contextlib.suppress(OSError):  # a cell may have removed the folder that it stands in
+            inspect.modulesbyfile[str(Path.cwd() / name)] = "__main__"
+        return name
+
+
 class NotebookShell(InteractiveShell):  # type: ignore[misc]
     """IPython's shell, with the outputs captured and other programs refused."""
 
+    input_transformer_manager = Instance(PlainPythonFirst, ())
+    compiler_class = Type(NamingCompiler)
     displayhook_class = Type(CapturedHook)
     display_pub_class = Type(CapturedPublisher)
 
@@ -182,6 +221,24 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
 
     def enable_gui(self, gui: Any = None) -> None:
         """No event loops of windows here; `%matplotlib inline` asks for none."""
+
+    def should_run_async(
+        self,
+        raw_cell: str,
+        *,
+        transformed_cell: str | None = None,
+        preprocessing_exc_tuple: Any = None,
+    ) -> bool:
+        """Whether a cell awaits something; without such a word it is not compiled to find out."""
+        if transformed_cell is not None and not any(word in transformed_cell for word in ("await", "async")):
+            return False
+        return bool(
+            super().should_run_async(
+                raw_cell,
+                transformed_cell=transformed_cell,
+                preprocessing_exc_tuple=preprocessing_exc_tuple,
+            )
+        )
 
     def system(self, command: str) -> None:
         """Refuse `!command` with a note instead of an error, so that the notebook goes on."""

@@ -431,9 +431,10 @@ class NamespaceBox:
         report = self._final_report() if self._pidfd >= 0 else {}
         peak = self._group.peak_bytes() if self._group else int(report.get("rss", 0))
         used = max(float(report.get("cpu", 0.0)), self._watch.processor_seconds())
+        kernel = self._group.system_seconds() if self._group else 0.0
         self._watch.close()
         opened = getattr(self, "open_seconds", 0.0)
-        self._usage = Usage(used, peak, opened, self._longest, self.delayed())
+        self._usage = Usage(used, peak, opened, self._longest, self.delayed(), kernel)
         for descriptor in (self._requests, self._replies, self._output, self._pidfd):
             if descriptor >= 0:
                 os.close(descriptor)

@@ -58,33 +58,33 @@ class Watchdog:
                 milliseconds for a process that has torch loaded, the bound microseconds.
         """
         tasks, seconds = 0, 0.0
-        processes: list[Path] = []
+        processes: list[str] = []
         for pid, threads in self._walk():
-            process = self._proc / str(pid)
+            process = f"{self._proc}/{pid}"
             processes.append(process)
             seconds += self._seconds(pid, process)
             tasks += len(threads)
-        memory = sum(_kilobytes(process / "status", _AT_MOST) for process in processes) << 10
+        memory = sum(_kilobytes(f"{process}/status", _AT_MOST) for process in processes) << 10
         if memory > enough:
-            memory = sum(_kilobytes(process / "smaps_rollup", _OWN_PAGES) for process in processes) << 10
+            memory = sum(_kilobytes(f"{process}/smaps_rollup", _OWN_PAGES) for process in processes) << 10
         self.most_tasks = max(self.most_tasks, tasks)
         # A process whose end nobody waits for takes its time along; what was seen of it still counts.
         self.processor_seconds = max(self.processor_seconds, seconds, sum(self._own_seconds.values()))
         return Tree(memory, tasks, seconds)
 
-    def _walk(self) -> Iterator[tuple[int, list[Path]]]:
+    def _walk(self) -> Iterator[tuple[int, list[str]]]:
         """Every process that is watched, and the folders of its threads."""
         open_ids = [self._pid]
         while open_ids:
             pid = open_ids.pop()
-            threads: list[Path] = []
+            tasks, threads = f"{self._proc}/{pid}/task", list[str]()
             with contextlib.suppress(OSError):  # it may end while we look
-                threads = list((self._proc / str(pid)).glob("task/*"))
+                threads = [f"{tasks}/{one}" for one in os.listdir(tasks)]  # noqa: PTH208 - looked at all the time
             if pid != self._pid or not self._below:
                 yield pid, threads
             for thread in threads:
                 with contextlib.suppress(OSError):
-                    open_ids += [int(child) for child in (thread / "children").read_text().split()]
+                    open_ids += [int(child) for child in _text(f"{thread}/children").split()]
 
     def delayed_seconds(self) -> float | None:
         """For how long the box could have computed and was not let to, as far as it was looked at.
@@ -96,9 +96,9 @@ class Watchdog:
         for _, threads in self._walk():
             for thread in threads:
                 with contextlib.suppress(OSError, ValueError):
-                    ran, waited, _ = map(int, (thread / "schedstat").read_text().split())
+                    ran, waited, _ = map(int, _text(f"{thread}/schedstat").split())
                     if ran or waited:  # zeros are all that a kernel gives that does not count
-                        delays[str(thread)] = waited
+                        delays[thread] = waited
         passed = now - self._delays_read
         longest = max((waited - self._delays.get(one, 0) for one, waited in delays.items()), default=0)
         # Where nobody can tell, as much as a call may be kept before that is a fault of ours.
@@ -108,20 +108,32 @@ class Watchdog:
         self._delays, self._delays_read = delays, now
         return self.delayed if delays else None
 
-    def _seconds(self, pid: int, process: Path) -> float:
+    def _seconds(self, pid: int, process: str) -> float:
         with contextlib.suppress(OSError, ValueError, IndexError):
-            fields = (process / "stat").read_text().rpartition(") ")[2].split()
+            fields = _text(f"{process}/stat").rpartition(") ")[2].split()
             own, waited_for = (int(fields[at]) + int(fields[at + 1]) for at in (11, 13))
             self._own_seconds[pid, fields[19]] = own * _TICK
             return (own + waited_for) * _TICK
         return 0.0
 
 
-def _kilobytes(path: Path, lines: tuple[str, ...]) -> int:
+def _text(path: str) -> str:
+    """All of a file that the kernel makes up, in as few calls as can be: it is read after every few cells."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        parts = []
+        while part := os.read(descriptor, 1 << 14):
+            parts.append(part)
+        return b"".join(parts).decode(errors="replace")
+    finally:
+        os.close(descriptor)
+
+
+def _kilobytes(path: str, lines: tuple[str, ...]) -> int:
     """The sum of some lines of a file of sizes; 0 where the process has ended."""
     total = 0
     with contextlib.suppress(OSError):
-        for line in path.read_text(errors="replace").splitlines():
+        for line in _text(path).splitlines():
             if line.startswith(lines):
                 total += int(line.split()[1])
     return total
@@ -129,4 +141,4 @@ def _kilobytes(path: Path, lines: tuple[str, ...]) -> int:
 
 def resident_bytes(pid: int, proc: Path = Path("/proc")) -> int:
     """Anonymous memory that a process has in view, its own or shared; cheap to ask."""
-    return _kilobytes(proc / str(pid) / "status", _AT_MOST) << 10
+    return _kilobytes(f"{proc}/{pid}/status", _AT_MOST) << 10

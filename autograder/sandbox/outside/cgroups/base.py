@@ -46,6 +46,9 @@ class Group(Protocol):
     def processor_seconds(self) -> float | None:
         """Of all processes that ever were in it; None where this is not accounted."""
 
+    def system_seconds(self) -> float:
+        """Of these the ones in the kernel; 0 where it does not tell."""
+
     def peak_bytes(self) -> int:
         """The most memory the group used."""
 
@@ -76,7 +79,7 @@ def make(parent: Path) -> Path:
     return folder
 
 
-def counter(path: Path, name: str) -> int | None:
+def counter(path: str, name: str) -> int | None:
     """One line of a file of counters (``name value``); None where the kernel does not have it."""
     with contextlib.suppress(OSError, ValueError):
         for line in _text(path).splitlines():
@@ -86,15 +89,15 @@ def counter(path: Path, name: str) -> int | None:
     return None
 
 
-def number(path: Path) -> int | None:
+def number(path: str) -> int | None:
     """A file that holds one number; None where the kernel does not have it."""
     with contextlib.suppress(OSError, ValueError):
         return int(_text(path))
     return None
 
 
-def _text(path: Path) -> str:
-    """All of a short file. Counters are read after every cell and question: this is half the price."""
+def _text(path: str) -> str:
+    """All of a short file. Counters are read after every cell and question: `Path` would double the price."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         return os.read(descriptor, 4096).decode()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 from pathlib import Path
 
 from autograder.sandbox.outside.cgroups import base
 from autograder.sandbox.outside.cgroups.base import ACCOUNTING, CONTROLLERS, FAIRNESS, Counts, Driver, Group
 
 _NANO = 1e-9
+_TICK = 1 / os.sysconf("SC_CLK_TCK")
 
 
 def find(mounts: dict[str, Path], own: dict[str, str]) -> Driver | None:
@@ -71,32 +73,40 @@ class Version1Group:
     """The groups of one box under version 1."""
 
     def __init__(self, folders: dict[str, Path]) -> None:
-        self._folders = folders
-        self._memory, self._pids = (folders[controller] for controller in CONTROLLERS)
+        self._folders = set(folders.values())
+        memory, pids = (folders[controller] for controller in CONTROLLERS)
+        self._peak = str(memory / "memory.max_usage_in_bytes")
+        self._killed, self._refused = str(memory / "memory.oom_control"), str(pids / "pids.events")
+        accounting = folders.get(ACCOUNTING)
+        self._used = str(accounting / "cpuacct.usage") if accounting else None
+        self._split = str(accounting / "cpuacct.stat") if accounting else None
 
     def add(self, pid: int) -> None:
         """See `Group.add`."""
-        for folder in set(self._folders.values()):
+        for folder in self._folders:
             (folder / "cgroup.procs").write_text(str(pid))
 
     def counts(self) -> Counts:
         """See `Group.counts`."""
         return Counts(
-            refused_processes=base.counter(self._pids / "pids.events", "max") or 0,
-            killed_for_memory=base.counter(self._memory / "memory.oom_control", "oom_kill") or 0,
+            refused_processes=base.counter(self._refused, "max") or 0,
+            killed_for_memory=base.counter(self._killed, "oom_kill") or 0,
         )
 
     def processor_seconds(self) -> float | None:
         """See `Group.processor_seconds`."""
-        accounting = self._folders.get(ACCOUNTING)
-        used = base.number(accounting / "cpuacct.usage") if accounting else None
+        used = base.number(self._used) if self._used else None
         return None if used is None else used * _NANO
+
+    def system_seconds(self) -> float:
+        """See `Group.system_seconds`; the kernel counts ticks."""
+        return (base.counter(self._split, "system") or 0) * _TICK if self._split else 0.0
 
     def peak_bytes(self) -> int:
         """See `Group.peak_bytes`."""
-        return base.number(self._memory / "memory.max_usage_in_bytes") or 0
+        return base.number(self._peak) or 0
 
     def remove(self) -> None:
         """See `Group.remove`."""
-        for folder in set(self._folders.values()):
+        for folder in self._folders:
             base.remove(folder)

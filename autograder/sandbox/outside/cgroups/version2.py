@@ -165,18 +165,22 @@ class Version2Group:
     def counts(self) -> Counts:
         """See `Group.counts`."""
         return Counts(
-            refused_processes=base.counter(self._folder / "pids.events", "max") or 0,
-            killed_for_memory=base.counter(self._folder / "memory.events", "oom_kill") or 0,
+            refused_processes=base.counter(f"{self._folder}/pids.events", "max") or 0,
+            killed_for_memory=base.counter(f"{self._folder}/memory.events", "oom_kill") or 0,
         )
 
     def processor_seconds(self) -> float | None:
         """See `Group.processor_seconds`; the kernel counts this whether or not ``cpu`` is passed on."""
-        used = base.counter(self._folder / "cpu.stat", "usage_usec")
+        used = base.counter(f"{self._folder}/cpu.stat", "usage_usec")
         return None if used is None else used * _MICRO
+
+    def system_seconds(self) -> float:
+        """See `Group.system_seconds`."""
+        return (base.counter(f"{self._folder}/cpu.stat", "system_usec") or 0) * _MICRO
 
     def peak_bytes(self) -> int:
         """See `Group.peak_bytes`."""
-        return base.number(self._folder / "memory.peak") or 0
+        return base.number(f"{self._folder}/memory.peak") or 0
 
     def remove(self) -> None:
         """See `Group.remove`."""

@@ -1,0 +1,184 @@
+"""This program beside nbgrader and otter on the same submissions, in one run: `make bench`.
+
+The same assignment in three forms (peers_assignment.py), the same class: right, wrong, crashing and slow
+answers. Classes of two sizes are graded in turns by the commands that an instructor types. From both follows
+what a further submission takes, without the start. Beside them the floors: what the notebook with its tests
+takes in a bare process. At the end every mark is compared, and hostile submissions (peers_hostile.py) go
+through all three.
+
+Each figure is of one run on this machine; the ratios are what travels. --peers names an environment in which
+nbgrader 0.9.6, otter-grader 7.0.0 and torch are installed; `make bench` makes it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import peers_assignment as bench
+import peers_hostile as hostile
+from peers_tools import ROOT, Cost, Nbgrader, Otter, Ours, floor
+
+sys.path.insert(0, str(ROOT))
+
+FLOORS = ("import", "process", "fork", "gathered")
+Tool = Ours | Nbgrader | Otter
+
+
+def main() -> None:
+    """Measure, compare, print."""
+    options = _options()
+    with tempfile.TemporaryDirectory(prefix="autograder-peers-") as place:
+        folder = Path(place)
+        tools: list[Tool] = [Ours(folder, Path(sys.prefix))]
+        if options.peers:
+            tools += [Nbgrader(folder, options.peers), Otter(folder, options.peers)]
+        costs: dict[str, dict[int, list[Cost]]] = {tool.name: {} for tool in tools}
+        floors: dict[str, list[Cost]] = {kind: [] for kind in FLOORS}
+        differ: list[str] = []
+        for number in range(options.rounds):
+            for size in (options.small, options.large):
+                for tool in tools:
+                    count = options.ours if isinstance(tool, Ours) and size == options.large else size
+                    took, odd = graded(tool, list(bench.students(count, number)))
+                    costs[tool.name].setdefault(count, []).append(took)
+                    differ += odd
+                    print(f"round {number + 1}: {tool.name} {count}: {took.wall:.1f} s", flush=True)
+            for kind in FLOORS:
+                floors[kind].append(floor(kind, list(bench.students(options.small, number)), folder))
+        stolen = {tool.name: attacked(tool) for tool in tools}
+    found = figures(costs, floors) | {"marks_that_differ": differ, "stolen": stolen}
+    tell(found)
+    if options.plot:
+        plot(found, options.plot)
+    if options.json:
+        print(json.dumps(found))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--peers", type=Path, help="environment with nbgrader, otter and torch")
+    parser.add_argument("--small", type=int, default=10, help="submissions of the smaller class")
+    parser.add_argument("--large", type=int, default=100, help="of the larger one, for nbgrader and otter")
+    parser.add_argument("--ours", type=int, default=200, help="of the larger one, for this program")
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--plot", type=Path, help="an SVG of the figures")
+    parser.add_argument("--json", action="store_true")
+    return parser.parse_args()
+
+
+def graded(tool: Tool, students: Sequence[bench.Student]) -> tuple[Cost, list[str]]:
+    """What a class costs, and each mark that is not the one known beforehand."""
+    otter = isinstance(tool, Otter)
+    tool.hand_in({one.name: bench.answered(tool.release, one.answers, otter=otter) for one in students})
+    cost, marks, odd = tool.grade(), tool.marks(), []
+    for one in students:
+        for exercise in bench.EXERCISES:
+            right = exercise.points - one.lost.get(exercise.id, 0)
+            got = marks.get(one.name, {}).get(exercise.id)
+            if got != right:
+                odd.append(f"{tool.name}: {one.name}, {exercise.id}: {got} instead of {right}")
+    return cost, odd
+
+
+def attacked(tool: Tool) -> dict[str, float]:
+    """By attack: its points, all of them stolen, since no answer is right."""
+    found = {}
+    for number, attack in enumerate(hostile.attacks()):
+        student = f"x{number}"
+        text = bench.answered(tool.release, hostile.answers(attack), otter=isinstance(tool, Otter))
+        tool.hand_in({student: text})
+        try:
+            tool.grade()
+            found[attack.name] = sum(tool.marks().get(student, {}).values())
+        except (RuntimeError, OSError, ValueError) as error:  # a program that gave up gave no points
+            print(f"{tool.name}: {attack.name}: {str(error).splitlines()[0]}", flush=True)
+            found[attack.name] = 0.0
+    return found
+
+
+def figures(
+    costs: Mapping[str, Mapping[int, Sequence[Cost]]], floors: Mapping[str, Sequence[Cost]]
+) -> dict[str, Any]:
+    """Medians: per submission with and without the start, and ratios to ours."""
+    tools: dict[str, dict[str, float]] = {}
+    for name, sizes in costs.items():
+        (few, small), (many, large) = (
+            (size, Cost(*(statistics.median(values) for values in zip(*taken, strict=True))))
+            for size, taken in sorted(sizes.items())
+        )
+        tools[name] = {
+            "submissions": many,
+            "ms_with_start": round(1000 * large.wall / many, 1),
+            "ms_without_start": round(1000 * (large.wall - small.wall) / (many - few), 1),
+            "processor_ms_with_start": round(1000 * large.processor / many, 1),
+            "processor_ms_without_start": round(1000 * (large.processor - small.processor) / (many - few), 1),
+            f"ms_with_start_{few}": round(1000 * small.wall / few, 1),
+            "peak_mb": round(large.peak_mb),
+        }
+    ours = tools["autograder"]
+    ratios = {
+        name: {key: round(one[key] / ours[key], 1) for key in ("ms_with_start", "ms_without_start")}
+        for name, one in tools.items()
+        if one is not ours
+    }
+    bare = {
+        kind: {
+            "ms": round(1000 * statistics.median(one.wall for one in taken), 1),
+            "processor_ms": round(1000 * statistics.median(one.processor for one in taken), 1),
+        }
+        for kind, taken in floors.items()
+    }
+    to_floor = {
+        kind: round(ours["processor_ms_without_start"] / bare[kind]["processor_ms"], 2)
+        for kind in ("fork", "gathered")
+    }
+    return {"programs": tools, "times_faster": ratios, "floors": bare, "processor_to_floor": to_floor}
+
+
+def tell(found: Mapping[str, Any]) -> None:
+    """Tables."""
+    for name in ("programs", "floors", "times_faster"):
+        print(f"\n{name}")
+        for row, values in found[name].items():
+            print(f"  {row:12} " + "  ".join(f"{key} {value}" for key, value in values.items()))
+    print(f"\nprocessor time to the floor: {found['processor_to_floor']}")
+    print(f"marks that are not those known beforehand: {len(found['marks_that_differ'])}")
+    for line in found["marks_that_differ"]:
+        print(f"  {line}")
+    print("\npoints stolen, of 25")
+    for attack in next(iter(found["stolen"].values())):
+        points = "  ".join(f"{name} {one[attack]:g}" for name, one in found["stolen"].items())
+        print(f"  {attack:45} {points}")
+
+
+def plot(found: Mapping[str, Any], path: Path) -> None:
+    """Milliseconds for a submission, on a logarithmic axis."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    import matplotlib.pyplot as plt
+
+    rows = [(name, one["ms_with_start"]) for name, one in found["programs"].items()]
+    rows += [(f"bare {kind}", one["ms"]) for kind, one in found["floors"].items() if kind != "import"]
+    names, values = zip(*reversed(rows), strict=True)
+    figure, axes = plt.subplots(figsize=(8, 0.5 * len(rows) + 1), layout="constrained")
+    colors = ["#999" if name.startswith("bare") else "#2a6f97" for name in names]
+    bars = axes.barh(names, values, color=colors)
+    axes.bar_label(bars, [f"{value:,.0f} ms" for value in values], padding=4)
+    axes.set(xscale="log", xlabel="milliseconds for one submission, start included (logarithmic)")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_xlim(right=3 * max(values))
+    figure.savefig(path)
+
+
+if __name__ == "__main__":
+    main()

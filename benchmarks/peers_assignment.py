@@ -1,0 +1,414 @@
+"""One assignment in three forms, and what a class hands in: the same questions, points and answers.
+
+Three counting functions, a decoder with its parameters, and multi-head attention; 25 points in seven parts.
+nbgrader and otter judge by test cells with constants. Here the same functions and classes are called with
+hidden inputs and compared with the reference.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+NAME = "bench"
+IMPORTS = "import math\nimport time\n\nimport torch\nfrom torch import nn"
+STUB = "# YOUR CODE HERE\nraise NotImplementedError()"
+
+
+class Test(NamedTuple):
+    """A test cell, as an instructor writes one."""
+
+    item: str
+    points: int
+    code: str
+
+
+class Exercise(NamedTuple):
+    """One question."""
+
+    id: str
+    answer: str
+    prompt: str
+    solution: str
+    wrong: tuple[str, str]
+    """A change of the solution that loses one test: what stands there, and what instead."""
+    tests: tuple[Test, ...]
+    rubric: str
+    """What our rubric says besides id, kind, points, answer and reference."""
+
+    @property
+    def points(self) -> int:
+        """Of its tests together."""
+        return sum(test.points for test in self.tests)
+
+
+DECODER = """\
+class Decoder(nn.Module):
+    def __init__(self, vocabulary, width, hidden, layers):
+        super().__init__()
+        self.tokens = nn.Embedding(vocabulary, width)
+        self.mix = nn.ModuleList(nn.Linear(width, width, bias=False) for _ in range(layers))
+        self.up = nn.ModuleList(nn.Linear(width, hidden, bias=False) for _ in range(layers))
+        self.down = nn.ModuleList(nn.Linear(hidden, width, bias=False) for _ in range(layers))
+        self.head = nn.Linear(width, vocabulary, bias=False)
+
+    def forward(self, ids):
+        x = self.tokens(ids)
+        length = ids.shape[-1]
+        seen = torch.tril(torch.ones(length, length, dtype=x.dtype))
+        seen = seen / seen.sum(-1, keepdim=True)
+        for mix, up, down in zip(self.mix, self.up, self.down):
+            x = x + mix(seen @ x)
+            x = x + down(torch.relu(up(x)))
+        return self.head(x)"""
+
+ATTENTION = """\
+def attention(x, w_q, w_k, w_v, w_o, heads, mask=None):
+    batch, length, width = x.shape
+    split = lambda y: y.view(batch, length, heads, width // heads).transpose(1, 2)
+    q, k, v = split(x @ w_q), split(x @ w_k), split(x @ w_v)
+    scores = q @ k.transpose(-1, -2) / math.sqrt(width // heads)
+    if mask is not None:
+        scores = scores.masked_fill(mask == 0, float("-inf"))
+    y = torch.softmax(scores, -1) @ v
+    return y.transpose(1, 2).reshape(batch, length, width) @ w_o"""
+
+COUNTING = """\
+sizes = {{ first = [12, 35, 96, 250], second = [7, 18, 41, 300] }}
+
+[[question.case]]
+args = [{{ size = "first" }}, {{ size = "second" }}]
+
+[[question.item]]
+id = "{0}"
+points = 3
+text = {{ en = "The number is right" }}
+"""
+
+EXERCISES = (
+    Exercise(
+        "embedding",
+        "embedding_parameters",
+        "The parameters of a table of `vocabulary` vectors and one of 512 positions, of the same `width`.",
+        "def embedding_parameters(vocabulary, width):\n    return vocabulary * width + 512 * width",
+        ("512 * width", "512"),
+        (
+            Test(
+                "embedding-test",
+                3,
+                "assert embedding_parameters(100, 8) == 4896\nassert embedding_parameters(7, 3) == 1557",
+            ),
+        ),
+        COUNTING.format("embedding-test"),
+    ),
+    Exercise(
+        "feed-forward",
+        "feed_forward_parameters",
+        "The parameters of an MLP with one hidden layer, biases included.",
+        "def feed_forward_parameters(width, hidden):\n    return 2 * width * hidden + width + hidden",
+        ("+ width + hidden", ""),
+        (
+            Test(
+                "feed-forward-test",
+                3,
+                "assert feed_forward_parameters(4, 16) == 148\nassert feed_forward_parameters(5, 2) == 27",
+            ),
+        ),
+        COUNTING.format("feed-forward-test"),
+    ),
+    Exercise(
+        "layer",
+        "layer_parameters",
+        "The parameters of a layer: four square matrices of attention, and an MLP without biases.",
+        "def layer_parameters(width, hidden):\n    return 4 * width**2 + 2 * width * hidden",
+        ("4 * width", "3 * width"),
+        (
+            Test(
+                "layer-test", 3, "assert layer_parameters(4, 16) == 192\nassert layer_parameters(5, 2) == 120"
+            ),
+        ),
+        COUNTING.format("layer-test"),
+    ),
+    Exercise(
+        "decoder",
+        "Decoder",
+        "A decoder whose tokens see the mean of what stands before them.",
+        DECODER,
+        ("torch.relu(up(x))", "up(x)"),
+        (
+            Test(
+                "decoder-values",
+                4,
+                "_ = torch.manual_seed(0)\nmodel = Decoder(11, 6, 12, 2).eval()\n"
+                "x = model.tokens(torch.tensor([[1, 2, 3, 4]]))\n"
+                "seen = torch.tril(torch.ones(4, 4)) / torch.tensor([[1.], [2.], [3.], [4.]])\n"
+                "for a, b, c in zip(model.mix, model.up, model.down):\n"
+                "    x = x + a(seen @ x)\n    x = x + c(torch.relu(b(x)))\n"
+                "assert torch.allclose(model(torch.tensor([[1, 2, 3, 4]])), model.head(x), atol=1e-5)",
+            ),
+            Test(
+                "decoder-causal",
+                4,
+                "_ = torch.manual_seed(1)\nmodel = Decoder(11, 6, 12, 2).eval()\n"
+                "assert sum(p.numel() for p in model.parameters()) == 2 * 66 + 2 * (36 + 72 + 72)\n"
+                "one, two = model(torch.tensor([[1, 2, 3, 4]])), model(torch.tensor([[1, 2, 9, 4]]))\n"
+                "assert torch.allclose(one[:, :2], two[:, :2]) and not torch.allclose(one[:, 2], two[:, 2])",
+            ),
+        ),
+        """construct = { args = [11, 6, 12, 2] }
+
+[question.weights]
+"tokens.weight" = [11, 6]
+"mix.0.weight" = [6, 6]
+"mix.1.weight" = [6, 6]
+"up.0.weight" = [12, 6]
+"up.1.weight" = [12, 6]
+"down.0.weight" = [6, 12]
+"down.1.weight" = [6, 12]
+"head.weight" = [11, 6]
+
+[[question.case]]
+args = [{ draw = "integers", shape = [2, 6], low = 0, high = 11 }]
+
+[[question.item]]
+id = "decoder-values"
+points = 4
+text = { en = "What comes out is right" }
+
+[[question.item]]
+id = "decoder-causal"
+points = 4
+text = { en = "No token sees a later one" }
+property = "causal"
+move = [0]
+""",
+    ),
+    Exercise(
+        "attention",
+        "attention",
+        "Multi-head attention; where the mask is 0, nothing is seen.",
+        ATTENTION,
+        ("mask == 0", "mask == 2"),
+        (
+            Test(
+                "attention-values",
+                4,
+                "_ = torch.manual_seed(2)\nx, *w = torch.randn(2, 5, 8), *torch.randn(4, 8, 8)\n"
+                "q, k, v = ((x @ m).view(2, 5, 2, 4).transpose(1, 2) for m in w[:3])\n"
+                "y = (torch.softmax(q @ k.transpose(-1, -2) / 2, -1) @ v).transpose(1, 2)\n"
+                "assert torch.allclose(attention(x, *w, 2), y.reshape(2, 5, 8) @ w[3], atol=1e-4)",
+            ),
+            Test(
+                "attention-mask",
+                4,
+                "_ = torch.manual_seed(3)\nx, *w = torch.randn(1, 4, 8), *torch.randn(4, 8, 8)\n"
+                "mask = torch.tensor([1, 1, 0, 1]).view(1, 1, 1, 4)\n"
+                "other = x.clone()\nother[:, 2] += 1.0\n"
+                "one, two = attention(x, *w, 2, mask), attention(other, *w, 2, mask)\n"
+                "assert torch.allclose(one[:, :2], two[:, :2], atol=1e-5)",
+            ),
+        ),
+        """\
+
+[[question.case]]
+name = "values"
+args = [
+  { draw = "normal", shape = [2, 5, 8] },
+  { draw = "normal", shape = [8, 8] },
+  { draw = "normal", shape = [8, 8] },
+  { draw = "normal", shape = [8, 8] },
+  { draw = "normal", shape = [8, 8] },
+  2,
+]
+
+[[question.case]]
+name = "mask"
+args = [
+  { draw = "normal", shape = [2, 5, 8] },
+  { draw = "normal", shape = [8, 8] },
+  { draw = "normal", shape = [8, 8] },
+  { draw = "normal", shape = [8, 8] },
+  { draw = "normal", shape = [8, 8] },
+  2,
+  { draw = "padding_mask", shape = [2, 1, 1, 5] },
+]
+
+[[question.item]]
+id = "attention-values"
+points = 4
+text = { en = "The numbers are right" }
+cases = ["values"]
+
+[[question.item]]
+id = "attention-mask"
+points = 4
+text = { en = "The mask is heeded" }
+cases = ["mask"]
+""",
+    ),
+)
+
+POINTS = sum(exercise.points for exercise in EXERCISES)
+
+
+def _cell(grade_id: str, cell_type: str, **more: Any) -> dict[str, Any]:
+    """nbgrader's metadata."""
+    stated = {"schema_version": 3, "grade_id": grade_id, "grade": False, "solution": False, "locked": False}
+    return {"nbgrader": {**stated, "task": False, "cell_type": cell_type, **more}}
+
+
+def _notebook(cells: list[Any]) -> str:
+    notebook = new_notebook(cells=cells)
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    for number, cell in enumerate(notebook.cells):
+        cell["id"] = f"cell-{number}"
+    return str(nbformat.writes(notebook))
+
+
+def _solution(source: str) -> str:
+    """As both nbgrader and otter read it."""
+    return f"### BEGIN SOLUTION\n{source}\n### END SOLUTION"
+
+
+def nbgrader_course(folder: Path) -> None:
+    """A course of nbgrader's with the source of the assignment; tests are hidden."""
+    cells = [new_code_cell(IMPORTS, metadata=_cell("imports", "code", locked=True))]
+    for one in EXERCISES:
+        cells.append(new_markdown_cell(one.prompt, metadata=_cell(f"{one.id}-text", "markdown", locked=True)))
+        answer = new_code_cell(
+            _solution(one.solution), metadata=_cell(f"{one.id}-answer", "code", solution=True)
+        )
+        cells.append(answer)
+        for test in one.tests:
+            hidden = f"### BEGIN HIDDEN TESTS\n{test.code}\n### END HIDDEN TESTS"
+            stated = _cell(test.item, "code", grade=True, locked=True, points=test.points)
+            cells.append(new_code_cell(hidden, metadata=stated))
+    _write(folder / "source" / NAME / f"{NAME}.ipynb", _notebook(cells))
+    _write(folder / "nbgrader_config.py", "c = get_config()\nc.CourseDirectory.course_id = 'bench'\n")
+
+
+def otter_source(path: Path) -> None:
+    """The notebook from which ``otter assign`` makes the student's version and the autograder."""
+    cells = [
+        nbformat.v4.new_raw_cell("# ASSIGNMENT CONFIG\nexport_cell: false\nrun_tests: false"),
+        new_code_cell(IMPORTS),
+    ]
+    for one in EXERCISES:
+        name = one.id.replace("-", "_")
+        cells.append(
+            nbformat.v4.new_raw_cell(f"# BEGIN QUESTION\nname: {name}\npoints: {one.points}\nmanual: false")
+        )
+        cells.append(new_markdown_cell(one.prompt))
+        cells.append(nbformat.v4.new_raw_cell("# BEGIN SOLUTION"))
+        cells.append(new_code_cell(f"# BEGIN SOLUTION\n{one.solution}\n# END SOLUTION"))
+        cells.append(nbformat.v4.new_raw_cell("# END SOLUTION"))
+        cells.append(nbformat.v4.new_raw_cell("# BEGIN TESTS"))
+        for test in one.tests:
+            stated = f"name: {test.item}\npoints: {test.points}\nhidden: true"
+            head = f'""" # BEGIN TEST CONFIG\n{stated}\n""" # END TEST CONFIG\n'
+            cells.append(new_code_cell(head + test.code))
+        cells.append(nbformat.v4.new_raw_cell("# END TESTS"))
+        cells.append(nbformat.v4.new_raw_cell("# END QUESTION"))
+    _write(path, _notebook(cells))
+
+
+def our_course(folder: Path) -> None:
+    """A course of ours: notebook, rubric, reference."""
+    cells = [
+        new_code_cell("from coursecheck import check", metadata=_cell("check", "code", locked=True)),
+        new_code_cell(IMPORTS, metadata=_cell("imports", "code", locked=True)),
+    ]
+    rubric = [
+        f'version = 1\n\n[assignment]\nname = "{NAME}"\npoints = {POINTS}\nlanguages = ["en"]\n'
+        'title.en = "Bench"\npreload = ["torch"]\n'
+    ]
+    for one in EXERCISES:
+        cells.append(new_markdown_cell(one.prompt, metadata=_cell(f"{one.id}-text", "markdown", locked=True)))
+        answer = new_code_cell(
+            _solution(one.solution), metadata=_cell(f"{one.id}-answer", "code", solution=True)
+        )
+        stated = _cell(one.id, "code", grade=True, locked=True, points=one.points)
+        cells += [answer, new_code_cell(f'check("{one.id}")', metadata=stated)]
+        rubric.append(
+            f'[[question]]\nid = "{one.id}"\nkind = "behaviour"\npoints = {one.points}\n'
+            f'title.en = "{one.id}"\nanswer = "{one.answer}"\nreference = "bench:{one.answer}"\n{one.rubric}'
+        )
+    _write(folder / "assignments" / NAME / f"{NAME}.ipynb", _notebook(cells))
+    _write(folder / "rubrics" / f"{NAME}.toml", "\n".join(rubric))
+    solutions = "\n\n\n".join((IMPORTS, *(one.solution for one in EXERCISES)))
+    _write(folder / "reference" / "bench.py", solutions + "\n")
+
+
+class Student(NamedTuple):
+    """What one student hands in."""
+
+    name: str
+    answers: Mapping[str, str]
+    """By exercise: the code."""
+    lost: Mapping[str, int]
+    """By exercise: points that are not earned."""
+
+
+def students(number: int, seed: int) -> Iterator[Student]:
+    """A class: of ten students, six have all right, two something wrong, one a crash, and one is slow."""
+    drawn = random.Random(seed)
+    for place in range(number):
+        answers = {one.id: f"# {seed}-{place}\n{one.solution}" for one in EXERCISES}
+        lost: dict[str, int] = {}
+        one, kind = drawn.choice(EXERCISES), place % 10
+        if kind in {3, 6}:
+            changed = one.solution.replace(*one.wrong)
+            assert changed != one.solution
+            answers[one.id] = changed
+            test = one.tests[-1] if one.id == "attention" else one.tests[0]
+            lost[one.id] = test.points
+        elif kind == 8:
+            answers[one.id] = f"{one.solution}\nraise RuntimeError('unfinished')".replace(
+                one.answer, f"my_{one.answer}"
+            )
+            lost[one.id] = one.points
+        elif kind == 9:
+            answers["embedding"] = "time.sleep(0.2)\n" + one_of("embedding").solution
+        yield Student(f"s{seed}-{place:05}", answers, lost)
+
+
+def one_of(identifier: str) -> Exercise:
+    """The exercise of this id."""
+    return next(one for one in EXERCISES if one.id == identifier)
+
+
+def answered(release: str, answers: Mapping[str, str], *, otter: bool = False) -> str:
+    """A released notebook with these answers in it."""
+    notebook = nbformat.reads(release, as_version=4)
+    found = 0
+    for cell in notebook.cells:
+        if otter:
+            name = _asked(notebook, cell)
+        else:
+            name = cell.metadata.get("nbgrader", {}).get("grade_id", "").removesuffix("-answer")
+            name = name if cell.metadata.get("nbgrader", {}).get("solution") else ""
+        if name in answers:
+            cell.source = answers[name]
+            found += 1
+    if found != len(EXERCISES):
+        raise ValueError(f"expected {len(EXERCISES)} answer cells, found {found}")
+    return str(nbformat.writes(notebook))
+
+
+def _asked(notebook: Any, cell: Any) -> str:
+    """The exercise whose answer stands here: otter's cells have no ids, but follow their prompt."""
+    place = notebook.cells.index(cell)
+    if cell.cell_type != "code" or not place or notebook.cells[place - 1].cell_type != "markdown":
+        return ""
+    prompt = notebook.cells[place - 1].source
+    return next((one.id for one in EXERCISES if one.prompt in prompt), "")
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")

@@ -1,0 +1,305 @@
+"""Three programs that grade the same class, as their commands are typed; and floors to hold them against."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import peers_assignment as bench
+from peers_assignment import NAME, Student
+
+ROOT = Path(__file__).resolve().parents[1]
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+SAMPLED_EVERY = 0.2
+Marks = Mapping[str, Mapping[str, float]]
+"""By student and exercise."""
+
+
+class Cost(NamedTuple):
+    """What one command took."""
+
+    wall: float
+    """Seconds by the clock."""
+    processor: float
+    """Seconds of the processor, of the command and of everything it started."""
+    peak_mb: float
+    """The most memory at one moment, shared pages counted once (PSS), where it can be read."""
+
+    def __add__(self, other: Cost) -> Cost:  # type: ignore[override]
+        """One after the other."""
+        return Cost(
+            self.wall + other.wall, self.processor + other.processor, max(self.peak_mb, other.peak_mb)
+        )
+
+
+def measured(command: Sequence[str | Path], folder: Path, log: Path) -> Cost:
+    """Run a command to its end.
+
+    Raises:
+        RuntimeError: it could not do its work; its last lines are quoted.
+    """
+    done, programs = threading.Event(), Path(command[0]).parent  # nbgrader calls alembic by its name
+    environment = {**os.environ, **ONE_THREAD, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    began, peak = time.monotonic(), [0.0]
+    with log.open("ab") as out:
+        process = subprocess.Popen(
+            [str(word) for word in command], cwd=folder, stdout=out, stderr=out, env=environment
+        )
+        watcher = threading.Thread(target=_watch, args=(process.pid, done, peak))
+        watcher.start()
+        _, status, used = os.wait4(process.pid, 0)
+        wall = time.monotonic() - began
+        process.returncode = os.waitstatus_to_exitcode(status)
+        done.set()
+        watcher.join()
+    if process.returncode not in {0, 1}:  # 1: a student's notebook failed
+        last = log.read_text("utf-8", errors="replace")[-2000:]
+        raise RuntimeError(f"{command[0]} ended with {process.returncode}: {last}")
+    return Cost(wall, used.ru_utime + used.ru_stime, peak[0])
+
+
+def _watch(root: int, done: threading.Event, peak: list[float]) -> None:
+    while not done.wait(SAMPLED_EVERY):
+        peak[0] = max(peak[0], sum(_memory(pid) for pid in _tree(root)) / 1024)
+
+
+def _tree(root: int) -> list[int]:
+    parents: dict[int, int] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
+        except (OSError, ValueError, IndexError):
+            continue
+    found = {root}
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return sorted(found)
+
+
+def _memory(pid: int) -> int:
+    """Kilobytes."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+
+
+class Ours:
+    """This program: a folder course, and its command."""
+
+    name = "autograder"
+
+    def __init__(self, folder: Path, environment: Path) -> None:
+        self._folder, self._bin = folder / self.name, environment / "bin"
+        bench.our_course(self._folder)
+        self._log = folder / "autograder.log"
+        measured([self._bin / "autograder", "generate", NAME], self._folder, self._log)
+        self.release = (self._folder / "release" / NAME / f"{NAME}.ipynb").read_text("utf-8")
+
+    def hand_in(self, notebooks: Mapping[str, str]) -> None:
+        """Nothing else is there then, and nothing is graded."""
+        for name in ("submitted", "gradebook.db"):
+            _remove(self._folder / name)
+        for student, text in notebooks.items():
+            _put(self._folder / "submitted" / student / NAME / f"{NAME}.ipynb", text)
+
+    def grade(self) -> Cost:
+        """All that was handed in."""
+        return measured([self._bin / "autograder", "grade", NAME], self._folder, self._log)
+
+    def marks(self) -> Marks:
+        """Of everybody."""
+        to = self._folder / "marks.jsonl"
+        words: list[str | Path] = ["export-grades", NAME, "--for", "jsonl", "--to", to, "--provisional"]
+        measured([self._bin / "autograder", *words], self._folder, self._log)
+        lines = [json.loads(line) for line in to.read_text("utf-8").splitlines()]
+        return {
+            line["student"]: {
+                question["id"]: sum(float(item["points"] or 0) for item in question["items"])
+                for question in line["questions"]
+            }
+            for line in lines
+        }
+
+
+class Nbgrader:
+    """nbgrader autograde, with one command for the class."""
+
+    name = "nbgrader"
+
+    def __init__(self, folder: Path, environment: Path) -> None:
+        self._folder, self._bin = folder / self.name, environment / "bin"
+        bench.nbgrader_course(self._folder)
+        self._log = folder / "nbgrader.log"
+        self._run("generate_assignment", NAME)
+        self.release = (self._folder / "release" / NAME / f"{NAME}.ipynb").read_text("utf-8")
+
+    def _run(self, *words: str) -> Cost:
+        return measured([self._bin / "nbgrader", *words], self._folder, self._log)
+
+    def hand_in(self, notebooks: Mapping[str, str]) -> None:
+        """Nothing else is there then, and nothing is graded."""
+        for name in ("submitted", "autograded", "gradebook.db"):
+            _remove(self._folder / name)
+        self._run("generate_assignment", NAME, "--force")
+        for student, text in notebooks.items():
+            _put(self._folder / "submitted" / student / NAME / f"{NAME}.ipynb", text)
+
+    def grade(self) -> Cost:
+        """All that was handed in."""
+        return self._run("autograde", NAME)
+
+    def marks(self) -> Marks:
+        """Of everybody, as its gradebook has them."""
+        found: dict[str, dict[str, float]] = {}
+        exercises = {test.item: one.id for one in bench.EXERCISES for test in one.tests}
+        statement = """
+            SELECT submitted_assignment.student_id, base_cell.name, grade.auto_score FROM grade
+            JOIN base_cell ON base_cell.id = grade.cell_id
+            JOIN submitted_notebook ON submitted_notebook.id = grade.notebook_id
+            JOIN submitted_assignment ON submitted_assignment.id = submitted_notebook.assignment_id
+        """
+        with sqlite3.connect(self._folder / "gradebook.db") as database:
+            for student, test, score in database.execute(statement):
+                own, exercise = found.setdefault(student, {}), exercises[test]
+                own[exercise] = own.get(exercise, 0.0) + float(score or 0)
+        return found
+
+
+class Otter:
+    """otter run, which takes one submission: as often as there are students."""
+
+    name = "otter"
+
+    def __init__(self, folder: Path, environment: Path) -> None:
+        self._folder, self._bin = folder / self.name, environment / "bin"
+        self._log = folder / "otter.log"
+        bench.otter_source(self._folder / f"{NAME}.ipynb")
+        measured([self._bin / "otter", "assign", f"{NAME}.ipynb", "dist"], self._folder, self._log)
+        self._archive = next((self._folder / "dist" / "autograder").glob("*.zip"))
+        self.release = (self._folder / "dist" / "student" / f"{NAME}.ipynb").read_text("utf-8")
+        self._handed: list[str] = []
+
+    def hand_in(self, notebooks: Mapping[str, str]) -> None:
+        """Nothing else is there then, and nothing is graded."""
+        for name in ("submitted", "results"):
+            _remove(self._folder / name)
+        self._handed = list(notebooks)
+        for student, text in notebooks.items():
+            _put(self._folder / "submitted" / student / f"{NAME}.ipynb", text)
+
+    def grade(self) -> Cost:
+        """All that was handed in, one after the other."""
+        total = Cost(0, 0, 0)
+        for student in self._handed:
+            to = self._folder / "results" / student
+            to.mkdir(parents=True)
+            notebook = self._folder / "submitted" / student / f"{NAME}.ipynb"
+            words: list[str | Path] = ["run", "--no-logo", "-a", self._archive, "-o", to, notebook]
+            total = total + measured([self._bin / "otter", *words], to, self._log)
+        return total
+
+    def marks(self) -> Marks:
+        """Of everybody who has results."""
+        found: dict[str, dict[str, float]] = {}
+        for path in (self._folder / "results").glob("*/results.json"):
+            tests = json.loads(path.read_text("utf-8"))["tests"]
+            found[path.parent.name] = {
+                test["name"].replace("_", "-"): float(test["score"]) for test in tests if "score" in test
+            }
+        return found
+
+
+FORKING = """
+import gc, json, os, sys, time
+sys.path.insert(0, sys.argv[1])
+import torch
+torch.set_num_threads(1)
+gathered = sys.argv[2] == "gathered"
+papers = json.load(open(sys.argv[3]))
+gc.collect(); gc.freeze()
+if gathered:
+    from autograder.sandbox.inside import huge_pages, jail
+    huge_pages.gather(jail.open_proc())
+began = time.monotonic()
+used = 0.0
+for cells in papers:
+    pid = os.fork()
+    if pid == 0:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        space = {"__name__": "__main__"}
+        for cell in cells:
+            try:
+                exec(cell, space)
+            except Exception:
+                pass
+        os._exit(0)
+    _, _, rusage = os.wait4(pid, 0)
+    used += rusage.ru_utime + rusage.ru_stime
+print(json.dumps([time.monotonic() - began, used]))
+"""
+
+
+def floor(kind: str, students: Sequence[Student], folder: Path) -> Cost:
+    """A notebook with its tests, executed without isolation, one at a time; seconds of one submission.
+
+    Args:
+        kind: ``import`` (a process that imports torch, nothing else), ``process`` (one for each submission),
+            ``fork`` (of one that has torch) or ``gathered`` (the same, its memory in huge pages).
+        students: whose answers are run.
+        folder: for files.
+    """
+    log = folder / "floor.log"
+    if kind == "import":
+        return measured([sys.executable, "-c", "import torch"], folder, log)
+    papers = [cells_of(student) for student in students]
+    if kind == "process":
+        total = Cost(0, 0, 0)
+        for cells in papers:
+            path = folder / "floor.py"
+            path.write_text("import sys\nsys.path.insert(0, '')\n" + _guarded(cells), "utf-8")
+            total = total + measured([sys.executable, path], folder, log)
+        return Cost(total.wall / len(papers), total.processor / len(papers), total.peak_mb)
+    stated = folder / "papers.json"
+    stated.write_text(json.dumps(papers), "utf-8")
+    words = [sys.executable, "-c", FORKING, ROOT, kind, stated]
+    found = subprocess.run(
+        [str(word) for word in words], stdout=subprocess.PIPE, check=True, env={**os.environ, **ONE_THREAD}
+    )
+    wall, used = json.loads(found.stdout)
+    return Cost(wall / len(papers), used / len(papers), 0.0)
+
+
+def cells_of(student: Student) -> list[str]:
+    """The code of a submission, tests included."""
+    cells = [bench.IMPORTS]
+    for one in bench.EXERCISES:
+        cells.append(student.answers[one.id])
+        cells += [test.code for test in one.tests]
+    return cells
+
+
+def _guarded(cells: Sequence[str]) -> str:
+    return "\n".join(f"try:\n    exec({cell!r})\nexcept Exception:\n    pass" for cell in cells)
+
+
+def _put(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, "utf-8")
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
