@@ -350,7 +350,9 @@ def _unpacked(stored: bytes) -> dict[str, Sequence[Observations]]:
     message, arrays = wire.unpack(stored[start : start + json_length], stored[start + json_length :])
     decoder = values.trusted_decoder(arrays)
     return {
-        question: [tuple(values.decode_observation(one, decoder) for one in scenario) for scenario in scenarios]
+        question: [
+            tuple(values.decode_observation(one, decoder) for one in scenario) for scenario in scenarios
+        ]
         for question, scenarios in message["expected"].items()
     }
 

@@ -73,7 +73,9 @@ class StudentAssignments:
         common, *expected = expected_values(assignment, secret, pool, every)
         asked = [(one, "") for one in (assignment, *every)]
         mistakes_of = named_mistakes(assignment, secret, pool, asked)
-        listed = listing_results(assignment, secret, pool, list(zip((assignment, *every), (common, *expected))))
+        listed = listing_results(
+            assignment, secret, pool, list(zip((assignment, *every), (common, *expected)))
+        )
         named, *others = ({**one, **more} for one, more in zip(mistakes_of, listed, strict=True))
         self.common = StudentAssignment(assignment, common, named=named)
         sittings = [

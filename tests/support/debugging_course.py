@@ -23,7 +23,9 @@ from autograder.sandbox.pool import Pool
 ROOT = Path(__file__).parent.parent.parent
 TASKS = ROOT / "reference" / "repair"
 NAME = "sheet"
-HEAD = 'version = 1\n[assignment]\nname = "sheet"\npoints = {points}\nlanguages = ["en"]\npreload = {preload}\n'
+HEAD = (
+    'version = 1\n[assignment]\nname = "sheet"\npoints = {points}\nlanguages = ["en"]\npreload = {preload}\n'
+)
 
 
 def task(name: str) -> tuple[str, str]:
@@ -57,7 +59,10 @@ class DebuggingCourse:
         (root / "rubrics" / f"{NAME}.toml").write_text(text, encoding="utf-8")
         faults = [one["id"] for one in table["item"] if "edit" in one]
         self.right = module
-        nbformat.write(_notebook(table, "raise NotImplementedError", module), root / "assignments" / NAME / f"{NAME}.ipynb")
+        nbformat.write(
+            _notebook(table, "raise NotImplementedError", module),
+            root / "assignments" / NAME / f"{NAME}.ipynb",
+        )
         self.course = Course.at(root)
         generate(self.course, NAME)
         self.assignment = assignments.load(self.course, NAME)

@@ -167,9 +167,7 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
             Scenario(f"{self.question.id}: property of {name}", one.calls(inputs))
             for name, one in self._properties.items()
         )
-        return SecondRound(
-            (*(scenarios[name] for name in self.search(evidence.named).probes), *properties)
-        )
+        return SecondRound((*(scenarios[name] for name in self.search(evidence.named).probes), *properties))
 
     def search(self, named: Sequence[TrialResults]) -> Search:
         """The chosen probes; searched for once.
@@ -185,9 +183,7 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
             self._searched = named, search(listings, self.options.probes)
         return self._searched[1]
 
-    def _outcomes(
-        self, probes: Sequence[str], observed: Sequence[Observations]
-    ) -> dict[str, Outcome | None]:
+    def _outcomes(self, probes: Sequence[str], observed: Sequence[Observations]) -> dict[str, Outcome | None]:
         return {
             name: outcome(observations_at(observed, at), self.uses.calls[self.uses.use_of(name)])
             for at, name in enumerate(probes)

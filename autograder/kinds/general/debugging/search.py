@@ -175,7 +175,9 @@ def _ending(listings: Listings, at: int) -> bool:
 def _confusions(listings: Listings, chosen: Sequence[int]) -> tuple[Confusion, ...]:
     """The listings that the chosen probes do not tell apart, by what differs between them."""
     groups: dict[int, set[Subset]] = {}
-    for group, subset in zip(_groups(listings.table[:, list(chosen)]).tolist(), listings.subsets, strict=True):
+    for group, subset in zip(
+        _groups(listings.table[:, list(chosen)]).tolist(), listings.subsets, strict=True
+    ):
         groups.setdefault(group, set()).add(subset)
     found: dict[tuple[str, ...], list[tuple[Subset, Subset]]] = {}
     for members in groups.values():

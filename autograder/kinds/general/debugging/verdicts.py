@@ -92,7 +92,9 @@ class _Judgement:
             for fault, verdict in new.items():
                 alive &= self._has[fault] == verdict.left
         left = {
-            fault: Verdict(None, self._undecided(fault, alive)) for fault in self._faults if fault not in found
+            fault: Verdict(None, self._undecided(fault, alive))
+            for fault in self._faults
+            if fault not in found
         }
         return {fault: (found | left)[fault] for fault in self._faults}
 
