@@ -56,6 +56,7 @@ SUBLAYERS = {
         {"scoring", "expected", "storage_limit", "handed_files"},
         {"planted", "carrying"},
         {"mistakes", "other_variants"},
+        {"listings"},
         {"student_assignments"},
         {"pipeline"},
         {"batch"},
@@ -89,8 +90,8 @@ MOST_LINES_IN_A_FILE = 600
 MOST_LINES_IN_A_FUNCTION = 60
 
 
-KNOW_A_KIND = {"autograder.app.formulas"}
-"""A command that is about formulas alone."""
+KNOW_A_KIND = {"autograder.app.formulas", "autograder.app.debugging"}
+"""Commands that are about formulas, or about planted faults, alone."""
 
 SHARED_NAMES: set[str] = set()
 """Class names that still mean several things. The list only ever becomes shorter."""

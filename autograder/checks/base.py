@@ -110,7 +110,7 @@ class Evidence(Struct, frozen=True, eq=False):
     printed: Sequence[str] = ()
     """What the cells of the notebook wrote while it ran, in their order."""
     named: Sequence[TrialResults] = ()
-    """Mistakes that the reference's trials name, or the check's listings; see `HasNamedTrials`, `HasListings`."""
+    """Mistakes that the reference's trials name (`HasNamedTrials`), or listings (`HasListings`)."""
     carried: Sequence[Observations] = ()
     """The student's once more, with the reference's results in the place of earlier functions that are wrong:
     one entry per scenario of `CarriesForward.carried_plan`."""
@@ -258,8 +258,10 @@ class HasListings(Protocol):
         """
 
     def listing_plan(self, draw: Draw) -> tuple[Scenario, ...]:
-        """The calls that are made of each listing. After one that ends its box, the others that serve the same
-        are not made."""
+        """The calls that are made of each listing.
+
+        After one that ends its box, the others that serve the same are not made.
+        """
 
 
 @runtime_checkable

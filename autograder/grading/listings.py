@@ -167,8 +167,8 @@ class _Run:
         if error:
             faults = f"the faults {name}" if name else "no fault"
             raise CourseError(
-                f"question {question.id!r}: the listing with {faults} cannot be run: {error}; the cells before "
-                "it and the listing have to define all that is needed"
+                f"question {question.id!r}: the listing with {faults} cannot be run: {error}; the cells "
+                "before it and the listing have to define all that is needed"
             )
 
 

@@ -74,7 +74,7 @@ class StudentAssignments:
         asked = [(one, "") for one in (assignment, *every)]
         mistakes_of = named_mistakes(assignment, secret, pool, asked)
         listed = listing_results(
-            assignment, secret, pool, list(zip((assignment, *every), (common, *expected)))
+            assignment, secret, pool, list(zip((assignment, *every), (common, *expected), strict=True))
         )
         named, *others = ({**one, **more} for one, more in zip(mistakes_of, listed, strict=True))
         self.common = StudentAssignment(assignment, common, named=named)

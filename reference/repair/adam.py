@@ -26,7 +26,8 @@ class Adam:
     def step(self, gradients: list[np.ndarray]) -> None:
         """One update by the gradients of the parameters."""
         self.steps += 1
-        for index, (parameter, gradient) in enumerate(zip(self.parameters, gradients)):
+        for index, gradient in enumerate(gradients):
+            parameter = self.parameters[index]
             self.m[index] = self.beta1 * self.m[index] + (1 - self.beta1) * gradient
             self.v[index] = self.beta2 * self.v[index] + (1 - self.beta2) * gradient**2
             m_hat = self.m[index] / (1 - self.beta1**self.steps)

@@ -21,8 +21,8 @@ def beam_search(
     for _ in range(max_len):
         candidates = []
         for tokens, total in beams:
-            for token in range(scores.shape[1]):
-                candidates.append(([*tokens, token], total + float(scores[tokens[-1], token])))
+            for token, score in enumerate(scores[tokens[-1]].tolist()):
+                candidates += [([*tokens, token], total + score)]
         candidates.sort(key=lambda beam: -beam[1])
         beams = []
         for tokens, total in candidates[:width]:

@@ -1,6 +1,7 @@
 """A tokenizer by byte-pair encoding, on the characters of words."""
 
 from collections import Counter
+from itertools import pairwise
 
 
 class Tokenizer:
@@ -8,7 +9,7 @@ class Tokenizer:
 
     def __init__(self, words: list[str], n_merges: int) -> None:
         self.merges: list[tuple[str, str]] = []
-        counts = Counter(tuple(word) + ("</w>",) for word in words)
+        counts = Counter((*word, "</w>") for word in words)
         for _ in range(n_merges):
             pairs = self.count_pairs(counts)
             if not pairs:
@@ -27,7 +28,7 @@ class Tokenizer:
         """How often each pair of neighbours occurs."""
         pairs: Counter[tuple[str, str]] = Counter()
         for symbols, count in counts.items():
-            for left, right in zip(symbols, symbols[1:]):
+            for left, right in pairwise(symbols):
                 pairs[left, right] += count
         return pairs
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shutil
 import tomllib
 from pathlib import Path
 
@@ -15,7 +13,7 @@ from autograder.course import Course
 from autograder.generate import generate
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.kinds.general.debugging import DebuggingCheck
-from autograder.kinds.general.debugging.listing import Listing
+from autograder.kinds.general.debugging.listing import FaultyListing
 from autograder.kinds.general.debugging.search import Search
 from autograder.records import Answer, ItemResult
 from autograder.sandbox.pool import Pool
@@ -74,7 +72,7 @@ class DebuggingCourse:
         self.check = check
         self.faults = tuple(faults)
         self.named = self.grader.sittings.common.named[self.question.id]
-        self.listing: Listing = check.listing(self.grader.sittings.common.expected[self.question.id])
+        self.listing: FaultyListing = check.listing(self.grader.sittings.common.expected[self.question.id])
         self.processor_seconds = 0.0
         """Of the box of the submission that was graded last."""
 

@@ -60,19 +60,19 @@ class Same(Struct, frozen=True, forbid_unknown_fields=True):
     same: str | int
 
 
-class Chosen(Struct, frozen=True, forbid_unknown_fields=True):
+class DrawnChoice(Struct, frozen=True, forbid_unknown_fields=True):
     """One of several values: ``{ choose = [0.9, 0.99] }``."""
 
     choose: tuple[Any, ...]
 
 
-class Number(Struct, frozen=True, forbid_unknown_fields=True):
+class DrawnNumber(Struct, frozen=True, forbid_unknown_fields=True):
     """A number between two others: ``{ number = [0.1, 1.0] }``."""
 
     number: tuple[float, float]
 
 
-class Whole(Struct, frozen=True, forbid_unknown_fields=True):
+class DrawnInteger(Struct, frozen=True, forbid_unknown_fields=True):
     """A whole number from one to another, both included: ``{ whole = [1, 5] }``."""
 
     whole: tuple[int, int]
@@ -100,7 +100,7 @@ class DrawnDictionary(Struct, frozen=True, forbid_unknown_fields=True):
     dict: Mapping[str, Any]
 
 
-class Parts(Struct, frozen=True, forbid_unknown_fields=True):
+class DrawnParts(Struct, frozen=True, forbid_unknown_fields=True):
     """A list of which each entry is described: ``{ parts = [{ size = "n" }, 3] }``."""
 
     parts: tuple[Any, ...]
@@ -113,13 +113,13 @@ _FORMS: Mapping[str, type[Struct]] = {
     "array": Stated,
     "size": Sized,
     "same": Same,
-    "choose": Chosen,
-    "number": Number,
-    "whole": Whole,
+    "choose": DrawnChoice,
+    "number": DrawnNumber,
+    "whole": DrawnInteger,
     "text": DrawnText,
     "list": DrawnList,
     "dict": DrawnDictionary,
-    "parts": Parts,
+    "parts": DrawnParts,
 }
 _NAMED_TYPES = ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool")
 
@@ -223,11 +223,11 @@ class Inputs:
             return self._value(_form(described, place), generator, place)
 
         match form:
-            case Chosen():
+            case DrawnChoice():
                 return plain(form.choose[_between(generator, (0, len(form.choose) - 1), place)])
-            case Number():
+            case DrawnNumber():
                 return float(generator.uniform(*form.number))
-            case Whole():
+            case DrawnInteger():
                 return _between(generator, form.whole, place)
             case DrawnText():
                 pieces = range(_between(generator, form.length, place))
@@ -235,7 +235,7 @@ class Inputs:
                 return form.between.join(form.text[_between(generator, (0, last), place)] for _ in pieces)
             case DrawnList():
                 return [inner(form.list) for _ in range(_between(generator, form.length, place))]
-            case Parts():
+            case DrawnParts():
                 return [inner(described) for described in form.parts]
             case DrawnDictionary():
                 return {name: inner(described) for name, described in form.dict.items()}

@@ -34,10 +34,10 @@ from autograder.checks.properties import Probe, PropertyItem, probe
 from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
 from autograder.kinds.general.debugging import planted
-from autograder.kinds.general.debugging.listing import Edit, Listing, Subset, needed
+from autograder.kinds.general.debugging.listing import Edit, FaultyListing, Subset, needed
 from autograder.kinds.general.debugging.search import Listings, Search, search
-from autograder.kinds.general.debugging.use import Outcome, Use, Uses, outcome
-from autograder.kinds.general.debugging.verdicts import Verdict, Verdicts, verdicts
+from autograder.kinds.general.debugging.use import ListingUses, ProbeOutcome, Use, outcome
+from autograder.kinds.general.debugging.verdicts import FaultVerdict, Verdicts, verdicts
 from autograder.records import Answer, Call, ItemResult, Message, Ref, Scenario, Status
 from autograder.rubric import Item
 
@@ -91,7 +91,7 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
             raise RubricError(
                 "the probes are searched for once for a class; leave redraw out of [assignment]", where
             )
-        self.uses = Uses(
+        self.uses = ListingUses(
             question, options, options.use, tries=options.tries, weights=options.weights, stir=options.stir
         )
         self._properties: dict[str, Probe] = {}
@@ -139,18 +139,18 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         listing = self.listing(expected)
         return {self._code(subset): listing.text(subset) for subset in listing.subsets}
 
-    def listing(self, expected: Sequence[Observations]) -> Listing:
+    def listing(self, expected: Sequence[Observations]) -> FaultyListing:
         """The right listing with the places of its faults.
 
         Raises:
-            CourseError: see `Listing`.
+            CourseError: see `FaultyListing`.
             RubricError: the reference did not give its text.
         """
         source, finding = reference_value(observations_at(expected, 0), 2)
         if finding is not None or not isinstance(source, str):
             raise RubricError("the reference's text cannot be read", place(self.question), "reference")
         where = f"question {self.question.id!r}"
-        return Listing(needed(source, self.question.reference.partition(":")[2]), self.faults, where)
+        return FaultyListing(needed(source, self.question.reference.partition(":")[2]), self.faults, where)
 
     def listing_plan(self, draw: Draw) -> tuple[Scenario, ...]:
         """Every probe that is tried."""
@@ -183,7 +183,9 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
             self._searched = named, search(listings, self.options.probes)
         return self._searched[1]
 
-    def _outcomes(self, probes: Sequence[str], observed: Sequence[Observations]) -> dict[str, Outcome | None]:
+    def _outcomes(
+        self, probes: Sequence[str], observed: Sequence[Observations]
+    ) -> dict[str, ProbeOutcome | None]:
         return {
             name: outcome(observations_at(observed, at), self.uses.calls[self.uses.use_of(name)])
             for at, name in enumerate(probes)
@@ -238,7 +240,7 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         note = f"; note: {found.defect}" if found.defect else ""
         return msgspec.structs.replace(made, staff=quote(made.staff + note, MAX_STAFF))
 
-    def _by_property(self, item: Item, evidence: Evidence, open_: Verdict) -> Verdict:
+    def _by_property(self, item: Item, evidence: Evidence, open_: FaultVerdict) -> FaultVerdict:
         """What the author's property of right code says, where no listing decides."""
         chosen = self.search(evidence.named).probes
         at = len(chosen) + list(self._properties).index(item.id)
@@ -246,9 +248,11 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         finding = self._properties[item.id].verdict(observations, self.question.answer, evidence.draw)
         name = self.items[item.id].property
         if finding is None:
-            return Verdict(False, f"{name} holds; {open_.why}")
+            return FaultVerdict(left=False, why=f"{name} holds; {open_.why}")
         if finding.status is Status.FAILED and finding.code.startswith("property."):
-            return Verdict(True, f"{name} does not hold: {finding.staff or finding.code}; {open_.why}")
+            return FaultVerdict(
+                left=True, why=f"{name} does not hold: {finding.staff or finding.code}; {open_.why}"
+            )
         return open_
 
     # ------------------------------------------------------------ what verify plants
@@ -259,7 +263,8 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         Raises:
             CourseError: a fault has no place in the answer key.
         """
-        listing = Listing(key.source, self.faults, f"question {self.question.id!r}, the answer key")
+        source = needed(key.source, self.question.answer)
+        listing = FaultyListing(source, self.faults, f"question {self.question.id!r}, the answer key")
         unstated = tuple(item.id for item, own in self.automatic if own.new_defect)
         return planted.trials(listing, unstated)
 

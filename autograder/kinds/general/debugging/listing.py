@@ -21,6 +21,7 @@ ALL_SUBSETS = 10
 SAMPLED = 500
 """Subsets in a sample, besides the smallest and the largest ones."""
 
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 Subset = frozenset[str]
 """The ids of the faults that are in a listing; empty: the right one."""
 
@@ -35,7 +36,7 @@ class Edit(Struct, frozen=True, forbid_unknown_fields=True):
     """``Class.method``, ``Class`` or ``function`` that holds it; empty: anywhere in the listing."""
 
 
-class Listing:
+class FaultyListing:
     """The right listing, and what each fault changes in it."""
 
     def __init__(self, source: str, faults: Mapping[str, Sequence[Edit]], where: str) -> None:
@@ -93,6 +94,8 @@ class Listing:
 def needed(source: str, name: str) -> str:
     """The part of a module that a definition needs, its imports first; comments within it stay.
 
+    What is defined twice is what it was last: in an answer key the solution, not the listing before it.
+
     Args:
         source: of the module.
         name: of the definition.
@@ -101,7 +104,8 @@ def needed(source: str, name: str) -> str:
     binding: dict[str, list[ast.stmt]] = {}
     for statement in tree.body:
         for bound in _bound(statement):
-            binding.setdefault(bound, []).append(statement)
+            earlier = [] if isinstance(statement, _DEFINITIONS) else binding.get(bound, [])
+            binding[bound] = [*earlier, statement]
     wanted: set[int] = set()
     left = [name]
     while left:
@@ -118,7 +122,7 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
     """The names that a statement of a module defines."""
     if isinstance(statement, ast.Import | ast.ImportFrom):
         yield from ((one.asname or one.name).split(".")[0] for one in statement.names)
-    elif isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+    elif isinstance(statement, _DEFINITIONS):
         yield statement.name
     else:
         nodes = (node for node in ast.walk(statement) if isinstance(node, ast.Name))
@@ -126,7 +130,7 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
 
 
 def _first_line(statement: ast.stmt) -> int:
-    decorators = getattr(statement, "decorator_list", [])
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
     return min([statement.lineno, *(one.lineno for one in decorators)])
 
 
@@ -200,4 +204,4 @@ def _sample(faults: Sequence[str]) -> Iterator[tuple[str, ...]]:
     yield tuple(faults)
     numbers = random.Random(0)  # noqa: S311 - nothing secret
     for _ in range(SAMPLED):
-        yield tuple(one for one in faults if numbers.random() < 0.5)  # noqa: PLR2004
+        yield tuple(one for one in faults if numbers.random() < 0.5)

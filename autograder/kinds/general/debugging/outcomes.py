@@ -9,7 +9,7 @@ import numpy as np
 
 from autograder.checks.options import Rules
 from autograder.checks.values.arrays import numbers
-from autograder.kinds.general.debugging.use import Outcome
+from autograder.kinds.general.debugging.use import ProbeOutcome
 
 UNKNOWN = -1
 """The class of an outcome that is not known."""
@@ -38,7 +38,7 @@ class Classes:
         self._count = 0
         self.ends = False
 
-    def add(self, outcome: Outcome | None) -> int:
+    def add(self, outcome: ProbeOutcome | None) -> int:
         """The class of a listing's outcome, a new one where it is like none before."""
         self.ends |= outcome is not None and outcome.error.startswith("ended")
         found = self.find(outcome)
@@ -50,7 +50,7 @@ class Classes:
             found, self._count = self._count, self._count + 1
         return found
 
-    def find(self, outcome: Outcome | None) -> int:
+    def find(self, outcome: ProbeOutcome | None) -> int:
         """The class of any outcome; `NEW` where it is like that of no listing."""
         if outcome is None:
             return UNKNOWN
@@ -66,7 +66,7 @@ class Classes:
         return places[int(at[0])] if at.size else NEW
 
 
-def described(outcome: Outcome) -> tuple[str, np.ndarray]:
+def described(outcome: ProbeOutcome) -> tuple[str, np.ndarray]:
     """The form of an outcome, texts and errors included, and all of its numbers in a row.
 
     Whether a number is whole is no part of the form: 1 and 1.0 are the same.

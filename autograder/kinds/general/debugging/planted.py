@@ -6,17 +6,20 @@ Rewriting is safe: what the code computes stays, whatever it is.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations
+from collections.abc import Callable, Iterator
+from itertools import combinations, islice
+from typing import ClassVar
 
 from autograder.checks.base import Trial
-from autograder.kinds.general.debugging.listing import Listing
+from autograder.kinds.general.debugging.listing import FaultyListing
 
+MOST_REWRITTEN = 40
+"""Sets of rewritings that are tried, of which many change nothing."""
 MOST_SUBSETS = 64
 """Subsets that are planted, besides the smallest and the largest ones."""
 
 
-def trials(listing: Listing, unstated: tuple[str, ...]) -> tuple[Trial, ...]:
+def trials(listing: FaultyListing, unstated: tuple[str, ...]) -> tuple[Trial, ...]:
     """The trials of a question.
 
     Args:
@@ -43,17 +46,18 @@ def trials(listing: Listing, unstated: tuple[str, ...]) -> tuple[Trial, ...]:
 
 
 def rewritten(source: str) -> Iterator[tuple[str, str]]:
-    """The source in other words: every set of rewritings that changes something, the largest last."""
+    """The source in other words: sets of rewritings that change something, that of all of them last."""
     seen = {ast.unparse(ast.parse(source))}
-    for size in range(1, len(_REWRITINGS) + 1):
-        for names in combinations(_REWRITINGS, size):
-            tree = ast.parse(source)
-            for name in names:
-                tree = ast.fix_missing_locations(_REWRITINGS[name](tree))
-            text = ast.unparse(tree)
-            if text not in seen:
-                seen.add(text)
-                yield f"rewritten: {', '.join(names)}", f"{text}\n"
+    sizes = range(1, len(_REWRITINGS))
+    some = (names for size in sizes for names in combinations(_REWRITINGS, size))
+    for names in (*islice(some, MOST_REWRITTEN), tuple(_REWRITINGS)):
+        tree = ast.parse(source)
+        for name in names:
+            tree = ast.fix_missing_locations(_REWRITINGS[name](tree))
+        text = ast.unparse(tree)
+        if text not in seen:
+            seen.add(text)
+            yield f"rewritten: {', '.join(names)}", f"{text}\n"
 
 
 def _renamed(tree: ast.Module) -> ast.Module:
@@ -125,7 +129,7 @@ class _Named(ast.NodeTransformer):
 class _Compared(ast.NodeTransformer):
     """``a < b`` becomes ``b > a``, where both sides only read names and numbers."""
 
-    _OTHER: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    _OTHER: ClassVar[dict[type[ast.cmpop], type[ast.cmpop]]] = {
         ast.Lt: ast.Gt,
         ast.Gt: ast.Lt,
         ast.LtE: ast.GtE,
@@ -144,10 +148,47 @@ class _Compared(ast.NodeTransformer):
         return ast.Compare(node.comparators[0], [self._OTHER[type(node.ops[0])]()], [node.left])
 
 
+class _Multiplied(ast.NodeTransformer):
+    """``a * b`` becomes ``b * a``, where both sides only read names and numbers: to the last bit the same."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.BinOp:
+        self.generic_visit(node)
+        plain = ast.Name | ast.Constant | ast.Attribute
+        if not isinstance(node.op, ast.Mult):
+            return node
+        if not isinstance(node.left, plain) or not isinstance(node.right, plain):
+            return node
+        return ast.BinOp(node.right, node.op, node.left)
+
+
+class _Bare(ast.NodeTransformer):
+    """Annotations of arguments, results and variables that are given a value are left out."""
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        return ast.arg(node.arg)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        self.generic_visit(node)
+        node.returns = None
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        # Fields of a dataclass are what is annotated in the class itself.
+        for one in node.body:
+            if isinstance(one, ast.FunctionDef):
+                self.visit(one)
+        return node
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
+        return node if node.value is None else ast.Assign([node.target], node.value)
+
+
 _REWRITINGS: dict[str, Callable[[ast.Module], ast.Module]] = {
     "other names": _renamed,
     "methods in another order": _reordered,
     "conditions turned around": lambda tree: _Turned().visit(tree),
     "comparisons turned around": lambda tree: _Compared().visit(tree),
     "results named": lambda tree: _Named().visit(tree),
+    "products turned around": lambda tree: _Multiplied().visit(tree),
+    "without annotations": lambda tree: _Bare().visit(tree),
 }

@@ -14,7 +14,7 @@ from msgspec import Struct
 from autograder.checks.options import Rules
 from autograder.kinds.general.debugging.listing import Subset
 from autograder.kinds.general.debugging.outcomes import Classes
-from autograder.kinds.general.debugging.use import Outcome
+from autograder.kinds.general.debugging.use import ProbeOutcome
 
 SPEAKING = 2
 """By so many probes each fault is told whatever other faults there are, where there are such probes."""
@@ -65,7 +65,7 @@ class Listings(Struct, frozen=True, eq=False):
         faults: Sequence[str],
         subsets: Sequence[Subset],
         probes: Sequence[str],
-        outcomes: Sequence[Mapping[str, Outcome | None]],
+        outcomes: Sequence[Mapping[str, ProbeOutcome | None]],
         rules: Rules,
     ) -> Listings:
         """Sort the outcomes.
@@ -90,7 +90,7 @@ class Listings(Struct, frozen=True, eq=False):
     def speaks(self, fault: str, at: int) -> bool:
         """Whether listings with the fault and those without never give the same for a probe."""
         column, has = self.table[:, at], self.has(fault)
-        return (column >= 0).all() and not set(column[has]) & set(column[~has])
+        return bool((column >= 0).all()) and not set(column[has]) & set(column[~has])
 
 
 class Search(Struct, frozen=True, eq=False):
@@ -120,7 +120,7 @@ class Search(Struct, frozen=True, eq=False):
 
 
 def search(listings: Listings, most: int) -> Search:
-    """Choose the probes: for each fault one that tells it by itself, then those that tell most listings apart.
+    """Choose the probes: for each fault one that tells it by itself, then those that tell most listings.
 
     A probe that tells a fault whatever else there is, and gives little else, also tells it in code that
     computes something of its own elsewhere. What room is left is used for one more of each.

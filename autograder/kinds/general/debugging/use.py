@@ -33,7 +33,7 @@ NOT_ASKED = frozenset({Ending.NOT_ASKED, Ending.RESTARTS, Ending.SUBMISSION_TIME
 """Endings that say nothing of the call: it was not made."""
 
 
-class Step(Struct, frozen=True, forbid_unknown_fields=True):
+class UseStep(Struct, frozen=True, forbid_unknown_fields=True):
     """One call of a use, or one thing that is read."""
 
     of: str = ""
@@ -52,7 +52,7 @@ class Use(Struct, frozen=True, forbid_unknown_fields=True):
     """Calls that follow one another on one object."""
 
     name: str
-    step: tuple[Step, ...]
+    step: tuple[UseStep, ...]
     construct: Construct | None = None
     """Instead of the question's."""
     let: dict[str, Any] = {}
@@ -61,7 +61,7 @@ class Use(Struct, frozen=True, forbid_unknown_fields=True):
     """How many probes are tried; default: the question's."""
 
 
-class Uses:
+class ListingUses:
     """Everything that can be asked of a listing.
 
     Attributes:
@@ -154,7 +154,7 @@ class Uses:
             Call(TORCH, "nn.utils.vector_to_parameters", args=(WEIGHTS, PARAMETERS), keep="nothing"),
         ]
 
-    def _call(self, number: int, step: Step, inputs: Inputs, options: CalleeOptions) -> Call:
+    def _call(self, number: int, step: UseStep, inputs: Inputs, options: CalleeOptions) -> Call:
         target: str | Ref = Ref(step.of) if step.of else Ref("model")
         if not step.of and options.construct is None:
             target = self._question.answer
@@ -186,7 +186,7 @@ def _construction(use: Use, options: CalleeOptions) -> Construct | None:
 
 
 def _of_case(name: str, case: Case) -> Use:
-    step = Step(method=case.method, args=case.args, kwargs=case.kwargs, seed=case.seed)
+    step = UseStep(method=case.method, args=case.args, kwargs=case.kwargs, seed=case.seed)
     return Use(name, (step,))
 
 
@@ -199,7 +199,7 @@ def _kept(value: Any) -> Any:
     return value
 
 
-class Outcome(Struct, frozen=True):
+class ProbeOutcome(Struct, frozen=True):
     """What one probe gave."""
 
     values: tuple[Any, ...] = ()
@@ -207,7 +207,7 @@ class Outcome(Struct, frozen=True):
     """The exception's type, or why the box ended; empty where every call gave something."""
 
 
-def outcome(observations: Observations, calls: int) -> Outcome | None:
+def outcome(observations: Observations, calls: int) -> ProbeOutcome | None:
     """What a probe gave; None where that is not known.
 
     Args:
@@ -221,8 +221,8 @@ def outcome(observations: Observations, calls: int) -> Outcome | None:
             continue
         if one.ending in NOT_ASKED or one.error == "Skipped":
             return None
-        return Outcome(tuple(values), _error(one))
-    return Outcome(tuple(values)) if len(observations) >= calls else None
+        return ProbeOutcome(tuple(values), _error(one))
+    return ProbeOutcome(tuple(values)) if len(observations) >= calls else None
 
 
 def _error(observation: Observation) -> str:

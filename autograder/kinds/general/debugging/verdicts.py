@@ -10,10 +10,10 @@ from msgspec import Struct
 from autograder.kinds.general.debugging.listing import Subset
 from autograder.kinds.general.debugging.outcomes import UNKNOWN
 from autograder.kinds.general.debugging.search import Search
-from autograder.kinds.general.debugging.use import Outcome
+from autograder.kinds.general.debugging.use import ProbeOutcome
 
 
-class Verdict(Struct, frozen=True):
+class FaultVerdict(Struct, frozen=True):
     """On one fault."""
 
     left: bool | None
@@ -25,12 +25,12 @@ class Verdict(Struct, frozen=True):
 class Verdicts(Struct, frozen=True):
     """On all faults of a submission."""
 
-    faults: Mapping[str, Verdict]
+    faults: Mapping[str, FaultVerdict]
     defect: str = ""
     """What is computed that no listing computes; empty where one computes the same."""
 
 
-def verdicts(search: Search, outcomes: Mapping[str, Outcome | None]) -> Verdicts:
+def verdicts(search: Search, outcomes: Mapping[str, ProbeOutcome | None]) -> Verdicts:
     """Judge code by its outcomes.
 
     Args:
@@ -41,7 +41,7 @@ def verdicts(search: Search, outcomes: Mapping[str, Outcome | None]) -> Verdicts
 
 
 class _Judgement:
-    def __init__(self, search: Search, outcomes: Mapping[str, Outcome | None]) -> None:
+    def __init__(self, search: Search, outcomes: Mapping[str, ProbeOutcome | None]) -> None:
         self._search, listings = search, search.listings
         self._faults, self._subsets = listings.faults, listings.subsets
         self._has = {fault: listings.has(fault) for fault in listings.faults}
@@ -54,31 +54,34 @@ class _Judgement:
     def verdicts(self) -> Verdicts:
         if not self._known.any():
             why = "nothing is known of what the code computes"
-            return Verdicts({fault: Verdict(None, why) for fault in self._faults})
+            if not self._search.probes:
+                why = "no probe tells any listing from another: the question has to say how the code is used"
+            return Verdicts({fault: FaultVerdict(None, why) for fault in self._faults})
         same = self._differing() == 0
         if same.any():
             return Verdicts({fault: self._of_listings(fault, same) for fault in self._faults})
         return Verdicts(self._by_votes(), self._new())
 
     def _differing(self) -> np.ndarray:
-        """(listings,): in how many known probes each listing gives something else; unknown ones are skipped."""
+        """(listings,): in how many probes each listing gives something else; unknown ones do not count."""
         other = (self._table != self._own) & self._known & (self._table != UNKNOWN)
-        return other.sum(axis=1)
+        counted: np.ndarray = other.sum(axis=1)
+        return counted
 
-    def _of_listings(self, fault: str, same: np.ndarray) -> Verdict:
+    def _of_listings(self, fault: str, same: np.ndarray) -> FaultVerdict:
         """The verdict where the code computes what some listings compute."""
         has = self._has[fault][same]
         if has.all() or not has.any():
             example = self._words(int(np.flatnonzero(same)[0]))
-            return Verdict(bool(has[0]), f"computes the same as {example}")
-        return Verdict(None, self._undecided(fault, same))
+            return FaultVerdict(bool(has[0]), f"computes the same as {example}")
+        return FaultVerdict(None, self._undecided(fault, same))
 
-    def _by_votes(self) -> dict[str, Verdict]:
+    def _by_votes(self) -> dict[str, FaultVerdict]:
         """Fault by fault: does the code behave like listings with it, or like those without?
 
         What is decided leaves fewer listings, by which more may be decided.
         """
-        found: dict[str, Verdict] = {}
+        found: dict[str, FaultVerdict] = {}
         alive = np.ones(len(self._subsets), bool)
         while True:
             new = {
@@ -92,13 +95,13 @@ class _Judgement:
             for fault, verdict in new.items():
                 alive &= self._has[fault] == verdict.left
         left = {
-            fault: Verdict(None, self._undecided(fault, alive))
+            fault: FaultVerdict(None, self._undecided(fault, alive))
             for fault in self._faults
             if fault not in found
         }
         return {fault: (found | left)[fault] for fault in self._faults}
 
-    def _voted(self, fault: str, alive: np.ndarray) -> Verdict | None:
+    def _voted(self, fault: str, alive: np.ndarray) -> FaultVerdict | None:
         """What all probes say by which listings with and without the fault are told apart."""
         has, probes = self._has[fault], self._search.probes
         votes: dict[bool, list[str]] = {}
@@ -113,7 +116,7 @@ class _Judgement:
         if len(votes) != 1:
             return None
         ((left, told_by),) = votes.items()
-        return Verdict(left, f"like listings {'with' if left else 'without'} it in {', '.join(told_by)}")
+        return FaultVerdict(left, f"like listings {'with' if left else 'without'} it in {', '.join(told_by)}")
 
     def _undecided(self, fault: str, among: np.ndarray) -> str:
         """The two nearest listings with and without a fault, and a probe between them."""
