@@ -58,6 +58,7 @@ SUBLAYERS = {
         {"scoring", "expected", "storage_limit", "handed_files", "cell_tests"},
         {"planted", "carrying"},
         {"mistakes", "other_variants"},
+        {"listings"},
         {"student_assignments"},
         {"pipeline"},
         {"batch"},
@@ -95,8 +96,8 @@ MOST_LINES_IN_A_FILE = 600
 MOST_LINES_IN_A_FUNCTION = 60
 
 
-KNOW_A_KIND = {"autograder.app.formulas"}
-"""A command that is about formulas alone."""
+KNOW_A_KIND = {"autograder.app.formulas", "autograder.app.debugging"}
+"""Commands that are about formulas, or about planted faults, alone."""
 
 SHARED_NAMES: set[str] = set()
 """Class names that still mean several things. The list only ever becomes shorter."""

@@ -110,7 +110,7 @@ class Evidence(Struct, frozen=True, eq=False):
     printed: Sequence[str] = ()
     """What the cells of the notebook wrote while it ran, in their order."""
     named: Sequence[TrialResults] = ()
-    """Mistakes that the reference's trials name; see `HasNamedTrials`."""
+    """Mistakes that the reference's trials name (`HasNamedTrials`), or listings (`HasListings`)."""
     carried: Sequence[Observations] = ()
     """The student's once more, with the reference's results in the place of earlier functions that are wrong:
     one entry per scenario of `CarriesForward.carried_plan`."""
@@ -254,6 +254,28 @@ class HasNamedTrials(Protocol):
 
     def trial_plan(self, draw: Draw) -> tuple[Scenario, ...]:
         """The calls that are made of each named trial, as they are of a student's answer."""
+
+
+ENDED = "Ended"
+"""The error of a listing's call that ended its box; the message is the ending."""
+
+
+@runtime_checkable
+class HasListings(Protocol):
+    """A check that judges by what several listings give, which are run beforehand like a student's answer."""
+
+    def listings(self, expected: Sequence[Observations]) -> Mapping[str, str]:
+        """The text of every listing by its name.
+
+        Args:
+            expected: the reference's answers to ``reference_plan``.
+        """
+
+    def listing_plan(self, draw: Draw) -> tuple[Scenario, ...]:
+        """The calls that are made of each listing.
+
+        After one that ends its box, the others that serve the same are not made.
+        """
 
 
 @runtime_checkable

@@ -17,6 +17,7 @@ from autograder.cli.adopting import adopt, compare
 from autograder.cli.algebra import algebra
 from autograder.cli.classes import feedback, grade, grades
 from autograder.cli.course_lists import groups, totals
+from autograder.cli.debugging import explain
 from autograder.cli.looking import similar, statistics
 from autograder.cli.marking import export_marks, import_marks
 from autograder.cli.options import EXIT_NO_SANDBOX, EXIT_REFUSED
@@ -51,6 +52,7 @@ COMMANDS = (
     (generate, "generate dl4nlp-exam"),
     (validate, "validate dl4nlp-exam"),
     (verify, "verify dl4nlp-exam"),
+    (explain, "debugging explain my-sheet"),
     (import_roster, "roster import participants.csv"),
     (collect, "collect dl4nlp-exam submissions.zip"),
     (grade, "grade dl4nlp-exam --student ada --student alan"),
@@ -80,6 +82,11 @@ COMMANDS = (
 """In the order of ``--help``, each with an example."""
 
 GROUPS = {
+    "debugging": typer.Typer(
+        help="Planted faults: how they are told.",
+        no_args_is_help=True,
+        epilog="Example: autograder debugging explain my-sheet",
+    ),
     "roster": typer.Typer(
         help="The class list: take over that of a learning platform.",
         no_args_is_help=True,

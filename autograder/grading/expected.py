@@ -34,6 +34,8 @@ MOST_SECONDS = 604_800
 REFERENCE_TIME_FACTOR = 10
 """So many times a student's time is allowed: a loop without end is found, a busy machine stops no class."""
 _CHECKSUM = hashlib.sha256().digest_size
+_LENGTH = 8
+"""Bytes of the length of a part."""
 _REFERENCE = re.compile(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):([A-Za-z_]\w*)")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -281,7 +283,7 @@ def ask_reference(
 def _key(assignment: Assignment, secret: bytes, plans: Mapping[str, _Plan]) -> str:
     # What is asked, and not its name alone: of a changed program it may be something else.
     asked = sorted(f"{name} {plan.asked}" for name, plan in plans.items())
-    return cache_key(assignment, secret, ["format 2", *asked])
+    return cache_key(assignment, secret, ["format 3", *asked])
 
 
 def cache_key(assignment: Assignment, secret: bytes, parts: Sequence[str]) -> str:
@@ -298,21 +300,22 @@ def cache_key(assignment: Assignment, secret: bytes, parts: Sequence[str]) -> st
     return hashlib.sha256(secret + "\n".join(all_parts).encode()).hexdigest()
 
 
-def keep(path: Path, expected: Expected) -> None:
-    """Store observations, none of which is of an ending; readable by their owner alone."""
-    encoder = values.TrustedEncoder()
-    tree = {
-        question: [[values.encode_observation(one, encoder) for one in scenario] for scenario in scenarios]
-        for question, scenarios in expected.items()
-    }
-    stored = b"".join(wire.pack({"expected": tree}, encoder.arrays))
+def keep(path: Path, *parts: Expected) -> None:
+    """Store observations, none of which is of an ending; readable by their owner alone.
+
+    Args:
+        path: of the file.
+        parts: each is bounded by itself, as a message of a box is.
+    """
+    packed = [_packed(one) for one in parts]
+    stored = b"".join(len(one).to_bytes(_LENGTH, "big") + one for one in packed)
     with contextlib.suppress(OSError):  # not kept: then it is computed again next time
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         atomic.write(path, hashlib.sha256(stored).digest() + stored, mode=0o600)
 
 
 def kept(path: Path) -> dict[str, Sequence[Observations]] | None:
-    """The stored observations; None when there are none, or they are damaged.
+    """The stored observations of all parts; None when there are none, or they are damaged.
 
     Whatever is the matter with the file, they can be computed again.
     """
@@ -321,18 +324,37 @@ def kept(path: Path) -> dict[str, Sequence[Observations]] | None:
         sound, stored = data[:_CHECKSUM], data[_CHECKSUM:]
         if hashlib.sha256(stored).digest() != sound:
             return None
-        _, json_length, _ = wire.HEADER.unpack_from(stored)
-        start = wire.HEADER.size
-        message, arrays = wire.unpack(stored[start : start + json_length], stored[start + json_length :])
-        decoder = values.trusted_decoder(arrays)
-        return {
-            question: [
-                tuple(values.decode_observation(one, decoder) for one in scenario) for scenario in scenarios
-            ]
-            for question, scenarios in message["expected"].items()
-        }
+        found: dict[str, Sequence[Observations]] = {}
+        at = 0
+        while at < len(stored):
+            end = at + _LENGTH + int.from_bytes(stored[at : at + _LENGTH], "big")
+            found |= _unpacked(stored[at + _LENGTH : end])
+            at = end
     except Exception:  # noqa: BLE001 - see above
         return None
+    return found
+
+
+def _packed(expected: Expected) -> bytes:
+    encoder = values.TrustedEncoder()
+    tree = {
+        question: [[values.encode_observation(one, encoder) for one in scenario] for scenario in scenarios]
+        for question, scenarios in expected.items()
+    }
+    return b"".join(wire.pack({"expected": tree}, encoder.arrays))
+
+
+def _unpacked(stored: bytes) -> dict[str, Sequence[Observations]]:
+    _, json_length, _ = wire.HEADER.unpack_from(stored)
+    start = wire.HEADER.size
+    message, arrays = wire.unpack(stored[start : start + json_length], stored[start + json_length :])
+    decoder = values.trusted_decoder(arrays)
+    return {
+        question: [
+            tuple(values.decode_observation(one, decoder) for one in scenario) for scenario in scenarios
+        ]
+        for question, scenarios in message["expected"].items()
+    }
 
 
 def _load(path: Path, plans: Mapping[str, _Plan]) -> dict[str, Sequence[Observations]] | None:

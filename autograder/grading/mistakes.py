@@ -8,7 +8,7 @@ are kept beside the expected values, in a file of their own with the same care.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 
 import msgspec
@@ -77,12 +77,12 @@ def named_mistakes(
     if not every:
         return tuple({} for _ in asked)
     path = assignment.course.private / "expected" / f"{_key(assignment, secret, every)}.mistakes"
-    found = _read(kept(path), every) if kept_on_disk else None
+    found = read(kept(path), every) if kept_on_disk else None
     if found is None:
         seed = box_seed(secret, assignment.name)
         found = retry_infrastructure(lambda: _compute(assignment, every, pool, seed))
         if kept_on_disk:
-            keep(path, {name: _written(results) for name, results in found.items()})
+            keep(path, {name: written(results) for name, results in found.items()})
     return tuple({plan.question.id: found[plan.name] for plan in some} for some in plans)
 
 
@@ -147,7 +147,7 @@ def _of_trial(
     found: dict[str, Sequence[Observations]] = dict.fromkeys(plans, ())
     try:
         own_cell = () if question.file else (trial.source,)
-        for source in (*_before(assignment, question), *own_cell):
+        for source in (*cells_before(assignment, question), *own_cell):
             box.run_cell(source, seconds=REFERENCE_TIME_FACTOR * limits.cell_seconds)
         for name, plan in plans.items():
             found[name] = box.ask(plan.scenarios, seconds=REFERENCE_TIME_FACTOR * limits.call_seconds)
@@ -158,7 +158,7 @@ def _of_trial(
     return found
 
 
-def _before(assignment: Assignment, question: Question) -> Iterator[str]:
+def cells_before(assignment: Assignment, question: Question) -> Iterator[str]:
     """What runs before an answer: given cells, and the reference in the place of earlier answers.
 
     An answer that is a file is imported by a given cell, at the latest by the one with its points.
@@ -193,26 +193,26 @@ class _Stated(Struct, frozen=True):
     scenarios: int
 
 
-def _written(results: Sequence[TrialResults]) -> list[Observations]:
+def written(results: Sequence[TrialResults]) -> list[Observations]:
     """For each mistake what is stated of it, then what its scenarios gave."""
-    written: list[Observations] = []
+    found: list[Observations] = []
     for one in results:
         stated = _Stated(one.code, one.text, dict(one.points), len(one.observed))
-        written.append((Observation(ok=True, value=msgspec.to_builtins(stated)),))
-        written += [tuple(_ENDED if came.ending else came for came in some) for some in one.observed]
-    return written
+        found.append((Observation(ok=True, value=msgspec.to_builtins(stated)),))
+        found += [tuple(_ENDED if came.ending else came for came in some) for some in one.observed]
+    return found
 
 
-def _read(
-    stored: Mapping[str, Sequence[Observations]] | None, plans: Mapping[str, _Plan]
+def read(
+    stored: Mapping[str, Sequence[Observations]] | None, names: Collection[str]
 ) -> dict[str, tuple[TrialResults, ...]] | None:
     """What was written; None where that is not there, or something else."""
-    if stored is None or stored.keys() != plans.keys():
+    if stored is None or stored.keys() != set(names):
         return None
     found: dict[str, tuple[TrialResults, ...]] = {}
     try:
-        for name, written in stored.items():
-            left, results = list(written), []
+        for name, kept_of in stored.items():
+            left, results = list(kept_of), []
             while left:
                 stated = msgspec.convert(left.pop(0)[0].value, _Stated)
                 observed, left = left[: stated.scenarios], left[stated.scenarios :]

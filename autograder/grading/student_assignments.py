@@ -11,6 +11,7 @@ from autograder.assignment import Assignment
 from autograder.checks.base import draw_scope
 from autograder.errors import NotebookError
 from autograder.grading.expected import Expected, expected_values, own_values
+from autograder.grading.listings import listing_results
 from autograder.grading.mistakes import Named, named_mistakes
 from autograder.grading.other_variants import ClassVariants
 from autograder.notebook.fill import label_of
@@ -28,7 +29,7 @@ class StudentAssignment(Struct, frozen=True, eq=False):
     own: str = ""
     """Whose hidden inputs it meets, where not everybody meets the same (`checks.base.draw_scope`)."""
     named: Named = {}
-    """What mistakes give that the reference's trials name."""
+    """What mistakes give that the reference's trials name, and listings that a check judges by."""
 
 
 class StudentAssignments:
@@ -71,7 +72,11 @@ class StudentAssignments:
         every = (*variants.values(), *(drawn or {}).values())
         common, *expected = expected_values(assignment, secret, pool, every)
         asked = [(one, "") for one in (assignment, *every)]
-        named, *others = named_mistakes(assignment, secret, pool, asked)
+        mistakes_of = named_mistakes(assignment, secret, pool, asked)
+        listed = listing_results(
+            assignment, secret, pool, list(zip((assignment, *every), (common, *expected), strict=True))
+        )
+        named, *others = ({**one, **more} for one, more in zip(mistakes_of, listed, strict=True))
         self.common = StudentAssignment(assignment, common, named=named)
         sittings = [
             StudentAssignment(one, values, named=mistakes)

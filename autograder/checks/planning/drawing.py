@@ -60,9 +60,67 @@ class Same(Struct, frozen=True, forbid_unknown_fields=True):
     same: str | int
 
 
+class DrawnChoice(Struct, frozen=True, forbid_unknown_fields=True):
+    """One of several values: ``{ choose = [0.9, 0.99] }``."""
+
+    choose: tuple[Any, ...]
+
+
+class DrawnNumber(Struct, frozen=True, forbid_unknown_fields=True):
+    """A number between two others: ``{ number = [0.1, 1.0] }``."""
+
+    number: tuple[float, float]
+
+
+class DrawnInteger(Struct, frozen=True, forbid_unknown_fields=True):
+    """A whole number from one to another, both included: ``{ whole = [1, 5] }``."""
+
+    whole: tuple[int, int]
+
+
+class DrawnText(Struct, frozen=True, forbid_unknown_fields=True):
+    """A text made of pieces: ``{ text = ["a", "b", " "], length = [0, 12] }``."""
+
+    text: tuple[str, ...]
+    length: tuple[int, int] = (1, 8)
+    """How many pieces it has, from and to."""
+    between: str = ""
+
+
+class DrawnList(Struct, frozen=True, forbid_unknown_fields=True):
+    """A list of drawn values: ``{ list = { whole = [0, 9] }, length = [1, 5] }``."""
+
+    list: Any
+    length: tuple[int, int] = (1, 5)
+
+
+class DrawnDictionary(Struct, frozen=True, forbid_unknown_fields=True):
+    """A dictionary with stated keys and drawn values: ``{ dict = { rate = { number = [0, 1] } } }``."""
+
+    dict: Mapping[str, Any]
+
+
+class DrawnParts(Struct, frozen=True, forbid_unknown_fields=True):
+    """A list of which each entry is described: ``{ parts = [{ size = "n" }, 3] }``."""
+
+    parts: tuple[Any, ...]
+
+
 _AXES: Mapping[str, int] = {"cycle": 1, "mask": 1, "padding_mask": 1, "causal_mask": 2}
 """How many axes an array has at least, where it takes some."""
-_FORMS: Mapping[str, type[Struct]] = {"draw": Drawn, "array": Stated, "size": Sized, "same": Same}
+_FORMS: Mapping[str, type[Struct]] = {
+    "draw": Drawn,
+    "array": Stated,
+    "size": Sized,
+    "same": Same,
+    "choose": DrawnChoice,
+    "number": DrawnNumber,
+    "whole": DrawnInteger,
+    "text": DrawnText,
+    "list": DrawnList,
+    "dict": DrawnDictionary,
+    "parts": DrawnParts,
+}
 _NAMED_TYPES = ("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool")
 
 
@@ -156,6 +214,31 @@ class Inputs:
             return self.array(numbers.astype(self._options.precision) if floating else numbers)
         if isinstance(form, Sized):
             return self._size(form.size, place)
+        return self._plain_value(form, generator, place)
+
+    def _plain_value(self, form: Any, generator: np.random.Generator, place: str) -> Any:
+        """A number, text, list or dictionary of Python's own; what is stated stays as it is."""
+
+        def inner(described: Any) -> Any:
+            return self._value(_form(described, place), generator, place)
+
+        match form:
+            case DrawnChoice():
+                return plain(form.choose[_between(generator, (0, len(form.choose) - 1), place)])
+            case DrawnNumber():
+                return float(generator.uniform(*form.number))
+            case DrawnInteger():
+                return _between(generator, form.whole, place)
+            case DrawnText():
+                pieces = range(_between(generator, form.length, place))
+                last = len(form.text) - 1
+                return form.between.join(form.text[_between(generator, (0, last), place)] for _ in pieces)
+            case DrawnList():
+                return [inner(form.list) for _ in range(_between(generator, form.length, place))]
+            case DrawnParts():
+                return [inner(described) for described in form.parts]
+            case DrawnDictionary():
+                return {name: inner(described) for name, described in form.dict.items()}
         return form
 
     def _numbers(self, form: Drawn, generator: np.random.Generator, place: str) -> np.ndarray:
@@ -283,6 +366,18 @@ def _form(value: Any, place: str) -> Any:
                 )
             return made
     raise RubricError(f"expected one of the keys {', '.join(_FORMS)}", place)
+
+
+def _between(generator: np.random.Generator, ends: tuple[int, int], place: str) -> int:
+    """A whole number from one to another, both included.
+
+    Raises:
+        RubricError: there is none.
+    """
+    low, high = ends
+    if not low <= high:
+        raise RubricError(f"expected a number from {low} to {high}, of which there is none", place)
+    return int(generator.integers(low, high + 1))
 
 
 def _padding(shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:

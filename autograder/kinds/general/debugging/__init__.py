@@ -1,0 +1,272 @@
+"""The kind ``debugging``: code was handed out with planted faults; each item is one fault.
+
+Each fault is a change of the right listing's text. The listings with any of the faults are run beforehand, in
+boxes like a student's (`checks.base.HasListings`); what they gave decides which probes are asked, and what an
+answer that computes the same has left.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import msgspec
+from msgspec import field
+
+from autograder.checks.base import Draw, Evidence, Observations, SecondRound, Trial, TrialResults
+from autograder.checks.itemwise import ItemwiseCheck
+from autograder.checks.judging.results import (
+    Finding,
+    failed,
+    first_failure,
+    is_blank,
+    observations_at,
+    reference_value,
+    result,
+    review,
+)
+from autograder.checks.kind import Kind
+from autograder.checks.options import Rules, named_cases, place
+from autograder.checks.planning.drawing import Inputs
+from autograder.checks.planning.subject import Callee, CalleeOptions
+from autograder.checks.properties import Probe, PropertyItem, probe
+from autograder.checks.values.quoting import quote
+from autograder.errors import RubricError
+from autograder.kinds.general.debugging import planted
+from autograder.kinds.general.debugging.listing import Edit, FaultyListing, Subset, needed
+from autograder.kinds.general.debugging.search import Listings, Search, search
+from autograder.kinds.general.debugging.use import ListingUses, ProbeOutcome, Use, outcome
+from autograder.kinds.general.debugging.verdicts import FaultVerdict, Verdicts, verdicts
+from autograder.records import Answer, Call, ItemResult, Message, Ref, Scenario, Status
+from autograder.rubric import Item
+
+MAX_STAFF = 600
+MOST_FAULTS = 12
+
+
+class DebuggingQuestion(CalleeOptions, frozen=True):
+    """Options of a ``debugging`` question."""
+
+    use: tuple[Use, ...] = ()
+    """Calls that follow one another on one object; every case is a use of one call."""
+    weights: dict[str, tuple[int | str, ...]] = field(default_factory=dict)
+    """Name in the ``state_dict`` → shape: drawn, and loaded into every object."""
+    stir: bool = False
+    """Instead: the same numbers are added to the parameters of every object, in their order."""
+    tries: int = 12
+    """How many probes of each use are tried; the best ones are asked."""
+    probes: int = 16
+    """How many are asked at most."""
+    compare: Rules = Rules(rtol=1e-5, atol=1e-8)
+
+
+class DebuggingItem(PropertyItem, frozen=True):
+    """Options of an item of a ``debugging`` question."""
+
+    edit: tuple[Edit, ...] = ()
+    """What the fault changes; the item's id is its name."""
+    new_defect: bool = False
+    """Instead: the item fails where the code computes what no listing with these faults computes."""
+
+
+class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
+    """Judges which planted faults are left, from what the code computes."""
+
+    kind: ClassVar[str] = "debugging"
+    question_type = DebuggingQuestion
+    item_type = DebuggingItem
+    student_alone: ClassVar[bool] = True
+
+    def prepare(self) -> None:
+        """Refuse what cannot be asked; make the probes of properties."""
+        options, question, where = self.options, self.question, place(self.question)
+        if not question.answer:
+            raise RubricError("the name of the function or class is missing", where, "answer")
+        if not question.reference:
+            raise RubricError("the right listing is missing: reference = 'module:name'", where, "reference")
+        if options.take_first or not options.repeat:
+            raise RubricError("take_first and repeat have no meaning here; leave them out", where)
+        if self.rubric.assignment.redraw != "never":
+            raise RubricError(
+                "the probes are searched for once for a class; leave redraw out of [assignment]", where
+            )
+        self.uses = ListingUses(
+            question, options, options.use, tries=options.tries, weights=options.weights, stir=options.stir
+        )
+        self._properties: dict[str, Probe] = {}
+        for item, own in self.automatic:
+            self._prepare_item(item, own)
+        self.faults = {item.id: own.edit for item, own in self.automatic if own.edit}
+        if not 0 < len(self.faults) <= MOST_FAULTS:
+            raise RubricError(
+                f"expected from 1 to {MOST_FAULTS} items with edit = […], got {len(self.faults)}", where
+            )
+        self._searched: tuple[Sequence[TrialResults], Search] | None = None
+
+    def _prepare_item(self, item: Item, own: DebuggingItem) -> None:
+        where = place(self.question, item)
+        if bool(own.edit) == own.new_defect:
+            raise RubricError("an item is a fault (edit = […]) or says new_defect = true", where, "edit")
+        if own.property:
+            cases = named_cases(self.options, self.question)
+            if own.case and own.case not in cases:
+                raise RubricError(f"no case {own.case!r}; known: {', '.join(cases)}", where, "case")
+            case = cases.get(own.case or next(iter(cases), ""))
+            subject = Callee(self.question.answer, self.options, self.options.weights)
+            self._properties[item.id] = probe(subject, own, f"property {item.id}", case, where)
+
+    # ------------------------------------------------------------ what is asked
+
+    def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
+        """Whether there is such a name; the rest follows in the second round."""
+        del answer, draw
+        return (Scenario(f"{self.question.id}: name", (Call(self.question.answer, read=True, keep="it"),)),)
+
+    def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:
+        """The text of the module that holds the right listing."""
+        del draw
+        module = Ref("module")
+        calls = (
+            Call(self.question.answer, read=True, keep="it"),
+            Call("@inspect", "getmodule", args=(Ref("it"),), keep=module.name),
+            Call("@inspect", "getsource", args=(module,)),
+        )
+        return (Scenario(f"{self.question.id}: listing", calls),)
+
+    def listings(self, expected: Sequence[Observations]) -> Mapping[str, str]:
+        """Every listing that is run beforehand: its faults' ids, with blanks between → its text."""
+        listing = self.listing(expected)
+        return {self._code(subset): listing.text(subset) for subset in listing.subsets}
+
+    def listing(self, expected: Sequence[Observations]) -> FaultyListing:
+        """The right listing with the places of its faults.
+
+        Raises:
+            CourseError: see `FaultyListing`.
+            RubricError: the reference did not give its text.
+        """
+        source, finding = reference_value(observations_at(expected, 0), 2)
+        if finding is not None or not isinstance(source, str):
+            raise RubricError("the reference's text cannot be read", place(self.question), "reference")
+        where = f"question {self.question.id!r}"
+        return FaultyListing(needed(source, self.question.reference.partition(":")[2]), self.faults, where)
+
+    def listing_plan(self, draw: Draw) -> tuple[Scenario, ...]:
+        """Every probe that is tried."""
+        return tuple(self.uses.scenarios(draw).values())
+
+    def second_round(self, evidence: Evidence) -> SecondRound:
+        """The probes that were chosen, and the properties."""
+        ready = is_blank(evidence.answer) or evidence.draw is None or not evidence.named
+        if ready or self._missing(evidence) is not None or evidence.draw is None:
+            return SecondRound()
+        scenarios = self.uses.scenarios(evidence.draw)
+        inputs = Inputs(self.options, evidence.draw)
+        properties = (
+            Scenario(f"{self.question.id}: property of {name}", one.calls(inputs))
+            for name, one in self._properties.items()
+        )
+        return SecondRound((*(scenarios[name] for name in self.search(evidence.named).probes), *properties))
+
+    def search(self, named: Sequence[TrialResults]) -> Search:
+        """The chosen probes; searched for once.
+
+        Args:
+            named: what the listings gave.
+        """
+        if self._searched is None or self._searched[0] is not named:
+            ids = tuple(self.faults)
+            outcomes = [self._outcomes(self.uses.names, one.observed) for one in named]
+            subsets = [frozenset(one.code.split()) for one in named]
+            listings = Listings.of(ids, subsets, self.uses.names, outcomes, self.options.compare)
+            self._searched = named, search(listings, self.options.probes)
+        return self._searched[1]
+
+    def _outcomes(
+        self, probes: Sequence[str], observed: Sequence[Observations]
+    ) -> dict[str, ProbeOutcome | None]:
+        return {
+            name: outcome(observations_at(observed, at), self.uses.calls[self.uses.use_of(name)])
+            for at, name in enumerate(probes)
+        }
+
+    def _code(self, subset: Subset) -> str:
+        return " ".join(fault for fault in self.faults if fault in subset)
+
+    # ------------------------------------------------------------ how it is judged
+
+    def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
+        """One result per item; the outcomes are read once."""
+        found = functools.cache(lambda: self._found(evidence))
+        return self.each(evidence, lambda item, own: self._verdict(item, own, evidence, found()))
+
+    def verdict(self, item: Item, options: DebuggingItem, evidence: Evidence) -> ItemResult | Finding | None:
+        """Whether one fault is repaired."""
+        return self._verdict(item, options, evidence, self._found(evidence))
+
+    def _missing(self, evidence: Evidence) -> Finding | None:
+        name = self.question.answer
+        return first_failure(observations_at(evidence.observed, 0), 1, name, name)
+
+    def _found(self, evidence: Evidence) -> Verdicts | Finding:
+        missing = self._missing(evidence)
+        if missing is not None:
+            return missing
+        if not evidence.named:
+            return review("the listings were not run")
+        chosen = self.search(evidence.named)
+        return verdicts(chosen, self._outcomes(chosen.probes, evidence.again))
+
+    def _verdict(
+        self, item: Item, own: DebuggingItem, evidence: Evidence, found: Verdicts | Finding
+    ) -> ItemResult | Finding | None:
+        if isinstance(found, Finding):
+            return found
+        if own.new_defect:
+            return failed("debugging.defect", found.defect) if found.defect else None
+        verdict = found.faults[item.id]
+        if verdict.left is None and item.id in self._properties:
+            verdict = self._by_property(item, evidence, verdict)
+        if verdict.left is None:
+            made = result(self.question, item, review(verdict.why, "review.person"))
+        elif verdict.left:
+            made = result(self.question, item, failed("debugging.left", verdict.why))
+        else:
+            told = Message("debugging.repaired")
+            made = msgspec.structs.replace(
+                result(self.question, item, None), student=told, code=told.code, staff=verdict.why
+            )
+        note = f"; note: {found.defect}" if found.defect else ""
+        return msgspec.structs.replace(made, staff=quote(made.staff + note, MAX_STAFF))
+
+    def _by_property(self, item: Item, evidence: Evidence, open_: FaultVerdict) -> FaultVerdict:
+        """What the author's property of right code says, where no listing decides."""
+        chosen = self.search(evidence.named).probes
+        at = len(chosen) + list(self._properties).index(item.id)
+        observations = observations_at(evidence.again, at)
+        finding = self._properties[item.id].verdict(observations, self.question.answer, evidence.draw)
+        name = self.items[item.id].property
+        if finding is None:
+            return FaultVerdict(left=False, why=f"{name} holds; {open_.why}")
+        if finding.status is Status.FAILED and finding.code.startswith("property."):
+            return FaultVerdict(
+                left=True, why=f"{name} does not hold: {finding.staff or finding.code}; {open_.why}"
+            )
+        return open_
+
+    # ------------------------------------------------------------ what verify plants
+
+    def trials(self, key: Answer) -> Sequence[Trial]:
+        """Subsets of faults in the answer key, each with what it loses, and right answers in other words.
+
+        Raises:
+            CourseError: a fault has no place in the answer key.
+        """
+        source = needed(key.source, self.question.answer)
+        listing = FaultyListing(source, self.faults, f"question {self.question.id!r}, the answer key")
+        unstated = tuple(item.id for item, own in self.automatic if own.new_defect)
+        return planted.trials(listing, unstated)
+
+
+KIND = Kind(DebuggingCheck, form="listing", aliases=("faults",))

@@ -1,0 +1,207 @@
+"""A right listing, faults as changes of its text, and the listing with any of them in it.
+
+Every place is found in the right listing, so the order of faults does not matter, and two that change the
+same characters are found as such.
+"""
+
+from __future__ import annotations
+
+import ast
+import random
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+
+from msgspec import Struct
+
+from autograder.errors import CourseError
+
+ALL_SUBSETS = 10
+"""With so many faults every subset is looked at; of more, a sample."""
+SAMPLED = 500
+"""Subsets in a sample, besides the smallest and the largest ones."""
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+Subset = frozenset[str]
+"""The ids of the faults that are in a listing; empty: the right one."""
+
+
+class Edit(Struct, frozen=True, forbid_unknown_fields=True):
+    """Text that stands in the right listing, and what stands there instead."""
+
+    right: str
+    """It stands once in its function. Several lines are indented among themselves only."""
+    faulty: str
+    function: str = ""
+    """``Class.method``, ``Class`` or ``function`` that holds it; empty: anywhere in the listing."""
+
+
+class FaultyListing:
+    """The right listing, and what each fault changes in it."""
+
+    def __init__(self, source: str, faults: Mapping[str, Sequence[Edit]], where: str) -> None:
+        """Find the place of every fault.
+
+        Args:
+            source: the right listing.
+            faults: by id, in the rubric's order.
+            where: how errors name the question.
+
+        Raises:
+            CourseError: a place is not there once, two faults change the same text, or a listing with
+                faults is not Python; names the faults.
+        """
+        self.source = source
+        self.where = where
+        self.faults = tuple(faults)
+        self._changes = {
+            fault: tuple(_change(source, edit, f"{where}: fault {fault!r}") for edit in edits)
+            for fault, edits in faults.items()
+        }
+        self._refuse_collisions()
+        self.subsets = tuple(_subsets(self.faults))
+
+    def text(self, subset: Iterable[str]) -> str:
+        """The listing with some of the faults in it."""
+        changes = sorted(change for fault in subset for change in self._changes[fault])
+        parts, at = [], 0
+        for start, end, instead in changes:
+            parts += [self.source[at:start], instead]
+            at = end
+        return "".join([*parts, self.source[at:]])
+
+    def _refuse_collisions(self) -> None:
+        for one, other in combinations(self.faults, 2):
+            for start, end, _ in self._changes[one]:
+                for begin, stop, _ in self._changes[other]:
+                    if start < stop and begin < end:
+                        text = self.source[max(start, begin) : min(end, stop)].strip()
+                        raise CourseError(
+                            f"{self.where}: faults {one!r} and {other!r} change the same text: {text!r}; "
+                            "make one of them smaller, or take it out"
+                        )
+        small = (subset for size in (1, 2) for subset in combinations(self.faults, size))
+        for subset in (*small, *_sample(self.faults)):
+            try:
+                ast.parse(self.text(subset))
+            except SyntaxError as error:
+                raise CourseError(
+                    f"{self.where}: with {', '.join(sorted(subset))} the listing is not Python: "
+                    f"line {error.lineno}: {error.msg}"
+                ) from error
+
+
+def needed(source: str, name: str) -> str:
+    """The part of a module that a definition needs, its imports first; comments within it stay.
+
+    What is defined twice is what it was last: in an answer key the solution, not the listing before it.
+
+    Args:
+        source: of the module.
+        name: of the definition.
+    """
+    tree = ast.parse(source)
+    binding: dict[str, list[ast.stmt]] = {}
+    for statement in tree.body:
+        for bound in _bound(statement):
+            earlier = [] if isinstance(statement, _DEFINITIONS) else binding.get(bound, [])
+            binding[bound] = [*earlier, statement]
+    wanted: set[int] = set()
+    left = [name]
+    while left:
+        for statement in binding.pop(left.pop(), ()):
+            wanted.add(id(statement))
+            left += [node.id for node in ast.walk(statement) if isinstance(node, ast.Name)]
+    lines = source.splitlines()
+    chosen = [one for one in tree.body if id(one) in wanted]
+    parts = ["\n".join(lines[_first_line(one) - 1 : one.end_lineno]) for one in chosen]
+    return "\n\n\n".join(parts).replace("\n\n\nimport ", "\nimport ").replace("\n\n\nfrom ", "\nfrom ") + "\n"
+
+
+def _bound(statement: ast.stmt) -> Iterator[str]:
+    """The names that a statement of a module defines."""
+    if isinstance(statement, ast.Import | ast.ImportFrom):
+        yield from ((one.asname or one.name).split(".")[0] for one in statement.names)
+    elif isinstance(statement, _DEFINITIONS):
+        yield statement.name
+    else:
+        nodes = (node for node in ast.walk(statement) if isinstance(node, ast.Name))
+        yield from (node.id for node in nodes if isinstance(node.ctx, ast.Store))
+
+
+def _first_line(statement: ast.stmt) -> int:
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(one.lineno for one in decorators)])
+
+
+def _change(source: str, edit: Edit, where: str) -> tuple[int, int, str]:
+    """Where the text of an edit begins and ends, and what stands there instead."""
+    first, last = _span(source, edit.function, where)
+    right = textwrap.dedent(edit.right).strip("\n")
+    faulty = textwrap.dedent(edit.faulty).strip("\n")
+    found = []
+    at = source.find(_line(right), first, last) if right.strip() else -1
+    while at >= 0:
+        indent = _indent(source, at)
+        if source.startswith(_indented(right, indent), at):
+            found.append((at, at + len(_indented(right, indent)), _indented(faulty, indent)))
+        at = source.find(_line(right), at + 1, last)
+    if len(found) != 1:
+        inside = f" in {edit.function}" if edit.function else ""
+        remedy = "give more of the line" if found else "copy it from the listing"
+        raise CourseError(
+            f"{where}: expected {edit.right!r} once{inside}, found {len(found)} times; {remedy}"
+        )
+    return found[0]
+
+
+def _line(text: str) -> str:
+    return text.split("\n", 1)[0]
+
+
+def _indent(source: str, at: int) -> str:
+    """The white space that the line of a place begins with."""
+    line = source[source.rfind("\n", 0, at) + 1 : at + 1]
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _indented(text: str, indent: str) -> str:
+    first, *others = text.split("\n")
+    return "\n".join([first, *(indent + line if line.strip() else line for line in others)])
+
+
+def _span(source: str, function: str, where: str) -> tuple[int, int]:
+    """Where a definition begins and ends, in characters."""
+    if not function:
+        return 0, len(source)
+    body: Sequence[ast.stmt] = ast.parse(source).body
+    found: ast.stmt | None = None
+    for name in function.split("."):
+        found = next((one for one in body if getattr(one, "name", None) == name), None)
+        if found is None:
+            raise CourseError(f"{where}: there is no {function!r} in the listing")
+        body = getattr(found, "body", ())
+    assert found is not None  # noqa: S101 - a name has one part at least
+    starts = [0]
+    for line in source.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    return starts[_first_line(found) - 1], starts[min(found.end_lineno or 0, len(starts) - 1)]
+
+
+def _subsets(faults: Sequence[str]) -> Iterator[Subset]:
+    """Every subset, the smallest first; of many faults the singles, pairs, their complements and a sample."""
+    if len(faults) <= ALL_SUBSETS:
+        sizes = range(len(faults) + 1)
+        yield from (frozenset(one) for size in sizes for one in combinations(faults, size))
+        return
+    small = [frozenset(one) for size in range(3) for one in combinations(faults, size)]
+    sampled = [frozenset(one) for one in _sample(faults)]
+    yield from dict.fromkeys([*small, *(frozenset(faults) - one for one in small), *sampled])
+
+
+def _sample(faults: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Subsets of any size, the same in every run; the largest first."""
+    yield tuple(faults)
+    numbers = random.Random(0)  # noqa: S311 - nothing secret
+    for _ in range(SAMPLED):
+        yield tuple(one for one in faults if numbers.random() < 0.5)

@@ -1,0 +1,209 @@
+"""Chooses few probes by which as many listings as possible are told apart, and says which are not.
+
+All is computed from what the listings gave, so it is the same whenever they gave the same. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+from msgspec import Struct
+
+from autograder.checks.options import Rules
+from autograder.kinds.general.debugging.listing import Subset
+from autograder.kinds.general.debugging.outcomes import Classes
+from autograder.kinds.general.debugging.use import ProbeOutcome
+
+SPEAKING = 2
+"""By so many probes each fault is told whatever other faults there are, where there are such probes."""
+
+
+class Confusion(Struct, frozen=True):
+    """Listings that no probe tells apart, by the smallest example."""
+
+    why: str
+    """``"equivalent"``: the fault changes nothing, whatever is beside it; ``"hidden"``: other faults hide it;
+    ``"alike"``: two sets of faults do the same."""
+    faults: tuple[str, ...]
+    """What cannot be decided between the two."""
+    one: tuple[str, ...]
+    other: tuple[str, ...]
+    """The faults of the two listings."""
+    count: int
+    """For how many listings it is so."""
+
+    @property
+    def words(self) -> str:
+        """For the author."""
+        names = " and ".join(self.faults)
+        first, second = (" + ".join(some) for some in (self.one, self.other))
+        times = f"in {self.count} listings" if self.count > 1 else "in one listing"
+        match self.why:
+            case "equivalent":
+                return f"{names}: changes nothing that is looked at, whatever other faults there are"
+            case "hidden":
+                return f"{names}: {f'hidden by {second}' if second else 'cannot be seen by itself'}, {times}"
+            case _:
+                return f"{names}: {first} gives the same as {second or 'the right listing'}, {times}"
+
+
+class Listings(Struct, frozen=True, eq=False):
+    """What the listings gave for every probe, as numbers of classes."""
+
+    faults: tuple[str, ...]
+    subsets: tuple[Subset, ...]
+    probes: tuple[str, ...]
+    classes: Mapping[str, Classes]
+    table: np.ndarray
+    """(listings, probes): the class of each outcome."""
+
+    @classmethod
+    def of(
+        cls,
+        faults: Sequence[str],
+        subsets: Sequence[Subset],
+        probes: Sequence[str],
+        outcomes: Sequence[Mapping[str, ProbeOutcome | None]],
+        rules: Rules,
+    ) -> Listings:
+        """Sort the outcomes.
+
+        Args:
+            faults: their ids.
+            subsets: the faults of each listing.
+            probes: their names.
+            outcomes: of each listing, by probe.
+            rules: the tolerance.
+        """
+        classes = {probe: Classes(rules) for probe in probes}
+        table = np.array(
+            [[classes[probe].add(some.get(probe)) for probe in probes] for some in outcomes], np.int64
+        ).reshape(len(outcomes), len(probes))
+        return cls(tuple(faults), tuple(subsets), tuple(probes), classes, table)
+
+    def has(self, fault: str) -> np.ndarray:
+        """(listings,): whether each has the fault."""
+        return np.array([fault in subset for subset in self.subsets], bool)
+
+    def speaks(self, fault: str, at: int) -> bool:
+        """Whether listings with the fault and those without never give the same for a probe."""
+        column, has = self.table[:, at], self.has(fault)
+        return bool((column >= 0).all()) and not set(column[has]) & set(column[~has])
+
+
+class Search(Struct, frozen=True, eq=False):
+    """The probes that were chosen, and what they cannot tell."""
+
+    listings: Listings
+    chosen: tuple[int, ...]
+    """Places of probes, in the order in which they are asked."""
+    confusions: tuple[Confusion, ...]
+
+    @property
+    def probes(self) -> tuple[str, ...]:
+        """The names of the chosen probes."""
+        return tuple(self.listings.probes[at] for at in self.chosen)
+
+    def kills(self, fault: str, at: int) -> int:
+        """Percent of the listings without a fault whose outcome of a probe changes when it is planted."""
+        listings = self.listings
+        places = {subset: place for place, subset in enumerate(listings.subsets)}
+        pairs = [
+            (place, places[subset | {fault}])
+            for subset, place in places.items()
+            if fault not in subset and subset | {fault} in places
+        ]
+        changed = sum(listings.table[one, at] != listings.table[other, at] for one, other in pairs)
+        return round(100 * int(changed) / max(len(pairs), 1))
+
+
+def search(listings: Listings, most: int) -> Search:
+    """Choose the probes: for each fault one that tells it by itself, then those that tell most listings.
+
+    A probe that tells a fault whatever else there is, and gives little else, also tells it in code that
+    computes something of its own elsewhere. What room is left is used for one more of each.
+
+    Args:
+        listings: what they gave for all probes that were tried.
+        most: how many are chosen at most.
+    """
+    places = range(len(listings.probes))
+    cost = {at: int((listings.table[:, at] < 0).sum()) for at in places}
+    chosen: list[int] = []
+    for number in range(SPEAKING):
+        for fault in listings.faults:
+            telling = [at for at in places if listings.speaks(fault, at)]
+            telling.sort(key=lambda at: (len(set(listings.table[:, at].tolist())), at))
+            if number < len(telling) and telling[number] not in chosen and len(chosen) < most:
+                chosen.append(telling[number])
+        _refine(listings, chosen, most, cost)
+    # What hangs or ends the box in many listings is asked last, so that it costs a student least.
+    order = tuple(sorted(chosen, key=lambda at: (_ending(listings, at), cost[at], at)))
+    return Search(listings, order, _confusions(listings, order))
+
+
+def _refine(listings: Listings, chosen: list[int], most: int, cost: Mapping[int, int]) -> None:
+    """Add the probes that split most groups of listings, until none does."""
+    groups = _groups(listings.table[:, chosen])
+    while len(chosen) < most:
+        split = {
+            at: len(set(zip(groups.tolist(), listings.table[:, at].tolist(), strict=True)))
+            for at in range(len(listings.probes))
+            if at not in chosen
+        }
+        best = min(split, key=lambda at: (-split[at], cost[at], at), default=-1)
+        if best < 0 or split[best] <= len(set(groups.tolist())):
+            return
+        chosen.append(best)
+        groups = _groups(listings.table[:, chosen])
+
+
+def _groups(table: np.ndarray) -> np.ndarray:
+    """(listings,): a number for each row, the same for equal rows."""
+    if not table.shape[1]:
+        return np.zeros(len(table), np.int64)
+    return np.unique(table, axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def _ending(listings: Listings, at: int) -> bool:
+    """Whether a probe ended the box of a listing."""
+    return listings.classes[listings.probes[at]].ends
+
+
+def _confusions(listings: Listings, chosen: Sequence[int]) -> tuple[Confusion, ...]:
+    """The listings that the chosen probes do not tell apart, by what differs between them."""
+    groups: dict[int, set[Subset]] = {}
+    for group, subset in zip(
+        _groups(listings.table[:, list(chosen)]).tolist(), listings.subsets, strict=True
+    ):
+        groups.setdefault(group, set()).add(subset)
+    found: dict[tuple[str, ...], list[tuple[Subset, Subset]]] = {}
+    for members in groups.values():
+        hidden = set()
+        for fault in listings.faults:
+            pairs = [(one | {fault}, one) for one in members if fault not in one and one | {fault} in members]
+            if pairs:
+                hidden.add(fault)
+                found.setdefault((fault,), []).extend(pairs)
+        seen: dict[Subset, Subset] = {}
+        for one in sorted(members, key=len):
+            seen.setdefault(one - hidden, one)
+        for (first, one), (second, other) in combinations(seen.items(), 2):
+            between = tuple(fault for fault in listings.faults if fault in first ^ second)
+            found.setdefault(between, []).append((other, one))
+    ordered = sorted(found.items(), key=lambda entry: (len(entry[0]), entry[0]))
+    return tuple(_confusion(listings, between, pairs) for between, pairs in ordered)
+
+
+def _confusion(
+    listings: Listings, between: tuple[str, ...], pairs: Sequence[tuple[Subset, Subset]]
+) -> Confusion:
+    smallest = min(pairs, key=lambda pair: (len(pair[0]) + len(pair[1]), sorted(pair[0])))
+    one, other = (tuple(fault for fault in listings.faults if fault in subset) for subset in smallest)
+    why = "alike"
+    if len(between) == 1:
+        every = sum(between[0] in subset for subset in listings.subsets)
+        why = "equivalent" if len(pairs) == every else "hidden"
+    return Confusion(why, between, one, other, len(pairs))

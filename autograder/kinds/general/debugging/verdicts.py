@@ -1,0 +1,146 @@
+"""Which faults are left in code that gave these outcomes, judged by what the listings gave. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from msgspec import Struct
+
+from autograder.kinds.general.debugging.listing import Subset
+from autograder.kinds.general.debugging.outcomes import UNKNOWN
+from autograder.kinds.general.debugging.search import Search
+from autograder.kinds.general.debugging.use import ProbeOutcome
+
+
+class FaultVerdict(Struct, frozen=True):
+    """On one fault."""
+
+    left: bool | None
+    """Whether it is still there; None where a person decides."""
+    why: str
+    """For staff."""
+
+
+class Verdicts(Struct, frozen=True):
+    """On all faults of a submission."""
+
+    faults: Mapping[str, FaultVerdict]
+    defect: str = ""
+    """What is computed that no listing computes; empty where one computes the same."""
+
+
+def verdicts(search: Search, outcomes: Mapping[str, ProbeOutcome | None]) -> Verdicts:
+    """Judge code by its outcomes.
+
+    Args:
+        search: what the listings gave, and which probes were chosen.
+        outcomes: of the code, by probe; what is missing is not known.
+    """
+    return _Judgement(search, outcomes).verdicts()
+
+
+class _Judgement:
+    def __init__(self, search: Search, outcomes: Mapping[str, ProbeOutcome | None]) -> None:
+        self._search, listings = search, search.listings
+        self._faults, self._subsets = listings.faults, listings.subsets
+        self._has = {fault: listings.has(fault) for fault in listings.faults}
+        self._table = listings.table[:, list(search.chosen)]
+        self._own = np.array(
+            [listings.classes[probe].find(outcomes.get(probe)) for probe in search.probes], np.int64
+        )
+        self._known = self._own != UNKNOWN
+
+    def verdicts(self) -> Verdicts:
+        if not self._known.any():
+            why = "nothing is known of what the code computes"
+            if not self._search.probes:
+                why = "no probe tells any listing from another: the question has to say how the code is used"
+            return Verdicts({fault: FaultVerdict(None, why) for fault in self._faults})
+        same = self._differing() == 0
+        if same.any():
+            return Verdicts({fault: self._of_listings(fault, same) for fault in self._faults})
+        return Verdicts(self._by_votes(), self._new())
+
+    def _differing(self) -> np.ndarray:
+        """(listings,): in how many probes each listing gives something else; unknown ones do not count."""
+        other = (self._table != self._own) & self._known & (self._table != UNKNOWN)
+        counted: np.ndarray = other.sum(axis=1)
+        return counted
+
+    def _of_listings(self, fault: str, same: np.ndarray) -> FaultVerdict:
+        """The verdict where the code computes what some listings compute."""
+        has = self._has[fault][same]
+        if has.all() or not has.any():
+            example = self._words(int(np.flatnonzero(same)[0]))
+            return FaultVerdict(bool(has[0]), f"computes the same as {example}")
+        return FaultVerdict(None, self._undecided(fault, same))
+
+    def _by_votes(self) -> dict[str, FaultVerdict]:
+        """Fault by fault: does the code behave like listings with it, or like those without?
+
+        What is decided leaves fewer listings, by which more may be decided.
+        """
+        found: dict[str, FaultVerdict] = {}
+        alive = np.ones(len(self._subsets), bool)
+        while True:
+            new = {
+                fault: verdict
+                for fault in self._faults
+                if fault not in found and (verdict := self._voted(fault, alive)) is not None
+            }
+            if not new:
+                break
+            found |= new
+            for fault, verdict in new.items():
+                alive &= self._has[fault] == verdict.left
+        left = {
+            fault: FaultVerdict(None, self._undecided(fault, alive))
+            for fault in self._faults
+            if fault not in found
+        }
+        return {fault: (found | left)[fault] for fault in self._faults}
+
+    def _voted(self, fault: str, alive: np.ndarray) -> FaultVerdict | None:
+        """What all probes say by which listings with and without the fault are told apart."""
+        has, probes = self._has[fault], self._search.probes
+        votes: dict[bool, list[str]] = {}
+        for at in np.flatnonzero(self._known):
+            column = self._table[:, at]
+            with_, without = set(column[alive & has].tolist()), set(column[alive & ~has].tolist())
+            if UNKNOWN in with_ | without or with_ & without:
+                continue
+            for left, some in ((True, with_), (False, without)):
+                if int(self._own[at]) in some:
+                    votes.setdefault(left, []).append(probes[at])
+        if len(votes) != 1:
+            return None
+        ((left, told_by),) = votes.items()
+        return FaultVerdict(left, f"like listings {'with' if left else 'without'} it in {', '.join(told_by)}")
+
+    def _undecided(self, fault: str, among: np.ndarray) -> str:
+        """The two nearest listings with and without a fault, and a probe between them."""
+        differing, has = self._differing(), self._has[fault]
+        nearest = [np.flatnonzero(group & among) for group in (has, ~has)]
+        if not all(places.size for places in nearest):
+            return "no listing that is left differs in it"
+        one, other = (int(places[np.argmin(differing[places])]) for places in nearest)
+        between = np.flatnonzero(self._table[one] != self._table[other])
+        probe = f"they differ in {self._search.probes[between[0]]}" if between.size else "no probe differs"
+        return f"nearest: {self._words(one)}, and {self._words(other)}; {probe}"
+
+    def _new(self) -> str:
+        differing = self._differing()
+        nearest = int(np.argmin(differing))
+        at = np.flatnonzero((self._table[nearest] != self._own) & self._known)
+        probe = self._search.probes[int(at[0])]
+        return f"computes what no listing computes; nearest is {self._words(nearest)}, not in {probe}"
+
+    def _words(self, place: int) -> str:
+        return in_words(self._subsets[place], self._faults)
+
+
+def in_words(subset: Subset, faults: tuple[str, ...]) -> str:
+    """A listing by its faults."""
+    names = " + ".join(fault for fault in faults if fault in subset)
+    return f"the listing with {names}" if names else "the right listing"

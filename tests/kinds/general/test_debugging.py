@@ -1,0 +1,180 @@
+"""Planted faults in any listing: every set of them is told from every other, and what is not is named."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from autograder.errors import CourseError
+from autograder.kinds.general.debugging import planted
+from autograder.kinds.general.debugging.listing import Edit, FaultyListing, needed
+from autograder.records import ItemResult, Status
+from autograder.sandbox.pool import Pool
+from tests.support.debugging_course import TASKS, DebuggingCourse, task
+
+NAMES = sorted(path.stem for path in TASKS.glob("*.toml"))
+SOURCE = "def f(x):\n    a = x + 1\n    b = a * 2\n    return a, b\n"
+QUESTION = (
+    '[[question]]\nid = "q"\nkind = "debugging"\npoints = 5\nanswer = "f"\nreference = "task:f"\n'
+    'library = "numpy"\ntries = 4\n[[question.case]]\nargs = [{ whole = [3, 9] }]\n'
+)
+ITEM = '[[question.item]]\nid = "{}"\npoints = 1\ntext = {{ en = "x" }}\n{}\n'
+
+
+def fault(name: str, right: str, faulty: str) -> str:
+    """The table of an item."""
+    return ITEM.format(name, f'edit = [{{ right = "{right}", faulty = "{faulty}" }}]')
+
+
+MASKED = QUESTION + "".join(
+    (
+        fault("sum", "x + 1", "x + 2"),
+        fault("double", "a * 2", "a * 3"),
+        fault("zero", "return a, b", "return a, 0"),
+        fault("idle", "b =", "c = b ="),
+        ITEM.format("new", "new_defect = true"),
+    )
+)
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[Pool]:
+    """The sandboxes."""
+    with Pool() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def masked(pool: Pool, tmp_path_factory: pytest.TempPathFactory) -> DebuggingCourse:
+    """A fault that hides another, one that changes nothing, and an item for new defects."""
+    return DebuggingCourse(tmp_path_factory.mktemp("masked") / "course", pool, MASKED, SOURCE)
+
+
+def lost(results: dict[str, ItemResult]) -> set[str]:
+    """The items that failed."""
+    return {name for name, one in results.items() if one.status is Status.FAILED}
+
+
+def waiting(results: dict[str, ItemResult]) -> set[str]:
+    """The items that wait for a person."""
+    return {name for name, one in results.items() if one.status is Status.NEEDS_REVIEW}
+
+
+def test_faults_are_changes_of_the_text() -> None:
+    """Any set of faults gives its listing; lines are indented as where they stand."""
+    edits = {
+        "sum": (Edit("x + 1", "x"),),
+        "more": (Edit("b = a * 2\nreturn a, b", "for _ in x:\n    b = a\nreturn b", "f"),),
+    }
+    listing = FaultyListing(SOURCE, edits, "q")
+    assert SOURCE == listing.text(())
+    both = "def f(x):\n    a = x\n    for _ in x:\n        b = a\n    return b\n"
+    assert both == listing.text(["more", "sum"])
+    assert 4 == len(listing.subsets)
+
+
+@pytest.mark.parametrize(
+    ("edits", "told"),
+    [
+        ({"one": (Edit("x + 3", "x"),)}, "fault 'one': expected 'x + 3' once, found 0 times"),
+        ({"one": (Edit("a", "x"),)}, "found 3 times; give more of the line"),
+        ({"one": (Edit("x", "y", "g"),)}, "there is no 'g'"),
+        ({"one": (Edit("x + 1", "x"),), "two": (Edit("+ 1", "- 1"),)}, "'one' and 'two' change the same"),
+        ({"one": (Edit("x + 1", "x +"),)}, "with one the listing is not Python: line 2"),
+    ],
+)
+def test_faults_that_cannot_be_planted_are_named(edits: dict[str, tuple[Edit, ...]], told: str) -> None:
+    """The fault, what was expected, and what to do."""
+    with pytest.raises(CourseError) as raised:
+        FaultyListing(SOURCE, edits, "q")
+    assert told in str(raised.value)
+
+
+def test_a_listing_is_what_a_name_needs() -> None:
+    """Imports and helpers come along; of two definitions the last one counts, as in an answer key."""
+    module = (
+        "import math\nimport re\n\ndef f():\n    return 0\n\nK = math.pi\n\n# right\ndef f():\n    return K\n"
+    )
+    assert "import math\nK = math.pi\n\n\ndef f():\n    return K\n" == needed(module, "f").replace(
+        "\n\n\nK", "\nK"
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_right_code_in_other_words_is_other_code(name: str) -> None:
+    """Every rewriting of a task of the catalogue is Python, and differs from the listing."""
+    source = task(name)[1]
+    texts = [text for _, text in planted.rewritten(source)]
+    assert len({ast.dump(ast.parse(text)) for text in [source, *texts]}) == len(texts) + 1 > 3
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+def test_what_cannot_be_told_is_named(masked: DebuggingCourse) -> None:
+    """One fault hides another, and one changes nothing: both are said, with the smallest example."""
+    words = [one.words for one in masked.search.confusions]
+    assert [
+        "double: hidden by zero, in 4 listings",
+        "idle: changes nothing that is looked at, whatever other faults there are",
+    ] == words
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+def test_answers_are_judged_fault_by_fault(masked: DebuggingCourse) -> None:
+    """What no probe decides waits for a person; a new defect costs its own item, and hides nothing else."""
+    right = masked.sit(SOURCE)
+    assert (set(), {"idle"}) == (lost(right), waiting(right))
+    both = masked.sit(masked.listing.text(["sum", "zero"]))
+    assert ({"sum", "zero"}, {"double", "idle"}) == (lost(both), waiting(both))
+    other = masked.sit("def f(number):\n    total = 1 + number\n    return [total, total + total]\n")
+    assert (set(), {"idle"}) == (lost(other), waiting(other))
+    defect = masked.sit("def f(x):\n    return x + 1, 17 * x\n")
+    assert {"new"} == lost(defect)
+    assert "sum" in waiting(defect)
+    missing = masked.sit("g = 1\n")
+    assert {Status.FAILED, Status.NO_ANSWER} >= {one.status for one in missing.values()}
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+def test_a_call_that_hangs_or_raises_is_an_outcome(pool: Pool, tmp_path: Path) -> None:
+    """A fault that never ends and one that raises are told, and do not hide a fault in another use."""
+    source = "def f(n):\n    while n > 0:\n        n -= 1\n    return [1][n]\n\ndef g(n):\n    return n\n"
+    question = QUESTION.replace("points = 5", "points = 2").replace("tries = 4", "tries = 1") + "".join(
+        (fault("ends", "n -= 1", "n += 1"), fault("index", "[1][n]", "[1][n + 1]"))
+    )
+    course = DebuggingCourse(tmp_path / "course", pool, question, source)
+    assert ["index: hidden by ends, in one listing"] == [one.words for one in course.search.confusions]
+    assert {"index"} == lost(course.sit(course.listing.text(["index"])))
+
+
+def exact(course: DebuggingCourse) -> int:
+    """How many sets of faults lose exactly these faults, with nothing for a person."""
+    found = 0
+    for one in course.named:
+        results = course.judge(one.observed)
+        found += lost(results) == set(one.code.split()) and not waiting(results)
+    return found
+
+
+def whole_task(pool: Pool, folder: Path, name: str) -> None:
+    """Assert that all sets of faults of a task are exact, and right code in other words loses nothing."""
+    course = DebuggingCourse(folder / name, pool, *task(name))
+    assert () == course.search.confusions
+    assert 2 ** len(course.faults) == len(course.named) == exact(course)
+    assert set(course.faults) == lost(course.sit(course.listing.text(course.faults)))
+    for words, source in planted.rewritten(course.listing.source):
+        results = course.sit(source)
+        assert (set(), set()) == (lost(results), waiting(results)), words
+
+
+@pytest.mark.sandbox
+@pytest.mark.apart
+@pytest.mark.parametrize("name", NAMES)
+def test_every_set_of_faults_is_exact(pool: Pool, tmp_path: Path, name: str) -> None:
+    """All sets of faults of a task of the catalogue are told from each other, in its text and in others."""
+    whole_task(pool, tmp_path, name)

@@ -1,0 +1,120 @@
+"""A course with one question of kind ``debugging``, and students who hand in texts for it."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import nbformat
+
+from autograder import assignment as assignments
+from autograder.checks.base import Evidence, Observations
+from autograder.course import Course
+from autograder.generate import generate
+from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.kinds.general.debugging import DebuggingCheck
+from autograder.kinds.general.debugging.listing import FaultyListing
+from autograder.kinds.general.debugging.search import Search
+from autograder.records import Answer, ItemResult
+from autograder.sandbox.pool import Pool
+
+ROOT = Path(__file__).parent.parent.parent
+TASKS = ROOT / "reference" / "repair"
+NAME = "sheet"
+HEAD = (
+    'version = 1\n[assignment]\nname = "sheet"\npoints = {points}\nlanguages = ["en"]\npreload = {preload}\n'
+)
+
+
+def task(name: str) -> tuple[str, str]:
+    """The question of a task of the catalogue, and its module."""
+    folder = TASKS / f"{name}.toml"
+    return folder.read_text(encoding="utf-8"), (TASKS / f"{name}.py").read_text(encoding="utf-8")
+
+
+class DebuggingCourse:
+    """One question, made ready: its listings were run."""
+
+    def __init__(self, root: Path, pool: Pool, question: str, module: str) -> None:
+        """Write the course, and compute what the listings give.
+
+        Args:
+            root: an empty folder.
+            pool: of sandboxes.
+            question: the rubric's table.
+            module: the right listing, written where the question's ``reference`` says.
+        """
+        table = tomllib.loads(question)["question"][0]
+        path = root / "reference" / (table["reference"].partition(":")[0].replace(".", "/") + ".py")
+        for folder in ("rubrics", f"assignments/{NAME}"):
+            (root / folder).mkdir(parents=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for folder in {path.parent, root / "reference"}:
+            (folder / "__init__.py").write_text("")
+        path.write_text(module, encoding="utf-8")
+        preload = '["torch"]' if table.get("library", "torch") == "torch" else '["numpy"]'
+        text = HEAD.format(points=table["points"], preload=preload) + question
+        (root / "rubrics" / f"{NAME}.toml").write_text(text, encoding="utf-8")
+        faults = [one["id"] for one in table["item"] if "edit" in one]
+        self.right = module
+        nbformat.write(
+            _notebook(table, "raise NotImplementedError", module),
+            root / "assignments" / NAME / f"{NAME}.ipynb",
+        )
+        self.course = Course.at(root)
+        generate(self.course, NAME)
+        self.assignment = assignments.load(self.course, NAME)
+        self.grader = Grader(self.assignment, pool)
+        self.question = self.assignment.rubric.questions[0]
+        check = self.assignment.checks[self.question.id]
+        assert isinstance(check, DebuggingCheck)
+        assert faults == list(check.faults)
+        self.check = check
+        self.faults = tuple(faults)
+        self.named = self.grader.sittings.common.named[self.question.id]
+        self.listing: FaultyListing = check.listing(self.grader.sittings.common.expected[self.question.id])
+        self.processor_seconds = 0.0
+        """Of the box of the submission that was graded last."""
+
+    @property
+    def search(self) -> Search:
+        """The probes that were chosen."""
+        return self.check.search(self.named)
+
+    def judge(self, observed: tuple[Observations, ...]) -> dict[str, ItemResult]:
+        """The results of code that gave this for all probes, judged without a box."""
+        names = list(self.check.uses.names)
+        again = [observed[names.index(name)] for name in self.search.probes]
+        answer = Answer("a", "code", "code", changed=True)
+        right = self.named[0].observed[0]
+        evidence = Evidence(answer, [(right[0].__class__(ok=True),)], again=again, named=self.named)
+        return {one.item: one for one in self.check.judge(evidence)}
+
+    def sit(self, source: str) -> dict[str, ItemResult]:
+        """The results of a student who writes this into the answer cell."""
+        notebook = nbformat.reads(self.assignment.release_bytes[NAME].decode(), as_version=4)
+        cell = next(one for one in notebook.cells if one.metadata.nbgrader.solution)
+        cell.source = source
+        data = nbformat.writes(notebook).encode()
+        graded = self.grader.grade(SubmittedFiles("student", {NAME: data}))
+        self.processor_seconds = graded.spent.processor_seconds
+        return {item.item: item for item in graded.score.items}
+
+
+def _notebook(question: dict[str, object], stub: str, right: str) -> nbformat.NotebookNode:
+    plain = {"schema_version": 3, "grade": False, "solution": False, "locked": True, "task": False}
+    name, points = str(question["id"]), question["points"]
+
+    def cell(grade_id: str, source: str, **flags: object) -> nbformat.NotebookNode:
+        return nbformat.v4.new_code_cell(
+            source, metadata={"nbgrader": {**plain, "grade_id": grade_id, **flags}}
+        )
+
+    solved = f"{stub}\n### BEGIN SOLUTION\n{right}\n### END SOLUTION"
+    cells = [
+        cell("setup", "from coursecheck import check"),
+        cell(f"{name}-answer", solved, solution=True, locked=False),
+        cell(name, f'check("{name}")', grade=True, points=points),
+    ]
+    metadata = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
+    return nbformat.v4.new_notebook(cells=cells, metadata=metadata)
