@@ -124,7 +124,7 @@ class CellsCheck(ItemwiseCheck[CellsQuestion, CellsItem]):
         """What came of a test."""
         outcome = evidence.tests.get(item.id)
         if outcome is None:
-            return review("the test was not run")
+            return no_answer() if is_blank(evidence.answer) else review("the test was not run")
         staff = _told(outcome)
         if outcome.refused:
             return review(f"not judged outside: {staff}", "cells.review")
