@@ -204,6 +204,15 @@ def _torch(name: str, told: Any) -> Any:
     return getattr(sys.modules["torch"], name)(told)
 
 
+def _dtype_of(told: Any) -> Any:
+    """A dtype by its name, and nothing else that the library has under one."""
+    torch = sys.modules["torch"]
+    found = getattr(torch, told.removeprefix("torch."))
+    if type(found) is not torch.dtype:
+        raise TypeError(f"{told!r} is no dtype")
+    return found
+
+
 _BACK: dict[str, Callable[[Any], Any]] = {
     "bytes": lambda told: told.tobytes(),
     "bytearray": lambda told: bytearray(told.tobytes()),
@@ -231,7 +240,7 @@ _BACK: dict[str, Callable[[Any], Any]] = {
     "leaf": lambda told: _tensor_of(told, parameter=False),
     "parameter": lambda told: _tensor_of(told, parameter=True),
     "size": lambda told: _torch("Size", told),
-    "torch.dtype": lambda told: getattr(sys.modules["torch"], told.removeprefix("torch.")),
+    "torch.dtype": _dtype_of,
     "torch.device": lambda told: _torch("device", told),
 }
 
