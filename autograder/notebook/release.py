@@ -76,18 +76,18 @@ class Release(Struct, frozen=True):
         Raises:
             CourseError: it is no answer cell of this release.
         """
-        answers = {cell.grade_id for cell in self.cells if cell.is_answer}
+        answers = solutions = {cell.grade_id for cell in self.cells if cell.is_answer}
         default = f"{question.id}-answer"
         stated = question.answer_cell != default
         if stated:  # a task, or a cell that carries points for what stands elsewhere
-            answers |= {cell.grade_id for cell in self.cells if cell.points is not None}
+            answers = solutions | {cell.grade_id for cell in self.cells if cell.points is not None}
         names = (question.answer_cell,) if stated else (default, question.id)
         for grade_id in names:
             if grade_id in answers:
                 return grade_id
         raise CourseError(
             f"notebook {self.name!r}: question {question.id!r} has no answer cell; expected a solution cell "
-            f"{' or '.join(map(repr, names))}; {hint(names[0], answers)}"
+            f"{' or '.join(map(repr, names))}; {hint(names[0], solutions)}"
         )
 
 
