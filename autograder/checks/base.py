@@ -277,6 +277,13 @@ class HasListings(Protocol):
         After one that ends its box, the others that serve the same are not made.
         """
 
+    def accept(self, listed: Sequence[TrialResults]) -> None:
+        """Look at what the listings gave, before anything is judged by it.
+
+        Raises:
+            RubricError: nothing can be judged by it.
+        """
+
 
 @runtime_checkable
 class CarriesForward(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
 from autograder.app import open_course
@@ -44,7 +45,7 @@ def explain(
     with report.at_isolation(isolation):
         found = debugging.explain(open_course(course), name, isolation)
     if json:
-        report.print_json(found)
+        report.print_json({"assignment": name, "questions": msgspec.to_builtins(found)})
     for one in () if json else found:
         if listing:
             sys.stdout.write(one.faulty)

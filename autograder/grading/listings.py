@@ -44,6 +44,7 @@ class _Plan(Struct, frozen=True, eq=False):
     """The listings of one question, and what each is asked."""
 
     question: Question
+    check: HasListings
     listings: Mapping[str, str]
     scenarios: tuple[Scenario, ...]
     name: str
@@ -63,6 +64,7 @@ def listing_results(
 
     Raises:
         CourseError: a listing cannot be made, or is not defined by running it; names the question.
+        RubricError: nothing can be judged by what they give.
     """
     plans = [_plans(one, secret, expected) for one, expected in asked]
     every = {plan.name: plan for some in plans for plan in some}
@@ -82,6 +84,8 @@ def listing_results(
         found = {name: _compute(assignment, plan, pool, seed) for name, plan in every.items()}
         each = (one for name in every for one in found[name])
         keep(path, *({part: written((one,))} for part, one in zip(parts, each, strict=True)))
+    for name, plan in every.items():
+        plan.check.accept(found[name])
     return tuple({plan.question.id: found[plan.name] for plan in some} for some in plans)
 
 
@@ -94,7 +98,7 @@ def _plans(assignment: Assignment, secret: bytes, expected: Expected) -> list[_P
             scenarios = check.listing_plan(Draw.for_question(secret, assignment.rubric, question))
             texts = "\0".join(part for pair in listings.items() for part in pair)
             digest = hashlib.sha256(f"{asked_digest(question, scenarios)}\0{texts}".encode()).hexdigest()
-            plans.append(_Plan(question, listings, scenarios, f"{question.id} {digest}"))
+            plans.append(_Plan(question, check, listings, scenarios, f"{question.id} {digest}"))
     return plans
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.errors import CourseError
+from autograder.errors import CourseError, RubricError
 from autograder.kinds.general.debugging import planted
 from autograder.kinds.general.debugging.listing import Edit, FaultyListing, needed
 from autograder.records import ItemResult, Status
@@ -150,6 +150,29 @@ def test_a_call_that_hangs_or_raises_is_an_outcome(pool: Pool, tmp_path: Path) -
     course = DebuggingCourse(tmp_path / "course", pool, question, source)
     assert ["index: hidden by ends, in one listing"] == [one.words for one in course.search.confusions]
     assert {"index"} == lost(course.sit(course.listing.text(["index"])))
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("construct", "told"),
+    [("", "the right listing gives TypeError; state how the code is used"), ("construct = {}", "")],
+)
+def test_a_class_that_is_not_constructed_is_refused(
+    pool: Pool, tmp_path: Path, construct: str, told: str
+) -> None:
+    """What would leave every answer to a person is told to the author before anybody is graded."""
+    source = "class f:\n    def double(self, x):\n        return x * 2\n"
+    case = f'mode = "as-is"\n{construct}\n[[question.case]]\nmethod = "double"'
+    question = QUESTION.replace("points = 5", "points = 1").replace("[[question.case]]", case)
+    question += fault("double", "x * 2", "x + 2")
+    if told:
+        with pytest.raises(RubricError) as raised:
+            DebuggingCourse(tmp_path / "course", pool, question, source)
+        assert told in str(raised.value)
+    else:
+        course = DebuggingCourse(tmp_path / "course", pool, question, source)
+        assert {"double"} == lost(course.sit(course.listing.text(["double"])))
 
 
 def exact(course: DebuggingCourse) -> int:

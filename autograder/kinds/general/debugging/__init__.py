@@ -156,6 +156,26 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         """Every probe that is tried."""
         return tuple(self.uses.scenarios(draw).values())
 
+    def accept(self, listed: Sequence[TrialResults]) -> None:
+        """Refuse a question whose probes tell nothing.
+
+        Raises:
+            RubricError: every listing gives the same for every probe; says what that is, and what to state.
+        """
+        if self.search(listed).probes:
+            return
+        right = next(one for one in listed if not one.code)
+        outcomes = self._outcomes(self.uses.names, right.observed).values()
+        errors = sorted({one.error for one in outcomes if one is not None and one.error})
+        told = f"; the right listing gives {', '.join(errors)}" if errors else ""
+        raise RubricError(
+            f"no probe tells any set of faults from another{told}; state how the code is used: "
+            "construct = { args = […] } where the answer is a class (leave it out for a function), and a "
+            "[[question.use]] that reaches the faults",
+            place(self.question),
+            "use",
+        )
+
     def second_round(self, evidence: Evidence) -> SecondRound:
         """The probes that were chosen, and the properties."""
         ready = is_blank(evidence.answer) or evidence.draw is None or not evidence.named

@@ -54,8 +54,6 @@ class _Judgement:
     def verdicts(self) -> Verdicts:
         if not self._known.any():
             why = "nothing is known of what the code computes"
-            if not self._search.probes:
-                why = "no probe tells any listing from another: the question has to say how the code is used"
             return Verdicts({fault: FaultVerdict(None, why) for fault in self._faults})
         same = self._differing() == 0
         if same.any():

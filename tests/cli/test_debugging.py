@@ -1,0 +1,58 @@
+"""``autograder debugging explain``: the table, the listing to be handed out, and what cannot be told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import only_object, run
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
+EXPLAIN = ("debugging", "explain", "sheet")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A course with the task that ``autograder new`` makes."""
+    for words in (("new", "sheet", "--kinds", "debugging"), ("generate", "sheet")):
+        made = run(*words, cwd=tmp_path)
+        assert 0 == made.returncode, made.stderr
+    return tmp_path
+
+
+def planted_otherwise(folder: Path, before: str, after: str) -> None:
+    """Change the rubric, and release it anew."""
+    rubric = folder / "rubrics" / "sheet.toml"
+    text = rubric.read_text("utf-8")
+    assert 1 == text.count(before)
+    rubric.write_text(text.replace(before, after), "utf-8")
+    assert 0 == run("generate", "sheet", cwd=folder).returncode
+
+
+def test_faults_are_explained(folder: Path) -> None:
+    """Each fault with what it changes, the calls, the same as an object, and the text with all faults."""
+    table = run(*EXPLAIN, cwd=folder)
+    assert 0 == table.returncode, table.stderr
+    assert "debugging: 8 listings" in table.stdout
+    assert "model.fit(array [5, 3]); model.invert(array [2, 3])" in table.stdout
+    (question,) = only_object(run(*EXPLAIN, "--json", cwd=folder).stdout)["questions"]
+    assert ["columns", "order", "back"] == question["faults"]
+    assert [] == question["confusions"]
+    assert {"columns": 100, "order": 0, "back": 100} in [one["kills"] for one in question["probes"]]
+    listing = run(*EXPLAIN, "--listing", cwd=folder).stdout
+    assert question["faulty"] == listing
+    handed_out = (folder / "release" / "sheet" / "sheet.ipynb").read_text("utf-8")
+    assert all(line.strip() in handed_out for line in listing.splitlines())
+
+
+def test_what_cannot_be_told_is_said(folder: Path) -> None:
+    """A fault that changes nothing ends it with 1, a class that is not constructed with what to state."""
+    planted_otherwise(folder, 'faulty = "- self.mean"', 'faulty = "+ 1 * self.mean"')
+    table = run(*EXPLAIN, cwd=folder)
+    assert (1, True) == (table.returncode, "not told apart: back: changes nothing" in table.stdout)
+    assert 0 == run(*EXPLAIN, "--listing", cwd=folder).returncode
+    planted_otherwise(folder, "construct = {}", "")
+    refused = run(*EXPLAIN, cwd=folder)
+    assert 3 == refused.returncode
+    assert "the right listing gives TypeError; state how the code is used: construct" in refused.stderr
