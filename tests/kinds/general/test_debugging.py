@@ -39,6 +39,62 @@ MASKED = QUESTION + "".join(
     )
 )
 
+OTHERWISE = {
+    "attention": """
+import torch
+from torch import nn
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.output, self.value, self.key, self.query = (nn.Linear(width, width) for _ in range(4))
+        self.heads = heads
+
+    def split(self, x):
+        return torch.stack(x.chunk(self.heads, dim=-1), dim=1)
+
+    def forward(self, x, lengths):
+        seen = torch.arange(x.size(1)).lt(lengths.unsqueeze(1))[:, None, None]
+        allowed = torch.ones(x.size(1), x.size(1)).tril().bool() & seen
+        parts = [self.split(layer(x)) for layer in (self.query, self.key, self.value)]
+        mixed = nn.functional.scaled_dot_product_attention(*parts, attn_mask=allowed)
+        return self.output(torch.cat(mixed.unbind(1), dim=-1))
+""",
+    "layernorm": """
+import torch
+
+class LayerNorm(torch.nn.LayerNorm):
+    def __init__(self, width, eps=1e-5):
+        super().__init__([width], eps=eps)
+""",
+    "sampling": """
+import torch
+
+class Sampler:
+    def __init__(self, temperature=1.0, top_k=0, top_p=1.0):
+        self.args = temperature, top_k or None, top_p
+
+    def probabilities(self, logits):
+        temperature, k, p = self.args
+        rows = []
+        for row in logits.tolist():
+            best = sorted(range(len(row)), key=lambda token: -row[token])[:k]
+            weights = {token: 2.718281828459045 ** (row[token] / temperature) for token in best}
+            total, kept, so_far = sum(weights.values()), {}, 0.0
+            for token, weight in weights.items():
+                if so_far >= p:
+                    break
+                kept[token] = weight
+                so_far += weight / total
+            rows.append([kept.get(token, 0.0) / sum(kept.values()) for token in range(len(row))])
+        return torch.tensor(rows)
+
+    def sample(self, logits, numbers):
+        return torch.searchsorted(self.probabilities(logits).cumsum(-1), numbers[:, None], right=True)[:, 0]
+""",
+}
+"""Right code that has little in common with the listing."""
+
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[Pool]:
@@ -190,7 +246,8 @@ def whole_task(pool: Pool, folder: Path, name: str) -> None:
     assert () == course.search.confusions
     assert 2 ** len(course.faults) == len(course.named) == exact(course)
     assert set(course.faults) == lost(course.sit(course.listing.text(course.faults)))
-    for words, source in planted.rewritten(course.listing.source):
+    others = [("written otherwise", OTHERWISE[name])] if name in OTHERWISE else []
+    for words, source in [*planted.rewritten(course.listing.source), *others]:
         results = course.sit(source)
         assert (set(), set()) == (lost(results), waiting(results)), words
 
