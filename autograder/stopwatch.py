@@ -60,8 +60,10 @@ class Stopwatch:
 
 
 def _now() -> tuple[float, float, float]:
-    import resource  # not on other systems, where nothing is graded
-
+    try:
+        import resource
+    except ImportError:  # another system, where no student code is run
+        return time.monotonic(), time.thread_time(), 0.0
     used = resource.getrusage(resource.RUSAGE_THREAD)
     return time.monotonic(), used.ru_utime, used.ru_stime
 
