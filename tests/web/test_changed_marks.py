@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -64,6 +65,28 @@ def test_a_later_mark_is_told_once_it_was_seen(at: Small) -> None:
     assert told in page
     client.cookies["django_language"] = "de"
     assert "Diese Bewertung wurde geändert: vorher 3 Punkte, 2,5 Punkte seit" in feedback(client, at)
+
+
+def test_other_bonus_points_are_told_with_the_moment_they_came(at: Small) -> None:
+    """And not with that of the student's looking; who has the same ones as before is told nothing."""
+    from django.utils import timezone
+
+    from autograder.service import changes
+    from autograder.service.models import Offer
+    from autograder.service.telling import BonusChange, ShownMarks
+
+    client = published(at)
+    feedback(client, at)
+    offer = Offer.objects.get(pk=at.offer.pk)
+    changes.give_bonus(offer, {"ada": "1.5"})
+    came = timezone.now().replace(microsecond=0) + timedelta(hours=1)
+    BonusChange.objects.filter(offer=offer).update(at=came)
+    changes.give_bonus(offer, {"ada": "1.5", "bob": "1"})
+    changes.give_bonus(offer, {"ada": "1.5", "bob": "1"})
+    assert ["ada", "bob"] == list(offer.bonus_changes.order_by("pk").values_list("student", flat=True))
+    feedback(client, at)
+    (change,) = ShownMarks.objects.get(offer=offer, student="ada").shown["changes"]
+    assert came == datetime.fromisoformat(change["at"])
 
 
 def test_what_staff_say_when_they_grade_again_is_told(at: Small) -> None:
