@@ -10,6 +10,7 @@ from autograder.grades import PersonMark
 from tests.service import course
 from tests.support.small_course import NAME
 from tests.web.people import Small
+from tests.web.test_drafts_pages import form, tried
 from tests.web.test_student import text
 
 WHY = ("formulas", "mlp-why")
@@ -102,6 +103,20 @@ def test_what_staff_say_when_they_grade_again_is_told(at: Small) -> None:
     for attempt in Attempt.objects.filter(offer=at.offer, state="waiting"):
         other(at, attempt)
     assert "Reason: 13 is right as well." in feedback(client, at)
+
+
+def test_what_staff_say_when_they_apply_a_draft_is_told(at: Small) -> None:
+    """The page of the draft asks for the reason; whoever's marks move by it reads it, once it is applied."""
+    client = published(at)
+    feedback(client, at)
+    draft = tried(at, form(at, "layers", points__number="2.5"))
+    place, leader = f"{at.base}staff/drafts/{draft.pk}/", at.client("instructor")
+    assert 'name="reason"' in text(leader.get(place))
+    assert "Layers are worth" not in feedback(client, at)
+    leader.post(f"{place}apply", {"reason": "Layers are worth more."})
+    page = feedback(client, at)
+    assert "This mark was changed" in page
+    assert "Reason: Layers are worth more." in page
 
 
 def other(at: Small, attempt: Any) -> None:
