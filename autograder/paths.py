@@ -6,6 +6,7 @@ are never among the files of a folder.
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -80,14 +81,32 @@ def meant_places(names: Iterable[str], expected: Sequence[str]) -> dict[str, str
         names: of the files as they came.
         expected: the paths that are asked for.
     """
-    places = {name: name for name in names}
     notebooks = [one for one in expected if one.endswith(".ipynb")]
+    return _places(names, expected, notebooks[0] if len(notebooks) == 1 else "")
+
+
+def copies_in(folder: Path, expected: Sequence[str]) -> dict[str, str]:
+    """The paths that are asked for and are not in a folder, where a copy of that file is: the copy's name.
+
+    As in `meant_places`, but a notebook of another name is none.
+    """
+    try:
+        with os.scandir(folder) as entries:
+            names = sorted(one.name for one in entries if one.is_file(follow_symlinks=False))
+    except OSError:
+        return {}
+    places = _places([name for name in names if not name.startswith(".")], expected)
+    return {place: name for name, place in places.items() if place != name}
+
+
+def _places(names: Iterable[str], expected: Sequence[str], by_ending: str = "") -> dict[str, str]:
+    places = {name: name for name in names}
     for wanted in expected:
         if wanted in places.values():
             continue
         loose = [name for name, place in places.items() if place not in expected]
         meant = [name for name in loose if _meant(name) == _meant(wanted)]
-        if not meant and notebooks == [wanted]:
+        if not meant and wanted == by_ending:
             meant = [name for name in loose if name.casefold().endswith(".ipynb")]
         if len(meant) == 1:
             places[meant[0]] = wanted

@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.paths import files_below, files_in, is_below, meant_places, path_fault
+from autograder.paths import copies_in, files_below, files_in, is_below, meant_places, path_fault
 from tests.support.cases import each
 
 PARTS = st.one_of(st.sampled_from(["..", ".", "", "a", "C:", "~", "a\\b", "a.", "x y", "-"]), st.text())
@@ -86,3 +86,18 @@ def test_a_file_goes_where_it_alone_can_be_meant() -> None:
         (["mine.ipynb", "old.ipynb"], one, ["mine.ipynb", "old.ipynb"]),
     ):
         assert dict(zip(names, placed, strict=True)) == meant_places(names, expected)
+
+
+def test_a_copy_in_a_folder_stands_for_the_file_that_is_asked_for(tmp_path: Path) -> None:
+    """Where it alone can be meant; no link, no folder, no notebook of another name."""
+    (tmp_path / "a (1).ipynb").touch()
+    (tmp_path / "b.ipynb").touch()
+    (tmp_path / "b (1).ipynb").touch()
+    (tmp_path / "rnn (2).py").symlink_to("b.ipynb")
+    (tmp_path / "p-1.npy").mkdir()
+    (tmp_path / "mine.ipynb").touch()
+    expected = ["a.ipynb", "b.ipynb", "c.ipynb", "net/rnn.py", "p.npy"]
+    assert {"a.ipynb": "a (1).ipynb"} == copies_in(tmp_path, expected)
+    (tmp_path / "a-2.ipynb").touch()
+    assert {} == copies_in(tmp_path, expected)
+    assert {} == copies_in(tmp_path / "b.ipynb", expected)

@@ -16,6 +16,7 @@ from msgspec import Struct
 from autograder.app.lists import read_roster
 from autograder.assignment import Assignment
 from autograder.course import Course, counting, is_folder
+from autograder.paths import copies_in
 from autograder.records import Graded
 from autograder.store import Store
 from autograder.tables import hint, name_list
@@ -170,11 +171,14 @@ def _of_student(
         for one in _folders(student)
         if one.name not in others and _is_like(one.name, assignment) and not _is_same(one, folder)
     ]
-    missing = [name for name in sorted(notebooks) if not (folder / f"{name}.ipynb").exists()]
+    copies = copies_in(folder, [f"{name}.ipynb" for name in sorted(notebooks)])
+    there = [name for name in notebooks if f"{name}.ipynb" in copies or (folder / f"{name}.ipynb").exists()]
+    missing = sorted(set(notebooks) - set(there))
     if not missing:
         return sentences
     wanted = f"{student.name}/{assignment}/{missing[0]}.ipynb"
-    found = [one for one in _notebooks(folder) if one.name not in {f"{name}.ipynb" for name in notebooks}]
+    taken = {*copies.values(), *(f"{name}.ipynb" for name in notebooks)}
+    found = [one for one in _notebooks(folder) if one.name not in taken]
     found += [one for inner in _folders(folder) for one in _notebooks(inner)]
     if not folder.exists():
         beside = (*_notebooks(student), *_packed(student))

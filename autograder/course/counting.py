@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from autograder import rubric as rubrics
 from autograder.course import Course, Handin, groups, schedule
 from autograder.course.schedule import Schedule
+from autograder.paths import copies_in
 from autograder.records import StudentGroup
 from autograder.rubric import Rubric
 from autograder.variants.drawing import canonical_id
@@ -60,7 +61,11 @@ def _of_folder(
     apart = len(shared) < len(rubric.assignment.notebooks)
 
     def holds(attempt: Handin) -> bool:
-        return not apart or any((attempt.folder / one).exists() for one in shared)
+        return (
+            not apart
+            or any((attempt.folder / one).exists() for one in shared)
+            or bool(copies_in(attempt.folder, shared))
+        )
 
     found = settled(attempts, times, groups.load(course, name), left, now, holds=holds)
     return [_with_own(one, attempts, times, left, now) for one in found] if apart else found

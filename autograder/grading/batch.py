@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +21,7 @@ from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.grading.scoring import FAULTS, LATE, refused_results
 from autograder.notebook.document import MAX_BYTES
 from autograder.notebook.files import read_below
+from autograder.paths import copies_in
 from autograder.records import Graded
 from autograder.rubric import Rubric
 from autograder.sandbox.levels import Isolation, at_least, environment_digest
@@ -326,21 +327,27 @@ def collect(assignment: Assignment, handin: Handin) -> SubmittedFiles:
         return refused_files(handin.owner, assignment.rubric)
     notebooks: dict[str, bytes | NotebookError] = {}
     files: dict[str, bytes | NotebookError] = {}
+    expected = accepted(assignment.rubric)
     for notebook in assignment.rubric.assignment.notebooks:
         folder = handin.own if notebook.individual and handin.group else handin.folder
         if folder is None:
             told = f"{notebook.name}.ipynb is each member's own, and {handin.student} handed in none"
             notebooks[notebook.name] = NotebookError("missing", told)
             continue
-        notebooks[notebook.name] = _content(folder, f"{notebook.name}.ipynb")
+        copies = {} if folder.is_symlink() else copies_in(folder, expected)
+        notebooks[notebook.name] = _first(folder, [f"{notebook.name}.ipynb"], copies)
         for path, most in notebook.own.items():
-            content = _content(folder, path, most)
-            if isinstance(content, NotebookError) and content.code == "missing":
-                # Browsers and learning platforms drop folders; no other file of a submission is called so.
-                content = _content(folder, path.rpartition("/")[2], most)
-            if not isinstance(content, NotebookError) or content.code != "missing":
+            # Browsers and learning platforms drop folders; no other file of a submission is called so.
+            content = _first(folder, [path, path.rpartition("/")[2]], copies, most)
+            if not _is_missing(content):
                 files[path] = content
     return SubmittedFiles(handin.owner, notebooks, files)
+
+
+def accepted(rubric: Rubric) -> list[str]:
+    """The paths of all files that are graded or go with what is graded, notebooks first."""
+    notebooks = rubric.assignment.notebooks
+    return [*(f"{one.name}.ipynb" for one in notebooks), *(path for one in notebooks for path in one.own)]
 
 
 def refused_files(student: str, rubric: Rubric) -> SubmittedFiles:
@@ -365,6 +372,22 @@ def within(content: bytes, path: str, most: int) -> bytes | NotebookError:
     if len(content) <= most:
         return content
     return NotebookError("too-large", f"{path}: {len(content):,} bytes; at most {most:,} are read.")
+
+
+def _first(
+    folder: Path, paths: Sequence[str], copies: Mapping[str, str], most: int = MAX_BYTES
+) -> bytes | NotebookError:
+    """The file at the first of these paths where one is, else its copy; or that the first is missing."""
+    found = _content(folder, paths[0], most)
+    for path in (*paths[1:], copies.get(paths[0], "")):
+        if _is_missing(found) and path:
+            other = _content(folder, path, most)
+            found = found if _is_missing(other) else other
+    return found
+
+
+def _is_missing(content: bytes | NotebookError) -> bool:
+    return isinstance(content, NotebookError) and content.code == "missing"
 
 
 def _content(folder: Path, path: str, most: int = MAX_BYTES) -> bytes | NotebookError:

@@ -21,7 +21,7 @@ from autograder.course import Handin, groups, name_fault, schedule
 from autograder.course.counting import settled
 from autograder.course.schedule import Schedule
 from autograder.errors import NotebookError, ServiceError
-from autograder.grading.batch import as_member, refused, refused_files, with_timing, within
+from autograder.grading.batch import accepted, as_member, refused, refused_files, with_timing, within
 from autograder.grading.pipeline import SubmittedFiles
 from autograder.paths import meant_places
 from autograder.records import Graded, StudentGroup
@@ -135,12 +135,6 @@ def placed(files: Mapping[str, bytes], rubric: Rubric) -> dict[str, bytes]:
     known = {path.rpartition("/")[2]: path for path in paths}
     meant = meant_places([known.get(name, name) for name in files], paths)
     return {meant[known.get(name, name)]: data for name, data in files.items()}
-
-
-def accepted(rubric: Rubric) -> list[str]:
-    """The paths of all files that are graded or go with what is graded, notebooks first."""
-    notebooks = rubric.assignment.notebooks
-    return [*(f"{one.name}.ipynb" for one in notebooks), *(path for one in notebooks for path in one.own)]
 
 
 def digest_of(student: str, files: Mapping[str, bytes]) -> str:

@@ -21,7 +21,7 @@ from autograder.service import attempts
 from autograder.service.models import Account, Attempt, CellMark, Offer, RegradeRequest
 from autograder.service.standing import current, stands
 from autograder.service.store import DatabaseStore
-from autograder.service.telling import ShownMarks, StatedReason
+from autograder.service.telling import BonusChange, ShownMarks, StatedReason
 
 MOST_REASON = 1_000
 """Characters."""
@@ -58,6 +58,22 @@ def state(offer: Offer, text: str, by: Account) -> None:
     """Keep why marks become others from now on; nothing where nobody says it."""
     if text.strip():
         StatedReason.objects.create(offer=offer, text=text.strip()[:MOST_REASON], by=by)
+
+
+def give_bonus(offer: Offer, points: dict[str, str]) -> None:
+    """Let these be the bonus points from now on, and keep for whom they are others than before.
+
+    Args:
+        offer: is saved.
+        points: as text, by student.
+    """
+    before = offer.bonus
+    others = sorted(one for one in {*before, *points} if before.get(one) != points.get(one))
+    if others:
+        with transaction.atomic():
+            offer.bonus = points
+            offer.save(update_fields=["bonus"])
+            BonusChange.objects.bulk_create(BonusChange(offer=offer, student=one) for one in others)
 
 
 def take_over(offer: Offer, published: PublishedMarks) -> None:
@@ -111,6 +127,8 @@ def _why(
     answered = RegradeRequest.objects.filter(offer=offer, student=student, answered_at__gt=since)
     found += answered.values_list("answered_at", "answer")
     found += StatedReason.objects.filter(offer=offer, at__gt=since).values_list("at", "text")
+    bonus = BonusChange.objects.filter(offer=offer, student=student, at__gt=since)
+    found += [(one, "") for one in bonus.values_list("at", flat=True)]
     if attempt:
         graded = Attempt.objects.filter(pk=attempt, graded_at__gt=since)
         found += [(one, "") for one in graded.values_list("graded_at", flat=True)]

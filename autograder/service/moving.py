@@ -74,8 +74,7 @@ def take_over(course: Course, slug: str, signer: Signer, *, title: str = "") -> 
     for name in course.assignments():
         if course.release(name).is_dir():
             offered = versions.offer(record, course, name)
-            offered.bonus = _bonus(course, name)
-            offered.save(update_fields=["bonus"])
+            changes.give_bonus(offered, _bonus(course, name))
     if course.roster.is_file():
         store.enrol(read_roster(course.roster))
     for path in (course.root / name for name in _LISTS):

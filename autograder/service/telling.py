@@ -30,6 +30,14 @@ class StatedReason(models.Model):
     by = models.ForeignKey("service.Account", models.PROTECT, null=True, related_name="+")
 
 
+class BonusChange(models.Model):
+    """When a student's bonus points became others."""
+
+    offer = models.ForeignKey("service.Offer", models.PROTECT, related_name="bonus_changes")
+    student = models.CharField(max_length=128)
+    at = models.DateTimeField(auto_now_add=True)
+
+
 class Comparison(models.Model):
     """Works of a class that were compared with each other (`autograder.service.comparing`)."""
 

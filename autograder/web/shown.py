@@ -15,6 +15,7 @@ from autograder.course import Handin
 from autograder.course.schedule import Schedule
 from autograder.errors import CourseError, NotebookError
 from autograder.feedback.render import render
+from autograder.grading.batch import accepted
 from autograder.lateness import COUNTS
 from autograder.notebook.document import parse
 from autograder.notebook.release import Release, load_release
@@ -192,11 +193,11 @@ def checked(attempt: Attempt, language: str) -> list[CheckedFile]:
     released = versions.released(attempt.version, attempt.student)
     specification = read_specification(released[FILE_NAME].decode(), FILE_NAME)
     files, assignment = attempts.contents(attempt), settings.RUNNING.loaded.of(attempt.version)
-    accepted = attempts.accepted(assignment.rubric)
+    asked_for = accepted(assignment.rubric)
     found = [
         _checked(name, files, specification, language)
         for name in sorted(files)
-        if name.endswith(".ipynb") and name in accepted
+        if name.endswith(".ipynb") and name in asked_for
     ]
     told = set()
     for name, beside in specification.get("files", {}).items():
@@ -204,7 +205,7 @@ def checked(attempt: Attempt, language: str) -> list[CheckedFile]:
             told |= {one["path"] for one in beside}
             report = saved_notebook.report_on_files(specification, name, language, files)
             found.append(_seen(messages.sentence("page.files", language), report))
-    others = {name: "web.not-wanted" for name in sorted(files) if name not in accepted}
+    others = {name: "web.not-wanted" for name in sorted(files) if name not in asked_for}
     others |= {name: "web.not-there" for name in wanted(assignment) if name not in files and name not in told}
     for name, code in others.items():
         line = LineShown(MISSING, MARKS[MISSING], messages.sentence(code, language), "")

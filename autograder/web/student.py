@@ -19,6 +19,7 @@ from django.utils import timezone
 from autograder.errors import ServiceError
 from autograder.feedback.labels import Labels
 from autograder.feedback.view import change_text
+from autograder.grading.batch import accepted
 from autograder.service import attempts, changes, versions
 from autograder.service.models import Attempt, CourseRecord, Member, Offer, Role, State
 from autograder.web import shown
@@ -162,7 +163,7 @@ def take(request: HttpRequest, offer: Offer, student: str, files: dict[str, byte
     signer = settings.RUNNING.signer
     assignment = shown.loaded(offer)
     files = attempts.placed(files, assignment.rubric)
-    if files.keys().isdisjoint(attempts.accepted(assignment.rubric)):  # it would count, and earn nothing
+    if files.keys().isdisjoint(accepted(assignment.rubric)):  # it would count, and earn nothing
         raise ServiceError(say("none-wanted", names=", ".join(shown.wanted(assignment))))
     return attempts.hand_in(offer, student, files, signer, by=request.user, allowed=allowed)
 

@@ -43,7 +43,10 @@ def test_a_notebook_elsewhere_is_told(course: Course, place: str) -> None:
     assert "/sheet/sheet.ipynb" in sentence
 
 
-@pytest.mark.parametrize("place", ["ada/sheet/sheet.ipynb", "ada/other/other.ipynb", "ada/other.ipynb"])
+@pytest.mark.parametrize(
+    "place",
+    ["ada/sheet/sheet.ipynb", "ada/sheet/sheet (1).ipynb", "ada/other/other.ipynb", "ada/other.ipynb"],
+)
 def test_what_is_in_its_place_or_another_assignments_is_not(course: Course, place: str) -> None:
     """Further notebooks beside one that is graded, and those of other assignments, are nobody's fault."""
     put(course, place)

@@ -258,6 +258,23 @@ def test_modules_alone_are_handed_in_without_a_notebook(course: Course, of_model
     assert Decimal(0) == of_model.grade(other).score.points
 
 
+def test_copies_are_read_under_the_names_that_are_meant(course: Course, grader: Grader) -> None:
+    """What browsers call a file that is there already; of two copies none."""
+    module = STARTER.replace("doubled", "twice").encode()
+    folder = _submitted(course, "captions", {"rnn (1).py": module, "captions (2).ipynb": b"{}"})
+    files = collect(grader.assignment, Handin("ada", folder))
+    assert {"captioning/rnn.py": module} == files.files
+    assert {"captions": b"{}"} == files.notebooks
+    (folder / "captions-3.ipynb").write_bytes(b"{}")
+    (folder / "captioning").mkdir()
+    (folder / "captioning/rnn.py").write_bytes(b"pass")
+    files = collect(grader.assignment, Handin("ada", folder))
+    assert {"captioning/rnn.py": b"pass"} == files.files
+    (left,) = files.notebooks.values()
+    assert isinstance(left, NotebookError)
+    assert "missing" == left.code
+
+
 def test_nothing_outside_of_a_submission_is_read(course: Course, of_model: Grader, tmp_path: Path) -> None:
     """Neither through a link, nor through a folder that is one, nor a second name of somebody's file."""
     secret = tmp_path / "lm.py"

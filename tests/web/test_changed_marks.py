@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -9,6 +10,7 @@ from autograder.grades import PersonMark
 from tests.service import course
 from tests.support.small_course import NAME
 from tests.web.people import Small
+from tests.web.test_drafts_pages import form, tried
 from tests.web.test_student import text
 
 WHY = ("formulas", "mlp-why")
@@ -66,6 +68,28 @@ def test_a_later_mark_is_told_once_it_was_seen(at: Small) -> None:
     assert "Diese Bewertung wurde geändert: vorher 3 Punkte, 2,5 Punkte seit" in feedback(client, at)
 
 
+def test_other_bonus_points_are_told_with_the_moment_they_came(at: Small) -> None:
+    """And not with that of the student's looking; who has the same ones as before is told nothing."""
+    from django.utils import timezone
+
+    from autograder.service import changes
+    from autograder.service.models import Offer
+    from autograder.service.telling import BonusChange, ShownMarks
+
+    client = published(at)
+    feedback(client, at)
+    offer = Offer.objects.get(pk=at.offer.pk)
+    changes.give_bonus(offer, {"ada": "1.5"})
+    came = timezone.now().replace(microsecond=0) + timedelta(hours=1)
+    BonusChange.objects.filter(offer=offer).update(at=came)
+    changes.give_bonus(offer, {"ada": "1.5", "bob": "1"})
+    changes.give_bonus(offer, {"ada": "1.5", "bob": "1"})
+    assert ["ada", "bob"] == list(offer.bonus_changes.order_by("pk").values_list("student", flat=True))
+    feedback(client, at)
+    (change,) = ShownMarks.objects.get(offer=offer, student="ada").shown["changes"]
+    assert came == datetime.fromisoformat(change["at"])
+
+
 def test_what_staff_say_when_they_grade_again_is_told(at: Small) -> None:
     """To those whose marks change, and to nobody else."""
     from autograder.service.models import Attempt
@@ -79,6 +103,20 @@ def test_what_staff_say_when_they_grade_again_is_told(at: Small) -> None:
     for attempt in Attempt.objects.filter(offer=at.offer, state="waiting"):
         other(at, attempt)
     assert "Reason: 13 is right as well." in feedback(client, at)
+
+
+def test_what_staff_say_when_they_apply_a_draft_is_told(at: Small) -> None:
+    """The page of the draft asks for the reason; whoever's marks move by it reads it, once it is applied."""
+    client = published(at)
+    feedback(client, at)
+    draft = tried(at, form(at, "layers", points__number="2.5"))
+    place, leader = f"{at.base}staff/drafts/{draft.pk}/", at.client("instructor")
+    assert 'name="reason"' in text(leader.get(place))
+    assert "Layers are worth" not in feedback(client, at)
+    leader.post(f"{place}apply", {"reason": "Layers are worth more."})
+    page = feedback(client, at)
+    assert "This mark was changed" in page
+    assert "Reason: Layers are worth more." in page
 
 
 def other(at: Small, attempt: Any) -> None:
