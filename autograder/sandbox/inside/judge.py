@@ -57,6 +57,13 @@ class JudgeEncoder(HandleEncoder):
             return self._form("module", [value.__name__], depth)
         return super().encode(value, depth)
 
+    def _leaf(self, torch: Any, value: Any) -> Any:
+        """What a computation of the student's gave goes back as itself, with all that it follows from."""
+        handle, version = getattr(value, "student", (None, 0))
+        if handle is not None and value._version == version:  # noqa: SLF001 - tells of changes in place
+            return {"$": "ref", "v": name_of(handle)}
+        return super()._leaf(torch, value)
+
 
 def _not_sent(value: Any) -> Any:
     parts = forms.named_parts(value)
@@ -154,7 +161,11 @@ class Judge:
             changed["grad"] = torch.is_grad_enabled()
         sent: list[Any] = [operation, [self._marked(one) for one in args]]
         sent += [{name: self._marked(one) for name, one in kwargs.items()}, changed]
-        told = self._exchanged(self._encoded({"ask": sent}))
+        try:
+            request = self._encoded({"ask": sent})
+        except (wire.ProtocolError, TypeError) as error:
+            raise CannotJudge(f"hands over what cannot go to the student's code: {error}") from error
+        told = self._exchanged(request)
         self._states = now
         if "states" in told:
             generators.restore(told["states"])
@@ -216,7 +227,7 @@ class Judge:
             raised.args = (text,)
         if instance_of(error, Handle):
             with contextlib.suppress(AttributeError, TypeError):
-                raised.student = error  # type: ignore[attr-defined]
+                raised.student, raised.told = error, text  # type: ignore[attr-defined]
         return raised
 
     def _name(self, name: str) -> Any:
@@ -254,4 +265,6 @@ def computed(value: Any, handle: Any, ask: Callable[..., Any]) -> Any:
         def backward(ctx: Any, grad: Any) -> Any:  # noqa: ARG004
             ask("backward", handle, grad)
 
-    return TakenBack.apply(value.detach().requires_grad_())
+    made = TakenBack.apply(value.detach().requires_grad_())
+    made.student = handle, made._version  # noqa: SLF001 - see `JudgeEncoder`
+    return made

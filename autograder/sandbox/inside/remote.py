@@ -32,6 +32,8 @@ REMOTE = "@remote"
 MOST_HANDLES = 100_000
 MOST_PRINTED = 200_000
 MANY_NUMBERS = 256
+_PYTHONS = {kind: ["types", name] for name, kind in vars(types).items() if isinstance(kind, type)}
+"""Classes of Python's own that only `types` has a name for: of generators, methods and the like."""
 _KEYS = frozenset((str, int, float, bool, type(None), tuple))
 _OPERATORS = (
     *(
@@ -250,14 +252,18 @@ class Remote:
 
     def _describe(self, kind: type) -> list[Any]:
         """The name of a class, and those it derives from: by handle, or by where a library has them."""
-        bases = [[one.__module__, one.__qualname__] if _of_library(one) else one for one in type.mro(kind)]
+        bases = [
+            _PYTHONS.get(one) or ([one.__module__, one.__qualname__] if _of_library(one) else one)
+            for one in type.mro(kind)
+        ]
         return [kind.__name__, bases]
 
     def _enter(self, one: Any) -> Any:
         return type(one).__enter__(one)
 
-    def _leave(self, one: Any) -> Any:
-        return type(one).__exit__(one, None, None, None)
+    def _leave(self, one: Any, error: BaseException | None = None) -> Any:
+        told = (None, None, None) if error is None else (type(error), error, error.__traceback__)
+        return type(one).__exit__(one, *told)
 
     # ------------------------------------------------------------ handles
 

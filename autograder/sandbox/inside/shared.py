@@ -133,6 +133,7 @@ def _replace(own: Any, value: Any) -> None:
         own[...] = value
     elif type(own).__module__.startswith("torch"):
         own.data.copy_(value.data)
+        own.requires_grad_(value.requires_grad)
         own.grad = value.grad
     else:
         own._update_inplace(value)  # noqa: SLF001 - as pandas' own methods with inplace=True
