@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from autograder.sandbox.exchange import wire
-from autograder.sandbox.inside import forms, generators
+from autograder.sandbox.inside import forms, generators, layers
 from autograder.sandbox.inside.plain import own_array
 from autograder.sandbox.inside.proxies import (
     CannotJudge,
@@ -56,6 +56,14 @@ class JudgeEncoder(HandleEncoder):
         if instance_of(value, types.ModuleType):
             return self._form("module", [value.__name__], depth)
         return super().encode(value, depth)
+
+    def other(self, value: Any, depth: int) -> Any:
+        """A module of torch's own goes in parts."""
+        return (
+            self._form("layer", layers.parts(value), depth)
+            if layers.is_layer(value)
+            else super().other(value, depth)
+        )
 
     def _leaf(self, torch: Any, value: Any) -> Any:
         """What a computation of the student's gave goes back as itself, with all that it follows from."""
@@ -131,7 +139,7 @@ class Judge:
     def _begin_again(self) -> None:
         """Forget what belongs to a student's box that is not there any more."""
         self._proxies = Proxies(self._ask)
-        self._shared = SharedValues("j", self._encoded)
+        self._shared = SharedValues("j", self._encoded, layers.is_layer)
         self._namespace = Namespace(self._name)
 
     # ------------------------------------------------------------ the test's thread

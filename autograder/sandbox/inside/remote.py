@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from autograder.sandbox.exchange import wire
-from autograder.sandbox.inside import forms, generators
+from autograder.sandbox.inside import forms, generators, layers
 from autograder.sandbox.inside.plain import GuestEncoder, as_plain, own_array
 from autograder.sandbox.inside.running import outcome
 from autograder.sandbox.inside.shared import Encoded, Keyed, SharedValues
@@ -181,6 +181,8 @@ class Remote:
             return self.shared.received(told)
         if name == "computed":
             return told[0].detach().requires_grad_()
+        if name == "layer":
+            return layers.built(told)
         if name in ("named", "module"):
             module = importlib.import_module(told[0])
             return module if name == "module" else forms.named(told[0], told[1])

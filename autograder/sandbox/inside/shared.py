@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from autograder.sandbox.inside import layers
+
 Encoded = tuple[Any, Mapping[str, np.ndarray]]
 MOST_HELD = 64
 """So many a test holds before those are let go that nothing else of it refers to."""
@@ -34,8 +36,11 @@ class Keyed:
 class SharedValues:
     """What one side holds, by key."""
 
-    def __init__(self, prefix: str, encode: Callable[[Any], Encoded]) -> None:
+    def __init__(
+        self, prefix: str, encode: Callable[[Any], Encoded], also: Callable[[Any], bool] = lambda _: False
+    ) -> None:
         self._prefix = prefix
+        self._also = also
         self._encode = encode
         self._number = 0
         self._held: dict[str, list[Any]] = {}
@@ -43,9 +48,9 @@ class SharedValues:
 
     def marked(self, value: Any) -> Any:
         """The value with its key, where it can be changed in place; else as it is."""
-        if not _changeable(value):
-            return value
         key = self._keys.get(id(value))
+        if key is None and not (_changeable(value) or self._also(value)):
+            return value
         if key is not None:
             return Keyed(key, value, known=True)
         self._number += 1
@@ -67,7 +72,7 @@ class SharedValues:
             now = self._digest(held[0])
             if now != held[1]:
                 held[1] = now
-                found.append([key, held[0]])
+                found.append([key, _content(held[0])])
         return found
 
     def apply(self, changes: Iterable[list[Any]]) -> None:
@@ -97,7 +102,7 @@ class SharedValues:
 
     def _digest(self, value: Any) -> bytes:
         try:
-            tree, arrays = self._encode(value)
+            tree, arrays = self._encode(_content(value))
         except Exception:  # noqa: BLE001 - what cannot travel by now has not changed for the other side
             return b""
         digest = hashlib.blake2b(json.dumps(tree).encode(), digest_size=16)
@@ -119,9 +124,17 @@ def _changeable(value: Any) -> bool:
     )
 
 
+def _content(value: Any) -> Any:
+    return layers.state(value) if layers.is_layer(value) else value
+
+
 def _replace(own: Any, value: Any) -> None:
-    """Make an object equal to another one, in place."""
-    if isinstance(own, list | bytearray):
+    """Make an object equal to another one, in place; a module from its state."""
+    if layers.is_layer(own):
+        layers.modes(own, value[0])
+        for mine, one in zip(layers.state(own)[1], value[1], strict=True):
+            _replace(mine, one)
+    elif isinstance(own, list | bytearray):
         own[:] = value
     elif isinstance(own, dict | set):
         own.clear()

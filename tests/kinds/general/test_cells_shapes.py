@@ -48,6 +48,15 @@ class Suppressing:
     def __enter__(self): return self
     def __exit__(self, kind, error, trace): return kind is Missing
 def attend(q, k): return [(q @ k.T).softmax(-1), q]
+def trained(model, x, y):
+    opt = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(50):
+        opt.zero_grad()
+        last = nn.functional.mse_loss(model(x), y)
+        last.backward()
+        opt.step()
+    model.eval()
+    return last.item()
 def squared(x): return (x ** 2).mean()
 def greet(): print("hello")
 def clean(df): return df.dropna().assign(z=lambda d: d.x * 2)
@@ -78,6 +87,11 @@ SHAPES = {
     "attend(q, q)[0][0, 0].backward()\nassert q.grad.abs().sum() > 0",
     "a loss of a prediction": "m = Net()\nloss_ = squared(m(torch.ones(2, 4)))\nloss_.backward()\n"
     "assert m.scale.grad is not None and m.scale.grad.item() != 0",
+    "a model of the test's": "torch.manual_seed(0)\nm = nn.Sequential(nn.Linear(2, 4), nn.BatchNorm1d(4), nn.Tanh(), nn.Linear(4, 1))\n"
+    "w, x = m[0].weight, torch.randn(8, 2)\nbefore, y = w.detach().clone(), x.sum(1, keepdim=True)\n"
+    "assert trained(m, x, y) < 1 and m[0].weight is w and not torch.equal(w, before)\n"
+    "assert not m[1].training and m[1].num_batches_tracked == 50 and w.grad is not None\n"
+    "last = trained(m, x, y)\nassert abs(nn.functional.mse_loss(m(x), y).item() - last) < 0.2",
     "a generator is one": "import inspect\nassert inspect.isgenerator(numbers()) and inspect.isgeneratorfunction(numbers)",
     "a print": "import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()) as out:\n    greet()\nassert out.getvalue() == 'hello\\n'",
     "a frame": "pd.testing.assert_frame_equal(clean(frame), pd.DataFrame({'x': [1.0, 3.0], 'n': ['a', 'c'],"
@@ -106,6 +120,7 @@ WRONG = {
     "Missing(85)": "Missing(84)",
     "return kind is Missing": "return kind is KeyError",
     "return [(q @ k.T)": "return [(q.detach() @ k.detach().T)",
+    "opt.step()": "pass",
     "return (x ** 2)": "return (x.detach() ** 2)",
     "return f(x)": "return f(x) + 1",
 }  # fmt: skip
