@@ -46,8 +46,9 @@ _PLAIN_RESULTS = ("call", "get", "getitem", "name", "next", "len", "int", "float
 class JudgeEncoder(HandleEncoder):
     """Handles go back as what they stand for; of a library's functions, classes and modules the names go."""
 
-    def __init__(self) -> None:
+    def __init__(self, mark: Callable[[Any], Any]) -> None:
         super().__init__(_not_sent)
+        self._mark = mark
 
     def encode(self, value: Any, depth: int = 0) -> Any:
         """A handle is not looked at: what it says of itself is the student's word."""
@@ -58,12 +59,12 @@ class JudgeEncoder(HandleEncoder):
         return super().encode(value, depth)
 
     def other(self, value: Any, depth: int) -> Any:
-        """A module of torch's own goes in parts."""
-        return (
-            self._form("layer", layers.parts(value), depth)
-            if layers.is_layer(value)
-            else super().other(value, depth)
-        )
+        """A module of torch's own goes in parts, and what its ``parameters()`` gives as an iterator."""
+        if layers.is_layer(value):
+            return self._form("layer", layers.parts(value, self._mark), depth)
+        if layers.is_of_tensors(value):
+            return self._form("iterator", [self._mark(one) for one in value], depth)
+        return super().other(value, depth)
 
     def _leaf(self, torch: Any, value: Any) -> Any:
         """What a computation of the student's gave goes back as itself, with all that it follows from."""
@@ -209,7 +210,7 @@ class Judge:
         return value if instance_of(value, Handle) else self._shared.marked(value)
 
     def _encoded(self, value: Any) -> Encoded:
-        encoder = JudgeEncoder()
+        encoder = JudgeEncoder(self._marked)
         return encoder.encode(value), encoder.arrays
 
     def _decoded(self, tag: str, tree: Mapping[str, Any]) -> Any:

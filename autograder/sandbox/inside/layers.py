@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import importlib
 import sys
+import types
+from collections.abc import Callable
 from typing import Any
 
 _OWN = "torch.nn.modules."
@@ -24,18 +26,33 @@ def is_layer(value: Any) -> bool:
     return not any(own.get(name) for name in _HOOKS) and not any(name in own for name in _NOT_COPIED)
 
 
-def parts(value: Any) -> list[Any]:
-    """Module and name of its class, its plain attributes, parameters, buffers and children."""
+def parts(value: Any, mark: Callable[[Any], Any]) -> list[Any]:
+    """Module and name of its class, its plain attributes, parameters, buffers and children.
+
+    Args:
+        value: the module.
+        mark: makes of a tensor what is sent in its place.
+    """
     base = vars(sys.modules["torch"].nn.Module())
     plain = [[name, one] for name, one in vars(value).items() if name not in base]
     children = [[name, one] for name, one in value._modules.items()]  # noqa: SLF001
-    parameters = [[name, one] for name, one in value._parameters.items()]  # noqa: SLF001
+    parameters = [[name, mark(one)] for name, one in value._parameters.items()]  # noqa: SLF001
     buffers = [
-        [name, one, name not in value._non_persistent_buffers_set]  # noqa: SLF001
+        [name, mark(one), name not in value._non_persistent_buffers_set]  # noqa: SLF001
         for name, one in value._buffers.items()  # noqa: SLF001
     ]
     kind = type(value)
     return [kind.__module__, kind.__qualname__, value.training, plain, parameters, buffers, children]
+
+
+def is_of_tensors(value: Any) -> bool:
+    """Whether it is what ``parameters()`` of a module gives."""
+    torch = sys.modules.get("torch")
+    return (
+        torch is not None
+        and type(value) is types.GeneratorType
+        and value.gi_code is torch.nn.Module.parameters.__code__
+    )
 
 
 def built(told: list[Any]) -> Any:
@@ -67,6 +84,8 @@ def modes(value: Any, told: list[bool]) -> None:
 
 
 def _parameter(torch: Any, value: Any) -> Any:
+    if type(value) is torch.nn.Parameter:
+        return value
     made = torch.nn.Parameter(value.detach(), requires_grad=value.requires_grad)
     made.grad = value.grad
     return made

@@ -181,8 +181,8 @@ class Remote:
             return self.shared.received(told)
         if name == "computed":
             return told[0].detach().requires_grad_()
-        if name == "layer":
-            return layers.built(told)
+        if name in ("layer", "iterator"):
+            return layers.built(told) if name == "layer" else iter(told)
         if name in ("named", "module"):
             module = importlib.import_module(told[0])
             return module if name == "module" else forms.named(told[0], told[1])

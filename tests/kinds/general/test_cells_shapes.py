@@ -48,6 +48,10 @@ class Suppressing:
     def __enter__(self): return self
     def __exit__(self, kind, error, trace): return kind is Missing
 def attend(q, k): return [(q @ k.T).softmax(-1), q]
+def descend(params):
+    for p in params: p.data -= 0.5 * p.grad
+def double(arrays):
+    for name in arrays: arrays[name] *= 2
 def trained(model, x, y):
     opt = torch.optim.SGD(model.parameters(), lr=0.1)
     for _ in range(50):
@@ -92,6 +96,11 @@ SHAPES = {
     "assert trained(m, x, y) < 1 and m[0].weight is w and not torch.equal(w, before)\n"
     "assert not m[1].training and m[1].num_batches_tracked == 50 and w.grad is not None\n"
     "last = trained(m, x, y)\nassert abs(nn.functional.mse_loss(m(x), y).item() - last) < 0.2",
+    "tensors in a list": "w = torch.ones(2, requires_grad=True)\nw.sum().backward()\ndescend([w])\nassert w.tolist() == [0.5, 0.5]",
+    "tensors in a tuple": "w = torch.ones(2, requires_grad=True)\nw.sum().backward()\ndescend((w,))\nassert w.tolist() == [0.5, 0.5]",
+    "parameters of a module of the test's": "m = nn.Linear(1, 1)\nbefore = m.bias.item()\nm(torch.ones(1, 1)).backward()\n"
+    "descend(m.parameters())\nassert abs(m.bias.item() - before + 0.5) < 1e-6",
+    "arrays in a dictionary": "a = np.ones(2)\nd = {'a': a}\ndouble(d)\nassert a[0] == 2 and d['a'] is a",
     "a generator is one": "import inspect\nassert inspect.isgenerator(numbers()) and inspect.isgeneratorfunction(numbers)",
     "a print": "import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()) as out:\n    greet()\nassert out.getvalue() == 'hello\\n'",
     "a frame": "pd.testing.assert_frame_equal(clean(frame), pd.DataFrame({'x': [1.0, 3.0], 'n': ['a', 'c'],"
@@ -120,6 +129,8 @@ WRONG = {
     "Missing(85)": "Missing(84)",
     "return kind is Missing": "return kind is KeyError",
     "return [(q @ k.T)": "return [(q.detach() @ k.detach().T)",
+    "for p in params: p.data -= 0.5 * p.grad": "params = [p - 0.5 * p.grad for p in params]",
+    "arrays[name] *= 2": "arrays[name] = arrays[name] * 2",
     "opt.step()": "pass",
     "return (x ** 2)": "return (x.detach() ** 2)",
     "return f(x)": "return f(x) + 1",
