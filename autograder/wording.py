@@ -12,6 +12,8 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from babel import Locale
 
+_MOST_ZEROS = 20
+
 
 def text_in(text: str | Mapping[str, str], language: str) -> str:
     """A rubric's text in one language, else in English, else in any; one without languages is for all."""
@@ -21,9 +23,15 @@ def text_in(text: str | Mapping[str, str], language: str) -> str:
 
 
 def written_number(value: Decimal, language: str) -> str:
-    """A number without trailing zeros, with the language's decimal sign and a real minus."""
+    """A number without trailing zeros, with the language's decimal sign and a real minus.
+
+    One of more than twenty digits before or after that sign stands with its power of ten.
+    """
     from babel.numbers import format_decimal
 
+    power = value.adjusted() if value else 0
+    if abs(power) > _MOST_ZEROS:
+        return f"{written_number(value.scaleb(-power), language)} × 10^{power}".replace("^-", "^−")
     plain = format_decimal(value.normalize(), "0.#", _locale(language), decimal_quantization=False)
     return plain.replace("-", "−")
 

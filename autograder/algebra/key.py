@@ -107,7 +107,7 @@ class FormulaKey:
 class Facts:
     """One answer beside its key. Whatever is asked is found out when it is asked, and once."""
 
-    __slots__ = ("_candidates", "_difference", "_outcomes", "_table", "_values", "answer")
+    __slots__ = ("_candidates", "_difference", "_named", "_outcomes", "_table", "_values", "answer")
 
     def __init__(self, table: _LookupTable, answer: Tree) -> None:
         """Take the answer's exact values."""
@@ -115,6 +115,7 @@ class Facts:
         self._table = table
         self._values = [fingerprint(answer, known.comparer) for known in table.known]
         self._outcomes: dict[int, bool | Undecided] = {}
+        self._named: dict[int, bool | Undecided] = {}
         self._candidates: frozenset[int] | None = None
         self._difference: tuple[Difference | None] | None = None
 
@@ -138,17 +139,10 @@ class Facts:
         return _any_proven(partial(self._right_under, place) for place in range(count))
 
     def _right_under(self, place: int) -> bool:
-        outcome = self._outcomes.get(place)
-        if outcome is None:
-            value, known = self._values[place], self._table.known[place]
-            try:
-                outcome = not _differs(value, known) and _is_right(self.answer, value, known)
-            except Undecided as error:
-                outcome = error
-            self._outcomes[place] = outcome
-        if isinstance(outcome, Undecided):
-            raise outcome
-        return outcome
+        value, known = self._values[place], self._table.known[place]
+        return _once(
+            self._outcomes, place, lambda: not _differs(value, known) and _is_right(self.answer, value, known)
+        )
 
     def named(self, index: int) -> bool:
         """Whether it is the named answer with this index.
@@ -161,7 +155,13 @@ class Facts:
         if index not in self._candidates:
             return False
         entry = self._table.named[index]
-        return _any_proven(partial(comparer.equal, self.answer, entry.tree) for comparer in entry.readings)
+        return _once(
+            self._named,
+            index,
+            lambda: _any_proven(
+                partial(comparer.equal, self.answer, entry.tree) for comparer in entry.readings
+            ),
+        )
 
     def early(self) -> bool:
         """Whether it is right under assumptions that the item does not grant."""
@@ -213,6 +213,24 @@ def _diagnosis(right: Sequence[Tree], readings: Sequence[Comparer]) -> Diagnosis
     if isinstance(main, Relation):
         return RelationDiagnosis(main, readings[0])
     return Diagnosis([tree for tree in right if not isinstance(tree, Relation | Tuple)], readings)
+
+
+def _once(found: dict[int, bool | Undecided], place: int, claim: Callable[[], bool]) -> bool:
+    """Whether a claim holds, found out the first time that it is asked.
+
+    Raises:
+        Undecided: that is open.
+    """
+    outcome = found.get(place)
+    if outcome is None:
+        try:
+            outcome = claim()
+        except Undecided as error:
+            outcome = error
+        found[place] = outcome
+    if isinstance(outcome, Undecided):
+        raise outcome
+    return outcome
 
 
 def _any_proven(claims: Iterable[Callable[[], bool]]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -49,6 +49,8 @@ from autograder.web.student import framed, page
 from autograder.web.words import ACTIONS
 
 _LATE = ("review", "accept", "refuse", "penalty")
+_AS_FOR_ALL = "as-for-all"
+"""Takes away what was decided about one student's late attempts."""
 _MOST_ENTRIES = 500
 _MINUTE = timedelta(minutes=1)
 
@@ -132,6 +134,7 @@ def assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
             ),
             "groups": [(one.name, ", ".join(one.members)) for one in attempts.groups_of(offer)],
             "late": _LATE,
+            "as_for_all": _AS_FOR_ALL,
             "too_much": _too_much(shown.loaded(offer).rubric),
             "most": attempts.MOST_BYTES >> 20,
             "when": shown.clock(offer, language_of(request)),
@@ -229,7 +232,7 @@ def set_times(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespon
 
 @course_page(Role.INSTRUCTOR, "POST")
 def set_extension(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
-    """Give a student or a group times of their own, or take them away; with an empty form."""
+    """Change a student's or a group's own times where a field says so; an empty form takes them away."""
     offer = visit.offer(assignment)
     student = request.POST.get("student", "").strip()
     own: dict[str, Any] = {}
@@ -238,7 +241,10 @@ def set_extension(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
     own |= {name: value for name in ("end", "late") if (value := request.POST.get(name, "").strip())}
     member = Member.objects.filter(course=visit.course, student=student).exclude(student="").exists()
     whose = "students" if member or student not in offer.groups else "groups"
-    others = {who: one for who, one in offer.times.get(whose, {}).items() if who != student}
+    everybody = offer.times.get(whose, {})
+    others = {who: one for who, one in everybody.items() if who != student}
+    if own:
+        own = _with_kept(everybody.get(student, {}), own)
     known = member or student in offer.groups
     say = words(request)["t"]
     if not known or not offer.times:
@@ -247,6 +253,16 @@ def set_extension(request: HttpRequest, visit: Visit, assignment: str) -> HttpRe
     return _timed(
         request, visit, offer, {**offer.times, whose: {**others, **({student: own} if own else {})}}
     )
+
+
+def _with_kept(before: Mapping[str, Any], stated: dict[str, Any]) -> dict[str, Any]:
+    """What is stated now, and the rest as it was; an end and extra minutes take each other's place."""
+    other = {"end": "extra_minutes", "extra_minutes": "end"}
+    dropped = {other[name] for name in stated if name in other}
+    kept = {name: value for name, value in before.items() if name not in dropped} | stated
+    if kept.get("late") == _AS_FOR_ALL:
+        del kept["late"]
+    return kept
 
 
 def _timed(

@@ -128,6 +128,7 @@ _STAFF: Mapping[str, str | tuple[str, str]] = {
     "web.extra-minutes": "Extra minutes",
     "web.own-end": "End of their own",
     "web.late-of-all": "as for all",
+    "web.late-as-before": "as it is",
     "web.add": "Add",
     "web.remove": "Remove",
     "web.points": "Points",

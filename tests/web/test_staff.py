@@ -108,6 +108,26 @@ def test_an_extension_is_one_students(at: Small) -> None:
     assert not type(at.offer).objects.get(pk=at.offer.pk).times["students"]
 
 
+def test_what_an_extension_leaves_empty_stays_as_it_is(at: Small) -> None:
+    """A decision keeps extra minutes, and these keep the decision; an end of one's own takes their place."""
+    at.account("student", "ada")
+    type(at.offer).objects.filter(pk=at.offer.pk).update(times={"end": "2026-01-02T10:00:00Z"})
+    client, end = at.client("instructor"), "2026-01-03T10:00:00Z"
+    for stated, expected in (
+        ({"extra_minutes": "120"}, {"extra_minutes": 120}),
+        ({"late": "accept"}, {"extra_minutes": 120, "late": "accept"}),
+        ({"extra_minutes": "60"}, {"extra_minutes": 60, "late": "accept"}),
+        ({"end": end}, {"end": end, "late": "accept"}),
+        ({"late": "as-for-all"}, {"end": end}),
+        ({"extra_minutes": "5", "late": "refuse"}, {"extra_minutes": 5, "late": "refuse"}),
+    ):
+        client.post(f"{page(at)}extension", {"student": "ada", **stated})
+        assert {"ada": expected} == type(at.offer).objects.get(pk=at.offer.pk).times["students"]
+    client.post(f"{page(at)}extension", {"student": "ada"})
+    client.post(f"{page(at)}extension", {"student": "ada", "late": "as-for-all"})
+    assert not type(at.offer).objects.get(pk=at.offer.pk).times["students"]
+
+
 def test_one_late_attempt_is_decided_on_the_page(at: Small) -> None:
     """For one student alone; what was decided is told there, and moments stand in the course's zone."""
     at.account("student", "ada")
@@ -116,7 +136,7 @@ def test_one_late_attempt_is_decided_on_the_page(at: Small) -> None:
     type(at.offer).objects.filter(pk=at.offer.pk).update(times={"end": end, "zone": zone, "late": "refuse"})
     client = at.client("instructor")
     shown = text(client.get(page(at)))
-    assert '<option value="">as for all</option>' in shown
+    assert '<option value="">as it is</option><option value="as-for-all">as for all</option>' in shown
     assert "(Asia/Tokyo)" in shown
     assert "UTC" not in shown
     client.post(f"{page(at)}extension", {"student": "ada", "late": "accept"})

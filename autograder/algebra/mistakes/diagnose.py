@@ -122,10 +122,14 @@ class Difference(Struct, frozen=True):
         return ".".join(filter(None, parts))
 
 
+MOST_REMEMBERED = 500
+"""Wrong answers whose search is not repeated."""
+
+
 class Diagnosis:
     """Everything that can be said about wrong answers to one question. Its tables are made when needed."""
 
-    __slots__ = ("_bases", "_readings", "_right", "_targets")
+    __slots__ = ("_bases", "_found", "_readings", "_right", "_targets")
 
     def __init__(self, right: Sequence[Node], readings: Sequence[Comparer]) -> None:
         """Remember what is right.
@@ -138,6 +142,8 @@ class Diagnosis:
         self._readings = tuple(dict.fromkeys(readings))
         self._bases: tuple[tuple[Base, ...], ...] | None = None
         self._targets: tuple[Target, ...] | None = None
+        self._found: dict[Node, tuple[Difference | None]] = {}
+        """What was searched for last: many of a class make the same mistake."""
 
     def difference(self, wrong: Node, values: Sequence[Rational | None] = ()) -> Difference | None:
         """The most telling explanation that is proven; None when none is.
@@ -198,6 +204,15 @@ class Diagnosis:
         return False
 
     def _searched(self, wrong: Node) -> Difference | None:
+        known = self._found.get(wrong)  # as a whole: other threads forget what they like
+        if known is None:
+            known = (self._search(wrong),)
+            if len(self._found) >= MOST_REMEMBERED:
+                self._found.clear()
+            self._found[wrong] = known
+        return known[0]
+
+    def _search(self, wrong: Node) -> Difference | None:
         if self._targets is None:
             self._targets = tuple(
                 Target.of(tree, comparer) for comparer in self._readings for tree in self._right

@@ -140,6 +140,17 @@ def test_what_is_told_are_the_measure_and_the_next_step() -> None:
 
 
 @each(
+    ("times", "said"),
+    [(1e5, r"\d{11}"), (1e19, r"\d\.\d+ × 10\^38"), (1e140, r"\d\.\d+ × 10\^280")],
+)
+def test_a_measure_of_any_size_is_told(times: float, said: str) -> None:
+    """A model that diverged is no fault of ours."""
+    result = judged(question(), SUM.replace("sum(1)", f"sum(1) * {times}"))
+    assert "score.floor" == result.code, result.staff
+    assert re.match(f"f: {said} on 60", told(result)), told(result)
+
+
+@each(
     ("wrong", "code"),
     [(0, "score.top"), (10, "score.tier"), (30, "score.below"), (45, "score.floor")],
 )

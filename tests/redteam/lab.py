@@ -1,0 +1,231 @@
+"""A paper with what the shipped exam lacks: files, results carried forward, and measures on hidden data.
+
+Its attackers' paper is wrong everywhere and earns nothing, so that whatever an attack earns is stolen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path
+
+import nbformat
+import numpy as np
+from msgspec import Struct
+from safetensors.numpy import save
+
+from autograder import assignment as assignments
+from autograder.assignment import Assignment
+from autograder.course import Course
+from autograder.generate import generate
+from autograder.verify.papers import with_sources
+from tests.redteam.attack import PRELUDE, Attack
+from tests.redteam.exam import ASKED, LIMITS, loaded, told, with_cells
+from tests.support.small_course import answer, cell, check
+
+NAME = "lab"
+ITEMS = 7
+ATTACKS = Path(__file__).parent / "attacks_on_lab"
+
+HEAD = """\
+version = 1
+
+[assignment]
+name = "lab"
+points = 14
+preload = ["numpy"]
+
+[[assignment.notebooks]]
+name = "lab"
+data = ["features.npy"]
+starter = ["lm.py"]
+
+[[assignment.notebooks.result]]
+path = "predictions.npy"
+most_mb = 0.1
+
+[[assignment.notebooks.result]]
+path = "model.safetensors"
+most_mb = 0.1
+"""
+QUESTIONS: Mapping[str, str] = {
+    "step": 'kind = "behaviour"\nanswer = "step"\nlibrary = "numpy"\nfile = "lm.py"\n'
+    '[[question.case]]\nargs = [{ draw = "normal", shape = [4] }]',
+    "predictions": 'kind = "value"\nanswer = "predictions"\nfile = "predictions.npy"',
+    "weights": 'kind = "behaviour"\nanswer = "weights"\nlibrary = "numpy"\n'
+    '[[question.case]]\nargs = [{ draw = "normal", shape = [3, 5] }]',
+    "attend": 'kind = "behaviour"\nanswer = "attend"\nlibrary = "numpy"\ncarry_forward = ["weights"]\n'
+    '[[question.case]]\nargs = [{ draw = "normal", shape = [3, 4] }, { draw = "normal", shape = [4, 2] }]',
+    "apart": 'kind = "behaviour"\nanswer = "apart"\nlibrary = "numpy"\n'
+    '[[question.case]]\nargs = [{ draw = "normal", shape = [3, 5] }]',
+    "predict": 'kind = "score"\nanswer = "predict"\ngives = "numbers"\nshape = []\nbatch = 50\n'
+    'reported = "loss_history"',
+    "checkpoint": 'kind = "score"\nanswer = "checkpoint"\nasks = "file"\nreads = "model.safetensors"\n'
+    'file = "model.safetensors"',
+}
+TIERS: Mapping[str, str] = {
+    "predict": "tier = [{ at = 0.1, points = 1 }, { at = 0.01, points = 2 }]",
+    "checkpoint": 'better = "higher"\ntier = [{ at = 0.6, points = 1 }, { at = 0.95, points = 2 }]',
+}
+WEIGHTS = """\
+def weights(scores):
+    powers = numpy.exp(scores)
+    return powers / powers.sum(axis=-1, keepdims=True)
+"""
+ATTEND = """\
+def attend(scores, values):
+    return weights(scores) @ values
+"""
+APART = """\
+def apart(scores):
+    return 2 * weights(scores)
+"""
+PREDICT = """\
+def predict(rows):
+    return numpy.sin(3 * rows[:, 0]) + rows[:, 1] * rows[:, 2]
+"""
+REFERENCE = f"""\
+import numpy
+
+from lm import step
+
+
+def predictions():
+    return numpy.load("features.npy") ** 3
+
+
+{WEIGHTS}
+
+{ATTEND}
+
+{APART}
+
+{PREDICT}
+
+KNOWN = predict
+MATRIX = numpy.random.default_rng(31).normal(size=(3, 4))
+
+
+class Regression:
+    def rows(self, seed):
+        return numpy.random.default_rng(seed).normal(size=(300, 3))
+
+    def hidden(self, seed):
+        rows = self.rows(seed)
+        return {{"args": [rows], "floor": 1.4}}
+
+    def measure(self, seed, outputs, weights):
+        return weights @ (outputs - KNOWN(self.rows(seed))) ** 2 / weights.sum(axis=1)
+
+
+class Classes(Regression):
+    def hidden(self, seed):
+        return {{"count": 300, "tensors": {{"matrix": (3, 4)}}, "floor": 0.4}}
+
+    def measure(self, seed, tensors, weights):
+        rows = self.rows(seed)
+        hits = (rows @ tensors["matrix"]).argmax(-1) == (rows @ MATRIX).argmax(-1)
+        return weights @ hits / weights.sum(axis=1)
+
+
+predict, checkpoint = Regression(), Classes()
+"""
+STARTER = "def step(state):\n    ### BEGIN SOLUTION\n    return 2 * state + 1\n    ### END SOLUTION\n"
+RIGHT: Mapping[str, str] = {"weights": WEIGHTS, "attend": ATTEND, "apart": APART, "predict": PREDICT}
+WRONG: Mapping[str, str] = {
+    "weights": WEIGHTS.replace("axis=-1", "axis=0"),
+    "attend": "def attend(scores, values):\n    return weights(scores)[:, :1] * values[:1]\n",
+    "apart": "def apart(scores):\n    return globals().get('stolen', weights)(scores)\n",
+    "predict": "def predict(rows):\n    return -3 * rows[:, 0]\nloss_history = [9.0]\n",
+}
+WRONG_FILES: Mapping[str, bytes] = {"lm.py": b"def step(state):\n    return state\n"}
+
+
+class Lab(Struct, frozen=True):
+    """The paper, ready to be graded."""
+
+    assignment: Assignment
+
+    @classmethod
+    def made(cls, root: Path) -> Lab:
+        """Write the course into an empty folder and generate its release."""
+        for folder in ("rubrics", f"assignments/{NAME}", "reference"):
+            (root / folder).mkdir(parents=True)
+        limits = [f"{name} = {getattr(LIMITS, name)}" for name in LIMITS.__struct_fields__]
+        rubric = "\n".join((HEAD, "[assignment.limits]", *limits, *map(_question, QUESTIONS)))
+        (root / "rubrics" / f"{NAME}.toml").write_text(rubric, encoding="utf-8")
+        (root / "reference" / "__init__.py").touch()
+        (root / "reference" / f"{NAME}.py").write_text(REFERENCE, encoding="utf-8")
+        folder = root / "assignments" / NAME
+        (folder / "lm.py").write_text(STARTER, encoding="utf-8")
+        np.save(folder / "features.npy", np.arange(1.0, 20.0))
+        for path, data in right_files().items():
+            if path != "lm.py":
+                (folder / path).write_bytes(data)
+        nbformat.write(_notebook(), folder / f"{NAME}.ipynb")
+        course = Course.at(root)
+        generate(course, NAME)
+        return cls(assignments.load(course, NAME))
+
+    def hand_in(self, folder: Path, attack: Attack | None = None, right: bool = False) -> None:
+        """Write a paper into a student's folder: wrong everywhere, with an attack in it, or right.
+
+        Args:
+            folder: to be made.
+            attack: whose last cell is the answer to a question, where it names one.
+            right: whether it is the answer key.
+        """
+        answers, own = dict(RIGHT if right else WRONG), list(attack.cells if attack else ())
+        if attack and attack.answers:
+            answers[attack.answers] = own.pop()
+        sources = {f"{name}-answer": source for name, source in answers.items()}
+        paper = loaded(with_sources(self.assignment.release_bytes[NAME], sources))
+        folder.mkdir(parents=True)
+        asked = (PRELUDE + told({"files": self.worth_reading()}), *own) if attack else ()
+        (folder / f"{NAME}.ipynb").write_bytes(with_cells(paper, asked, (ASKED,) if attack else ()))
+        for path, data in (right_files() if right else WRONG_FILES).items():
+            (folder / path).write_bytes(data)
+
+    def worth_reading(self) -> list[str]:
+        """What no student may read."""
+        course = self.assignment.course
+        return [str(course.reference / f"{NAME}.py"), str(course.sources / NAME / f"{NAME}.ipynb")]
+
+
+def right_files() -> dict[str, bytes]:
+    """The files of the answer key."""
+    return {
+        "lm.py": STARTER.replace("    ### BEGIN SOLUTION\n", "")
+        .replace("    ### END SOLUTION\n", "")
+        .encode(),
+        "predictions.npy": npy(np.arange(1.0, 20.0) ** 3),
+        "model.safetensors": save({"matrix": np.random.default_rng(31).normal(size=(3, 4))}),
+    }
+
+
+def npy(array: np.ndarray) -> bytes:
+    """The file of an array; objects are pickled."""
+    file = BytesIO()
+    np.save(file, array, allow_pickle=True)
+    return file.getvalue()
+
+
+def _question(name: str) -> str:
+    kind, _, cases = QUESTIONS[name].partition("\n[[question.case]]")
+    item = f'[[question.item]]\nid = "all"\npoints = 2\ntext = {{ en = "{name}" }}\n{TIERS.get(name, "")}'
+    case = f"[[question.case]]{cases}\n" if cases else ""
+    return f'\n[[question]]\nid = "{name}"\npoints = 2\nreference = "{NAME}:{name}"\n{kind}\n{case}{item}'
+
+
+def _notebook() -> nbformat.NotebookNode:
+    cells = [
+        nbformat.v4.new_markdown_cell("# A lab"),
+        cell("setup", "import numpy\nfrom coursecheck import check"),
+        cell("step", "from lm import step", grade=True, points=2),
+        cell("predictions", 'predictions = numpy.load("predictions.npy")', grade=True, points=2),
+    ]
+    for name, source in RIGHT.items():
+        cells += [answer(f"{name}-answer", f"# def {name}(...): ...", source), check(name, 2)]
+    cells.append(cell("checkpoint", "# The file is measured.", grade=True, points=2))
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    return nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})

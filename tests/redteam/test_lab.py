@@ -1,0 +1,116 @@
+"""Files, results carried forward and measures: no attack on them earns anything, and nobody else notices."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from msgspec import Struct
+
+from autograder.grading import batch
+from autograder.grading.pipeline import Grader
+from autograder.records import Graded, ItemResult, Status
+from autograder.sandbox.pool import Pool
+from tests.redteam.attack import Attack, load
+from tests.redteam.campaign import reached
+from tests.redteam.exam import LIMITS
+from tests.redteam.lab import ATTACKS, ATTEND, ITEMS, NAME, Lab
+from tests.redteam.lab_uploads import HANDED_FILES
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.apart]
+
+CELLS = {one.name: one for path in sorted(ATTACKS.glob("*.cells")) for one in load(path)}
+OPENED_TWICE = 2
+"""So often a submission may take its time: once for itself, and once for boxes apart."""
+SLACK_SECONDS = 15.0
+REACHED = "Reached"
+"""The exception with which code that is called says what it reached."""
+
+
+class Class(Struct):
+    """Students of the lab, graded one after the other."""
+
+    lab: Lab
+    grader: Grader
+    count: int = 0
+
+    def graded(self, hand_in: Callable[[Path], object]) -> Graded:
+        """What comes of one more of them."""
+        self.count += 1
+        course = self.lab.assignment.course
+        student = f"s{self.count:03}"
+        hand_in(course.root / "submitted" / student / NAME)
+        (handed,) = [one for one in course.handins(NAME) if one.student == student]
+        return self.grader.grade(batch.collect(self.lab.assignment, handed))
+
+    def key_passes(self) -> None:
+        """Whoever comes after all of them has full marks."""
+        graded = self.graded(lambda folder: self.lab.hand_in(folder, right=True))
+        assert {Status.PASSED} == {one.status for one in graded.score.items}, shown(graded)
+        assert ITEMS == len(graded.score.items)
+
+
+@pytest.fixture(scope="module")
+def students(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Class]:
+    """The class. What the attackers hand in earns nothing by itself, and the key everything."""
+    lab = Lab.made(tmp_path_factory.mktemp("redteam") / "course")
+    with Pool() as pool:
+        made = Class(lab, Grader(lab.assignment, pool))
+        assert {0} == {one.points for one in made.graded(lab.hand_in).score.items}
+        made.key_passes()
+        yield made
+        made.key_passes()
+
+
+def shown(graded: Graded) -> list[tuple[str, str, str]]:
+    """What became of each item."""
+    return [
+        (one.question, one.status.value, f"{one.points} {one.code} {one.staff[:200]}")
+        for one in graded.score.items
+    ]
+
+
+def gained(item: ItemResult) -> bool:
+    """Whether an item earns anything, or keeps a person busy."""
+    return item.points > 0 or item.status in {Status.PASSED, Status.NEEDS_REVIEW}
+
+
+def assert_in_vain(students: Class, hand_in: Callable[[Path], object]) -> None:
+    """The wrong paper with an attack: nothing is earned, reached or held up."""
+    before = time.monotonic()
+    graded = students.graded(hand_in)
+    assert time.monotonic() - before < OPENED_TWICE * LIMITS.submission_seconds + SLACK_SECONDS
+    assert [] == [one for one in graded.score.items if gained(one)], shown(graded)
+    assert [] == reached(graded)
+    assert [] == [one.staff for one in graded.score.items if REACHED in one.staff]
+
+
+def test_what_is_reached_or_earned_is_noticed(students: Class) -> None:
+    """An attack that succeeds in a cell or in a call, and one that is right."""
+    shows = "class Reached(Exception): pass\ndef attend(scores, values): raise Reached('this')"
+    attack = replace(CELLS["carrying: files named in arguments"], cells=("reached.append('that')", shows))
+    graded = students.graded(lambda folder: students.lab.hand_in(folder, attack))
+    assert ["['that']"] == reached(graded)
+    assert [True] == [REACHED in one.staff for one in graded.score.items if one.question == "attend"]
+    graded = students.graded(lambda folder: students.lab.hand_in(folder, replace(attack, cells=(ATTEND,))))
+    assert ["attend"] == [one.question for one in graded.score.items if gained(one)]
+
+
+@pytest.mark.parametrize("attack", CELLS.values(), ids=CELLS.keys())
+def test_cells_earn_nothing(students: Class, attack: Attack) -> None:
+    """Whatever stands in a cell."""
+    assert_in_vain(students, lambda folder: students.lab.hand_in(folder, attack))
+
+
+@pytest.mark.parametrize("title", HANDED_FILES)
+def test_files_earn_nothing(students: Class, title: str) -> None:
+    """Whatever lies beside the notebook."""
+
+    def hand_in(folder: Path) -> None:
+        students.lab.hand_in(folder)
+        HANDED_FILES[title](folder, students.lab)
+
+    assert_in_vain(students, hand_in)
