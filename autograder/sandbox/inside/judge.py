@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from autograder.sandbox.exchange import wire
-from autograder.sandbox.inside import forms, generators
+from autograder.sandbox.inside import forms, generators, layers
 from autograder.sandbox.inside.plain import own_array
 from autograder.sandbox.inside.proxies import (
     CannotJudge,
@@ -46,8 +46,9 @@ _PLAIN_RESULTS = ("call", "get", "getitem", "name", "next", "len", "int", "float
 class JudgeEncoder(HandleEncoder):
     """Handles go back as what they stand for; of a library's functions, classes and modules the names go."""
 
-    def __init__(self) -> None:
+    def __init__(self, mark: Callable[[Any], Any]) -> None:
         super().__init__(_not_sent)
+        self._mark = mark
 
     def encode(self, value: Any, depth: int = 0) -> Any:
         """A handle is not looked at: what it says of itself is the student's word."""
@@ -56,6 +57,21 @@ class JudgeEncoder(HandleEncoder):
         if instance_of(value, types.ModuleType):
             return self._form("module", [value.__name__], depth)
         return super().encode(value, depth)
+
+    def other(self, value: Any, depth: int) -> Any:
+        """A module of torch's own goes in parts, and what its ``parameters()`` gives as an iterator."""
+        if layers.is_layer(value):
+            return self._form("layer", layers.parts(value, self._mark), depth)
+        if layers.is_of_tensors(value):
+            return self._form("iterator", [self._mark(one) for one in value], depth)
+        return super().other(value, depth)
+
+    def _leaf(self, torch: Any, value: Any) -> Any:
+        """What a computation of the student's gave goes back as itself, with all that it follows from."""
+        handle, version = getattr(value, "student", (None, 0))
+        if handle is not None and value._version == version:  # noqa: SLF001 - tells of changes in place
+            return {"$": "ref", "v": name_of(handle)}
+        return super()._leaf(torch, value)
 
 
 def _not_sent(value: Any) -> Any:
@@ -124,7 +140,7 @@ class Judge:
     def _begin_again(self) -> None:
         """Forget what belongs to a student's box that is not there any more."""
         self._proxies = Proxies(self._ask)
-        self._shared = SharedValues("j", self._encoded)
+        self._shared = SharedValues("j", self._encoded, layers.is_layer)
         self._namespace = Namespace(self._name)
 
     # ------------------------------------------------------------ the test's thread
@@ -154,7 +170,11 @@ class Judge:
             changed["grad"] = torch.is_grad_enabled()
         sent: list[Any] = [operation, [self._marked(one) for one in args]]
         sent += [{name: self._marked(one) for name, one in kwargs.items()}, changed]
-        told = self._exchanged(self._encoded({"ask": sent}))
+        try:
+            request = self._encoded({"ask": sent})
+        except (wire.ProtocolError, TypeError) as error:
+            raise CannotJudge(f"hands over what cannot go to the student's code: {error}") from error
+        told = self._exchanged(request)
         self._states = now
         if "states" in told:
             generators.restore(told["states"])
@@ -190,7 +210,7 @@ class Judge:
         return value if instance_of(value, Handle) else self._shared.marked(value)
 
     def _encoded(self, value: Any) -> Encoded:
-        encoder = JudgeEncoder()
+        encoder = JudgeEncoder(self._marked)
         return encoder.encode(value), encoder.arrays
 
     def _decoded(self, tag: str, tree: Mapping[str, Any]) -> Any:
@@ -216,7 +236,7 @@ class Judge:
             raised.args = (text,)
         if instance_of(error, Handle):
             with contextlib.suppress(AttributeError, TypeError):
-                raised.student = error  # type: ignore[attr-defined]
+                raised.student, raised.told = error, text  # type: ignore[attr-defined]
         return raised
 
     def _name(self, name: str) -> Any:
@@ -254,4 +274,6 @@ def computed(value: Any, handle: Any, ask: Callable[..., Any]) -> Any:
         def backward(ctx: Any, grad: Any) -> Any:  # noqa: ARG004
             ask("backward", handle, grad)
 
-    return TakenBack.apply(value.detach().requires_grad_())
+    made = TakenBack.apply(value.detach().requires_grad_())
+    made.student = handle, made._version  # noqa: SLF001 - see `JudgeEncoder`
+    return made

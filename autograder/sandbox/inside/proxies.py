@@ -124,8 +124,13 @@ class Handle:
     def __enter__(self) -> Any:
         return table_of(self).ask("enter", self)
 
-    def __exit__(self, *_: object) -> None:
-        table_of(self).ask("leave", self)
+    def __exit__(self, _kind: object, error: object, _: object) -> bool:
+        """What the student's code raised is told, and may be caught there; what the test raised is not."""
+        raised = getattr(error, "student", None)
+        if not instance_of(raised, Handle):
+            table_of(self).ask("leave", self)
+            return False
+        return bool(table_of(self).ask("leave", self, raised))
 
     def __mro_entries__(self, bases: Any) -> Any:
         raise CannotJudge("derives a class from the student's")
@@ -273,9 +278,20 @@ class Proxies:
     def truth(self, operation: str, handle: Any, *others: Any) -> Any:
         """What a class of the student's says of its own object."""
         found = self.ask(operation, handle, *others)
+        if operation in ("len", "contains") and self._holds_another(operation, handle, found, *others):
+            self.disputed = f"{self._title(handle)}.__{operation}__ says what the object does not hold"
         if operation != "len" and not (instance_of(handle, CallableHandle) and operation == "bool"):
             self.own_words[f"{self._title(handle)}.__{operation}__"] = None
         return found
+
+    def _holds_another(self, operation: str, handle: Any, found: Any, *others: Any) -> bool:
+        """Whether a subclass of a container says something else than the container itself would."""
+        if self.class_of(handle) is None or not issubclass(self.stand_in(handle), list | dict | tuple | set):
+            return False
+        held = self.ask("plain", handle)
+        if held is Ellipsis or any(instance_of(one, Handle) for one in (*others, *held)):
+            return False
+        return bool(found != (len(held) if operation == "len" else others[0] in held))
 
     def equal(self, handle: Any, other: Any) -> bool:
         """``==``: of two handles the student's word; with plain data only what a container really holds."""
@@ -371,6 +387,18 @@ def library(name: str) -> Any:
         return None
 
 
+def _of_raised(error: Any, name: str) -> Any:
+    """What an exception has beside its text is in the student's box."""
+    if name.startswith("__") or "student" not in vars(error):
+        raise AttributeError(f"{type(error).__name__!r} object has no attribute {name!r}")
+    return getattr(error.student, name)
+
+
+def _text_of_raised(error: Any) -> str:
+    """As the student's class tells it."""
+    return vars(error)["told"] if "told" in vars(error) else BaseException.__str__(error)
+
+
 def _library_class(told: Any) -> type | None:
     module, name = told
     found = forms.named(module, name) if library(module) is not None else None
@@ -380,8 +408,10 @@ def _library_class(told: Any) -> type | None:
 def _derived(title: str, bases: list[type]) -> type:
     """A class of this name below the first base that can have one."""
     for base in bases:
+        raised = {"__getattr__": _of_raised, "__str__": _text_of_raised}
+        own = raised if issubclass(base, BaseException) else {}
         try:
-            return type(title, (base,), {"__module__": _STUDENTS})
+            return type(title, (base,), {"__module__": _STUDENTS, **own})
         except TypeError:
             continue
     return object

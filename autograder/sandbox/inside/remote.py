@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from autograder.sandbox.exchange import wire
-from autograder.sandbox.inside import forms, generators
+from autograder.sandbox.inside import forms, generators, layers
 from autograder.sandbox.inside.plain import GuestEncoder, as_plain, own_array
 from autograder.sandbox.inside.running import outcome
 from autograder.sandbox.inside.shared import Encoded, Keyed, SharedValues
@@ -32,6 +32,8 @@ REMOTE = "@remote"
 MOST_HANDLES = 100_000
 MOST_PRINTED = 200_000
 MANY_NUMBERS = 256
+_PYTHONS = {kind: ["types", name] for name, kind in vars(types).items() if isinstance(kind, type)}
+"""Classes of Python's own that only `types` has a name for: of generators, methods and the like."""
 _KEYS = frozenset((str, int, float, bool, type(None), tuple))
 _OPERATORS = (
     *(
@@ -179,6 +181,8 @@ class Remote:
             return self.shared.received(told)
         if name == "computed":
             return told[0].detach().requires_grad_()
+        if name in ("layer", "iterator"):
+            return layers.built(told) if name == "layer" else iter(told)
         if name in ("named", "module"):
             module = importlib.import_module(told[0])
             return module if name == "module" else forms.named(told[0], told[1])
@@ -250,14 +254,18 @@ class Remote:
 
     def _describe(self, kind: type) -> list[Any]:
         """The name of a class, and those it derives from: by handle, or by where a library has them."""
-        bases = [[one.__module__, one.__qualname__] if _of_library(one) else one for one in type.mro(kind)]
+        bases = [
+            _PYTHONS.get(one) or ([one.__module__, one.__qualname__] if _of_library(one) else one)
+            for one in type.mro(kind)
+        ]
         return [kind.__name__, bases]
 
     def _enter(self, one: Any) -> Any:
         return type(one).__enter__(one)
 
-    def _leave(self, one: Any) -> Any:
-        return type(one).__exit__(one, None, None, None)
+    def _leave(self, one: Any, error: BaseException | None = None) -> Any:
+        told = (None, None, None) if error is None else (type(error), error, error.__traceback__)
+        return type(one).__exit__(one, *told)
 
     # ------------------------------------------------------------ handles
 

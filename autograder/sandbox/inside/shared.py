@@ -16,10 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from autograder.sandbox.inside import layers
+
 Encoded = tuple[Any, Mapping[str, np.ndarray]]
 MOST_HELD = 64
 """So many a test holds before those are let go that nothing else of it refers to."""
 _CONTAINERS = (list, dict, set, bytearray, collections.deque, collections.Counter, collections.OrderedDict)
+_DEEPEST = 8
 _ALONE = 4
 """References to a value that nobody else holds: the table's, its entry's, and those of asking."""
 
@@ -34,8 +37,11 @@ class Keyed:
 class SharedValues:
     """What one side holds, by key."""
 
-    def __init__(self, prefix: str, encode: Callable[[Any], Encoded]) -> None:
+    def __init__(
+        self, prefix: str, encode: Callable[[Any], Encoded], also: Callable[[Any], bool] = lambda _: False
+    ) -> None:
         self._prefix = prefix
+        self._also = also
         self._encode = encode
         self._number = 0
         self._held: dict[str, list[Any]] = {}
@@ -43,15 +49,18 @@ class SharedValues:
 
     def marked(self, value: Any) -> Any:
         """The value with its key, where it can be changed in place; else as it is."""
-        if not _changeable(value):
-            return value
         key = self._keys.get(id(value))
+        if type(value) is tuple and _has_held(value):
+            return tuple(self.marked(one) for one in value)
+        if key is None and not (_changeable(value) or self._also(value)):
+            return value
         if key is not None:
             return Keyed(key, value, known=True)
         self._number += 1
         key = f"{self._prefix}{self._number}"
+        inside = _with_inside(value, self.marked)
         self._hold(key, value)
-        return Keyed(key, value, known=False)
+        return Keyed(key, inside, known=False)
 
     def received(self, parts: list[Any]) -> Any:
         """The own object of what the other side has marked."""
@@ -63,11 +72,11 @@ class SharedValues:
     def changes(self) -> list[list[Any]]:
         """Key and value of what was changed since the other side last saw it."""
         found = []
-        for key, held in self._held.items():
+        for key, held in [*self._held.items()]:
             now = self._digest(held[0])
             if now != held[1]:
-                held[1] = now
-                found.append([key, held[0]])
+                found.append([key, _with_inside(_content(held[0]), self.marked)])
+                held[1] = self._digest(held[0])
         return found
 
     def apply(self, changes: Iterable[list[Any]]) -> None:
@@ -95,9 +104,16 @@ class SharedValues:
         self._held[key] = [value, self._digest(value)]
         self._keys[id(value)] = key
 
+    def _by_key(self, value: Any) -> Any:
+        """What is held itself counts as one object in what holds it."""
+        key = self._keys.get(id(value))
+        if type(value) is tuple:
+            return _with_inside(value, self._by_key)
+        return value if key is None else Keyed(key, value, known=True)
+
     def _digest(self, value: Any) -> bytes:
         try:
-            tree, arrays = self._encode(value)
+            tree, arrays = self._encode(_with_inside(_content(value), self._by_key))
         except Exception:  # noqa: BLE001 - what cannot travel by now has not changed for the other side
             return b""
         digest = hashlib.blake2b(json.dumps(tree).encode(), digest_size=16)
@@ -119,9 +135,38 @@ def _changeable(value: Any) -> bool:
     )
 
 
+def _has_held(values: Iterable[Any], depth: int = 0) -> bool:
+    """Whether there are tensors, arrays or the like in it, however deep."""
+    return depth < _DEEPEST and any(
+        (_changeable(one) and type(one) not in _CONTAINERS)
+        or (type(one) in (list, tuple) and _has_held(one, depth + 1))
+        or (type(one) is dict and _has_held(one.values(), depth + 1))
+        for one in values
+    )
+
+
+def _with_inside(value: Any, mark: Callable[[Any], Any]) -> Any:
+    """A container with tensors in it, in which each is held for itself."""
+    kind = type(value)
+    if kind in (list, tuple) and _has_held(value):
+        return kind(mark(one) for one in value)
+    if kind is dict and _has_held(value.values()):
+        return {key: mark(one) for key, one in value.items()}
+    return value
+
+
+def _content(value: Any) -> Any:
+    return layers.state(value) if layers.is_layer(value) else value
+
+
 def _replace(own: Any, value: Any) -> None:
-    """Make an object equal to another one, in place."""
-    if isinstance(own, list | bytearray):
+    """Make an object equal to another one, in place; a module from its state."""
+    if layers.is_layer(own):
+        layers.modes(own, value[0])
+        for mine, one in zip(layers.state(own)[1], value[1], strict=True):
+            if mine is not one:
+                _replace(mine, one)
+    elif isinstance(own, list | bytearray):
         own[:] = value
     elif isinstance(own, dict | set):
         own.clear()
@@ -133,6 +178,7 @@ def _replace(own: Any, value: Any) -> None:
         own[...] = value
     elif type(own).__module__.startswith("torch"):
         own.data.copy_(value.data)
+        own.requires_grad_(value.requires_grad)
         own.grad = value.grad
     else:
         own._update_inplace(value)  # noqa: SLF001 - as pandas' own methods with inplace=True

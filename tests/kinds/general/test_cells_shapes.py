@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 
@@ -40,6 +40,28 @@ Point = collections.namedtuple("Point", "x y")
 def point(): return Point(1, 2)
 class Refused(ValueError): pass
 def refuse(): raise Refused("no such thing")
+class Missing(Exception):
+    def __init__(self, number): self.number = number
+    def __str__(self): return f"{self.number} missing"
+def withdraw(): raise Missing(85)
+class Suppressing:
+    def __enter__(self): return self
+    def __exit__(self, kind, error, trace): return kind is Missing
+def attend(q, k): return [(q @ k.T).softmax(-1), q]
+def descend(params):
+    for p in params: p.data -= 0.5 * p.grad
+def double(arrays):
+    for name in arrays: arrays[name] *= 2
+def trained(model, x, y):
+    opt = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(50):
+        opt.zero_grad()
+        last = nn.functional.mse_loss(model(x), y)
+        last.backward()
+        opt.step()
+    model.eval()
+    return last.item()
+def squared(x): return (x ** 2).mean()
 def greet(): print("hello")
 def clean(df): return df.dropna().assign(z=lambda d: d.x * 2)
 frame = pd.DataFrame({"x": [1.0, None, 3.0], "n": ["a", "b", "c"]}, index=[5, 6, 7])
@@ -63,6 +85,23 @@ SHAPES = {
     "assert repr(v) == 'Vector([4.0, 6.0])' and list(v) == [4, 6] and isinstance(v, Vector)",
     "a named tuple": "assert point() == (1, 2) and point().x == 1",
     "an exception's class": "try:\n    refuse()\nexcept Refused as error:\n    assert 'such' in str(error)\nelse:\n    assert False",
+    "what an exception keeps": "try:\n    withdraw()\nexcept Missing as error:\n    assert error.number == 85 and str(error) == '85 missing'\nelse:\n    assert False",
+    "a context that suppresses": "with Suppressing():\n    withdraw()",
+    "a gradient that is asked for later": "q = torch.eye(2)\nattend(q, q)\nq.requires_grad_(True)\n"
+    "attend(q, q)[0][0, 0].backward()\nassert q.grad.abs().sum() > 0",
+    "a loss of a prediction": "m = Net()\nloss_ = squared(m(torch.ones(2, 4)))\nloss_.backward()\n"
+    "assert m.scale.grad is not None and m.scale.grad.item() != 0",
+    "a model of the test's": "torch.manual_seed(0)\nm = nn.Sequential(nn.Linear(2, 4), nn.BatchNorm1d(4), nn.Tanh(), nn.Linear(4, 1))\n"
+    "w, x = m[0].weight, torch.randn(8, 2)\nbefore, y = w.detach().clone(), x.sum(1, keepdim=True)\n"
+    "assert trained(m, x, y) < 1 and m[0].weight is w and not torch.equal(w, before)\n"
+    "assert not m[1].training and m[1].num_batches_tracked == 50 and w.grad is not None\n"
+    "last = trained(m, x, y)\nassert abs(nn.functional.mse_loss(m(x), y).item() - last) < 0.2",
+    "tensors in a list": "w = torch.ones(2, requires_grad=True)\nw.sum().backward()\ndescend([w])\nassert w.tolist() == [0.5, 0.5]",
+    "tensors in a tuple": "w = torch.ones(2, requires_grad=True)\nw.sum().backward()\ndescend((w,))\nassert w.tolist() == [0.5, 0.5]",
+    "parameters of a module of the test's": "m = nn.Linear(1, 1)\nbefore = m.bias.item()\nm(torch.ones(1, 1)).backward()\n"
+    "descend(m.parameters())\nassert abs(m.bias.item() - before + 0.5) < 1e-6",
+    "arrays in a dictionary": "a = np.ones(2)\nd = {'a': a}\ndouble(d)\nassert a[0] == 2 and d['a'] is a",
+    "a generator is one": "import inspect\nassert inspect.isgenerator(numbers()) and inspect.isgeneratorfunction(numbers)",
     "a print": "import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()) as out:\n    greet()\nassert out.getvalue() == 'hello\\n'",
     "a frame": "pd.testing.assert_frame_equal(clean(frame), pd.DataFrame({'x': [1.0, 3.0], 'n': ['a', 'c'],"
     " 'z': [2.0, 6.0]}, index=[5, 7]))",
@@ -86,10 +125,28 @@ WRONG = {
     "d.x * 2": "d.x * 3",
     'df["new"] = 1': "df = df.assign(new=1)",
     "items[0] = 7": "items = [7, 2]",
-    "range(3)": "range(4)",
+    "yield from range(3)": "return iter([0, 1])",
+    "Missing(85)": "Missing(84)",
+    "return kind is Missing": "return kind is KeyError",
+    "return [(q @ k.T)": "return [(q.detach() @ k.detach().T)",
+    "for p in params: p.data -= 0.5 * p.grad": "params = [p - 0.5 * p.grad for p in params]",
+    "arrays[name] *= 2": "arrays[name] = arrays[name] * 2",
+    "opt.step()": "pass",
+    "return (x ** 2)": "return (x.detach() ** 2)",
     "return f(x)": "return f(x) + 1",
 }  # fmt: skip
 """What is another in an answer where everything is wrong."""
+
+REFUSED = {
+    "lists too deep to be handed over": "deep = 7\nfor _ in range(50):\n    deep = [deep]\nfill(deep)",
+}
+"""What cannot go to the student's code is no fault of theirs."""
+LYING = """
+class Short(list):
+    def __len__(self): return 3
+    def __contains__(self, one): return True
+short = Short()
+"""
 
 
 @pytest.fixture(scope="module")
@@ -99,12 +156,12 @@ def sandbox() -> Iterator[Sandbox]:
         yield pool.sandbox(Environment(preload=("numpy", "torch", "pandas")))
 
 
-def outcomes(sandbox: Sandbox, source: str) -> dict[str, CellOutcome]:
+def outcomes(sandbox: Sandbox, source: str, shapes: Mapping[str, str] = SHAPES) -> dict[str, CellOutcome]:
     """What came of each test."""
     limits = Limits()
     found: dict[Key, CellOutcome] = {}
     tester = CellTester(lambda: sandbox.open(limits, seed=1), imports_of([]))
-    tests = {("q", name): CellTest(name, code) for name, code in SHAPES.items()}
+    tests = {("q", name): CellTest(name, code) for name, code in shapes.items()}
     with Session(sandbox, [Cell(source)], limits, visits={1: visit(tester, tests, found)}) as session:
         session.run()
     tester.close()
@@ -126,3 +183,16 @@ def test_wrong_answers_fail(sandbox: Sandbox) -> None:
         source = source.replace(right, wrong)
     found = outcomes(sandbox, source)
     assert [] == [name for name, one in found.items() if not one.error]
+
+
+def test_what_cannot_be_handed_over_goes_to_a_person(sandbox: Sandbox) -> None:
+    """It is a limit of ours, and costs nobody points."""
+    found = outcomes(sandbox, RIGHT, REFUSED)
+    assert [] == [name for name, one in found.items() if not one.refused]
+
+
+def test_containers_are_believed_what_they_hold(sandbox: Sandbox) -> None:
+    """A subclass that says another length or other members than it has earns nothing by it."""
+    lies = {"length": "assert len(short) == 3", "members": "assert 7 in short"}
+    found = outcomes(sandbox, LYING, lies)
+    assert [] == [name for name, one in found.items() if "does not hold" not in one.doubt]

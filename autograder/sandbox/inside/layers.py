@@ -1,0 +1,91 @@
+"""Modules of torch's own that a test makes and hands to the student's code. Runs in boxes, on both sides.
+
+Only a test's side takes them apart: what a student's box has of the kind stays there, behind a handle.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+_OWN = "torch.nn.modules."
+_NOT_COPIED = ("_flat_weights", "parametrizations")
+"""What keeps its parameters in more than one place."""
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+
+
+def is_layer(value: Any) -> bool:
+    """Whether it is a module of exactly a class of torch's, without hooks."""
+    kind = type(value)
+    if "torch" not in sys.modules or not str(kind.__module__).startswith(_OWN):
+        return False
+    own: dict[str, Any] = vars(value)
+    return not any(own.get(name) for name in _HOOKS) and not any(name in own for name in _NOT_COPIED)
+
+
+def parts(value: Any, mark: Callable[[Any], Any]) -> list[Any]:
+    """Module and name of its class, its plain attributes, parameters, buffers and children.
+
+    Args:
+        value: the module.
+        mark: makes of a tensor what is sent in its place.
+    """
+    base = vars(sys.modules["torch"].nn.Module())
+    plain = [[name, one] for name, one in vars(value).items() if name not in base]
+    children = [[name, one] for name, one in value._modules.items()]  # noqa: SLF001
+    parameters = [[name, mark(one)] for name, one in value._parameters.items()]  # noqa: SLF001
+    buffers = [
+        [name, mark(one), name not in value._non_persistent_buffers_set]  # noqa: SLF001
+        for name, one in value._buffers.items()  # noqa: SLF001
+    ]
+    kind = type(value)
+    return [kind.__module__, kind.__qualname__, value.training, plain, parameters, buffers, children]
+
+
+def is_of_tensors(value: Any) -> bool:
+    """Whether it is what ``parameters()`` of a module gives."""
+    torch = sys.modules.get("torch")
+    return (
+        torch is not None
+        and type(value) is types.GeneratorType
+        and value.gi_code is torch.nn.Module.parameters.__code__
+    )
+
+
+def built(told: list[Any]) -> Any:
+    """The module of these parts."""
+    torch = sys.modules["torch"]
+    module, name, training, plain, parameters, buffers, children = told
+    kind = getattr(importlib.import_module(module), name)
+    made = kind.__new__(kind)
+    torch.nn.Module.__init__(made)
+    vars(made).update(plain, training=training)
+    for title, one in parameters:
+        made.register_parameter(title, None if one is None else _parameter(torch, one))
+    for title, one, persistent in buffers:
+        made.register_buffer(title, one, persistent=persistent)
+    for title, one in children:
+        made.add_module(title, one)
+    return made
+
+
+def state(value: Any) -> list[Any]:
+    """What of it changes while it is used: modes, and tensors with their gradients."""
+    return [[one.training for one in value.modules()], [*value.parameters(), *value.buffers()]]
+
+
+def modes(value: Any, told: list[bool]) -> None:
+    """Set whether it and each of its children are in training."""
+    for one, training in zip(value.modules(), told, strict=True):
+        one.training = training
+
+
+def _parameter(torch: Any, value: Any) -> Any:
+    if type(value) is torch.nn.Parameter:
+        return value
+    made = torch.nn.Parameter(value.detach(), requires_grad=value.requires_grad)
+    made.grad = value.grad
+    return made
