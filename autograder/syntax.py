@@ -75,7 +75,11 @@ def needed(source: str, name: str, without: Collection[str] = ()) -> str:
             wanted.add(id(statement))
             left += [node.id for node in ast.walk(statement) if isinstance(node, ast.Name)]
     lines = source.splitlines()
-    chosen = [one for one in tree.body if id(one) in wanted]
+    chosen, imported = [], set[str]()
+    for one in tree.body:
+        if id(one) in wanted and ast.dump(one) not in imported:
+            chosen.append(one)
+            imported |= {ast.dump(one)} if isinstance(one, ast.Import | ast.ImportFrom) else set()
     parts = ["\n".join(lines[first_line(one) - 1 : one.end_lineno]) for one in chosen]
     return "\n\n\n".join(parts).replace("\n\n\nimport ", "\nimport ").replace("\n\n\nfrom ", "\nfrom ") + "\n"
 

@@ -2,7 +2,8 @@
 
 What a test asks the solution's box for is looked at on the way: behaviour alone, nothing of how it is
 written. A test that changes something there gets a copy of the box, and so does one that fails, once more,
-with a judge that has seen nothing. A test meets the answer key among the others, at places that nobody can foresee.
+with a judge that has seen nothing. A test meets the answer key among the others, at places that nobody can
+foresee.
 """
 
 from __future__ import annotations

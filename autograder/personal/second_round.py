@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -151,13 +151,7 @@ def _notebook(
     while asked and cells[asked - 1]["cell_type"] == "markdown" and not flags[asked - 1].get("solution"):
         asked -= 1
     texts = cells[asked:at] if asked else cells[max(at - 1, 0) : at]
-    if not solution:
-        sources = [
-            joined(cell["source"]) or ""
-            for cell in cells
-            if cell["cell_type"] == "code" and cell not in given
-        ]
-        solution = needed(module(sources), question.answer)
+    solution = solution or _key(cells, given, question.answer)
     answer = {
         **cells[at],
         "source": f"### BEGIN SOLUTION\n{solution.strip()}\n### END SOLUTION",
@@ -174,6 +168,17 @@ def _notebook(
     }
     tree["cells"] = [prompt, *given, *texts, answer, graded]
     return (json.dumps(tree, ensure_ascii=False, indent=1) + "\n").encode()
+
+
+def key_answer(first: Assignment, question: Question) -> str:
+    """What the answer key's notebook has for an answer, with all that it needs; empty: it is not there."""
+    path = first.course.source(first.name) / f"{question.notebook}.ipynb"
+    return _key(load_tree(atomic.read(path), [])["cells"], (), question.answer)
+
+
+def _key(cells: Sequence[Mapping[str, Any]], given: Collection[Mapping[str, Any]], answer: str) -> str:
+    code = (cell for cell in cells if cell["cell_type"] == "code" and cell not in given)
+    return needed(module(joined(cell["source"]) or "" for cell in code), answer)
 
 
 def _locked(grade_id: str, points: Decimal | None = None) -> dict[str, Any]:

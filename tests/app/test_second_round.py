@@ -1,4 +1,4 @@
-"""Second rounds: an accepted answer is handed back with a fault that its checks notice, and judged by them."""
+"""Second rounds: an accepted answer is handed back with a fault, and its checks decide about it."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_only_accepted_answers_come_back(rounds: Rounds) -> None:
 
 
 def test_a_fault_is_planted_that_the_checks_notice(rounds: Rounds) -> None:
-    """The student's own code comes back with one line changed, its comments kept; no trial is without effect."""
+    """The student's own code comes back with one line changed, and its comments kept."""
     for one in rounds.code.students:
         if one.fault is None:
             continue
