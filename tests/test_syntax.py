@@ -68,3 +68,21 @@ def test_what_a_name_needs_leaves_out_what_is_found_elsewhere() -> None:
     assert defines(module, "T")
     assert not defines(module, "math.pi")
     assert not defines("def", "f")
+
+
+def test_what_is_local_to_a_function_is_not_needed() -> None:
+    """A variable that is called as something of the module does not bring it along; a closure's does."""
+    module = (
+        "x = 1\ny = 2\nz = 3\nrows = 4\nlimit = 5\n"
+        "def f(x, n=limit):\n"
+        "    rows = [x for x in n]\n"
+        "    def g():\n"
+        "        global z\n"
+        "        z = 1\n"
+        "        return y + len(rows)\n"
+        "    return lambda x: x, z, g\n"
+    )
+    found = needed(module, "f")
+    assert "y = 2\n\n\nz = 3\n\n\nlimit = 5\n\n\ndef f" in found
+    assert "rows = 4" not in found
+    assert "x = 1" not in found

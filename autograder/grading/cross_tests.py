@@ -203,9 +203,8 @@ def refused(asked: Sequence[Any], names: frozenset[str]) -> str:
     if operation == "test":
         return "it runs code of its own beside the solution"
     if operation == "name":
-        return (
-            "" if operands and operands[0] in names else f"it asks for {operands[:1]}, which is not asked for"
-        )
+        known = bool(operands) and operands[0] in names
+        return "" if known else f"it asks for {operands[:1]}, which is no part of the question"
     if operands and not isinstance(operands[0], Ref) and operation in ("call", "get", "set", "delete"):
         return "it calls what is not the solution's, beside the solution"
     if operation in ("get", "set", "delete"):
