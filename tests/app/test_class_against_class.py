@@ -6,8 +6,11 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from autograder.app.class_against_class import ClassAgainstClass, class_against_class
+from autograder.cli.app import app
+from autograder.course import Course
 from autograder.errors import CourseError
 from autograder.grading.cross_tests import refused
 from autograder.records import Ref, Structured
@@ -58,13 +61,27 @@ ANSWERS = {
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> ClassAgainstClass:
-    """The class, run once."""
+def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
+    """The class, graded."""
     course = made(tmp_path_factory.mktemp("class"), ANSWERS)
     graded(course, NAME)
+    return course
+
+
+@pytest.fixture(scope="module")
+def found(course: Course) -> ClassAgainstClass:
+    """Its tests, run once."""
     with pytest.raises(CourseError, match="no question 'x'"):
         class_against_class(course, NAME, "x", "soften")
     return class_against_class(course, NAME, "weights", "soften", points=Decimal(2))
+
+
+def test_the_command_prints_what_is_to_be_entered(course: Course) -> None:
+    """A line for each test; that the author should look is told by the exit code."""
+    arguments = ["tests-against", NAME, "--tests", "weights", "--solutions", "soften", "--csv"]
+    shown = CliRunner().invoke(app, [*arguments, "--course", str(course.root), "--points", "2"])
+    assert 1 == shown.exit_code
+    assert "ada,2,2,2.00," in shown.output.split()
 
 
 def test_equal_solutions_are_run_once(found: ClassAgainstClass) -> None:
