@@ -61,7 +61,7 @@ def measured(command: Sequence[str | Path], folder: Path, log: Path, *, alone: b
             [str(word) for word in command], cwd=folder, stdout=out, stderr=out, env=environment
         )
         root = process.pid
-        counted = (lambda: [root]) if alone else (lambda: _tree(root))
+        counted = (lambda: [root]) if alone else (lambda: tree(root))
         watcher = threading.Thread(target=_watch, args=(counted, done, peak))
         watcher.start()
         _, status, used = os.wait4(process.pid, 0)
@@ -77,10 +77,11 @@ def measured(command: Sequence[str | Path], folder: Path, log: Path, *, alone: b
 
 def _watch(counted: Callable[[], list[int]], done: threading.Event, peak: list[float]) -> None:
     while not done.wait(SAMPLED_EVERY):
-        peak[0] = max(peak[0], sum(_memory(pid) for pid in counted()) / 1024)
+        peak[0] = max(peak[0], sum(memory(pid) for pid in counted()) / 1024)
 
 
-def _tree(root: int) -> list[int]:
+def tree(root: int) -> list[int]:
+    """A process and all that it started."""
     parents: dict[int, int] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -93,8 +94,8 @@ def _tree(root: int) -> list[int]:
     return sorted(found)
 
 
-def _memory(pid: int) -> int:
-    """Kilobytes."""
+def memory(pid: int) -> int:
+    """Kilobytes of a process, shared pages once; 0 where that cannot be read."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:
