@@ -25,7 +25,7 @@ LAYERS = (
     {"errors", "atomic", "stream"},
     {"messages", "stopwatch"},
     {"lateness"},
-    {"limits", "tables", "timestamps", "syntax", "algebra"},
+    {"limits", "tables", "timestamps", "syntax", "algebra", "installed"},
     {"variants"},
     {"rubric"},
     {"notebook", "sandbox"},

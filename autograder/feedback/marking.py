@@ -118,6 +118,7 @@ def render_marking(
     language: str = "en",
     *,
     secret: bytes = b"",
+    marking: str = "",
 ) -> str:
     """All answers to marking by hand, for staff, in English, as one HTML file without scripts or requests.
 
@@ -127,6 +128,7 @@ def render_marking(
         standings: the students' marks with what people gave.
         language: of what the rubric says: titles, items, guides and examples.
         secret: the course's; without it no group has a name for the list of decisions.
+        marking: where people give marks, as the store calls it; empty: nowhere but in the list of decisions.
     """
     spoken, gallery = Labels(language), _Gallery(results)
     tasks = [
@@ -140,6 +142,7 @@ def render_marking(
             title=spoken.pick(rubric.assignment.title, rubric.assignment.name),
             tasks=tasks,
             language=spoken.language,
+            marking=marking,
             policy=POLICY,
         )
     )
