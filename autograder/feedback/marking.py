@@ -18,7 +18,7 @@ from autograder.checks.judging.manual import Examples, cue_matches, manual_optio
 from autograder.checks.values import prose
 from autograder.feedback.answers import MarkedCell, highlighted, marked_cells, pictures_about
 from autograder.feedback.labels import Labels
-from autograder.feedback.render import environment
+from autograder.feedback.render import filled
 from autograder.feedback.sanitise import POLICY, printable_text
 from autograder.grades import CellPoints, Standing
 from autograder.records import Graded
@@ -135,18 +135,14 @@ def render_marking(
         _task(rubric, cell, results, standings, spoken=spoken, gallery=gallery)
         for cell in marked_cells(rubric, secret)
     ]
-    text = (
-        environment()
-        .get_template("marking.html")
-        .render(
-            title=spoken.pick(rubric.assignment.title, rubric.assignment.name),
-            tasks=tasks,
-            language=spoken.language,
-            marking=marking,
-            policy=POLICY,
-        )
+    return filled(
+        "marking.html",
+        title=spoken.pick(rubric.assignment.title, rubric.assignment.name),
+        tasks=tasks,
+        language=spoken.language,
+        marking=marking,
+        policy=POLICY,
     )
-    return text.encode("utf-8", "replace").decode()
 
 
 def _task(

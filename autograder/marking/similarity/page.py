@@ -8,7 +8,7 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from autograder.feedback.labels import Labels
-from autograder.feedback.render import environment
+from autograder.feedback.render import filled
 from autograder.feedback.sanitise import printable_text
 from autograder.feedback.sorting import POLICY_WITH_SORTING, SCRIPT
 from autograder.marking.similarity.beside import COLOURS, BesideRow, beside
@@ -64,24 +64,20 @@ def render_similar(
     """
     name = rubric.assignment.name
     shown = [_shown(name, pair, works, weights, others) for pair in pairs]
-    text = (
-        environment()
-        .get_template("similar.html")
-        .render(
-            title=Labels("en").pick(rubric.assignment.title, name),
-            students=len(works),
-            pairs=shown,
-            others=[
-                (_side(name, student), [printable_text(f"{one.place}: {one.text}", 1_000) for one in notes])
-                for student, notes in sorted(others.items())
-            ],
-            remarks=[printable_text(remark, 2_000) for remark in remarks],
-            colours=range(COLOURS),
-            policy=POLICY_WITH_SORTING,
-            script=SCRIPT,
-        )
+    return filled(
+        "similar.html",
+        title=Labels("en").pick(rubric.assignment.title, name),
+        students=len(works),
+        pairs=shown,
+        others=[
+            (_side(name, student), [printable_text(f"{one.place}: {one.text}", 1_000) for one in notes])
+            for student, notes in sorted(others.items())
+        ],
+        remarks=[printable_text(remark, 2_000) for remark in remarks],
+        colours=range(COLOURS),
+        policy=POLICY_WITH_SORTING,
+        script=SCRIPT,
     )
-    return text.encode("utf-8", "replace").decode()
 
 
 def _shown(
