@@ -181,10 +181,12 @@ class Grader:
         try:
             draw = Draw.for_question(self.secret, personal.rubric, question, sitting.own)
             plan = check.plan(answer, draw)
+            with self.stopwatch.step("calls"):
+                observed = ask(plan) if plan else ()
             evidence = replace(
                 Evidence(answer, (), answers=answers, cells=cells, files=files or {}, tests=tests or {}),
                 draw=draw,
-                observed=self._asked(ask, plan) if plan else (),
+                observed=observed,
                 expected=sitting.expected.get(question.id, ()),
                 named=sitting.named.get(question.id, ()),
                 earlier=_by_item(earlier),
@@ -203,12 +205,6 @@ class Grader:
         except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
             code, staff = scoring.OUR_FAULT, f"our fault: {describe_error(error)}"
         return JudgedAnswer(_open(question, review(staff)), staff, (Note(code, staff, question.id),))
-
-    def _asked(
-        self, ask: Callable[[tuple[Scenario, ...]], Sequence[Observations]], plan: tuple[Scenario, ...]
-    ) -> Sequence[Observations]:
-        with self.stopwatch.step("calls"):
-            return ask(plan)
 
     def _asked_again(
         self,
