@@ -26,9 +26,10 @@ value = 7
 """
 
 
-def form(value: int, *students: str) -> QuestionVariant:
+def form(value: int, *students: str, item: str = "right") -> QuestionVariant:
     """The question with another right number, and who was asked it."""
-    rubric = parse(RUBRIC.replace("value = 7", f"value = {value}").encode())
+    text = RUBRIC.replace("value = 7", f"value = {value}").replace('"right"', f'"{item}"')
+    rubric = parse(text.encode())
     question = rubric.question("q")
     return QuestionVariant(question, make_check(question, rubric), (), students)
 
@@ -56,3 +57,24 @@ def test_nothing_is_said_of_other_answers() -> None:
     assert remark("ada", "number = 7") is None
     assert remark("ada", "number = 10") is None
     assert remark("ada", "number = 8", changed=False) is None
+
+
+FAULT = "attention is computed without any mask"
+"""A line of code that only Bob's listing was given with."""
+
+
+def listing_remark(written: str, *, changed: bool = True) -> Note | None:
+    """What staff read of Ada's answer, where faults are planted in listings."""
+    evidence = Evidence(Answer("q", "code", written, changed), (), draw=Draw(b"a secret"))
+    own, other = form(7, "ada"), form(8, "bob", item="mask")
+    class_ = ClassVariants({"q": (own, other)}, {"q": {"mask": (FAULT,)}})
+    return class_.remark("ada", evidence, own.check.judge(evidence))
+
+
+def test_anothers_faults_in_a_listing_are_remarked() -> None:
+    """By their code, whatever the answer is worth; not in a listing that was never touched."""
+    found = listing_remark(f"one = 1\n  {FAULT}\n")
+    assert found is not None
+    assert "that of bob: 1 of the 2" in found.text
+    assert listing_remark("one = 1") is None
+    assert listing_remark(FAULT, changed=False) is None

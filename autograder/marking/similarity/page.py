@@ -21,7 +21,7 @@ _KINDS = {"all": "everything", "code": "all code", "text": "all texts"}
 _MOST_PARTS = 8
 
 
-class _Side(Struct, frozen=True):
+class _WorkOfPair(Struct, frozen=True):
     """One of two students."""
 
     name: str
@@ -31,8 +31,8 @@ class _Side(Struct, frozen=True):
 class _ShownPair(Struct, frozen=True):
     """A pair on the page."""
 
-    first: _Side
-    second: _Side
+    first: _WorkOfPair
+    second: _WorkOfPair
     percent: int
     """How much of the way from what is usual to the same it goes."""
     share: int
@@ -107,7 +107,7 @@ def _shown(
     )
 
 
-def _side(name: str, student: str) -> _Side:
+def _side(name: str, student: str) -> _WorkOfPair:
     """A student, with the way to their page."""
     link = f"../feedback/{quote(student)}/{quote(name)}/{quote(name)}.html"
-    return _Side(printable_text(student, 200), link)
+    return _WorkOfPair(printable_text(student, 200), link)
