@@ -45,7 +45,7 @@ def overview(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespons
         "languages": rubric.assignment.languages,
         "pick": functools.partial(text_in, language=language_of(request)),
         "plain": lambda points: format(points, "f"),
-        "moment": shown.clock(offer, language_of(request)),
+        "when": shown.clock(offer, language_of(request)),
     }
     return page(request, "drafts.html", context)
 
@@ -173,7 +173,7 @@ def show(request: HttpRequest, visit: Visit, draft: int) -> HttpResponse:
         "path": versions.rubric_file(found.version)[0],
         "told": lambda message: sentence(message, language_of(request)),
         "instructor": visit.at_least(Role.INSTRUCTOR),
-        "moment": shown.clock(found.offer, language_of(request)),
+        "when": shown.clock(found.offer, language_of(request)),
     }
     return page(request, "draft.html", context)
 

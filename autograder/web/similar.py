@@ -99,7 +99,7 @@ def _found(
     return {
         "kept": kept,
         "made": row.made_at,
-        "moment": shown.clock(offer, language_of(request)),
+        "when": shown.clock(offer, language_of(request)),
         "older": Attempt.objects.filter(offer=offer, queued_at__gt=row.made_at).exists(),
         "pairs": pairs,
         "fitting": [

@@ -372,7 +372,7 @@ def _members(request: HttpRequest, visit: Visit, **told: Any) -> HttpResponse:
         "link": "",
         "invited": None,
         "until": None,
-        "moment": shown.course_clock(visit.course, language_of(request)),
+        "when": shown.course_clock(visit.course, language_of(request)),
         **told,
     }
     return page(request, "members.html", context)
@@ -475,6 +475,6 @@ def audit_log(request: HttpRequest, visit: Visit) -> HttpResponse:
         "broken": audit.broken(),
         "newest": newest.digest if newest else "",
         "actions": ACTIONS,
-        "moment": shown.course_clock(visit.course, language_of(request)),
+        "when": shown.course_clock(visit.course, language_of(request)),
     }
     return page(request, "audit.html", context)
