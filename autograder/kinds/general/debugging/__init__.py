@@ -34,12 +34,13 @@ from autograder.checks.properties import Probe, PropertyItem, probe
 from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
 from autograder.kinds.general.debugging import planted
-from autograder.kinds.general.debugging.listing import Edit, FaultyListing, Subset, needed
+from autograder.kinds.general.debugging.listing import Edit, FaultyListing, Subset
 from autograder.kinds.general.debugging.search import Listings, Search, search
 from autograder.kinds.general.debugging.use import ListingUses, ProbeOutcome, Use, outcome
 from autograder.kinds.general.debugging.verdicts import FaultVerdict, Verdicts, verdicts
 from autograder.records import Answer, Call, ItemResult, Message, Ref, Scenario, Status
 from autograder.rubric import Item
+from autograder.syntax import needed
 
 MAX_STAFF = 600
 MOST_FAULTS = 12
