@@ -49,6 +49,8 @@ class _Judgement:
         self._own = np.array(
             [listings.classes[probe].find(outcomes.get(probe)) for probe in search.probes], np.int64
         )
+        self._raised = [bool(one and one.error) for one in map(outcomes.get, search.probes)]
+        self._about = [listings.about.get(probe, "") for probe in search.probes]
         self._known = self._own != UNKNOWN
 
     def verdicts(self) -> Verdicts:
@@ -101,20 +103,38 @@ class _Judgement:
 
     def _voted(self, fault: str, alive: np.ndarray) -> FaultVerdict | None:
         """What all probes say by which listings with and without the fault are told apart."""
-        has, probes = self._has[fault], self._search.probes
         votes: dict[bool, list[str]] = {}
         for at in np.flatnonzero(self._known):
-            column = self._table[:, at]
-            with_, without = set(column[alive & has].tolist()), set(column[alive & ~has].tolist())
-            if UNKNOWN in with_ | without or with_ & without:
+            with_, without = self._classes(fault, int(at), alive)
+            if self._about[at] not in ("", fault) or UNKNOWN in with_ | without or with_ & without:
                 continue
-            for left, some in ((True, with_), (False, without)):
-                if int(self._own[at]) in some:
-                    votes.setdefault(left, []).append(probes[at])
+            own = int(self._own[at])
+            if own in with_ or self._about[at] and own not in without and self._odd(alive) == {fault}:
+                votes.setdefault(True, []).append(self._search.probes[at])
+            elif own in without:
+                votes.setdefault(False, []).append(self._search.probes[at])
         if len(votes) != 1:
             return None
         ((left, told_by),) = votes.items()
         return FaultVerdict(left, f"like listings {'with' if left else 'without'} it in {', '.join(told_by)}")
+
+    def _classes(self, fault: str, at: int, alive: np.ndarray) -> tuple[set[int], set[int]]:
+        """What the listings that are left give for a probe, those with a fault and those without."""
+        column, has = self._table[:, at], self._has[fault]
+        return set(column[alive & has].tolist()), set(column[alive & ~has].tolist())
+
+    def _odd(self, alive: np.ndarray) -> set[str]:
+        """The faults whose own probes give what no listing that is left gives, and no error.
+
+        Of one fault, that is this fault in other words; of several, nobody knows which of them.
+        """
+        found = set()
+        for at in np.flatnonzero(self._known):
+            if (fault := self._about[at]) and not self._raised[at]:
+                with_, without = self._classes(fault, int(at), alive)
+                if int(self._own[at]) not in with_ | without:
+                    found.add(fault)
+        return found
 
     def _undecided(self, fault: str, among: np.ndarray) -> str:
         """The two nearest listings with and without a fault, and a probe between them."""
