@@ -69,6 +69,8 @@ class Classes:
 def related(outcome: ProbeOutcome | None, pairs: Sequence[tuple[int, int]], rules: Rules) -> ProbeOutcome | None:
     """Of an outcome, whether the two of each pair are alike; of an error, which call raised it.
 
+    Where there is NaN nothing can be said to be alike.
+
     Args:
         outcome: what a probe gave; None where that is not known.
         pairs: places among its values; without any it stays as it is.
@@ -79,11 +81,14 @@ def related(outcome: ProbeOutcome | None, pairs: Sequence[tuple[int, int]], rule
     if outcome.error:
         how = "ended" if outcome.error.startswith("ended") else "raised"
         return ProbeOutcome(error=f"{how} in call {len(outcome.values) + 1}")
+    if any(np.isnan(described(ProbeOutcome((outcome.values[at],)))[1]).any() for pair in pairs for at in pair):
+        return ProbeOutcome(error="not a number")
     alike = []
     for one, other in pairs:
         classes = Classes(rules)
-        first = classes.add(ProbeOutcome((outcome.values[one],)))
-        alike.append(classes.find(ProbeOutcome((outcome.values[other],))) == first)
+        # The text keeps a number from being read as an array of one.
+        first = classes.add(ProbeOutcome((outcome.values[one], "")))
+        alike.append(classes.find(ProbeOutcome((outcome.values[other], ""))) == first)
     return ProbeOutcome(tuple(alike))
 
 

@@ -94,25 +94,38 @@ class _Judgement:
             found |= new
             for fault, verdict in new.items():
                 alive &= self._has[fault] == verdict.left
-        left = {
-            fault: FaultVerdict(None, self._undecided(fault, alive))
+        # With all others known a probe may speak that was silent before, and say otherwise.
+        for fault, verdict in dict(found).items():
+            others = [self._has[one] == found[one].left for one in found if one != fault]
+            again = self._voted(fault, np.logical_and.reduce([np.ones(len(alive), bool), *others]))
+            if again is None or again.left != verdict.left:
+                del found[fault]
+                if again is not None:
+                    found[fault] = again
+        return {
+            fault: found.get(fault) or FaultVerdict(None, self._undecided(fault, alive))
             for fault in self._faults
-            if fault not in found
         }
-        return {fault: (found | left)[fault] for fault in self._faults}
 
     def _voted(self, fault: str, alive: np.ndarray) -> FaultVerdict | None:
-        """What all probes say by which listings with and without the fault are told apart."""
+        """What all probes say by which listings with and without the fault are told apart.
+
+        One that was made for the fault and says that it is there outweighs the others that were.
+        """
         votes: dict[bool, list[str]] = {}
+        own_probes: dict[bool, list[str]] = {}
         for at in np.flatnonzero(self._known):
             with_, without = self._classes(fault, int(at), alive)
             if self._about[at] not in ("", fault) or UNKNOWN in with_ | without or with_ & without:
                 continue
-            own = int(self._own[at])
-            if own in with_ or self._about[at] and own not in without and self._odd(alive) == {fault}:
-                votes.setdefault(True, []).append(self._search.probes[at])
+            own, probe, made = int(self._own[at]), self._search.probes[at], bool(self._about[at])
+            if own in with_ or (made and own not in without and self._odd(alive) == {fault}):
+                (own_probes if made else votes).setdefault(True, []).append(probe)
             elif own in without:
-                votes.setdefault(False, []).append(self._search.probes[at])
+                (own_probes if made else votes).setdefault(False, []).append(probe)
+        if own_probes:
+            left = True in own_probes
+            votes.setdefault(left, []).extend(own_probes[left])
         if len(votes) != 1:
             return None
         ((left, told_by),) = votes.items()
