@@ -34,7 +34,7 @@ from autograder.checks.properties import Probe, PropertyItem, probe
 from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
 from autograder.kinds.general.debugging import planted
-from autograder.kinds.general.debugging.listing import Edit, FaultyListing, Subset, needed
+from autograder.kinds.general.debugging.listing import Edit, FaultyListing, Subset
 from autograder.kinds.general.debugging.outcomes import related
 from autograder.kinds.general.debugging.search import Listings, Search, search
 from autograder.kinds.general.debugging.use import ListingUses, ProbeOutcome, Use, outcome
