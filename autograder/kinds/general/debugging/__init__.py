@@ -208,7 +208,9 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
             ids = tuple(self.faults)
             outcomes = [self._outcomes(self.uses.names, one.observed) for one in named]
             subsets = [frozenset(one.code.split()) for one in named]
-            listings = Listings.of(ids, subsets, self.uses.names, outcomes, self.options.compare, self.uses.about)
+            listings = Listings.of(
+                ids, subsets, self.uses.names, outcomes, self.options.compare, self.uses.about
+            )
             self._searched = named, search(listings, self.options.probes)
         return self._searched[1]
 
