@@ -383,6 +383,14 @@ class StoreContract:
         opened.store.give("exam", "grace", MHA, PersonMark(Decimal(5)))
         assert {"grace": {MHA: PersonMark(Decimal(5))}} == opened.store.marks("exam")
 
+    def test_points_of_items_go_with_the_mark_that_they_make_up(self, opened: OpenedStore) -> None:
+        """Whoever gives another mark beside the program gives it for the whole cell."""
+        keep(opened.store, middling(), RUBRIC, MOMENT)
+        items = {"plain": Decimal(3), "masked": Decimal("1.25")}
+        opened.store.give("exam", "grace", MHA, PersonMark(Decimal("4.25"), items=items))
+        opened.give("grace", MHA, PersonMark(Decimal(5)))
+        assert {"grace": {MHA: PersonMark(Decimal(5))}} == opened.store.marks("exam")
+
     def test_a_flag_comes_back_alone_and_beside_a_mark(self, opened: OpenedStore) -> None:
         """It is no mark: the cell waits as before; and it is taken back as it was given."""
         keep(opened.store, middling(), RUBRIC, MOMENT)
@@ -492,6 +500,8 @@ class StoreContract:
         assert store.marks("exam")["grace"][WHY].again
         store.decide("exam", {})
         assert store.marks("exam")["grace"][WHY].again
+        assert EnteredMarks(1, ()) == store.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"))})
+        assert not store.marks("exam")["grace"][WHY].again
         assert EnteredMarks(1, ()) == store.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal(1))})
         assert PersonMark(Decimal(1)) == store.marks("exam")["grace"][WHY]
 
