@@ -22,13 +22,13 @@ from autograder.notebook.release import Release, load_release
 from autograder.notebook.student_check import FILE_NAME, read_specification
 from autograder.service import attempts, changes, versions
 from autograder.service.marking import wordings
-from autograder.service.models import Attempt, Member, Offer, State
+from autograder.service.models import Attempt, CourseRecord, Member, Offer, State
 from autograder.service.standing import current, stands
 from autograder.service.store import DatabaseStore
 from autograder.student import saved_notebook
 from autograder.student.rendering import MARKS
 from autograder.student.report import MISSING, ReportLine
-from autograder.timestamps import Window, by_clock, duration, format_moment
+from autograder.timestamps import Window, by_clock, duration, format_moment, named_zone
 from autograder.variants.drawing import canonical_id
 
 _MINUTE = timedelta(minutes=1)
@@ -174,6 +174,21 @@ def clock(offer: Offer, language: str) -> Callable[[datetime], str]:
     def told(moment: datetime) -> str:
         moment = moment.replace(microsecond=0)
         return _by(moment, schedule.common, language) if schedule else format_moment(moment, "UTC", language)
+
+    return told
+
+
+def course_clock(course: CourseRecord, language: str) -> Callable[[datetime], str]:
+    """Moments as text, to the second, by the clock of all dates of a course; else UTC."""
+    dates = Offer.objects.filter(course=course).exclude(times={}).values_list("times", flat=True)
+    stated = {one.get("zone", "") for one in dates}
+    try:
+        zone = named_zone(stated.pop() if len(stated) == 1 else "UTC")
+    except ValueError:  # times with an offset need no zone
+        zone = named_zone("UTC")
+
+    def told(moment: datetime) -> str:
+        return format_moment(moment.astimezone(zone).replace(microsecond=0), zone.key, language)
 
     return told
 

@@ -56,6 +56,8 @@ def moved(shown: ShownMark, total: str = "4", **parts: str) -> ShownMark:
         (OPEN, replace(SHOWN, parts={**SHOWN.parts, "mlp/mlp-why": "1/1"}), False),
         (OPEN, moved(OPEN, mlp_why="0/1", mlp_formula="1/2"), True),
         (OPEN, moved(OPEN, mlp_why="0/1", given="1"), True),
+        (OPEN, moved(OPEN, "1.5", late="10 percent, leaving 0"), True),
+        (moved(OPEN, late="10 percent, leaving 0"), moved(OPEN, late="20 percent, leaving 0"), True),
     ],
 )
 def test_what_was_shown_moves_and_what_was_open_does_not(
