@@ -23,7 +23,6 @@ from autograder.stream import derived
 
 MOST_CANDIDATES = 120
 """Probes that are tried before some are chosen."""
-RESULT = "result"
 PARAMETERS = Ref("parameters")
 WEIGHTS = Ref("weights")
 NOISE = Ref("noise")
