@@ -88,12 +88,15 @@ class StoreContract:
         return opened.store
 
     def test_every_store_is_called_alike(self, store: Store) -> None:
-        """Each method has the protocol's parameters, defaults and types."""
+        """Each method has the protocol's parameters and defaults; types are for a type checker."""
         implementation = type(store)
         assert isinstance(implementation.front_end, FrontEnd)
         for name in (name for name, one in vars(Store).items() if inspect.isfunction(one) and name[0] != "_"):
-            expected = inspect.signature(getattr(Store, name))
-            assert expected == inspect.signature(getattr(implementation, name)), name
+            expected, found = (
+                [(one.name, one.kind, one.default) for one in inspect.signature(of).parameters.values()]
+                for of in (getattr(Store, name), getattr(implementation, name))
+            )
+            assert expected == found, name
 
     # ---------------------------------------------------------------- results
 
