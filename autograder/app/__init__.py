@@ -8,6 +8,7 @@ to a `Listener`. Which gradebook a course has is said in `autograder.app.stores`
 module              use cases
 ==================  =====================================================================================
 `preparing`         an assignment before it is sat: release, hand out, validate, verify, print
+`strengthening`     adopted tests: what they leave unseen, and questions that say more
 `classes`           a class: grade it, where everybody stands, pages
 `collecting`        submissions from what learning platforms hand out, folders and exchanges
 `rosters`           class lists of learning platforms

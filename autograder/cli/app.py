@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from autograder.cli.adopting import adopt, compare
+from autograder.cli.adopting import adopt, compare, strengthen
 from autograder.cli.algebra import algebra
 from autograder.cli.classes import feedback, grade, grades
 from autograder.cli.course_lists import groups, totals
@@ -48,6 +48,7 @@ app = typer.Typer(
 COMMANDS = (
     (adopt, "adopt my-course"),
     (compare, "compare ps1 --course my-course --gradebook gradebook.db"),
+    (strengthen, "strengthen ps1 --course my-course"),
     (new, "new my-sheet --kinds formula,shape,code,written"),
     (generate, "generate dl4nlp-exam"),
     (validate, "validate dl4nlp-exam"),

@@ -101,7 +101,14 @@ class TrialGrader:
         for one in self._rubric.questions:
             if one.id in planted:
                 answers = {**self._key.answers(one), **self._in_notebook(one.notebook, planted)}
-                judged = self._grader.judge(one, planted[one.id], answers=answers, earlier=earlier, ask=ask)
+                judged = self._grader.judge(
+                    one,
+                    planted[one.id],
+                    answers=answers,
+                    earlier=earlier,
+                    ask=ask,
+                    sitting=self._grader.sittings.common,
+                )
                 results[one.id] = judged.results
             earlier[one.id] = results[one.id]
         return scoring.score(trial.name, self._rubric, results)

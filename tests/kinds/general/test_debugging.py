@@ -10,9 +10,10 @@ import pytest
 
 from autograder.errors import CourseError, RubricError
 from autograder.kinds.general.debugging import planted
-from autograder.kinds.general.debugging.listing import Edit, FaultyListing, needed
+from autograder.kinds.general.debugging.listing import Edit, FaultyListing
 from autograder.records import ItemResult, Status
 from autograder.sandbox.pool import Pool
+from autograder.syntax import needed
 from tests.support.debugging_course import TASKS, DebuggingCourse, task
 
 NAMES = sorted(path.stem for path in TASKS.glob("*.toml"))

@@ -34,12 +34,14 @@ from autograder.checks.properties import Probe, PropertyItem, probe
 from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
 from autograder.kinds.general.debugging import planted
-from autograder.kinds.general.debugging.listing import Edit, FaultyListing, Subset, needed
+from autograder.kinds.general.debugging.listing import Edit, FaultyListing, Subset
+from autograder.kinds.general.debugging.outcomes import related
 from autograder.kinds.general.debugging.search import Listings, Search, search
 from autograder.kinds.general.debugging.use import ListingUses, ProbeOutcome, Use, outcome
 from autograder.kinds.general.debugging.verdicts import FaultVerdict, Verdicts, verdicts
 from autograder.records import Answer, Call, ItemResult, Message, Ref, Scenario, Status
 from autograder.rubric import Item
+from autograder.syntax import needed
 
 MAX_STAFF = 600
 MOST_FAULTS = 12
@@ -102,6 +104,10 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
             raise RubricError(
                 f"expected from 1 to {MOST_FAULTS} items with edit = […], got {len(self.faults)}", where
             )
+        for use in options.use:
+            if use.about and use.about not in self.faults:
+                known = ", ".join(self.faults)
+                raise RubricError(f"use {use.name!r}: no fault {use.about!r}; known: {known}", where, "use")
         self._searched: tuple[Sequence[TrialResults], Search] | None = None
 
     def _prepare_item(self, item: Item, own: DebuggingItem) -> None:
@@ -119,9 +125,11 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
     # ------------------------------------------------------------ what is asked
 
     def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
-        """Whether there is such a name; the rest follows in the second round."""
+        """Whether there is such a name, and what its weights are called; the rest follows in the second round."""
         del answer, draw
-        return (Scenario(f"{self.question.id}: name", (Call(self.question.answer, read=True, keep="it"),)),)
+        name = Scenario(f"{self.question.id}: name", (Call(self.question.answer, read=True, keep="it"),))
+        naming = self.uses.naming()
+        return (name, Scenario(f"{self.question.id}: weights", naming)) if naming else (name,)
 
     def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:
         """The text of the module that holds the right listing."""
@@ -181,7 +189,8 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         ready = is_blank(evidence.answer) or evidence.draw is None or not evidence.named
         if ready or self._missing(evidence) is not None or evidence.draw is None:
             return SecondRound()
-        scenarios = self.uses.scenarios(evidence.draw)
+        own = self.uses.own_weights(observations_at(evidence.observed, 1))
+        scenarios = self.uses.scenarios(evidence.draw, own)
         inputs = Inputs(self.options, evidence.draw)
         properties = (
             Scenario(f"{self.question.id}: property of {name}", one.calls(inputs))
@@ -199,7 +208,7 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
             ids = tuple(self.faults)
             outcomes = [self._outcomes(self.uses.names, one.observed) for one in named]
             subsets = [frozenset(one.code.split()) for one in named]
-            listings = Listings.of(ids, subsets, self.uses.names, outcomes, self.options.compare)
+            listings = Listings.of(ids, subsets, self.uses.names, outcomes, self.options.compare, self.uses.about)
             self._searched = named, search(listings, self.options.probes)
         return self._searched[1]
 
@@ -207,7 +216,11 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         self, probes: Sequence[str], observed: Sequence[Observations]
     ) -> dict[str, ProbeOutcome | None]:
         return {
-            name: outcome(observations_at(observed, at), self.uses.calls[self.uses.use_of(name)])
+            name: related(
+                outcome(observations_at(observed, at), self.uses.calls[self.uses.use_of(name)]),
+                self.uses.pairs(name),
+                self.options.compare,
+            )
             for at, name in enumerate(probes)
         }
 

@@ -58,6 +58,8 @@ class Listings(Struct, frozen=True, eq=False):
     classes: Mapping[str, Classes]
     table: np.ndarray
     """(listings, probes): the class of each outcome."""
+    about: Mapping[str, str]
+    """Probe → the fault that the author made it for; such probes are asked whatever they tell."""
 
     @classmethod
     def of(
@@ -67,6 +69,7 @@ class Listings(Struct, frozen=True, eq=False):
         probes: Sequence[str],
         outcomes: Sequence[Mapping[str, ProbeOutcome | None]],
         rules: Rules,
+        about: Mapping[str, str],
     ) -> Listings:
         """Sort the outcomes.
 
@@ -76,12 +79,13 @@ class Listings(Struct, frozen=True, eq=False):
             probes: their names.
             outcomes: of each listing, by probe.
             rules: the tolerance.
+            about: probe → the fault that the author made it for; empty: none.
         """
         classes = {probe: Classes(rules) for probe in probes}
         table = np.array(
             [[classes[probe].add(some.get(probe)) for probe in probes] for some in outcomes], np.int64
         ).reshape(len(outcomes), len(probes))
-        return cls(tuple(faults), tuple(subsets), tuple(probes), classes, table)
+        return cls(tuple(faults), tuple(subsets), tuple(probes), classes, table, about)
 
     def has(self, fault: str) -> np.ndarray:
         """(listings,): whether each has the fault."""
@@ -122,7 +126,7 @@ class Search(Struct, frozen=True, eq=False):
 def search(listings: Listings, most: int) -> Search:
     """Choose the probes: for each fault one that tells it by itself, then those that tell most listings.
 
-    A probe that tells a fault whatever else there is, and gives little else, also tells it in code that
+    Those that the author made for a fault come before. A probe that tells a fault whatever else there is, and gives little else, also tells it in code that
     computes something of its own elsewhere. What room is left is used for one more of each.
 
     Args:
@@ -131,7 +135,7 @@ def search(listings: Listings, most: int) -> Search:
     """
     places = range(len(listings.probes))
     cost = {at: int((listings.table[:, at] < 0).sum()) for at in places}
-    chosen: list[int] = []
+    chosen = [at for at in places if listings.about.get(listings.probes[at])][:most]
     for number in range(SPEAKING):
         for fault in listings.faults:
             telling = [at for at in places if listings.speaks(fault, at)]
