@@ -35,7 +35,7 @@ def task(name: str) -> tuple[str, str]:
 class DebuggingCourse:
     """One question, made ready: its listings were run."""
 
-    def __init__(self, root: Path, pool: Pool, question: str, module: str) -> None:
+    def __init__(self, root: Path, pool: Pool, question: str, module: str, redraw: str = "never") -> None:
         """Write the course, and compute what the listings give.
 
         Args:
@@ -43,6 +43,7 @@ class DebuggingCourse:
             pool: of sandboxes.
             question: the rubric's table.
             module: the right listing, written where the question's ``reference`` says.
+            redraw: who meets hidden inputs of their own.
         """
         table = tomllib.loads(question)["question"][0]
         path = root / "reference" / (table["reference"].partition(":")[0].replace(".", "/") + ".py")
@@ -53,7 +54,8 @@ class DebuggingCourse:
             (folder / "__init__.py").write_text("")
         path.write_text(module, encoding="utf-8")
         preload = '["torch"]' if table.get("library", "torch") == "torch" else '["numpy"]'
-        text = HEAD.format(points=table["points"], preload=preload) + question
+        head = HEAD.format(points=table["points"], preload=preload) + f'redraw = "{redraw}"\n'
+        text = head + question
         (root / "rubrics" / f"{NAME}.toml").write_text(text, encoding="utf-8")
         faults = [one["id"] for one in table["item"] if "edit" in one]
         self.right = module

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from autograder import rubric
+from autograder.checks.base import Draw
 from autograder.errors import CourseError, RubricError
-from autograder.kinds.general.debugging import planted
+from autograder.kinds.general.debugging import DebuggingCheck, planted
 from autograder.kinds.general.debugging.listing import Edit, FaultyListing, needed
 from autograder.records import ItemResult, Status
 from autograder.sandbox.pool import Pool
-from tests.support.debugging_course import TASKS, DebuggingCourse, task
+from tests.support.debugging_course import HEAD, TASKS, DebuggingCourse, task
 
 NAMES = sorted(path.stem for path in TASKS.glob("*.toml"))
 SOURCE = "def f(x):\n    a = x + 1\n    b = a * 2\n    return a, b\n"
@@ -258,3 +260,100 @@ def whole_task(pool: Pool, folder: Path, name: str) -> None:
 def test_every_set_of_faults_is_exact(pool: Pool, tmp_path: Path, name: str) -> None:
     """All sets of faults of a task of the catalogue are told from each other, in its text and in others."""
     whole_task(pool, tmp_path, name)
+
+
+RELATED = (
+    QUESTION.replace("points = 5", "points = 2").replace("tries = 4", "tries = 1")
+    + fault("sum", "x + 1", "x + 2")
+    + fault("double", "a * 2", "a * 3")
+    + '[[question.use]]\nname = "twice as much"\nabout = "double"\nrelate = [[1, 2]]\n'
+    + 'step = [{ args = [4], keep = "y" }, { of = "y", method = "__getitem__", args = [1] }, '
+    + '{ of = "y", method = "__getitem__", args = [0], keep = "a" }, '
+    + '{ of = "a", method = "__mul__", args = [2] }]\n'
+)
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+def test_a_relation_decides_about_code_that_computes_something_else(pool: Pool, tmp_path: Path) -> None:
+    """A fault is left where the relation about it does not hold; what raises goes to a person."""
+    course = DebuggingCourse(tmp_path / "course", pool, RELATED, SOURCE)
+    assert "twice as much 1" in course.search.probes
+    right = course.sit("def f(x):\n    return x + 7, 2 * (x + 7)\n")
+    assert (set(), {"sum"}) == (lost(right), waiting(right))
+    other = course.sit("def f(x):\n    return x + 7, 5 * (x + 7)\n")
+    assert ({"double"}, {"sum"}) == (lost(other), waiting(other))
+    odd = course.sit("def f(x):\n    return None\n")
+    assert (set(), {"sum", "double"}) == (lost(odd), waiting(odd))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ('about = "double"', 'about = "doubel"', "no fault 'doubel'; known: sum, double"),
+        ("relate = [[1, 2]]", "relate = [[1, 3]]", "relate names [1, 3]; 2 things are looked at"),
+    ],
+)
+def test_a_relation_that_cannot_be_read_is_refused(before: str, after: str, told: str) -> None:
+    """The use, what is wrong with it, and what there is."""
+    head = HEAD.format(points=2, preload='["numpy"]')
+    made = rubric.parse((head + RELATED.replace(before, after)).encode())
+    with pytest.raises(RubricError) as raised:
+        DebuggingCheck(made.questions[0], made)
+    assert told in str(raised.value)
+
+
+WEIGHTS = """
+[[question]]
+id = "q"
+kind = "debugging"
+points = 1
+answer = "Layer"
+reference = "task:Layer"
+tries = 1
+construct = { args = [3] }
+weights = { "inner.weight" = [2, 3], "inner.bias" = [2] }
+[[question.case]]
+args = [{ draw = "normal", shape = [4, 3] }]
+"""
+LAYER = """
+from torch import nn
+
+class Layer(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.inner = nn.Linear(width, 2)
+
+    def forward(self, x):
+        return self.inner(x) * 2
+"""
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+def test_weights_are_found_under_other_names(pool: Pool, tmp_path: Path) -> None:
+    """By name, then by shape and order; further rows of a table that is longer are zeros."""
+    question = WEIGHTS + fault("twice", "* 2", "* 3")
+    course = DebuggingCourse(tmp_path / "course", pool, question, LAYER)
+    renamed = LAYER.replace("inner", "layer")
+    assert set() == lost(course.sit(renamed))
+    assert {"twice"} == lost(course.sit(renamed.replace("* 2", "* 3")))
+    longer = LAYER.replace("width, 2", "width, 5").replace("(x) * 2", "(x)[:, :2] * 2")
+    assert "as expected" not in course.sit(longer)["twice"].staff
+    assert (set(), set()) == (lost(course.sit(longer)), waiting(course.sit(longer)))
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+def test_attempts_meet_hidden_inputs_of_their_own(pool: Pool, tmp_path: Path) -> None:
+    """With ``redraw`` other probes of those that were tried are asked, and every set is told as exactly."""
+    question = QUESTION.replace("points = 5", "points = 2") + "".join(
+        (fault("sum", "x + 1", "x + 2"), fault("double", "a * 2", "a * 3"))
+    )
+    course = DebuggingCourse(tmp_path / "course", pool, question, SOURCE, redraw="attempt")
+    asked = {course.check.search(course.named, Draw(bytes([turn]) * 32)).probes for turn in range(4)}
+    assert len(asked) > 1
+    for subset in course.listing.subsets:
+        for attempt in range(3):
+            results = course.sit(f"# {attempt}\n{course.listing.text(subset)}")
+            assert (set(subset), set()) == (lost(results), waiting(results))
