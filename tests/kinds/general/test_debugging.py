@@ -11,11 +11,13 @@ import pytest
 from autograder import rubric
 from autograder.checks.base import Draw
 from autograder.errors import CourseError, RubricError
+from autograder.grading.student_assignments import StudentAssignments
 from autograder.kinds.general.debugging import DebuggingCheck, planted
 from autograder.kinds.general.debugging.listing import Edit, FaultyListing, needed
+from autograder.personal.variant_set import make_variants
 from autograder.records import ItemResult, Status
 from autograder.sandbox.pool import Pool
-from tests.support.debugging_course import HEAD, TASKS, DebuggingCourse, task
+from tests.support.debugging_course import HEAD, TASKS, DebuggingCourse, judged, task
 
 NAMES = sorted(path.stem for path in TASKS.glob("*.toml"))
 SOURCE = "def f(x):\n    a = x + 1\n    b = a * 2\n    return a, b\n"
@@ -357,3 +359,61 @@ def test_attempts_meet_hidden_inputs_of_their_own(pool: Pool, tmp_path: Path) ->
         for attempt in range(3):
             results = course.sit(f"# {attempt}\n{course.listing.text(subset)}")
             assert (set(subset), set()) == (lost(results), waiting(results))
+
+
+POOL = """
+FAULTS = [
+    {"id": "sum", "right": "x + 1", "faulty": "x + 2"},
+    {"id": "double", "right": "a * 2", "faulty": "a * 3"},
+    {"id": "order", "right": "return a, b", "faulty": "return b, a"},
+]
+
+
+def catalogue():
+    return [
+        {
+            "id": one["id"],
+            "difficulty": 1,
+            "text": {"en": one["id"]},
+            "item": {"edit": [{"right": one["right"], "faulty": one["faulty"]}]},
+        }
+        for one in FAULTS
+    ]
+
+
+def listing(faults):
+    import inspect
+
+    text = inspect.getsource(f)
+    for one in FAULTS:
+        if one["id"] in faults:
+            text = text.replace(one["right"], one["faulty"])
+    return text
+"""
+DRAWN = '[variant.draw.faults]\nfaults = "task"\nquestion = "q"\ndifficulty = [2, 2]\n'
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+def test_students_get_faults_of_their_own(pool: Pool, tmp_path: Path) -> None:
+    """Two of three are drawn for each; each one's are told as exactly as the common ones."""
+    question = (
+        DRAWN
+        + QUESTION.replace("points = 5", "points = 2")
+        + "".join((fault("sum", "x + 1", "x + 2"), fault("double", "a * 2", "a * 3")))
+    )
+    course = DebuggingCourse(tmp_path / "course", pool, question, SOURCE + POOL)
+    students = [f"student{number}" for number in range(6)]
+    made = make_variants(course.assignment, students, pool)
+    drawn = {made.variants[student].faults["faults"]: student for student in students}
+    assert {("sum", "order"), ("double", "order")} <= set(drawn)
+    for faults, student in drawn.items():
+        asked = made.common.with_variant(made.variants[student], made.catalogues)
+        check = asked.checks["q"]
+        assert isinstance(check, DebuggingCheck)
+        assert faults == tuple(check.faults)
+        sittings = StudentAssignments(course.assignment, course.course.secret(), pool, {student: asked})
+        sitting = sittings.of(student, {})
+        for one in sitting.named["q"]:
+            results = judged(check, sitting.named["q"], one.observed)
+            assert (set(one.code.split()), set()) == (lost(results), waiting(results))

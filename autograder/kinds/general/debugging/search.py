@@ -59,7 +59,7 @@ class Listings(Struct, frozen=True, eq=False):
     table: np.ndarray
     """(listings, probes): the class of each outcome."""
     about: tuple[str, ...]
-    """The fault that the author made each probe for, or ""; one of each such use is asked whatever it tells."""
+    """The fault that the author made each probe for, or ""; one of each such use is always asked."""
 
     @classmethod
     def of(
@@ -125,8 +125,8 @@ def search(listings: Listings, most: int, turn: int = 0) -> Search:
     """Choose the probes: for each fault one that tells it by itself, then those that tell most listings.
 
     Those that the author made for a fault come before. A probe that tells a fault whatever else there is, and
-    gives little else, also tells it in code that computes something of its own elsewhere. What room is left is
-    used for one more of each.
+    gives little else, also tells it in code that computes something of its own elsewhere. What room is left
+    is used for one more of each.
 
     Args:
         listings: what they gave for all probes that were tried.
