@@ -61,7 +61,7 @@ class DebuggingCourse:
         faults = [one["id"] for one in table["item"] if "edit" in one]
         self.right = module
         nbformat.write(
-            _notebook(table, "raise NotImplementedError", module),
+            _notebook(table, "...", module),
             root / "assignments" / NAME / f"{NAME}.ipynb",
         )
         self.course = Course.at(root)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autograder import rubric
-from autograder.checks.base import Draw
+from autograder.checks.base import Draw, Trial
 from autograder.errors import CourseError, RubricError
 from autograder.grading.student_assignments import StudentAssignments
 from autograder.kinds.general.debugging import DebuggingCheck, planted
@@ -17,6 +17,8 @@ from autograder.kinds.general.debugging.listing import Edit, FaultyListing, need
 from autograder.personal.variant_set import make_variants
 from autograder.records import ItemResult, Status
 from autograder.sandbox.pool import Pool
+from autograder.verify.papers import grade_answer_key
+from autograder.verify.trials import TrialGrader
 from tests.support.debugging_course import HEAD, TASKS, DebuggingCourse, judged, task
 
 NAMES = sorted(path.stem for path in TASKS.glob("*.toml"))
@@ -417,3 +419,18 @@ def test_students_get_faults_of_their_own(pool: Pool, tmp_path: Path) -> None:
         for one in sitting.named["q"]:
             results = judged(check, sitting.named["q"], one.observed)
             assert (set(one.code.split()), set()) == (lost(results), waiting(results))
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+def test_listings_are_planted_one_after_another(masked: DebuggingCourse) -> None:
+    """Each loses what it has, also after one that ended the box, which is to be run by itself."""
+    grading = TrialGrader(masked.grader, grade_answer_key(masked.grader))
+    sources = {name: masked.listing.text([name]) for name in ("sum", "double")}
+    sources = {"sum": sources["sum"], "ends": "def f(x):\n    __import__('os')._exit(1)\n", **sources}
+    trials = [Trial(name, source, (name,)) for name, source in sources.items()]
+    assert all(grading.is_listing(masked.question, trial) for trial in trials)
+    scores = grading.one_after_another(masked.question, trials)
+    assert ["sum", "double"] == list(scores)
+    for name, score in scores.items():
+        assert {name} == lost({one.item: one for one in score.items})
