@@ -2,7 +2,8 @@
 
 What a test asks the solution's box for is looked at on the way: behaviour alone, nothing of how it is
 written. A test that changes something there gets a copy of the box, and so does one that fails, once more,
-with a judge that has seen nothing. A test meets the answer key among the others, at places that nobody can foresee.
+with a judge that has seen nothing. A test meets the answer key among the others, at places that nobody can
+foresee.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.errors import BoxEnded, SandboxFault
-from autograder.records import CellOutcome, CellTest, Limits, Ref, Structured
+from autograder.records import CellOutcome, CellTest, Ending, Limits, Ref, Structured
 from autograder.sandbox.base import Box, BranchingBox, Sandbox, Usage
-from autograder.sandbox.testing import CellTester, Imports
+from autograder.sandbox.retry import retry_infrastructure
+from autograder.sandbox.testing import TIMED_OUT, CellTester, Imports
 from autograder.stream import Stream, derived
 
 KEY = ""
@@ -43,6 +45,8 @@ class PairOutcome(Struct, frozen=True):
     """Why the test tells nothing: it asks for what it may not, or cannot be run."""
     words: str = ""
     """What it raised, for staff."""
+    late: bool = False
+    """Its time was over, which may be the machine's fault."""
 
 
 class CrossRun(Struct, frozen=True, eq=False):
@@ -92,25 +96,25 @@ class CrossRun(Struct, frozen=True, eq=False):
             yield part
 
     def _part(self, part: Sequence[str]) -> list[tuple[str, str, PairOutcome]]:
-        open_ = {name: _Warm(functools.partial(self._solution, name)) for name in part}
         found = []
-        try:
+        with contextlib.ExitStack() as boxes:
+
+            def warm(opened: Callable[[], Box]) -> _Warm:
+                return boxes.enter_context(contextlib.closing(_Warm(opened)))
+
+            open_ = {name: warm(functools.partial(self._solution, name)) for name in dict.fromkeys(part)}
             for test, code in self.tests.items():
-                judge, again = _Warm(self._judge), _Warm(self._judge)
-                watch = _Watch(self.names)
+                judge, again, watch = warm(self._judge), warm(self._judge), _Watch(self.names)
                 for solution in part:
                     outcome = self._pair(code, open_[solution], judge, watch)
-                    if solution != KEY and not outcome.passed and not outcome.refused:
+                    failed = solution != KEY and not outcome.passed and not outcome.refused
+                    if failed or outcome.late:
                         # What fails by chance, or keeps count, seldom does so twice for one that forgets.
-                        watch.touched = True
-                        second = self._pair(code, open_[solution], again, watch)
+                        second = self._pair(code, open_[solution], again, watch, apart=True)
                         outcome = second if second.passed or second.refused else outcome
                     found.append((test, solution, outcome))
                 judge.close()
                 again.close()
-        finally:
-            for one in open_.values():
-                one.close()
         return found
 
     @property
@@ -132,25 +136,37 @@ class CrossRun(Struct, frozen=True, eq=False):
             box.run_cell(source, seconds=self.limits.cell_seconds)
         return box
 
-    def _pair(self, code: str, solution: _Warm, judge: _Warm, watch: _Watch) -> PairOutcome:
+    def _pair(
+        self, code: str, solution: _Warm, judge: _Warm, watch: _Watch, *, apart: bool = False
+    ) -> PairOutcome:
+        """What came of a pair; what fails on our side is run again.
+
+        Raises:
+            SandboxFault: it failed each time.
+        """
+        return retry_infrastructure(lambda: self._once(code, solution, judge, watch, apart=apart))
+
+    def _once(self, code: str, solution: _Warm, judge: _Warm, watch: _Watch, *, apart: bool) -> PairOutcome:
         test = CellTest("test", code, seconds=self.seconds, shared=False, students=tuple(self.names))
         tester = CellTester(judge.lent, self.imports, watch.refused)
-        apart = watch.touched
+        apart = apart or watch.touched
         try:
             with solution.copy() if apart else contextlib.nullcontext(solution.lent()) as box:
                 outcome = tester.run(test, box)
         except BoxEnded as ended:  # the solution's cells end every box
             outcome = CellOutcome(ending=ended.ending)
-        except SandboxFault as fault:
+        except SandboxFault:
             solution.close()
-            return PairOutcome(passed=False, refused=f"our fault: {fault}")
+            judge.close()
+            raise
         if outcome.ending is not None or (watch.touched and not apart):
             solution.close()
         words = ": ".join(one for one in (outcome.error, outcome.message) if one)
         if outcome.ending is not None:
             words = f"the solution's box ended: {outcome.ending.value}"
         why = outcome.refused or outcome.doubt
-        return PairOutcome(outcome.passed and not why, why, words[:300])
+        late = outcome.ending is Ending.CALL_TIME or outcome.refused == TIMED_OUT
+        return PairOutcome(outcome.passed and not why, why, words[:300], late)
 
 
 class _Watch:
@@ -187,9 +203,8 @@ def refused(asked: Sequence[Any], names: frozenset[str]) -> str:
     if operation == "test":
         return "it runs code of its own beside the solution"
     if operation == "name":
-        return (
-            "" if operands and operands[0] in names else f"it asks for {operands[:1]}, which is not asked for"
-        )
+        known = bool(operands) and operands[0] in names
+        return "" if known else f"it asks for {operands[:1]}, which is no part of the question"
     if operands and not isinstance(operands[0], Ref) and operation in ("call", "get", "set", "delete"):
         return "it calls what is not the solution's, beside the solution"
     if operation in ("get", "set", "delete"):
