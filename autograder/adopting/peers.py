@@ -44,8 +44,9 @@ class PeerProgram(Struct, frozen=True):
         Raises:
             CourseError: it is not there, or could not do its work; quotes its last lines.
         """
-        path = f"{self.path.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"  # nbgrader needs alembic
-        command = [str(self.path), *map(str, words)]
+        program = self.path.absolute()
+        path = f"{program.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"  # nbgrader needs alembic
+        command = [str(program), *map(str, words)]
         try:
             done = subprocess.run(
                 command,

@@ -68,7 +68,8 @@ def proposal(
     counts = all(one.counts for one in tests) and not refuses
     kind: ProposedKind = "count" if counts else "behaviour"
     parts = [part for item, one in zip(question.items, tests, strict=True) for part in _parts(item, one)]
-    cases = _cases([call for part in parts for call in part.calls] or good[:1], good)
+    looked_at = [call for part in parts for call in part.calls]
+    cases = _cases(looked_at, good) if looked_at else {"call 1": (good[0], good[0])}
     library = "torch" if any(one.library == "torch" for one in tests) else "numpy"
     lines = [
         *_head(question, kind, answer, f"{module}:{answer}", cell),
@@ -84,6 +85,8 @@ def proposal(
         lines += ["", *_item(part, names if len(names) < len(cases) else [])]
     drawn = sum(name.startswith("hidden") for name in cases)
     more = f"which call is wrong, and {drawn} calls of {answer} with inputs that nobody has seen"
+    if not looked_at:
+        more = f"what came in the place of the exception; a call of {answer} that is right may not raise it"
     return Proposal(question.id, kind, answer, "\n".join(lines) + "\n", more)
 
 
@@ -101,7 +104,7 @@ class _Part(Struct, frozen=True):
 def _parts(item: Item, test: AskedTest) -> Iterator[_Part]:
     """An item for each condition that points hang on; else one for all calls.
 
-    Exceptions beside values are items of no points, without which the others earn nothing: as it was.
+    Exceptions besides are items of no points, without which that one earns nothing: as it was.
     """
     if test.calls[0].worth is not None:
         conditions: dict[int, list[AskedCall]] = {}
@@ -114,15 +117,11 @@ def _parts(item: Item, test: AskedTest) -> Iterator[_Part]:
         return
     refused = [call for call in test.calls if call.raises]
     plain = tuple(call for call in test.calls if not call.raises)
+    first = None if plain else refused.pop(0)
     own = [f"{item.id}-refuses-{number}" for number in range(1, len(refused) + 1)]
-    if not plain and len(refused) == 1:
-        yield _Part(item.id, item, item.points, refused=refused[0])
-    elif not plain:
-        raise Unstated("it expects several exceptions and no value: its points are for all of them together")
-    else:
-        yield _Part(item.id, item, item.points, plain, needs=tuple(own))
-        for name, call in zip(own, refused, strict=True):
-            yield _Part(name, item, Decimal(0), refused=call)
+    yield _Part(item.id, item, item.points, plain, first, tuple(own))
+    for name, call in zip(own, refused, strict=True):
+        yield _Part(name, item, Decimal(0), refused=call)
 
 
 def _cases(stated: Sequence[AskedCall], good: Sequence[AskedCall]) -> dict[str, tuple[AskedCall, AskedCall]]:

@@ -75,6 +75,13 @@ def test_a_hashed_variable_with_what_it_is_rounded_to() -> None:
     assert "several variables" in read(f'assert h(x) == "{digest}"\nassert h(y) == "{digest}"').reason
 
 
+def test_the_hash_of_a_result_is_about_the_call() -> None:
+    """As the tests are that nbgrader makes itself."""
+    digest = "fd1f522459d5dc0cd9a73c3a17d64115c99d6a19"
+    found = read(f'assert sha1(str(len(f(3))).encode() + b"96a17").hexdigest() == "{digest}"')
+    assert (found.answer, found.calls, found.hashed) == ("f", (AskedCall((3,)),), False)
+
+
 @pytest.mark.parametrize(
     ("code", "reason"),
     [
@@ -84,6 +91,7 @@ def test_a_hashed_variable_with_what_it_is_rounded_to() -> None:
         ("assert C().run() == 3", "looks at C otherwise"),
         ("f = 3", "binds f, a name of the answer"),
         ("f.cache.clear()\nassert f(1) == 1", "line 1 does more than look at results"),
+        ("assert raised(lambda: f(0), ValueError)", "line 1 calls the answer in a function of its own"),
         ("assert 1 == 1", "calls no function of the answer's"),
         ("%time f(1)", "not plain Python"),
     ],
