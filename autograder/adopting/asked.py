@@ -7,6 +7,7 @@ over stated values, partial credit (``if …: points += 1``), and hashes of one 
 from __future__ import annotations
 
 import ast
+import contextlib
 import doctest
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -135,8 +136,8 @@ class _Reader:
                 return
             case ast.Assert():
                 self._asserted(node.test, worth)
-            case ast.Assign(targets=[ast.Name(id=name)]):
-                self._assigned(name, node.value)
+            case ast.Assign(targets=[target]) if _is_names(target):
+                self._assigned(target, node.value)
             case ast.Expr(value=ast.Call() as call) if _last(call.func) in _UNTOLD:
                 return
             case ast.Expr(value=ast.Call() as call) if _COMPARING.fullmatch(_last(call.func)):
@@ -209,18 +210,25 @@ class _Reader:
             case _:
                 raise Unstated(f"line {target.lineno} loops over what is not stated")
 
-    def _assigned(self, name: str, value: ast.expr) -> None:
+    def _assigned(self, target: ast.expr, value: ast.expr) -> None:
+        if isinstance(target, ast.Tuple):
+            together = isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts)
+            parts = value.elts if together and isinstance(value, ast.Tuple) else [value] * len(target.elts)
+            for one, part in zip(target.elts, parts, strict=True):
+                self._name(ast.unparse(one), part, whole=together)
+        else:
+            self._name(ast.unparse(target), value)
+
+    def _name(self, name: str, value: ast.expr, *, whole: bool = True) -> None:
+        """A name of the test's own; ``whole``: it is the value, and not a part of it."""
         if name in self._names:
             raise Unstated(f"line {value.lineno} binds {name}, a name of the answer")
         self._values.pop(name, None)
-        self._local.pop(name, None)
-        if self._uses(value):
-            self._local[name] = value
-            return
-        try:
-            self._values[name] = stated_value(value, self._values, self._libraries)
-        except Unstated:
-            self._local[name] = value
+        self._local[name] = value
+        if whole and not self._uses(value):
+            with contextlib.suppress(Unstated):
+                self._values[name] = stated_value(value, self._values, self._libraries)
+                del self._local[name]
 
     def _asserted(self, test: ast.expr, worth: Decimal | None) -> None:
         """An assertion, or the condition of some points: of each call the whole result is looked at."""
@@ -329,6 +337,11 @@ class _Reader:
 
     def _uses(self, node: ast.AST) -> bool:
         return bool(self._used(node))
+
+
+def _is_names(target: ast.expr) -> bool:
+    parts = target.elts if isinstance(target, ast.Tuple) else [target]
+    return all(isinstance(one, ast.Name) for one in parts)
 
 
 def _literal(node: ast.expr) -> Any:

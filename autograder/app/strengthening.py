@@ -371,9 +371,10 @@ class _MutantRuns(Struct, frozen=True):
             judged = [one for one in rubric.questions if one.notebook == notebook and self._is_judged(one)]
             for cell in release.cells:
                 answer = self.key.submissions[notebook].answers.get(cell.grade_id)
-                if answer is None or cell.cell_type != "code" or not cell.is_answer or cell.grade:
-                    continue  # the last: people mark it
                 own = [one.id for one in judged if one.answer_cell == cell.grade_id]
+                by_hand = cell.grade and not own
+                if answer is None or cell.cell_type != "code" or not cell.is_answer or by_hand:
+                    continue
                 made = mutants(answer.source, most)
                 tests = tuple(own or [one.id for one in judged])
                 if made and tests:

@@ -32,6 +32,14 @@ def test_loops_and_names_are_followed() -> None:
     assert found.counts
 
 
+def test_several_names_at_once() -> None:
+    """Parts of a result are about its call; arrays that are drawn side by side are arguments."""
+    found = read("q, k = np.zeros(2), 3\nloss, grad = f(q, k)\nassert abs(loss - 2) < 1e-9")
+    assert found.calls == (AskedCall(({"array": [0.0, 0.0]}, 3)),)
+    assert found.answer == "f"
+    assert "hands over b" in read("a, b = [1, 2]\nassert f(b) == 2").reason
+
+
 def test_arrays_are_stated_or_drawn() -> None:
     """What the test makes of numbers or draws itself, a rubric describes."""
     found = read(

@@ -165,6 +165,7 @@ KINDS = {
     "flowers": ["value", "", "", "", "behaviour", ""],
     "regression": ["value", "value", "", "", "", "", "behaviour"],
     "words": ["behaviour", "", "", ""],
+    "attention_parts": ["behaviour", "behaviour", "behaviour", "behaviour", "", "", "", ""],
 }
 
 
