@@ -31,6 +31,10 @@ from autograder.sandbox.inside.stand_in import STAND_IN, StandIns
 
 __all__ = ["make_shell", "serve"]
 
+BRANCH, REJOIN = "branch", "rejoin"
+"""From the one on a copy of the process answers, until the other; nothing that happens in it stays."""
+REJOINED = 77
+"""The exit status of a copy that was told to end."""
 MAX_MESSAGE = 600
 MAX_KINDS = 8
 MAX_REQUEST = 1 << 31
@@ -44,8 +48,28 @@ def serve(shell: NotebookShell, *, requests: int, replies: int, limits: Mapping[
         while True:
             body, tensors = wire.read_frame(requests, max_json=MAX_REQUEST, max_tensors=MAX_REQUEST)
             request, arrays = wire.unpack(body, tensors)
+            if request["op"] in (BRANCH, REJOIN):
+                if request["op"] == REJOIN or _is_copy():
+                    wire.write_frame(replies, wire.pack({"id": request["id"]}))
+                if request["op"] == REJOIN:
+                    os._exit(REJOINED)
+                continue
             for frame in guest.answer(request, arrays):
                 wire.write_frame(replies, frame)
+
+
+def _is_copy() -> bool:
+    """Go on in a copy of this process; what was copied waits until it ends.
+
+    A copy that ended in another way than `REJOIN` may have done so in the middle of an answer, which nobody
+    would wait for any longer: then all ends.
+    """
+    copy = os.fork()
+    if not copy:
+        return True
+    if os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1]) != REJOINED:
+        os._exit(1)
+    return False
 
 
 class Guest:

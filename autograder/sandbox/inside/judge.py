@@ -11,6 +11,7 @@ import builtins
 import contextlib
 import functools
 import importlib
+import os
 import queue
 import sys
 import threading
@@ -139,6 +140,7 @@ class Judge:
 
     def _begin_again(self) -> None:
         """Forget what belongs to a student's box that is not there any more."""
+        self._token = os.urandom(8).hex()
         self._proxies = Proxies(self._ask)
         self._shared = SharedValues("j", self._encoded, layers.is_layer)
         self._namespace = Namespace(self._name)
@@ -169,7 +171,7 @@ class Judge:
         if (torch := sys.modules.get("torch")) is not None:
             changed["grad"] = torch.is_grad_enabled()
         sent: list[Any] = [operation, [self._marked(one) for one in args]]
-        sent += [{name: self._marked(one) for name, one in kwargs.items()}, changed]
+        sent += [{name: self._marked(one) for name, one in kwargs.items()}, changed, self._token]
         try:
             request = self._encoded({"ask": sent})
         except (wire.ProtocolError, TypeError) as error:
