@@ -1,27 +1,32 @@
 """Runs tests where no student code is, and asks the student's box for what they use. Runs in the judge's box.
 
-A test runs in a thread of its own. When it needs something of the student's it waits, the request goes out as
-the answer to the present call, and the next call brings the reply. What it brings is the student's word:
-plain values are built from known parts alone, everything else is a handle (see `proxies`).
+When a test needs something of the student's, the request goes out as the answer to the present call, and the
+next call brings the reply. What it brings is the student's word: plain values are built from known parts
+alone, everything else is a handle (see `proxies`). The student's code may call functions that the test has
+handed to it (`callbacks`).
 """
 
 from __future__ import annotations
 
+import __future__
+
+import ast
 import builtins
 import contextlib
+import doctest
 import functools
 import importlib
-import queue
 import sys
-import threading
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from autograder.sandbox.exchange import wire
-from autograder.sandbox.inside import forms, generators, layers
+from autograder.sandbox.inside import forms, layers
+from autograder.sandbox.inside.callbacks import OwnFunctions
+from autograder.sandbox.inside.generators import Generators
 from autograder.sandbox.inside.plain import own_array
 from autograder.sandbox.inside.proxies import (
     CannotJudge,
@@ -39,16 +44,19 @@ from autograder.sandbox.inside.shared import Encoded, SharedValues
 
 JUDGE = "@judge"
 """The target of calls that run tests."""
-_PLAIN_RESULTS = ("call", "get", "getitem", "name", "next", "len", "int", "float", "str", "repr")
+MOST_FRAMES = 6000
+"""Of Python, where the student's code and the test's functions call one another."""
+_PLAIN_RESULTS = ("call", "method", "get", "getitem", "name", "next", "len", "int", "float", "str", "repr")
 """Operations whose plain results a test can compare by itself."""
 
 
 class JudgeEncoder(HandleEncoder):
     """Handles go back as what they stand for; of a library's functions, classes and modules the names go."""
 
-    def __init__(self, mark: Callable[[Any], Any]) -> None:
-        super().__init__(_not_sent)
+    def __init__(self, mark: Callable[[Any], Any], own: OwnFunctions) -> None:
+        super().__init__(self._named_or_own)
         self._mark = mark
+        self._own = own
 
     def encode(self, value: Any, depth: int = 0) -> Any:
         """A handle is not looked at: what it says of itself is the student's word."""
@@ -74,11 +82,14 @@ class JudgeEncoder(HandleEncoder):
         return super()._leaf(torch, value)
 
 
-def _not_sent(value: Any) -> Any:
-    parts = forms.named_parts(value)
-    if parts is None:
-        raise CannotJudge(f"hands a {type(value).__name__} of its own to the student's code")
-    return {"$": "form", "type": parts[0], "v": list(parts[1])}
+    def _named_or_own(self, value: Any) -> Any:
+        parts = forms.named_parts(value)
+        if parts is not None:
+            return {"$": "form", "type": parts[0], "v": list(parts[1])}
+        own = self._own.parts(value)
+        if own is None:
+            raise CannotJudge(f"hands a {type(value).__name__} of its own to the student's code")
+        return {"$": "form", "type": "own", "v": own}
 
 
 class Namespace(dict[str, Any]):
@@ -101,7 +112,9 @@ class Namespace(dict[str, Any]):
         return True
 
     def get(self, name: str, default: Any = None) -> Any:
-        """As of a dictionary, with the student's names."""
+        """As of a dictionary, with the student's names; what doctest looks for is nobody's."""
+        if name in __future__.all_feature_names:
+            return default
         return self[name] if name in self else default  # noqa: SIM401 - `get` itself
 
     def copy(self) -> Namespace:
@@ -112,105 +125,155 @@ class Namespace(dict[str, Any]):
 class Judge:
     """The tests of one submission, one after another."""
 
-    def __init__(self) -> None:
-        self._requests: queue.SimpleQueue[Encoded] = queue.SimpleQueue()
-        self._replies: queue.SimpleQueue[Encoded] = queue.SimpleQueue()
-        self._imports: Mapping[str, tuple[str, str]] = {}
-        self._students: frozenset[str] = frozenset()
-        self._begin_again()
-
-    def do(self, tree: Any, arrays: Mapping[str, np.ndarray]) -> Encoded:
-        """Begin a test or bring it a reply; what it asks for next, or its outcome.
+    def __init__(self, further: Callable[[Encoded], Encoded]) -> None:
+        """For one box.
 
         Args:
-            tree: ``[test, imports, names]`` to begin, else ``[reply]``.
+            further: answers the present call with a request, and gives the reply to it.
+        """
+        self._further = further
+        self._imports: Mapping[str, tuple[str, str]] = {}
+        self._students: frozenset[str] = frozenset()
+        self._generators = Generators()
+        self._begin_again()
+        sys.setrecursionlimit(MOST_FRAMES)
+
+    def do(self, tree: Any, arrays: Mapping[str, np.ndarray]) -> Encoded:
+        """Run a test; its outcome.
+
+        Args:
+            tree: the test, imports, names that are the student's in any case, and whether their box is another.
             arrays: beside it.
         """
-        if len(tree) == 1:
-            self._replies.put((tree[0], arrays))
-        else:
-            test, imports, names, again = wire.Decoder(arrays, own_array, self._decoded).decode(tree)
-            if again:
-                self._begin_again()
-            self._imports = {name: (module, attribute) for name, module, attribute in imports}
-            self._students = frozenset(names)
-            threading.Thread(target=self._run, args=(test,), daemon=True).start()
-        return self._requests.get()
+        test, imports, names, again = wire.Decoder(arrays, own_array, self._decoded).decode(tree)
+        if again:
+            self._begin_again()
+        self._imports = {name: (module, attribute) for name, module, attribute in imports}
+        self._students = frozenset(names)
+        return wire.Encoder().encode({"done": self._outcome(test)}), {}
 
     def _begin_again(self) -> None:
         """Forget what belongs to a student's box that is not there any more."""
-        self._proxies = Proxies(self._ask)
+        self._proxies = Proxies(self._ask, self.count)
+        self._own = OwnFunctions()
         self._shared = SharedValues("j", self._encoded, layers.is_layer)
         self._namespace = Namespace(self._name)
 
-    # ------------------------------------------------------------ the test's thread
-
-    def _run(self, test: Mapping[str, Any]) -> None:
+    def _outcome(self, test: Mapping[str, Any]) -> dict[str, Any]:
         self._namespace = self._namespace if test["shared"] else Namespace(self._name)
-        self._known: dict[str, Any] = {}
-        self._states, self._seeded, self._plain = generators.states(), False, 0
+        self._bound: dict[str, Any] = {}
+        self._own.open = 0
+        self._generators.moved()
+        self._seeded, self._plain = False, 0
         self._proxies.own_words.clear()
         self._proxies.disputed = ""
+        names = self._names_of(test["code"], doctest_=test["doctest"])
+        with contextlib.suppress(CannotJudge):
+            if names:
+                self._ask("watch", names)
         found = outcome(test["code"], self._namespace, doctest=test["doctest"], refusals=CannotJudge)
         words = list(self._proxies.own_words)
         doubt = self._proxies.disputed or (
             f"it rests on {', '.join(words)} alone" if words and not self._plain else ""
         )
-        found |= {"own_words": words[:20], "doubt": doubt[:200]}
-        self._requests.put((wire.Encoder().encode({"done": found}), {}))
+        return found | {"own_words": words[:20], "doubt": doubt[:200]}
+
+    def _names_of(self, code: str, *, doctest_: bool) -> list[str]:
+        """What a test may ask of the notebook: names that it uses, and has not from elsewhere."""
+        if doctest_:
+            code = "".join(one.source for one in doctest.DocTestParser().get_examples(code))
+        try:
+            tree = ast.parse(code)
+        except SyntaxError:
+            return []
+        used: set[str] = set()
+        bound: set[str] = set()
+        for one in ast.walk(tree):
+            if type(one) is ast.Name:
+                (used if type(one.ctx) is ast.Load else bound).add(one.id)
+        return sorted(one for one in used - bound if not dict.__contains__(self._namespace, one) and self._is_asked(one))
+
+    def _is_asked(self, name: str) -> bool:
+        """Whether a name is the student's, where the test has not defined it."""
+        return name in self._students or not (
+            name.startswith("__") or hasattr(builtins, name) or name in self._imports
+        )
 
     def _ask(self, operation: str, *args: Any, **kwargs: Any) -> Any:
-        changed = {"changes": self._shared.changes(), "forget": self._shared.let_go(), "seeded": self._seeded}
-        now = generators.states()
-        moved = {name: one for name, one in now.items() if not generators.same(one, self._states.get(name))}
-        if moved:
-            self._seeded = changed["seeded"] = True
-            changed["states"] = moved
-        if (torch := sys.modules.get("torch")) is not None:
-            changed["grad"] = torch.is_grad_enabled()
-        sent: list[Any] = [operation, [self._marked(one) for one in args]]
-        sent += [{name: self._marked(one) for name, one in kwargs.items()}, changed]
-        try:
-            request = self._encoded({"ask": sent})
-        except (wire.ProtocolError, TypeError) as error:
-            raise CannotJudge(f"hands over what cannot go to the student's code: {error}") from error
-        told = self._exchanged(request)
-        self._states = now
-        if "states" in told:
-            generators.restore(told["states"])
-            self._states = generators.states()
-        self._shared.apply(told.get("changes", ()))
-        if "printed" in told:
-            sys.stdout.write(str(told["printed"]))
+        told = self._exchanged(self._request(operation, args, kwargs))
+        while "back" in told:
+            told = self._exchanged(self._called_back(told["back"]))
         if "failed" in told:
             raise CannotJudge(f"what the student's code returned could not be read: {told['failed']}")
         if "raised" in told:
             raise self._exception(*told["raised"])
         found = told["v"]
-        if operation in _PLAIN_RESULTS and not instance_of(found, Handle) and found is not None:
-            self._plain += not isinstance(found, types.ModuleType | type)
+        if operation in _PLAIN_RESULTS:
+            self.count(found)
         return found
 
-    def _exchanged(self, request: Encoded) -> dict[str, Any]:
-        out, err = sys.stdout, sys.stderr  # each call of the box sets its own
-        self._requests.put(request)
-        tree, arrays = self._replies.get()
-        sys.stdout, sys.stderr = out, err
+    def count(self, found: Any) -> None:
+        """Keep in mind that the test got a plain value, if it is one."""
+        if not instance_of(found, Handle) and found is not None:
+            self._plain += not isinstance(found, types.ModuleType | type)
+
+    def _called_back(self, told: Any) -> Encoded:
+        """Call a function of the test's for the student's code; what is answered then."""
+        open_before = self._own.open
         try:
-            told = wire.Decoder(arrays, own_array, self._decoded).decode(tree)
+            found = self._own.called(told)
+        except CannotJudge:
+            raise
+        except BaseException as error:  # noqa: BLE001 - the student's code may catch what a function raises
+            student = getattr(error, "student", None)
+            parts = [student] if instance_of(student, Handle) else self._own.threw(error)
+            return self._request("threw", parts, {}, depth=open_before + 1)
+        return self._request("returned", [found], {}, depth=open_before + 1)
+
+    def _request(
+        self, operation: str, args: Sequence[Any], kwargs: Mapping[str, Any], *, depth: int | None = None
+    ) -> Encoded:
+        beside: dict[str, Any] = {}
+        if changes := self._shared.changes():
+            beside["changes"] = changes
+        if gone := self._shared.let_go():
+            beside["forget"] = gone
+        if moved := self._generators.moved():
+            self._seeded = True
+            beside["states"] = moved
+        if self._seeded:
+            beside["seeded"] = True
+        torch = sys.modules.get("torch")
+        if torch is not None and not torch.is_grad_enabled():
+            beside["grad"] = False
+        sent: list[Any] = [operation, [self._marked(one) for one in args]]
+        sent += [{name: self._marked(one) for name, one in kwargs.items()}, beside]
+        try:
+            return self._encoded({"ask": [*sent, self._own.open if depth is None else depth]})
+        except (wire.ProtocolError, TypeError) as error:
+            raise CannotJudge(f"hands over what cannot go to the student's code: {error}") from error
+
+    def _exchanged(self, request: Encoded) -> dict[str, Any]:
+        tree, arrays = self._further(request)
+        try:
+            (told,) = wire.Decoder(arrays, own_array, self._decoded).decode(tree)
+            self._generators.restore(told.get("states", {}))
+            self._shared.apply(told.get("changes", ()))
+            self._bound |= told.get("names", {})
+            for name in told.get("gone", ()):
+                self._bound.pop(name, None)
+            self._proxies.told(told.get("classes", ()), told.get("attributes", ()))
         except Exception as error:  # noqa: BLE001 - parts that fit no form are the student's word
             return {"failed": f"{type(error).__name__}: {error}"[:200]}
-        return (
-            told
-            if isinstance(told, dict) and ("v" in told or "raised" in told or "failed" in told)
-            else {"failed": "no reply"}
-        )
+        if "printed" in told:
+            sys.stdout.write(str(told["printed"]))
+        return told if told.keys() & {"v", "raised", "failed", "back"} else {"failed": "no reply"}
 
     def _marked(self, value: Any) -> Any:
         return value if instance_of(value, Handle) else self._shared.marked(value)
 
     def _encoded(self, value: Any) -> Encoded:
-        encoder = JudgeEncoder(self._marked)
+        encoder = JudgeEncoder(self._marked, self._own)
         return encoder.encode(value), encoder.arrays
 
     def _decoded(self, tag: str, tree: Mapping[str, Any]) -> Any:
@@ -219,11 +282,17 @@ class Judge:
         name, told = tree["type"], tree["v"]
         if name == "shared":
             return self._shared.received(told)
+        if name == "own":
+            return self._own[told[0]]
         if name == "computed":
             return computed(told[0], told[1], self._ask)
         return forms.from_parts(name, told)
 
-    def _exception(self, name: str, text: str, kind: Any, error: Any, args: list[Any]) -> BaseException:
+    def _exception(
+        self, name: str, text: str, kind: Any, error: Any, args: list[Any], own: str | None
+    ) -> BaseException:
+        if own is not None:
+            return self._own.raised(own)
         made = kind if instance_of(kind, type) else self._proxies.exception(kind)
         if not issubclass(made, BaseException):
             return CannotJudge("the student's code raised something that is no exception")
@@ -250,15 +319,14 @@ class Judge:
             with contextlib.suppress(ImportError, AttributeError):
                 imported = importlib.import_module(module)
                 return functools.reduce(getattr, attribute.split("."), imported) if attribute else imported
-        if name not in self._known:
+        if name in self._bound:
+            self.count(found := self._bound[name])
+        else:
             found = self._ask("name", name)
-            if instance_of(found, ClassHandle):
-                stand_in = self._proxies.exception(found)
-                found = stand_in if issubclass(stand_in, BaseException) else found
-            if not (instance_of(found, Handle) or instance_of(found, type)):
-                return found  # it may be another one after the next call
-            self._known[name] = found
-        return self._known[name]
+        if instance_of(found, ClassHandle):
+            stand_in = self._proxies.exception(found)
+            found = stand_in if issubclass(stand_in, BaseException) else found
+        return found
 
 
 def computed(value: Any, handle: Any, ask: Callable[..., Any]) -> Any:

@@ -11,7 +11,7 @@ import builtins
 import importlib
 import sys
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from autograder.sandbox.inside import forms
@@ -178,6 +178,22 @@ class CallableHandle(Handle):
         return table_of(self).ask("call", self, *args, **kwargs)
 
 
+class MethodHandle(CallableHandle):
+    """A method of an object, which is looked up only when something else is done with it than to call it."""
+
+    __slots__ = ("_method", "_object")
+
+    def __init__(self, table: Proxies, one: Any, method: str) -> None:
+        super().__init__(table, "", "")
+        object.__setattr__(self, "_object", one)
+        object.__setattr__(self, "_method", method)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it in the student's box."""
+        one, method = object.__getattribute__(self, "_object"), object.__getattribute__(self, "_method")
+        return table_of(self).ask("method", one, method, *args, **kwargs)
+
+
 class ClassHandle(CallableHandle):
     """A class of the student's box."""
 
@@ -236,14 +252,30 @@ def table_of(handle: Any) -> Proxies:
 def name_of(handle: Any) -> str:
     """Its name in the student's box."""
     name: str = object.__getattribute__(handle, "_name")
+    if not name:
+        one, method = object.__getattribute__(handle, "_object"), object.__getattribute__(handle, "_method")
+        found = table_of(handle).ask("get", one, method)
+        if not instance_of(found, Handle):
+            raise CannotJudge(f"looks at {method}, which is another thing each time")
+        name = name_of(found)
+        object.__setattr__(handle, "_name", name)
     return name
 
 
 class Proxies:
     """Handles by name, and what is known of their classes."""
 
-    def __init__(self, ask: Ask) -> None:
+    def __init__(self, ask: Ask, count: Callable[[Any], None]) -> None:
+        """Of one student's box.
+
+        Args:
+            ask: carries out an operation there.
+            count: is told of values that were sent ahead and are used now.
+        """
         self.ask = ask
+        self._count = count
+        self._methods: dict[str, frozenset[str]] = {}
+        self._attributes: dict[tuple[str, str], Any] = {}
         self.own_words: dict[str, None] = {}
         self.disputed = ""
         self._handles: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
@@ -271,7 +303,22 @@ class Proxies:
 
     def attribute(self, handle: Any, name: str) -> Any:
         """An attribute, as the student's box has it."""
+        own = name_of(handle) if type(handle) is not MethodHandle else ""
+        if (own, name) in self._attributes:
+            found = self._attributes[own, name]
+            self._count(found)
+            return found
+        kind = object.__getattribute__(handle, "_of")
+        if kind and name in self._methods.get(kind, ()):
+            return MethodHandle(self, handle, name)
         return self.ask("get", handle, name)
+
+    def told(self, classes: Iterable[list[Any]], attributes: Iterable[list[Any]]) -> None:
+        """What the student's box says ahead; attributes hold until it is asked for something else."""
+        for name, (title, bases, methods) in classes:
+            self._describe(name, title, bases)
+            self._methods[name] = frozenset(methods)
+        self._attributes = {(name, at): one for name, own in attributes for at, one in own.items()}
 
     # ------------------------------------------------------------ truth
 
@@ -366,10 +413,12 @@ class Proxies:
     def _mro(self, kind: Any) -> tuple[str, list[Any]]:
         name = name_of(kind)
         if name not in self._described:
-            title, told = self.ask("describe", kind)
-            found = [_library_class(one) if instance_of(one, list) else one for one in told]
-            self._described[name] = str(title), [one for one in found if one is not None]
+            self._describe(name, *self.ask("describe", kind))
         return self._described[name]
+
+    def _describe(self, name: str, title: str, told: list[Any]) -> None:
+        found = [_library_class(one) if instance_of(one, list) else one for one in told]
+        self._described[name] = str(title), [one for one in found if one is not None]
 
     def _title(self, handle: Any) -> str:
         own = self.class_of(handle)

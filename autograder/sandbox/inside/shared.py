@@ -10,6 +10,7 @@ from __future__ import annotations
 import collections
 import hashlib
 import json
+import marshal
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -19,12 +20,15 @@ import numpy as np
 from autograder.sandbox.inside import layers
 
 Encoded = tuple[Any, Mapping[str, np.ndarray]]
-MOST_HELD = 64
-"""So many a test holds before those are let go that nothing else of it refers to."""
 _CONTAINERS = (list, dict, set, bytearray, collections.deque, collections.Counter, collections.OrderedDict)
+_FLAT = frozenset((int, float, str, bytes, bool, complex, type(None)))
+_WITHOUT_REFERENCES = 2
+"""The version of `marshal` in which equal values have equal bytes."""
+_SHORT = 1 << 14
+"""Bytes that are kept as they are, which is quicker than a digest."""
 _DEEPEST = 8
-_ALONE = 4
-"""References to a value that nobody else holds: the table's, its entry's, and those of asking."""
+_ALONE = 2
+"""References to a value that nobody else holds: its entry's, and that of asking."""
 
 
 class Keyed:
@@ -87,10 +91,8 @@ class SharedValues:
                 held[1] = self._digest(held[0])
 
     def let_go(self) -> list[str]:
-        """Forget what nobody else here holds any more, where there is much; the keys."""
-        if len(self._held) < MOST_HELD:
-            return []
-        gone = [key for key, held in self._held.items() if sys.getrefcount(held[0]) < _ALONE]
+        """Forget what nobody else here holds any more; the keys."""
+        gone = [key for key, held in self._held.items() if sys.getrefcount(held[0]) <= _ALONE]
         self.forget(gone)
         return gone
 
@@ -99,6 +101,15 @@ class SharedValues:
         for key in keys:
             if held := self._held.pop(key, None):
                 self._keys.pop(id(held[0]), None)
+
+    @property
+    def newest(self) -> int:
+        """How many got a key here until now."""
+        return self._number
+
+    def forget_since(self, number: int) -> None:
+        """Let go of what got its key here after so many: the other side did not get it."""
+        self.forget(f"{self._prefix}{one}" for one in range(number + 1, self._number + 1))
 
     def _hold(self, key: str, value: Any) -> None:
         self._held[key] = [value, self._digest(value)]
@@ -112,6 +123,14 @@ class SharedValues:
         return value if key is None else Keyed(key, value, known=True)
 
     def _digest(self, value: Any) -> bytes:
+        """What is another one when the value is; of plain numbers and texts without encoding them."""
+        kind = type(value)
+        if kind is np.ndarray and not value.dtype.hasobject:
+            return _short(f"{value.dtype.str}{value.shape}".encode() + value.tobytes())
+        if (kind is dict and _all_flat(value) and _all_flat(value.values())) or (
+            kind in (list, set) and _all_flat(value)
+        ):
+            return _short(marshal.dumps(value, _WITHOUT_REFERENCES))
         try:
             tree, arrays = self._encode(_with_inside(_content(value), self._by_key))
         except Exception:  # noqa: BLE001 - what cannot travel by now has not changed for the other side
@@ -120,6 +139,14 @@ class SharedValues:
         for array in arrays.values():
             digest.update(f"{array.dtype.str}{array.shape}".encode() + array.tobytes())
         return digest.digest()
+
+
+def _all_flat(values: Iterable[Any]) -> bool:
+    return _FLAT.issuperset(map(type, values))
+
+
+def _short(content: bytes) -> bytes:
+    return content if len(content) <= _SHORT else hashlib.blake2b(content, digest_size=32).digest()
 
 
 def _changeable(value: Any) -> bool:
