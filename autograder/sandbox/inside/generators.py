@@ -34,7 +34,11 @@ class Generators:
         # A second number of a pair is drawn without moving: with one in reserve the state is read in full.
         if seen != self._seen or self._numpy[3]:
             self._seen, kept = seen, np.random.get_state()
-            if self._numpy is None or kept[2:] != self._numpy[2:] or not np.array_equal(kept[1], self._numpy[1]):
+            if (
+                self._numpy is None
+                or kept[2:] != self._numpy[2:]
+                or not np.array_equal(kept[1], self._numpy[1])
+            ):
                 self._numpy = kept
                 found["numpy"] = [kept[1], *map(int, kept[2:4]), float(kept[4])]
         if (torch := sys.modules.get("torch")) is not None:

@@ -13,6 +13,7 @@ import __future__
 import ast
 import builtins
 import contextlib
+import dataclasses
 import doctest
 import functools
 import importlib
@@ -46,6 +47,8 @@ JUDGE = "@judge"
 """The target of calls that run tests."""
 MOST_FRAMES = 6000
 """Of Python, where the student's code and the test's functions call one another."""
+_OF_DATACLASSES = ("fields", "replace", "asdict", "astuple", "is_dataclass")
+"""They look into a class, behind its back."""
 _PLAIN_RESULTS = ("call", "method", "get", "getitem", "name", "next", "len", "int", "float", "str", "repr")
 """Operations whose plain results a test can compare by itself."""
 
@@ -53,8 +56,11 @@ _PLAIN_RESULTS = ("call", "method", "get", "getitem", "name", "next", "len", "in
 class JudgeEncoder(HandleEncoder):
     """Handles go back as what they stand for; of a library's functions, classes and modules the names go."""
 
-    def __init__(self, mark: Callable[[Any], Any], own: OwnFunctions) -> None:
+    def __init__(
+        self, mark: Callable[[Any], Any], own: OwnFunctions, stands_for: Callable[[Any], Any]
+    ) -> None:
         super().__init__(self._named_or_own)
+        self._stands_for = stands_for
         self._mark = mark
         self._own = own
 
@@ -70,6 +76,8 @@ class JudgeEncoder(HandleEncoder):
         """A module of torch's own goes in parts, and what its ``parameters()`` gives as an iterator."""
         if layers.is_layer(value):
             return self._form("layer", layers.parts(value, self._mark), depth)
+        if layers.is_optimizer(value):
+            return self._form("optimizer", layers.optimizer_parts(value, self._mark), depth)
         if layers.is_of_tensors(value):
             return self._form("iterator", [self._mark(one) for one in value], depth)
         return super().other(value, depth)
@@ -81,8 +89,12 @@ class JudgeEncoder(HandleEncoder):
             return {"$": "ref", "v": name_of(handle)}
         return super()._leaf(torch, value)
 
-
     def _named_or_own(self, value: Any) -> Any:
+        student = self._stands_for(value)
+        if student is not None:
+            return {"$": "ref", "v": name_of(student)}
+        if isinstance(value, BaseException):
+            return self._form("thrown", self._own.threw(value), 0)
         parts = forms.named_parts(value)
         if parts is not None:
             return {"$": "form", "type": parts[0], "v": list(parts[1])}
@@ -95,9 +107,11 @@ class JudgeEncoder(HandleEncoder):
 class Namespace(dict[str, Any]):
     """The names of a test: its own, Python's, the libraries', and for all others the student's."""
 
-    def __init__(self, student: Callable[[str], Any]) -> None:
+    def __init__(self, student: Callable[[str], Any], module: Callable[[str], Any]) -> None:
         super().__init__(__name__="__main__", type=TypeOfTests)
         self._student = student
+        self._module = module
+        self["__builtins__"] = vars(builtins) | {"__import__": self._import}
 
     def __missing__(self, name: str) -> Any:
         return self._student(name)
@@ -116,6 +130,16 @@ class Namespace(dict[str, Any]):
         if name in __future__.all_feature_names:
             return default
         return self[name] if name in self else default  # noqa: SIM401 - `get` itself
+
+    def _import(
+        self, name: str, names: Any = None, local: Any = None, wanted: Any = (), level: int = 0
+    ) -> Any:
+        """As Python does it; what draws is the student's."""
+        root = name.partition(".")[0]
+        if root != forms.DRAWN:
+            return builtins.__import__(name, names, local, wanted, level)
+        found = self._module(name)
+        return found if wanted or name == root else self._module(root)
 
     def copy(self) -> Namespace:
         """Itself: doctest would lose the student's names with a copy."""
@@ -137,6 +161,8 @@ class Judge:
         self._generators = Generators()
         self._begin_again()
         sys.setrecursionlimit(MOST_FRAMES)
+        for name in _OF_DATACLASSES:
+            setattr(dataclasses, name, self._of_students(getattr(dataclasses, name)))
 
     def do(self, tree: Any, arrays: Mapping[str, np.ndarray]) -> Encoded:
         """Run a test; its outcome.
@@ -152,15 +178,30 @@ class Judge:
         self._students = frozenset(names)
         return wire.Encoder().encode({"done": self._outcome(test)}), {}
 
+    def _of_students(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of dataclasses', which asks the student's box about what is the student's."""
+
+        @functools.wraps(function)
+        def asking(one: Any, *args: Any, **kwargs: Any) -> Any:
+            if instance_of(one, Handle):
+                return self._ask("library", "dataclasses", function.__name__, one, *args, **kwargs)
+            return function(one, *args, **kwargs)
+
+        return asking
+
     def _begin_again(self) -> None:
         """Forget what belongs to a student's box that is not there any more."""
         self._proxies = Proxies(self._ask, self.count)
         self._own = OwnFunctions()
-        self._shared = SharedValues("j", self._encoded, layers.is_layer)
-        self._namespace = Namespace(self._name)
+        self._shared = SharedValues("j", self._encoded, layers.is_copied)
+        self._namespace = Namespace(self._name, functools.partial(self._ask, "module"))
 
     def _outcome(self, test: Mapping[str, Any]) -> dict[str, Any]:
-        self._namespace = self._namespace if test["shared"] else Namespace(self._name)
+        self._namespace = (
+            self._namespace
+            if test["shared"]
+            else Namespace(self._name, functools.partial(self._ask, "module"))
+        )
         self._bound: dict[str, Any] = {}
         self._own.open = 0
         self._generators.moved()
@@ -191,7 +232,9 @@ class Judge:
         for one in ast.walk(tree):
             if type(one) is ast.Name:
                 (used if type(one.ctx) is ast.Load else bound).add(one.id)
-        return sorted(one for one in used - bound if not dict.__contains__(self._namespace, one) and self._is_asked(one))
+        return sorted(
+            one for one in used - bound if not dict.__contains__(self._namespace, one) and self._is_asked(one)
+        )
 
     def _is_asked(self, name: str) -> bool:
         """Whether a name is the student's, where the test has not defined it."""
@@ -203,6 +246,8 @@ class Judge:
         told = self._exchanged(self._request(operation, args, kwargs))
         while "back" in told:
             told = self._exchanged(self._called_back(told["back"]))
+        if "hooked" in told:
+            raise CannotJudge("the student's code puts a hook on what is the test's")
         if "failed" in told:
             raise CannotJudge(f"what the student's code returned could not be read: {told['failed']}")
         if "raised" in told:
@@ -225,9 +270,7 @@ class Judge:
         except CannotJudge:
             raise
         except BaseException as error:  # noqa: BLE001 - the student's code may catch what a function raises
-            student = getattr(error, "student", None)
-            parts = [student] if instance_of(student, Handle) else self._own.threw(error)
-            return self._request("threw", parts, {}, depth=open_before + 1)
+            return self._request("threw", [error], {}, depth=open_before + 1)
         return self._request("returned", [found], {}, depth=open_before + 1)
 
     def _request(
@@ -256,7 +299,7 @@ class Judge:
     def _exchanged(self, request: Encoded) -> dict[str, Any]:
         tree, arrays = self._further(request)
         try:
-            (told,) = wire.Decoder(arrays, own_array, self._decoded).decode(tree)
+            (told,) = self._read(tree, arrays)
             self._generators.restore(told.get("states", {}))
             self._shared.apply(told.get("changes", ()))
             self._bound |= told.get("names", {})
@@ -269,11 +312,20 @@ class Judge:
             sys.stdout.write(str(told["printed"]))
         return told if told.keys() & {"v", "raised", "failed", "back"} else {"failed": "no reply"}
 
+    def _read(self, tree: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+        try:
+            return wire.Decoder(arrays, own_array, self._decoded).decode(tree)
+        except KeyError as error:
+            if error.args != ("torch",):
+                raise
+        importlib.import_module("torch")  # only the student's code has imported it
+        return wire.Decoder(arrays, own_array, self._decoded).decode(tree)
+
     def _marked(self, value: Any) -> Any:
         return value if instance_of(value, Handle) else self._shared.marked(value)
 
     def _encoded(self, value: Any) -> Encoded:
-        encoder = JudgeEncoder(self._marked, self._own)
+        encoder = JudgeEncoder(self._marked, self._own, self._proxies.stands_for)
         return encoder.encode(value), encoder.arrays
 
     def _decoded(self, tag: str, tree: Mapping[str, Any]) -> Any:
@@ -298,11 +350,15 @@ class Judge:
             return CannotJudge("the student's code raised something that is no exception")
         if not issubclass(made, Exception):
             return StudentExit(f"{name}: {text}")
-        try:
-            raised: BaseException = made(*(args or ([text] if text else [])))
-        except TypeError:
-            raised = Exception.__new__(made)
-            raised.args = (text,)
+        given = args or ([text] if text else [])
+        if self._proxies.stands_for(made) is not None:
+            raised: BaseException = made.__new__(made, *given)
+        else:
+            try:
+                raised = made(*given)
+            except TypeError:
+                raised = Exception.__new__(made)
+                raised.args = (text,)
         if instance_of(error, Handle):
             with contextlib.suppress(AttributeError, TypeError):
                 raised.student, raised.told = error, text  # type: ignore[attr-defined]

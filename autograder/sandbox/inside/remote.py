@@ -34,6 +34,8 @@ REMOTE = "@remote"
 MOST_HANDLES = 100_000
 MOST_PRINTED = 200_000
 MANY_NUMBERS = 256
+DEEP = 16
+"""From here on containers go as a list of what is in them, since frames are not nested deeper than 32."""
 MANY_SHOWN = 8
 """Of a list of objects so many are told with their attributes."""
 Further = Callable[[Encoded, int], Encoded]
@@ -79,6 +81,7 @@ _BUILTINS = (
     "iter",
     "next",
     "bool",
+    "hash",
     "str",
     "repr",
     "format",
@@ -95,6 +98,7 @@ class HandleEncoder(GuestEncoder):
 
     def __init__(self, handle: Callable[[Any], dict[str, Any]]) -> None:
         super().__init__()
+        self._flat = False
         self._handle = handle
 
     def encode(self, value: Any, depth: int = 0) -> Any:
@@ -102,6 +106,12 @@ class HandleEncoder(GuestEncoder):
         kind = type(value)
         if kind is dict and not {type(key) for key in value} <= _KEYS:
             return self._form("mapping", [[key, one] for key, one in value.items()], depth)
+        if depth > DEEP and kind in (list, tuple, dict) and not self._flat:
+            self._flat = True
+            try:
+                return self._form("flat", forms.flat_parts(value), depth)
+            finally:
+                self._flat = False
         if kind is list and len(value) > MANY_NUMBERS and (numbers := _numbers(value)) is not None:
             return self._form("numbers", numbers, depth)
         return super().encode(value, depth)
@@ -183,6 +193,8 @@ class Remote:
             **table,
             "call": lambda called, *args, **kwargs: called(*args, **kwargs),
             "method": lambda one, name, *args, **kwargs: getattr(one, name)(*args, **kwargs),
+            "module": importlib.import_module,
+            "library": lambda module, name, *args, **kwargs: forms.named(module, name)(*args, **kwargs),
             "copy": copy.copy,
             "deepcopy": copy.deepcopy,
             "backward": lambda tensor, grad: tensor.backward(grad, retain_graph=True),
@@ -203,8 +215,12 @@ class Remote:
             return told[0].detach().requires_grad_()
         if name == "own":
             return self._callbacks.stub(*told)
-        if name in ("layer", "iterator"):
-            return layers.built(told) if name == "layer" else iter(told)
+        if name == "thrown":
+            return self._callbacks.exception(*told)
+        if name in ("layer", "optimizer"):
+            return (layers.built if name == "layer" else layers.built_optimizer)(told)
+        if name == "iterator":
+            return iter(told)
         if name in ("named", "module"):
             module = importlib.import_module(told[0])
             return module if name == "module" else forms.named(told[0], told[1])
@@ -225,7 +241,9 @@ class Remote:
         with self._callbacks.served():
             return self._carried_out(*self._read(tree, arrays))
 
-    def _read(self, tree: Any, arrays: Mapping[str, np.ndarray]) -> tuple[str, list[Any], dict[str, Any], Any]:
+    def _read(
+        self, tree: Any, arrays: Mapping[str, np.ndarray]
+    ) -> tuple[str, list[Any], dict[str, Any], Any]:
         operation, args, kwargs, beside, _ = wire.Decoder(arrays, own_array, self.decoded).decode(tree)
         self.shared.forget(beside.get("forget", ()))
         self.shared.apply(beside.get("changes", ()))
@@ -258,7 +276,7 @@ class Remote:
             if operation == "returned":
                 return told[0]
             if operation == "threw":
-                raise self._callbacks.exception(*told)
+                raise told[0]
             reply = self._carried_out(operation, told, keywords, beside)
 
     def _with_news(self, told: dict[str, Any], shown: list[Any], beside: Mapping[str, Any]) -> Encoded:
@@ -271,6 +289,8 @@ class Remote:
             told["changes"] = changes
         if beside.get("seeded") and (states := self._generators.moved()):
             told["states"] = states
+        if self.shared.any(layers.is_hooked):
+            told["hooked"] = True
         newest = self.shared.newest
         try:
             return self._encoded(told | self._ahead(shown))
@@ -287,7 +307,10 @@ class Remote:
         if gone:
             found["gone"] = gone
         held = []
-        for one in (*shown, *(part for some in shown if type(some) in (list, tuple) for part in some[:MANY_SHOWN])):
+        for one in (
+            *shown,
+            *(part for some in shown if type(some) in (list, tuple) for part in some[:MANY_SHOWN]),
+        ):
             if own := ahead.attributes(one):
                 held.append([self._handle(one), {name: self.shared.marked(at) for name, at in own.items()}])
         if held:
@@ -329,10 +352,11 @@ class Remote:
     def _describe(self, kind: type) -> list[Any]:
         """The name of a class, and those it derives from: by handle, or by where a library has them."""
         bases = [
-            _PYTHONS.get(one) or ([one.__module__, one.__qualname__] if _of_library(one) else one)
+            _PYTHONS.get(one)
+            or ([one.__module__, one.__qualname__] if _of_library(one) and not _is_drawn(one) else one)
             for one in type.mro(kind)
         ]
-        return [kind.__name__, bases]
+        return [kind.__name__, bases, kind.__hash__ is object.__hash__]
 
     def _enter(self, one: Any) -> Any:
         return type(one).__enter__(one)
@@ -396,6 +420,10 @@ class Remote:
 def _autograd(beside: Mapping[str, Any]) -> contextlib.AbstractContextManager[Any]:
     torch = sys.modules.get("torch")
     return contextlib.nullcontext() if torch is None else torch.set_grad_enabled(beside.get("grad", True))
+
+
+def _is_drawn(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == forms.DRAWN
 
 
 def _of_library(kind: type) -> bool:

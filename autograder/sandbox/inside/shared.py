@@ -11,16 +11,18 @@ import collections
 import hashlib
 import json
 import marshal
+import random
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from autograder.sandbox.inside import layers
+from autograder.sandbox.inside import forms, layers
 
 Encoded = tuple[Any, Mapping[str, np.ndarray]]
 _CONTAINERS = (list, dict, set, bytearray, collections.deque, collections.Counter, collections.OrderedDict)
+_GENERATORS = (random.Random, np.random.Generator, np.random.RandomState)
 _FLAT = frozenset((int, float, str, bytes, bool, complex, type(None)))
 _WITHOUT_REFERENCES = 2
 """The version of `marshal` in which equal values have equal bytes."""
@@ -107,6 +109,10 @@ class SharedValues:
         """How many got a key here until now."""
         return self._number
 
+    def any(self, is_so: Callable[[Any], bool]) -> bool:
+        """Whether something that is held is so."""
+        return any(is_so(held[0]) for held in self._held.values())
+
     def forget_since(self, number: int) -> None:
         """Let go of what got its key here after so many: the other side did not get it."""
         self.forget(f"{self._prefix}{one}" for one in range(number + 1, self._number + 1))
@@ -151,7 +157,7 @@ def _short(content: bytes) -> bytes:
 
 def _changeable(value: Any) -> bool:
     kind = type(value)
-    if kind in _CONTAINERS or kind is np.ndarray:
+    if kind in _CONTAINERS or kind is np.ndarray or kind in _GENERATORS:
         return True
     torch, pandas = sys.modules.get("torch"), sys.modules.get("pandas")
     if torch is not None and (kind is torch.Tensor or kind is torch.nn.Parameter):
@@ -183,7 +189,7 @@ def _with_inside(value: Any, mark: Callable[[Any], Any]) -> Any:
 
 
 def _content(value: Any) -> Any:
-    return layers.state(value) if layers.is_layer(value) else value
+    return layers.state(value) if layers.is_copied(value) else value
 
 
 def _replace(own: Any, value: Any) -> None:
@@ -193,6 +199,12 @@ def _replace(own: Any, value: Any) -> None:
         for mine, one in zip(layers.state(own)[1], value[1], strict=True):
             if mine is not one:
                 _replace(mine, one)
+    elif layers.is_optimizer(own):
+        layers.set_optimizer(own, value)
+    elif type(own) in _GENERATORS:
+        found = forms.parts_of(value)
+        assert found is not None
+        forms.set_generator(own, found[1][1])
     elif isinstance(own, list | bytearray):
         own[:] = value
     elif isinstance(own, dict | set):
