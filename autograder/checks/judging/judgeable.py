@@ -91,10 +91,12 @@ def _call_reasons(node: ast.Call, data: frozenset[str]) -> Iterator[str]:
     called = node.func.attr if isinstance(node.func, ast.Attribute) else _root(node.func)
     if called not in _FILES or (of and of not in _OF_FILES):
         return
-    path, *modes = [*node.args, *(one.value for one in node.keywords)] or [None]
+    path, *modes = (*node.args, *(one.value for one in node.keywords), None)
     given = isinstance(path, ast.Constant) and str(path.value).removeprefix("./").partition("/")[0] in data
     reads = called != "open" or all(
-        isinstance(one, ast.Constant) and set(str(one.value)) <= _READING for one in modes[:1]
+        isinstance(one, ast.Constant) and set(str(one.value)) <= _READING
+        for one in modes[:1]
+        if one is not None
     )
     if not (given and reads):
         yield f"it looks at files ({called})"

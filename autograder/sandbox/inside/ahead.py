@@ -7,7 +7,6 @@ told: numbers, texts, functions, objects by handle, and containers and arrays th
 from __future__ import annotations
 
 import collections
-import marshal
 import sys
 import types
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ import numpy as np
 from autograder.sandbox.inside import forms
 
 MOST_BYTES = 1 << 16
+MOST_PARTS = 2000
 MOST_ATTRIBUTES = 64
 MOST_METHODS = 300
 _NUMBERS = frozenset((int, float, bool, complex, type(None)))
@@ -34,7 +34,11 @@ def is_steady(value: Any) -> bool:
         return kind in _NUMBERS or kind not in (str, bytes) or len(value) <= MOST_BYTES
     if kind in (list, dict, set, tuple):
         inside = (*value, *value.values()) if kind is dict else value
-        return _FLAT.issuperset(map(type, inside)) and len(marshal.dumps(value, 2)) <= MOST_BYTES
+        return (
+            len(inside) <= MOST_PARTS
+            and _FLAT.issuperset(map(type, inside))
+            and len(repr(value)) <= MOST_BYTES
+        )
     if kind is np.ndarray:
         return not value.dtype.hasobject and value.nbytes <= MOST_BYTES
     torch = sys.modules.get("torch")
@@ -49,7 +53,7 @@ def is_steady(value: Any) -> bool:
 def attributes(value: Any) -> dict[str, Any]:
     """What an object itself holds under its names, where its class leaves that to Python."""
     kind = type(value)
-    if kind.__getattribute__ is not object.__getattribute__ or isinstance(value, _OBJECTS):
+    if not _is_usual(kind) or isinstance(value, _OBJECTS):
         return {}
     own = getattr(value, "__dict__", None)
     if type(own) is not dict or len(own) > MOST_ATTRIBUTES:
@@ -63,7 +67,7 @@ def attributes(value: Any) -> dict[str, Any]:
 
 def methods(kind: type, one: Any) -> list[str]:
     """Names of the functions in a class, which an object of it has as its methods."""
-    if kind.__getattribute__ is not object.__getattribute__:
+    if not _is_usual(kind):
         return []
     own = getattr(one, "__dict__", {})
     found: dict[str, Any] = {}
@@ -76,6 +80,11 @@ def methods(kind: type, one: Any) -> list[str]:
         if type(function) is types.FunctionType and name[:1] != "_" and name not in own
     ]
     return names[:MOST_METHODS]
+
+
+def _is_usual(kind: Any) -> bool:
+    """Whether a class leaves it to Python how attributes are found."""
+    return bool(kind.__getattribute__ is object.__getattribute__)
 
 
 def _taken_over(kind: type, name: str) -> bool:

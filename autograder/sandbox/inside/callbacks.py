@@ -1,4 +1,4 @@
-"""Functions of a test that the student's code calls: they run in the judge's box, with plain data and handles.
+"""Functions of a test that the student's code calls: they run in the judge's box, on plain data and handles.
 
 Runs in boxes, on both sides. `OwnFunctions` keeps them where the test is; `Callbacks` makes what stands for
 them in the student's box. All that can be asked of one is that it is called, or, of an iterator, that it
@@ -32,7 +32,7 @@ _LIBRARIES = frozenset(("builtins", "itertools"))
 _TEXT = frozenset(("__name__", "__qualname__", "__doc__"))
 
 
-class Abandoned(BaseException):  # noqa: N818 - no fault
+class Abandoned(BaseException):
     """The test is over, while a function of its own was still being called."""
 
 
@@ -85,7 +85,7 @@ class OwnFunctions:
             self.open -= 1
 
     def threw(self, error: BaseException) -> list[Any]:
-        """What is told of an exception: the nearest class of a library, its own name, text, arguments, key."""
+        """What is told of an exception: the nearest known class, its own name, text, arguments, key."""
         key = f"error-{next(self._number)}"
         self._thrown[key] = error
         known = next(one for one in type(error).__mro__ if forms.named_parts(one) is not None)
@@ -143,7 +143,7 @@ class Callbacks:
 
     def exception(self, known: Any, title: str, text: str, args: Any, key: str) -> BaseException:
         """What stands for an exception of the test's."""
-        kind = known if known.__name__ == title else type(title, (known,), {})
+        kind: Any = known if known.__name__ == title else type(title, (known,), {})
         try:
             made: BaseException = kind(*(args or ([text] if text else [])))
         except TypeError:

@@ -33,7 +33,8 @@ class Generators:
         seen = _numpys_words()
         # A second number of a pair is drawn without moving: with one in reserve the state is read in full.
         if seen != self._seen or self._numpy[3]:
-            self._seen, kept = seen, np.random.get_state()
+            self._seen = seen
+            kept: Any = np.random.get_state()
             if (
                 self._numpy is None
                 or kept[2:] != self._numpy[2:]
@@ -67,7 +68,8 @@ class Generators:
 
 def _numpys_words() -> bytes:
     """The state where it lies: numpy's own way to ask for it makes a number of each word."""
-    generator: Any = np.random.get_bit_generator()
+    numpys: Any = np.random
+    generator = numpys.get_bit_generator()
     if type(generator) is not np.random.MT19937:
         return b""
     return ctypes.string_at(generator.ctypes.state_address, 4 * _WORDS)

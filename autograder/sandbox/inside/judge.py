@@ -7,7 +7,6 @@ handed to it (`callbacks`).
 """
 
 from __future__ import annotations
-
 import __future__
 
 import ast
@@ -168,7 +167,7 @@ class Judge:
         """Run a test; its outcome.
 
         Args:
-            tree: the test, imports, names that are the student's in any case, and whether their box is another.
+            tree: the test, imports, names that are the student's in any case, whether their box is another.
             arrays: beside it.
         """
         test, imports, names, again = wire.Decoder(arrays, own_array, self._decoded).decode(tree)
@@ -251,7 +250,7 @@ class Judge:
         if "failed" in told:
             raise CannotJudge(f"what the student's code returned could not be read: {told['failed']}")
         if "raised" in told:
-            raise self._exception(*told["raised"])
+            raise self._exception(told["raised"])
         found = told["v"]
         if operation in _PLAIN_RESULTS:
             self.count(found)
@@ -340,15 +339,14 @@ class Judge:
             return computed(told[0], told[1], self._ask)
         return forms.from_parts(name, told)
 
-    def _exception(
-        self, name: str, text: str, kind: Any, error: Any, args: list[Any], own: str | None
-    ) -> BaseException:
+    def _exception(self, told: list[Any]) -> BaseException:
+        name, text, kind, error, args, own, cause = told
         if own is not None:
             return self._own.raised(own)
         made = kind if instance_of(kind, type) else self._proxies.exception(kind)
         if not issubclass(made, BaseException):
             return CannotJudge("the student's code raised something that is no exception")
-        if not issubclass(made, Exception):
+        if issubclass(made, SystemExit | KeyboardInterrupt | GeneratorExit):
             return StudentExit(f"{name}: {text}")
         given = args or ([text] if text else [])
         if self._proxies.stands_for(made) is not None:
@@ -357,11 +355,13 @@ class Judge:
             try:
                 raised = made(*given)
             except TypeError:
-                raised = Exception.__new__(made)
+                raised = made.__new__(made)
                 raised.args = (text,)
         if instance_of(error, Handle):
             with contextlib.suppress(AttributeError, TypeError):
                 raised.student, raised.told = error, text  # type: ignore[attr-defined]
+        if cause is not None:
+            raised.__cause__ = self._exception(cause)
         return raised
 
     def _name(self, name: str) -> Any:

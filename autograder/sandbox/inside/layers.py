@@ -124,8 +124,10 @@ def built(told: list[Any]) -> Any:
 
 
 def state(value: Any) -> list[Any]:
-    """What changes while it is used: modes, and tensors with their gradients; of an optimizer what is set for
-    its groups, and what it keeps of each parameter."""
+    """What changes while it is used: modes, and tensors with their gradients.
+
+    Of an optimizer it is what is set for its groups, and what is kept of each parameter.
+    """
     if is_optimizer(value):
         hypers = [
             {name: one for name, one in group.items() if name != "params"} for group in value.param_groups

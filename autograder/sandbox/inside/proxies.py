@@ -420,7 +420,7 @@ class Proxies:
         return self._stand_ins[name]
 
     def _derived_exception(self, kind: Any, title: str, kinds: list[Any]) -> type:
-        """Below what stands for its bases, so that ``except`` and ``issubclass`` see what derives from what."""
+        """Below what stands for its bases: ``except`` and ``issubclass`` see what derives from what."""
         bases = [self._stand_in(one) if instance_of(one, ClassHandle) else one for one in kinds]
         table = self
 

@@ -32,6 +32,7 @@ from autograder.sandbox.inside.shared import Encoded, Keyed, SharedValues
 REMOTE = "@remote"
 """The target of calls by which tests reach it."""
 MOST_HANDLES = 100_000
+MOST_CAUSES = 3
 MOST_PRINTED = 200_000
 MANY_NUMBERS = 256
 DEEP = 16
@@ -235,8 +236,8 @@ class Remote:
             arrays: beside it.
 
         Returns:
-            A dictionary: ``v``, the value, or ``raised``, or ``back``, a call of a function of the test's; what
-            was printed, and what is different now.
+            A dictionary: ``v``, the value, or ``raised``, or ``back``, a call of a function of the
+            test's; what was printed, and what is different now.
         """
         with self._callbacks.served():
             return self._carried_out(*self._read(tree, arrays))
@@ -299,20 +300,19 @@ class Remote:
             return self._encoded(told)
 
     def _ahead(self, shown: list[Any]) -> dict[str, Any]:
-        """Names that are bound to other things now, attributes of objects, and classes seen the first time."""
+        """Names that are bound to other things now, and attributes of objects."""
         found: dict[str, Any] = {}
         bound, gone = self._watched.news()
         if bound:
             found["names"] = {name: self.shared.marked(one) for name, one in bound.items()}
         if gone:
             found["gone"] = gone
-        held = []
-        for one in (
-            *shown,
-            *(part for some in shown if type(some) in (list, tuple) for part in some[:MANY_SHOWN]),
-        ):
-            if own := ahead.attributes(one):
-                held.append([self._handle(one), {name: self.shared.marked(at) for name, at in own.items()}])
+        parts = (one for some in shown if type(some) in (list, tuple) for one in some[:MANY_SHOWN])
+        held = [
+            [self._handle(one), {name: self.shared.marked(at) for name, at in own.items()}]
+            for one in (*shown, *parts)
+            if (own := ahead.attributes(one))
+        ]
         if held:
             found["attributes"] = held
         return found
@@ -356,7 +356,8 @@ class Remote:
             or ([one.__module__, one.__qualname__] if _of_library(one) and not _is_drawn(one) else one)
             for one in type.mro(kind)
         ]
-        return [kind.__name__, bases, kind.__hash__ is object.__hash__]
+        own: Any = kind.__hash__
+        return [kind.__name__, bases, own is object.__hash__]
 
     def _enter(self, one: Any) -> Any:
         return type(one).__enter__(one)
@@ -407,14 +408,15 @@ class Remote:
             self._unseen[type(value)] = value
         return f"{'callable' if callable(value) else 'object'} {kind}"
 
-    def _raised(self, error: BaseException) -> list[Any]:
+    def _raised(self, error: BaseException, depth: int = 0) -> list[Any]:
         try:
             text = str(error)[:600]
         except BaseException:  # noqa: BLE001 - a hostile __str__ is not worth an answer of its own
             text = ""
         plain = error.args if all(type(one) in (str, int, float, bool) for one in error.args) else ()
-        own = self._callbacks.thrown(error)
-        return [type(error).__name__[:80], text, type(error), error, list(plain), own]
+        own, cause = self._callbacks.thrown(error), error.__cause__
+        behind = self._raised(cause, depth + 1) if cause is not None and depth < MOST_CAUSES else None
+        return [type(error).__name__[:80], text, type(error), error, list(plain), own, behind]
 
 
 def _autograd(beside: Mapping[str, Any]) -> contextlib.AbstractContextManager[Any]:

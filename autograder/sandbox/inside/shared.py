@@ -10,7 +10,6 @@ from __future__ import annotations
 import collections
 import hashlib
 import json
-import marshal
 import random
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -24,8 +23,6 @@ Encoded = tuple[Any, Mapping[str, np.ndarray]]
 _CONTAINERS = (list, dict, set, bytearray, collections.deque, collections.Counter, collections.OrderedDict)
 _GENERATORS = (random.Random, np.random.Generator, np.random.RandomState)
 _FLAT = frozenset((int, float, str, bytes, bool, complex, type(None)))
-_WITHOUT_REFERENCES = 2
-"""The version of `marshal` in which equal values have equal bytes."""
 _SHORT = 1 << 14
 """Bytes that are kept as they are, which is quicker than a digest."""
 _DEEPEST = 8
@@ -136,7 +133,7 @@ class SharedValues:
         if (kind is dict and _all_flat(value) and _all_flat(value.values())) or (
             kind in (list, set) and _all_flat(value)
         ):
-            return _short(marshal.dumps(value, _WITHOUT_REFERENCES))
+            return _short(repr(value).encode("utf-8", "surrogatepass"))
         try:
             tree, arrays = self._encode(_with_inside(_content(value), self._by_key))
         except Exception:  # noqa: BLE001 - what cannot travel by now has not changed for the other side
@@ -193,14 +190,9 @@ def _content(value: Any) -> Any:
 
 
 def _replace(own: Any, value: Any) -> None:
-    """Make an object equal to another one, in place; a module from its state."""
-    if layers.is_layer(own):
-        layers.modes(own, value[0])
-        for mine, one in zip(layers.state(own)[1], value[1], strict=True):
-            if mine is not one:
-                _replace(mine, one)
-    elif layers.is_optimizer(own):
-        layers.set_optimizer(own, value)
+    """Make an object equal to another one, in place; a module or an optimizer from its state."""
+    if layers.is_copied(own):
+        _replace_state(own, value)
     elif type(own) in _GENERATORS:
         found = forms.parts_of(value)
         assert found is not None
@@ -221,3 +213,13 @@ def _replace(own: Any, value: Any) -> None:
         own.grad = value.grad
     else:
         own._update_inplace(value)  # noqa: SLF001 - as pandas' own methods with inplace=True
+
+
+def _replace_state(own: Any, value: Any) -> None:
+    if layers.is_optimizer(own):
+        layers.set_optimizer(own, value)
+        return
+    layers.modes(own, value[0])
+    for mine, one in zip(layers.state(own)[1], value[1], strict=True):
+        if mine is not one:
+            _replace(mine, one)
