@@ -126,14 +126,10 @@ class SharedValues:
         return value if key is None else Keyed(key, value, known=True)
 
     def _digest(self, value: Any) -> bytes:
-        """What is another one when the value is; of plain numbers and texts without encoding them."""
-        kind = type(value)
-        if kind is np.ndarray and not value.dtype.hasobject:
-            return _short(f"{value.dtype.str}{value.shape}".encode() + value.tobytes())
-        if (kind is dict and _all_flat(value) and _all_flat(value.values())) or (
-            kind in (list, set) and _all_flat(value)
-        ):
-            return _short(repr(value).encode("utf-8", "surrogatepass"))
+        """What is another one when the value is."""
+        content = _plain_content(value)
+        if content is not None:
+            return content if len(content) <= _SHORT else hashlib.blake2b(content, digest_size=16).digest()
         try:
             tree, arrays = self._encode(_with_inside(_content(value), self._by_key))
         except Exception:  # noqa: BLE001 - what cannot travel by now has not changed for the other side
@@ -148,8 +144,24 @@ def _all_flat(values: Iterable[Any]) -> bool:
     return _FLAT.issuperset(map(type, values))
 
 
-def _short(content: bytes) -> bytes:
-    return content if len(content) <= _SHORT else hashlib.blake2b(content, digest_size=32).digest()
+def _plain_content(value: Any) -> bytes | None:
+    """All of a value of numbers and texts, without encoding it; None of others."""
+    kind = type(value)
+    if kind is np.ndarray and not value.dtype.hasobject:
+        return f"{value.dtype.str}{value.shape}".encode() + bytes(value.tobytes())
+    if (kind is dict and _all_flat(value) and _all_flat(value.values())) or (
+        kind in (list, set) and _all_flat(value)
+    ):
+        return repr(value).encode("utf-8", "surrogatepass")
+    torch = sys.modules.get("torch")
+    if torch is not None and kind in (torch.Tensor, torch.nn.Parameter):
+        try:
+            parts = [value.detach().numpy()] + ([] if value.grad is None else [value.grad.detach().numpy()])
+        except (RuntimeError, TypeError):  # it has no such form
+            return None
+        told = f"{value.requires_grad}{[(one.dtype.str, one.shape) for one in parts]}"
+        return b"".join((told.encode(), *(one.tobytes() for one in parts)))
+    return None
 
 
 def _changeable(value: Any) -> bool:
