@@ -101,10 +101,14 @@ class Ours:
 
     def __init__(self, folder: Path, environment: Path) -> None:
         self._folder, self._bin = folder / self.name, environment / "bin"
-        bench.our_course(self._folder)
-        self._log = folder / "autograder.log"
-        measured([self._bin / "autograder", "generate", NAME], self._folder, self._log)
+        self._log = folder / f"{self.name}.log"
+        self._write()
         self.release = (self._folder / "release" / NAME / f"{NAME}.ipynb").read_text("utf-8")
+
+    def _write(self) -> None:
+        """The course, and its release."""
+        bench.our_course(self._folder)
+        measured([self._bin / "autograder", "generate", NAME], self._folder, self._log)
 
     def hand_in(self, notebooks: Mapping[str, str]) -> None:
         """Nothing else is there then, and nothing is graded."""
@@ -130,6 +134,29 @@ class Ours:
             }
             for line in lines
         }
+
+
+class Adopted(Ours):
+    """This program on nbgrader's course as it is: its test cells, judged outside of the student's box."""
+
+    name = "adopted"
+
+    def _write(self) -> None:
+        bench.nbgrader_course(self._folder)
+        measured([self._bin / "autograder", "adopt"], self._folder, self._log)
+
+    def marks(self) -> Marks:
+        """Of everybody, by exercise."""
+        return {student: _by_exercise(own) for student, own in super().marks().items()}
+
+
+def _by_exercise(points: Mapping[str, float]) -> dict[str, float]:
+    """Points of exercises from those of their tests."""
+    return {
+        one.id: sum(points[test.item] for test in one.tests)
+        for one in bench.EXERCISES
+        if any(test.item in points for test in one.tests)
+    }
 
 
 class Nbgrader:
@@ -162,7 +189,6 @@ class Nbgrader:
     def marks(self) -> Marks:
         """Of everybody, as its gradebook has them."""
         found: dict[str, dict[str, float]] = {}
-        exercises = {test.item: one.id for one in bench.EXERCISES for test in one.tests}
         statement = """
             SELECT submitted_assignment.student_id, base_cell.name, grade.auto_score FROM grade
             JOIN base_cell ON base_cell.id = grade.cell_id
@@ -171,9 +197,8 @@ class Nbgrader:
         """
         with sqlite3.connect(self._folder / "gradebook.db") as database:
             for student, test, score in database.execute(statement):
-                own, exercise = found.setdefault(student, {}), exercises[test]
-                own[exercise] = own.get(exercise, 0.0) + float(score or 0)
-        return found
+                found.setdefault(student, {})[test] = float(score or 0)
+        return {student: _by_exercise(own) for student, own in found.items()}
 
 
 class Otter:
