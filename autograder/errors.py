@@ -2,13 +2,14 @@
 
     AutograderError
     ├── CourseError            a folder, file, secret or setting of the course is missing or unusable
+    │   ├── NothingKept        nobody was graded yet, so there is no store to read from
     │   └── SourceError        one archive or folder cannot be collected from; others can
     ├── RubricError            a rubric is not readable, or disagrees with its assignment
     ├── NotebookError          the bytes handed in are not a notebook we can grade
     ├── AlgebraError
     │   ├── Unreadable         a formula is not in the grammar; carries an offset into the text
     │   └── Undecided          two formulas could not be proven equal or different: a human's job
-    ├── GradebookError         nbgrader's database refused, or disagrees with the rubric
+    ├── GradebookError         the store refused, or disagrees with the rubric
     └── SandboxError
         ├── SandboxUnavailable this machine lacks a layer of confinement; carries the remedies
         │   └── PreloadMissing a module that the rubric preloads is not installed: the rubric's error
@@ -37,6 +38,10 @@ class AutograderError(Exception):
 
 class CourseError(AutograderError):
     """A folder, file, secret or setting of the course is missing or unusable."""
+
+
+class NothingKept(CourseError):
+    """Nobody of a course was graded yet, so there is no store to read from."""
 
 
 class SourceError(CourseError):

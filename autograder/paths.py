@@ -16,9 +16,10 @@ MOST_LENGTH = 200
 """Characters of a whole path."""
 _PART = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_. -]{0,98}[A-Za-z0-9_-])?")
 _LEFT_BEHIND = frozenset({"__pycache__"})
-_NUMBERED = re.compile(r"[-_ ]?\(?[0-9]{1,3}\)?$")
-"""What Canvas and browsers add to a name that is there already: ``warmup-1``, ``warmup (2)``."""
-_COPIED = re.compile(r"(^(copy|kopie) (of|von) )|([ _-](copy|kopie)[0-9]*$)", re.IGNORECASE)
+_COPIED = r"^(?:copy|kopie) (?:of|von) |(?: - |[ _-])(?:copy|kopie)[0-9]*$| ?\([0-9]{1,3}\)$"
+"""What people and browsers add to the name of a copy: ``warmup - Copy``, ``warmup (2)``."""
+_NUMBERED = r"(?:[-_ ]|(?<![0-9]))[0-9]{1,3}$"
+"""What platforms add: ``warmup-1``. Where such a name is asked for, a number tells files apart."""
 
 
 def path_fault(path: str) -> str:
@@ -103,7 +104,8 @@ def _places(names: Iterable[str], expected: Sequence[str], by_ending: str = "") 
         if wanted in places.values():
             continue
         loose = [name for name, place in places.items() if place not in expected]
-        meant = [name for name in loose if _meant(name) == _meant(wanted)]
+        added = _added(wanted, expected)
+        meant = [name for name in loose if _plain(wanted) in _originals(name, added)]
         if not meant and wanted == by_ending:
             meant = [name for name in loose if name.casefold().endswith(".ipynb")]
         if len(meant) == 1:
@@ -111,7 +113,23 @@ def _places(names: Iterable[str], expected: Sequence[str], by_ending: str = "") 
     return places
 
 
-def _meant(path: str) -> str:
-    """The name of a file without what copies of it are given."""
-    name = PurePosixPath(unicodedata.normalize("NFC", path).casefold())
-    return _COPIED.sub("", _NUMBERED.sub("", name.stem)).strip() + name.suffix
+def _added(wanted: str, expected: Iterable[str]) -> re.Pattern[str]:
+    """What may have been added to the name of a file that is asked for, beside others."""
+    name, numbered = _plain(wanted), re.compile(re.escape(_plain(wanted).stem) + _NUMBERED)
+    others = [one for one in map(_plain, expected) if one.suffix == name.suffix]
+    by_number = any(numbered.fullmatch(one.stem) for one in others)
+    return re.compile(_COPIED if by_number else f"{_COPIED}|{_NUMBERED}")
+
+
+def _originals(path: str, added: re.Pattern[str]) -> Iterator[PurePosixPath]:
+    """The names of files that a file may be a copy of, or a copy of a copy; folders aside."""
+    name, before = _plain(path), None
+    while name != before and name.stem:
+        yield name
+        before, stem = name, added.sub("", name.stem, count=1).strip()
+        name = PurePosixPath(f"{stem or name.stem}{name.suffix}")
+
+
+def _plain(path: str) -> PurePosixPath:
+    """The name of a file, however it is spelt; folders aside."""
+    return PurePosixPath(PurePosixPath(unicodedata.normalize("NFC", path).casefold()).name)

@@ -5,13 +5,17 @@ from __future__ import annotations
 import difflib
 import itertools
 import re
+import tomllib
 from collections.abc import Collection, Iterable, Mapping
+from decimal import Decimal
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 from msgspec import inspect
 
-from autograder.errors import RubricError, inside
+from autograder import atomic
+from autograder.errors import CourseError, RubricError, inside
 
 T = TypeVar("T")
 
@@ -29,6 +33,22 @@ _MISSING = re.compile(r"Object missing required field `(.+)`")
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+)\]|(\[\.\.\.\])")
 _SHOWN = 60
 """Characters of a value that a message repeats."""
+
+
+def read(path: Path) -> dict[str, Any]:
+    """A file of a course; empty where there is none. Decimals stay exact.
+
+    Raises:
+        CourseError: it cannot be read, or is not TOML; names it.
+    """
+    if not path.exists():
+        return {}
+    try:
+        return tomllib.loads(atomic.read(path).decode("utf-8"), parse_float=Decimal)
+    except OSError as error:
+        raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise CourseError(f"{path}: not valid TOML: {error}") from error
 
 
 def convert(table: Mapping[str, Any], to: type[T], place: str, also: Collection[str] = ()) -> T:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,8 +41,14 @@ class Cost(NamedTuple):
         )
 
 
-def measured(command: Sequence[str | Path], folder: Path, log: Path) -> Cost:
+def measured(command: Sequence[str | Path], folder: Path, log: Path, *, alone: bool = False) -> Cost:
     """Run a command to its end.
+
+    Args:
+        command: the program and its words.
+        folder: where it runs.
+        log: what it prints is added there.
+        alone: its own memory counts, without that of the processes it starts.
 
     Raises:
         RuntimeError: it could not do its work; its last lines are quoted.
@@ -54,7 +60,9 @@ def measured(command: Sequence[str | Path], folder: Path, log: Path) -> Cost:
         process = subprocess.Popen(
             [str(word) for word in command], cwd=folder, stdout=out, stderr=out, env=environment
         )
-        watcher = threading.Thread(target=_watch, args=(process.pid, done, peak))
+        root = process.pid
+        counted = (lambda: [root]) if alone else (lambda: tree(root))
+        watcher = threading.Thread(target=_watch, args=(counted, done, peak))
         watcher.start()
         _, status, used = os.wait4(process.pid, 0)
         wall = time.monotonic() - began
@@ -67,12 +75,13 @@ def measured(command: Sequence[str | Path], folder: Path, log: Path) -> Cost:
     return Cost(wall, used.ru_utime + used.ru_stime, peak[0])
 
 
-def _watch(root: int, done: threading.Event, peak: list[float]) -> None:
+def _watch(counted: Callable[[], list[int]], done: threading.Event, peak: list[float]) -> None:
     while not done.wait(SAMPLED_EVERY):
-        peak[0] = max(peak[0], sum(_memory(pid) for pid in _tree(root)) / 1024)
+        peak[0] = max(peak[0], sum(memory(pid) for pid in counted()) / 1024)
 
 
-def _tree(root: int) -> list[int]:
+def tree(root: int) -> list[int]:
+    """A process and all that it started."""
     parents: dict[int, int] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -85,8 +94,8 @@ def _tree(root: int) -> list[int]:
     return sorted(found)
 
 
-def _memory(pid: int) -> int:
-    """Kilobytes."""
+def memory(pid: int) -> int:
+    """Kilobytes of a process, shared pages once; 0 where that cannot be read."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:
@@ -99,8 +108,9 @@ class Ours:
 
     name = "autograder"
 
-    def __init__(self, folder: Path, environment: Path) -> None:
-        self._folder, self._bin = folder / self.name, environment / "bin"
+    def __init__(self, folder: Path, environment: Path, *, alone: bool = False) -> None:
+        """``alone``: of memory, only the command's own is told."""
+        self._folder, self._bin, self._alone = folder / self.name, environment / "bin", alone
         self._log = folder / f"{self.name}.log"
         self._write()
         self.release = (self._folder / "release" / NAME / f"{NAME}.ipynb").read_text("utf-8")
@@ -108,7 +118,7 @@ class Ours:
     def _write(self) -> None:
         """The course, and its release."""
         bench.our_course(self._folder)
-        measured([self._bin / "autograder", "generate", NAME], self._folder, self._log)
+        self.run("generate", NAME)
 
     def hand_in(self, notebooks: Mapping[str, str]) -> None:
         """Nothing else is there then, and nothing is graded."""
@@ -117,15 +127,18 @@ class Ours:
         for student, text in notebooks.items():
             _put(self._folder / "submitted" / student / NAME / f"{NAME}.ipynb", text)
 
+    def run(self, *words: str | Path) -> Cost:
+        """A command of ours."""
+        return measured([self._bin / "autograder", *words], self._folder, self._log, alone=self._alone)
+
     def grade(self) -> Cost:
         """All that was handed in."""
-        return measured([self._bin / "autograder", "grade", NAME], self._folder, self._log)
+        return self.run("grade", NAME)
 
     def marks(self) -> Marks:
         """Of everybody."""
         to = self._folder / "marks.jsonl"
-        words: list[str | Path] = ["export-grades", NAME, "--for", "jsonl", "--to", to, "--provisional"]
-        measured([self._bin / "autograder", *words], self._folder, self._log)
+        self.run("export-grades", NAME, "--for", "jsonl", "--to", to, "--provisional")
         lines = [json.loads(line) for line in to.read_text("utf-8").splitlines()]
         return {
             line["student"]: {
@@ -143,7 +156,7 @@ class Adopted(Ours):
 
     def _write(self) -> None:
         bench.nbgrader_course(self._folder)
-        measured([self._bin / "autograder", "adopt"], self._folder, self._log)
+        self.run("adopt")
 
     def marks(self) -> Marks:
         """Of everybody, by exercise."""

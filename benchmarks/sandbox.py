@@ -20,6 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from peers_tools import memory, tree
 
 from autograder.records import Call, Limits, Scenario, Tensor
 from autograder.sandbox.base import Environment
@@ -30,6 +31,16 @@ PRELOAD = ("numpy", "torch")
 CELLS = ("import torch", "def double(x):\n    return 2 * x", "total = double(21)\ntotal")
 IDENTITY = "import torch\nbig = torch.zeros({numbers})\ndef take(x): pass\ndef give(): return big"
 MEGABYTES = 32
+BOXES = 16
+TRAINING = """
+import torch
+from torch import nn
+model = nn.Sequential(nn.Linear(64, 256), nn.TransformerEncoderLayer(256, 4, batch_first=True))
+steps = torch.optim.Adam(model.parameters())
+for _ in range(3):
+    model(torch.randn(2, 5, 64)).sum().backward()
+    steps.step()
+"""
 TICK_MS = 1000 / os.sysconf("SC_CLK_TCK")
 
 FORKING = """
@@ -104,6 +115,7 @@ def main() -> None:
     figures: dict[str, float | str] = {}
     try:
         figures |= trivial(sandbox, options.rounds) | idle(sandbox) | calls(sandbox) | tensors(sandbox)
+        figures |= together(sandbox)
         where = parts(sandbox, options.rounds)
     finally:
         sandbox.close()
@@ -197,6 +209,19 @@ def idle(sandbox: NamespaceSandbox) -> dict[str, float]:
         box.close()
     kilobytes = sum(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Private_"))
     return {"idle_child_private_mb": round(kilobytes / 1024, 1)}
+
+
+def together(sandbox: NamespaceSandbox) -> dict[str, float]:
+    """Memory of the sandbox and many boxes at once that have trained a small model, shared pages once."""
+    boxes = [sandbox.open(Limits(), seed=-10 - number) for number in range(BOXES)]
+    try:
+        for box in boxes:
+            box.run_cell(TRAINING, seconds=20)
+        megabytes = sum(memory(pid) for pid in tree(sandbox.pid)) / 1024
+    finally:
+        for box in boxes:
+            box.close()
+    return {f"{BOXES}_boxes_mb": round(megabytes)}
 
 
 def calls(sandbox: NamespaceSandbox) -> dict[str, float]:

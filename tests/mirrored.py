@@ -1,13 +1,15 @@
 """The test files that mirror what changed since the last commit of main: ``python -m tests.mirrored``.
 
-``autograder/a/b.py`` is mirrored by ``tests/a/test_b.py`` and by the quick files of ``tests/a`` that import
-from it; where there is no ``test_b.py``, by all quick files of ``tests/a``. What runs alone or long is left
-to `make test`, unless it changed itself.
+``autograder/a/b.py`` is mirrored by ``tests/a/test_b.py``, else by what is called after it
+(``test_b_pages.py``), and by the quick files of ``tests/a`` that import from it; where there is none of the
+first two, by all quick files of ``tests/a``. What runs alone or long is left to `make test`, unless it
+changed itself.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -47,9 +49,20 @@ def _mirror(root: Path, source: Path) -> Iterator[Path]:
     path = Path("tests", *source.parts[1:])
     own = [path.with_name(f"test_{module.name}.py"), path.parent.with_name(f"test_{module.name}.py")]
     found = [one for one in own if (root / one).is_file()]
-    beside = _quick(root, next(one for one in path.parents if (root / one).is_dir()))
+    beside = list(_quick(root, next(one for one in path.parents if (root / one).is_dir())))
+    if not found:
+        found = _called_after(module, beside)
     yield from found
     yield from (one for one in beside if not found or ".".join(module.parts) in _imported(root / one))
+
+
+def _called_after(module: Path, tests: Iterable[Path]) -> list[Path]:
+    """The tests that are called after a module, or after the folder in which it lies with others."""
+    for name in (module.name, module.parent.name):
+        found = [one for one in tests if re.match(rf"test_{name}[_.]", one.name)]
+        if found:
+            return found
+    return []
 
 
 def _imported(test: Path) -> set[str]:

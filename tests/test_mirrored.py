@@ -30,6 +30,14 @@ def test_what_imports_a_module_mirrors_it_as_well() -> None:
     assert "tests/notebook/test_title_page.py" in mirrored("autograder/notebook/build.py")
 
 
+def test_else_what_is_called_after_it() -> None:
+    """A page by its own tests, not by those of all pages; modules of a folder by those called after that."""
+    assert {"tests/web/test_similar_page.py"} == mirrored("autograder/web/similar.py")
+    found = mirrored("autograder/web/marking/shown.py")
+    assert {"tests/web/test_marking_pages.py", "tests/web/test_marking_attacks.py"} == found
+    assert {"tests/kinds/general/test_table.py"} == mirrored("autograder/kinds/general/table/sentences.py")
+
+
 def test_else_the_folder_is_run() -> None:
     """All quick files of the nearest folder; none that runs alone."""
     found = mirrored("autograder/algebra/nodes.py")

@@ -77,7 +77,7 @@ def test_a_file_goes_where_it_alone_can_be_meant() -> None:
     two, one = ["a.ipynb", "b.ipynb"], ["a.ipynb", "model.py"]
     for names, expected, placed in (
         (["a (1).ipynb", "B-2.ipynb"], two, ["a.ipynb", "b.ipynb"]),
-        (["a - Copy.ipynb", "Kopie von b.ipynb"], two, ["a - Copy.ipynb", "b.ipynb"]),
+        (["a - Copy.ipynb", "Kopie von b.ipynb"], two, ["a.ipynb", "b.ipynb"]),
         (["a_copy2.ipynb", "copy of b.ipynb"], two, ["a.ipynb", "b.ipynb"]),
         (["a (1).ipynb", "a (2).ipynb"], two, ["a (1).ipynb", "a (2).ipynb"]),
         (["a.ipynb", "a (1).ipynb"], two, ["a.ipynb", "a (1).ipynb"]),
@@ -86,6 +86,35 @@ def test_a_file_goes_where_it_alone_can_be_meant() -> None:
         (["mine.ipynb", "old.ipynb"], one, ["mine.ipynb", "old.ipynb"]),
     ):
         assert dict(zip(names, placed, strict=True)) == meant_places(names, expected)
+
+
+def test_a_number_that_tells_files_apart_is_no_mark_of_a_copy() -> None:
+    """Neither that of a name that is asked for, nor one by which other names that are asked for differ."""
+    layers, one, both = ["layer1.py", "layer2.py"], ["layer1.py"], ["hw.py", "hw_1.py"]
+    for names, expected, placed in (
+        (["layer2.py"], one, ["layer2.py"]),
+        (["layer.py"], one, ["layer.py"]),
+        (["layer12.py"], one, ["layer12.py"]),
+        (["layer-1.py"], one, ["layer-1.py"]),
+        (["layer1 (1).py"], one, ["layer1.py"]),
+        (["layer1-2.py"], one, ["layer1.py"]),
+        (["Layer1 - Kopie.py"], one, ["layer1.py"]),
+        (["layer1 (2)-1.py"], one, ["layer1.py"]),
+        (["layer2.py"], layers, ["layer2.py"]),
+        (["layer3.py"], layers, ["layer3.py"]),
+        (["layer2 (1).py", "layer1-Copy1.py"], layers, ["layer2.py", "layer1.py"]),
+        (["hw_2.py"], both, ["hw_2.py"]),
+        (["hw2.py"], both, ["hw2.py"]),
+        (["hw_1.py"], both, ["hw_1.py"]),
+        (["hw (2).py", "hw_1-3.py"], both, ["hw.py", "hw_1.py"]),
+        (["hw_1 (1).py"], both, ["hw_1.py"]),
+        (["hw-3.py"], ["hw.py"], ["hw.py"]),
+        (["hw-3.py"], ["hw.py", "hw1.ipynb"], ["hw.py"]),
+        (["report 2024.pdf"], ["report.pdf"], ["report 2024.pdf"]),
+        (["1.py"], ["2.py"], ["1.py"]),
+        (["2 (1).py"], ["2.py"], ["2.py"]),
+    ):
+        assert dict(zip(names, placed, strict=True)) == meant_places(names, expected), names
 
 
 def test_a_copy_in_a_folder_stands_for_the_file_that_is_asked_for(tmp_path: Path) -> None:

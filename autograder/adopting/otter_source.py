@@ -74,7 +74,7 @@ def read_source(tree: dict[str, Any], place: str) -> OtterSource:
     Raises:
         CourseError: a block is not closed or stands where it may not, or a setting is not YAML.
     """
-    reader = _Reader(place)
+    reader = _SourceReader(place)
     for number, (kind, text, raw) in enumerate(_cells(tree), start=1):
         reader.take(kind, text, raw, f"{place}, cell {number}")
     return reader.finished()
@@ -134,7 +134,7 @@ def _cells(tree: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
                 yield ("raw" if number % 2 else "markdown"), part.strip("\n"), {}
 
 
-class _Reader:
+class _SourceReader:
     """Goes through the cells of a source, in order."""
 
     def __init__(self, place: str) -> None:

@@ -12,13 +12,12 @@ import shutil
 import sqlite3
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
 
 from autograder.errors import CourseError
-from autograder.rubric import Rubric
 
 _SECONDS = 3600
 """For one command."""
@@ -177,9 +176,3 @@ def results_marks(path: Path) -> Mapping[str, float]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CourseError(f"{path}: expected a results.json with a list 'tests': {error!r}") from error
     return found
-
-
-def cells_of(rubric: Rubric) -> Iterator[tuple[str, str]]:
-    """Which question each grade cell belongs to: (cell, question)."""
-    for question in rubric.questions:
-        yield from ((cell, question.id) for cell in question.cells())

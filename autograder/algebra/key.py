@@ -150,9 +150,7 @@ class Facts:
         Raises:
             Undecided: that could not be proven.
         """
-        if self._candidates is None:
-            self._candidates = self._possible()
-        if index not in self._candidates:
+        if not self.may_be((index,)):
             return False
         entry = self._table.named[index]
         return _once(
@@ -162,6 +160,12 @@ class Facts:
                 partial(comparer.equal, self.answer, entry.tree) for comparer in entry.readings
             ),
         )
+
+    def may_be(self, indices: Iterable[int]) -> bool:
+        """Whether it may be one of these named answers; where not, that is proven."""
+        if self._candidates is None:
+            self._candidates = self._possible()
+        return not self._candidates.isdisjoint(indices)
 
     def early(self) -> bool:
         """Whether it is right under assumptions that the item does not grant."""

@@ -31,7 +31,7 @@ from autograder.course import Course, Handin, counting, groups
 from autograder.course.schedule import Schedule
 from autograder.errors import CourseError
 from autograder.feedback import publish
-from autograder.feedback.publish import Page
+from autograder.feedback.publish import ClassShown, Page
 from autograder.grades import NOTHING, Standing, standing
 from autograder.grading import batch
 from autograder.grading.batch import Outcome
@@ -330,30 +330,45 @@ def feedback(
     with store(assignment, new=False) as opened:
         collected = collect(course, assignment)
         stand = _standings(assignment, opened, watch, collected)
-        keys = opened.keys(name)
+        keys, marking = opened.keys(name), opened.front_end.marking
     results = stand.roll.results
     published, moment = read_published(course, name), course_log.now()
     by_now = {one for one in results if keys[one].rubric == assignment.rubric.digest}
     plan = plan_pages(published, _will_show(assignment, stand, by_now, published), reason, moment)
-    pages = publish.pages(
-        course,
-        assignment.rubric,
-        results,
-        {student: assignment.rubric_of(graded.score.asked) for student, graded in results.items()},
-        stand.rows,
-        submitted={handin.student: handin.submitted_at for handin in collected.handins},
-        timings=collected.timings,
-        language=language or assignment.language,
-        remarks=stand.roll.remarks,
-        changes=plan.changes,
-        left=plan.left,
-        names=_names(course),
-        releases=assignment.releases_of,
-    )
+    pages = publish.pages(_shown(assignment, stand, collected, plan, marking=marking, language=language))
     made = tuple(counted(pages, len(results) + 2 - len(plan.left & results.keys()), watch))
     if publish_marks or published.at:
         _note_shown(course, name, published, plan, made)
     return Published(made, (*stand.roll.remarks, *plan.refused), bool(plan.refused))
+
+
+def _shown(
+    assignment: Assignment,
+    stand: Standings,
+    collected: Collected,
+    plan: PagePlan,
+    *,
+    marking: str,
+    language: str,
+) -> ClassShown:
+    """What the pages of a class are made of."""
+    results = stand.roll.results
+    return ClassShown(
+        course=assignment.course,
+        rubric=assignment.rubric,
+        results=results,
+        rubrics={one: assignment.rubric_of(graded.score.asked) for one, graded in results.items()},
+        standings=stand.rows,
+        language=language or assignment.language,
+        marking=marking,
+        submitted={handin.student: handin.submitted_at for handin in collected.handins},
+        timings=collected.timings,
+        remarks=stand.roll.remarks,
+        changes=plan.changes,
+        left=plan.left,
+        names=_names(assignment.course),
+        releases=assignment.releases_of,
+    )
 
 
 def _names(course: Course) -> dict[str, str]:

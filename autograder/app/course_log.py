@@ -125,6 +125,16 @@ def broken(course: Course) -> int:
     return 0
 
 
+def faults(course: Course) -> list[str]:
+    """What is wrong with the log, for staff, a sentence each."""
+    try:
+        number = broken(course)
+    except CourseError as error:
+        return [str(error)]
+    said = f"{_path(course)}: entry {number} does not fit the one before: one of them was changed or removed"
+    return [f"{said}; compare the file with a copy"] if number else []
+
+
 def _path(course: Course) -> Path:
     return course.private / "log.jsonl"
 

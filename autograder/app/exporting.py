@@ -157,7 +157,7 @@ def _contents(
                 fill or b"", lines, register, scaled=options.scaled, comments=options.comments
             )
         elif form == "canvas":
-            made = grade_files.canvas(lines, register, title, fill)
+            made = grade_files.canvas(lines, register, title, fill, scaled=options.scaled)
         elif form == "jsonl":
             made = GradeFile(json_lines(tuple(lines)), entered, ())
         else:

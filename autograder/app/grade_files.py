@@ -111,7 +111,7 @@ def _without(students: Sequence[str]) -> list[str]:
 
 
 def _of_maximum(line: GradeLine, maximum: str, *, scaled: bool) -> tuple[Decimal, list[str]]:
-    """Points as the worksheet counts them.
+    """Points as the platform counts them.
 
     Raises:
         CourseError: it counts otherwise, and nobody said that points are to be converted.
@@ -123,7 +123,7 @@ def _of_maximum(line: GradeLine, maximum: str, *, scaled: bool) -> tuple[Decimal
     if most != line.possible:
         if not scaled:
             raise CourseError(
-                f"the worksheet's maximum is {most.normalize():f}, and the assignment has "
+                f"the platform's maximum is {most.normalize():f}, and the assignment has "
                 f"{line.possible.normalize():f} points; set the same there, or convert with --scale"
             )
         total = total * most / line.possible
@@ -188,7 +188,12 @@ def moodle_feedback(sheet: Worksheet, pages: Mapping[str, bytes], register: Regi
 
 
 def canvas(
-    lines: Sequence[GradeLine], register: Register, title: str, filled: bytes | None = None
+    lines: Sequence[GradeLine],
+    register: Register,
+    title: str,
+    filled: bytes | None = None,
+    *,
+    scaled: bool = False,
 ) -> GradeFile:
     """A gradebook for Canvas: those five columns by which it knows students, and the assignment's.
 
@@ -197,15 +202,16 @@ def canvas(
         register: who is who, with the numbers of accounts.
         title: the assignment's, as Canvas has it: ``Warmup (4711)``.
         filled: a gradebook as it was downloaded; its rows and columns are taken then.
+        scaled: points are converted to the maximum in ``filled`` where that is another one.
 
     Raises:
-        CourseError: what was downloaded is no gradebook.
+        CourseError: what was downloaded is no gradebook, or has another maximum than the assignment.
     """
-    remarks: list[str] = []
     by_student = {line.student: line for line in lines}
+    possible = f"{lines[0].possible.normalize():f}" if lines else ""
     if filled is None:
         rows = [_canvas_row(line, register) for line in lines]
-        remarks += [
+        remarks = [
             f"{printable_text(row[0])}: neither the account's number nor a login is known; fill a downloaded "
             "gradebook"
             for row in rows
@@ -214,25 +220,57 @@ def canvas(
         entered = list(by_student)
     else:
         table = parsed(filled, _CANVAS_KNOWN, (("student",), ("id",)))
-        title = next((one for one in table.columns if _is_column_of(one, title)), title)
-        rows, entered, without = [], [], []
-        for row in table.rows:
-            said = [_value(table, row, column) for column in _CANVAS]
-            if said[0].casefold().startswith(("points possible", "student, test")):
-                continue
-            match = register.find(Naming(said[2], said[0], login=said[3], number=said[1]))
-            line = by_student.get(match.student)
-            if line is not None:
-                rows.append([*said, f"{_rounded(line.total):f}"])
-                entered.append(line.student)
-            elif match.student:
-                without.append(match.student)
-            else:
-                remarks.append(printable_text(f"{said[0]}: left out: {match.suggestion}"))
-        remarks += _without(without)
-    possible = f"{lines[0].possible.normalize():f}" if lines else ""
+        column = next((one for one in table.columns if _is_column_of(one, title)), "")
+        possible = _canvas_maximum(table, column) or possible
+        rows, entered, remarks = _canvas_rows(table, by_student, register, possible, scaled=scaled)
+        if not column:
+            remarks.append(
+                f"the gradebook has no column {printable_text(title)}, and Canvas will make a new assignment "
+                "of it; name the one that is meant with --title"
+            )
+        title = column or title
     body = [tuple(row) for row in ([_POSSIBLE, "", "", "", "", possible], *rows)]
     return _file(written(CsvTable((*_CANVAS, title), tuple(body), ())), by_student, entered, remarks)
+
+
+def _canvas_rows(
+    table: CsvTable, lines: Mapping[str, GradeLine], register: Register, maximum: str, *, scaled: bool
+) -> tuple[list[list[str]], list[str], list[str]]:
+    """The rows of students, one for each of their sections; whose marks are in them; and what is remarked."""
+    rows: list[list[str]] = []
+    remarks: list[str] = []
+    entered: dict[str, None] = {}
+    without: dict[str, None] = {}
+    for row in table.rows:
+        if _is_no_student(table, row):
+            continue
+        said = [_value(table, row, column) for column in _CANVAS]
+        match = register.find(Naming(said[2], said[0], login=said[3], number=said[1]))
+        line = lines.get(match.student)
+        if line is not None:
+            points, told = _of_maximum(line, maximum, scaled=scaled)
+            rows.append([*said, f"{points:f}"])
+            entered[line.student] = None
+            remarks += [one for one in told if one not in remarks]
+        elif match.student:
+            without[match.student] = None
+        else:
+            remarks.append(printable_text(f"{said[0]}: left out: {match.suggestion}"))
+    return rows, list(entered), [*remarks, *_without(list(without))]
+
+
+def _canvas_maximum(table: CsvTable, column: str) -> str:
+    """The points possible, which stand in a row of nobody's; empty: they are not stated."""
+    stated = [_value(table, row, column) for row in table.rows if column and _is_no_student(table, row)]
+    return next((one for one in stated if number_said(one) is not None), "")
+
+
+def _is_no_student(table: CsvTable, row: Sequence[str]) -> bool:
+    """Whether a row is one of Canvas's own: below the head, for possible points, or of the test student."""
+    name = row[table.column([column_name("Student")])]
+    named = any(_value(table, row, column) for column in _CANVAS[1:4])
+    own = not named and (name[:1] in {"", " "} or name.casefold().startswith("points possible"))
+    return own or name.casefold().startswith("student, test")
 
 
 def _is_column_of(column: str, title: str) -> bool:

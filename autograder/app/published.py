@@ -39,7 +39,8 @@ class ShownMark(Struct, frozen=True):
     grade: str
     """Empty where there are no grades; a range while something is open."""
     parts: Mapping[str, str]
-    """Points, and of how many, by item; by cell where a person marked it; and what was given besides."""
+    """Points, and of how many, by item; by cell where a person marked it; what was given besides, and what
+    being late costs."""
     changes: tuple[MarkChange, ...] = ()
     """What the page tells about earlier marks, the oldest first."""
 
@@ -120,6 +121,8 @@ def shown_mark(score: Score, rubric: Rubric, stands: Standing, at: datetime) -> 
                     None if cell.pending else cell.points, cell.possible
                 )
     parts |= {name: str(getattr(stands, name)) for name in ("given", "extra", "taken")}
+    if late := stands.deduction:
+        parts["late"] = f"{late.amount.normalize():f} {late.unit}, leaving {late.floor.normalize():f}"
     grades = [one.name for one in (stands.worst, stands.best) if one is not None]
     grade = " to ".join(dict.fromkeys(grades))
     return ShownMark(at, stands.total, rubric.assignment.points, grade, parts)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from autograder.app import course_log
 from autograder.app.lists import read_roster
 from autograder.assignment import Assignment
 from autograder.course import Course, counting, is_folder
@@ -80,7 +81,8 @@ def read_roll(assignment: Assignment, store: Store, handed_in: Collection[str] |
     results = {student: graded for student, graded in everybody.items() if student in handed_in}
     gone = {student: graded for student, graded in everybody.items() if student not in handed_in}
     notebooks = [name for name, release in assignment.releases.items() if release.has_answers]
-    wrong = [*misplaced_notebooks(course, name, notebooks), *misnamed_files(course)]
+    found = (misplaced_notebooks(course, name, notebooks), misnamed_files(course), course_log.faults(course))
+    wrong = [sentence for several in found for sentence in several]
     remarks = list(_gone(name, gone, store))
     waiting = sorted(set(handed_in) - everybody.keys())
     if waiting:

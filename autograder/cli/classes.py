@@ -71,7 +71,8 @@ def grade(
             if profile:
                 console.print(report.profile_table(found.pop("profile")))
             console.print(report.summary_table(found, "this run"))
-            report.say(f"gradebook: {report.with_size(place.gradebook)}")
+            if place.gradebook.is_file():
+                report.say(f"gradebook: {report.with_size(place.gradebook)}")
             report.say(f"with what people gave: autograder grades {name}")
         for folder, fault in graded.misnamed.items():
             report.print_notes([f"submitted/{folder} is not graded: {fault}; rename the folder"])

@@ -10,16 +10,14 @@ extra_minutes = 30
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime, timedelta, tzinfo
-from decimal import Decimal
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from autograder import atomic, tables, timestamps
+from autograder import tables, timestamps
 from autograder.course import Course, Handin, groups
 from autograder.errors import CourseError, RubricError
 from autograder.lateness import COUNTS, DAY, Counts, Penalty, Rule, SlipDays, Terms, started
@@ -274,13 +272,9 @@ def _written(course: Course, name: str) -> dict[str, Any]:
     known = (*course.assignments(), name)
     if COMMON in known:
         raise CourseError(f"{path}: an assignment cannot be called {COMMON!r} where times are stated")
+    written = tables.read(path)
     try:
-        written = tomllib.loads(atomic.read(path).decode("utf-8"), parse_float=Decimal)
         tables.check_known_keys(written, (*known, COMMON), str(path))
-    except OSError as error:
-        raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise CourseError(f"{path}: not valid TOML: {error}") from error
     except RubricError as error:
         raise CourseError(str(error)) from error
     return written

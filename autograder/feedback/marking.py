@@ -18,7 +18,7 @@ from autograder.checks.judging.manual import Examples, cue_matches, manual_optio
 from autograder.checks.values import prose
 from autograder.feedback.answers import MarkedCell, highlighted, marked_cells, pictures_about
 from autograder.feedback.labels import Labels
-from autograder.feedback.render import environment
+from autograder.feedback.render import filled
 from autograder.feedback.sanitise import POLICY, printable_text
 from autograder.grades import CellPoints, Standing
 from autograder.records import Graded
@@ -118,6 +118,7 @@ def render_marking(
     language: str = "en",
     *,
     secret: bytes = b"",
+    marking: str = "",
 ) -> str:
     """All answers to marking by hand, for staff, in English, as one HTML file without scripts or requests.
 
@@ -127,23 +128,21 @@ def render_marking(
         standings: the students' marks with what people gave.
         language: of what the rubric says: titles, items, guides and examples.
         secret: the course's; without it no group has a name for the list of decisions.
+        marking: where people give marks, as the store calls it; empty: nowhere but in the list of decisions.
     """
     spoken, gallery = Labels(language), _Gallery(results)
     tasks = [
         _task(rubric, cell, results, standings, spoken=spoken, gallery=gallery)
         for cell in marked_cells(rubric, secret)
     ]
-    text = (
-        environment()
-        .get_template("marking.html")
-        .render(
-            title=spoken.pick(rubric.assignment.title, rubric.assignment.name),
-            tasks=tasks,
-            language=spoken.language,
-            policy=POLICY,
-        )
+    return filled(
+        "marking.html",
+        title=spoken.pick(rubric.assignment.title, rubric.assignment.name),
+        tasks=tasks,
+        language=spoken.language,
+        marking=marking,
+        policy=POLICY,
     )
-    return text.encode("utf-8", "replace").decode()
 
 
 def _task(

@@ -11,7 +11,7 @@ import mistune
 from markupsafe import Markup
 
 from autograder.feedback.sanitise import HEADINGS, clean_prose, printable_text
-from autograder.feedback.tex import mathml
+from autograder.feedback.typeset import mathml
 
 Pictures = Mapping[str, str]
 """Data URIs by the address that a text uses for a picture."""

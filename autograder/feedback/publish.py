@@ -33,96 +33,89 @@ class Page(Struct, frozen=True):
     """Whose page was written; empty: one for staff, or none was."""
 
 
-def pages(
-    course: Course,
-    rubric: Rubric,
-    results: Mapping[str, Graded],
-    rubrics: Mapping[str, Rubric],
-    standings: Mapping[str, Standing],
-    *,
-    submitted: Mapping[str, datetime | None],
-    timings: Mapping[str, Timing] | None = None,
-    language: str,
-    remarks: Sequence[str] = (),
-    changes: Mapping[str, Sequence[MarkChange]] | None = None,
-    left: Collection[str] = (),
-    names: Mapping[str, str] | None = None,
-    releases: Callable[[str], Mapping[str, Release]] = lambda _: {},
-) -> Iterator[Page]:
-    """Write one page per student, and two for staff; what nobody foresaw stops one page and no other.
+class ClassShown(Struct, frozen=True):
+    """What the pages of a class are made of. Mappings are by student."""
 
-    Args:
-        course: whose folders.
-        rubric: the common one, for the summary.
-        results: by student.
-        rubrics: the one each of them was asked by.
-        standings: their marks, with what people gave.
-        submitted: when each handed in.
-        timings: how that stands to the time allowed, where there is one.
-        language: of students' pages, such as ``"de"``, and of what a rubric says to those who mark.
-        remarks: about the class as a whole, for the summary.
-        changes: of marks that students were shown before, by student.
-        left: students whose page stays as it is.
-        names: of students, as the class list has them.
-        releases: gives the notebooks that a student was given, by name.
-    """
-    name, named, written = rubric.assignment.name, names or {}, dict[str, str]()
-    for student, graded in results.items():
-        path = course.feedback(student, name) / f"{name}.html"
-        seen = f"../{quote(path.relative_to(course.root).as_posix())}"
-        if student in left:
+    course: Course
+    rubric: Rubric
+    """The common one, for pages about the class."""
+    results: Mapping[str, Graded]
+    rubrics: Mapping[str, Rubric]
+    """The one each of them was asked by."""
+    standings: Mapping[str, Standing]
+    """Their marks, with what people gave."""
+    language: str
+    """Of students' pages, such as ``"de"``, and of what a rubric says to those who mark."""
+    marking: str
+    """Where people give marks (`FrontEnd.marking`)."""
+    submitted: Mapping[str, datetime | None] = {}
+    """When each handed in."""
+    timings: Mapping[str, Timing] = {}
+    """How that stands to the time allowed, where there is one."""
+    remarks: Sequence[str] = ()
+    """About the class as a whole, for the summary."""
+    changes: Mapping[str, Sequence[MarkChange]] = {}
+    """Of marks that students were shown before."""
+    left: Collection[str] = ()
+    """Students whose page stays as it is."""
+    names: Mapping[str, str] = {}
+    """As the class list has them."""
+    releases: Callable[[str], Mapping[str, Release]] = lambda _: {}
+    """Gives the notebooks that a student was given, by name."""
+
+
+def pages(shown: ClassShown) -> Iterator[Page]:
+    """Write one page per student, and two for staff; what nobody foresaw stops one page and no other."""
+    name, written = shown.rubric.assignment.name, dict[str, str]()
+    for student in shown.results:
+        path = shown.course.feedback(student, name) / f"{name}.html"
+        seen = f"../{quote(path.relative_to(shown.course.root).as_posix())}"
+        if student in shown.left:
             written[student] = seen
             continue
         try:
-            page = render(
-                graded,
-                rubrics[student],
-                language=language,
-                submitted_at=submitted.get(student),
-                stands=standings[student],
-                timing=(timings or {}).get(student),
-                changes=(changes or {}).get(student, ()),
-                releases=releases(student),
-                name=named.get(student, ""),
-            )
-            _write(path, page)
+            _write(path, _of_student(shown, student))
             written[student] = seen
             yield Page(path, student=student)
         except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
             yield Page(path, f"{student}: the page could not be written: {describe_error(error)}")
-    told = _Told(rubric, standings, language, remarks, named, written)
-    yield from _for_staff(course, told, list(results.values()))
+    yield from _for_staff(shown, written)
 
 
-class _Told(Struct, frozen=True):
-    """What the pages for staff say of a class."""
+def _of_student(shown: ClassShown, student: str) -> str:
+    return render(
+        shown.results[student],
+        shown.rubrics[student],
+        language=shown.language,
+        submitted_at=shown.submitted.get(student),
+        stands=shown.standings[student],
+        timing=shown.timings.get(student),
+        changes=shown.changes.get(student, ()),
+        releases=shown.releases(student),
+        name=shown.names.get(student, ""),
+    )
 
-    rubric: Rubric
-    standings: Mapping[str, Standing]
-    language: str
-    remarks: Sequence[str]
-    names: Mapping[str, str]
-    pages: Mapping[str, str]
-    """Where students' pages lie, seen from those for staff."""
 
-
-def _for_staff(course: Course, told: _Told, everybody: Sequence[Graded]) -> Iterator[Page]:
-    name, folder = told.rubric.assignment.name, course.root / "staff"
+def _for_staff(shown: ClassShown, written: Mapping[str, str]) -> Iterator[Page]:
+    """Both pages; `written` says where students' pages lie, seen from these."""
+    name, folder = shown.rubric.assignment.name, shown.course.root / "staff"
     marking = partial(
         render_marking,
-        rubric=told.rubric,
-        standings=told.standings,
-        language=told.language,
-        secret=course.secret(),
+        rubric=shown.rubric,
+        standings=shown.standings,
+        language=shown.language,
+        secret=shown.course.secret(),
+        marking=shown.marking,
     )
     summary = partial(
         render_summary,
-        rubric=told.rubric,
-        standings=told.standings,
-        remarks=told.remarks,
-        names=told.names,
-        pages=told.pages,
+        rubric=shown.rubric,
+        standings=shown.standings,
+        remarks=shown.remarks,
+        names=shown.names,
+        pages=written,
     )
+    everybody = list(shown.results.values())
     yield _of_all(folder / f"{name}-marking.html", marking, everybody)
     yield _of_all(folder / f"{name}.html", summary, everybody)
 

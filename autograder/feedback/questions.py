@@ -17,8 +17,7 @@ from autograder.feedback.handout import asked, released_answer
 from autograder.feedback.labels import Labels
 from autograder.feedback.lines import RubricLine, lost_points, marked_together
 from autograder.feedback.sanitise import printable_text
-from autograder.feedback.tex import with_formulas
-from autograder.feedback.typeset import Typesetter, caret
+from autograder.feedback.typeset import Typesetter, caret, with_formulas
 from autograder.feedback.wordings import SentenceKey, told
 from autograder.grades import NOTHING, QuestionPoints
 from autograder.kinds import kind

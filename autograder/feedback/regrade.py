@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from autograder.feedback.render import environment
+from autograder.feedback.render import filled
 from autograder.feedback.sanitise import POLICY
 
 
@@ -52,5 +52,4 @@ class RegradeView(Struct, frozen=True):
 
 def render_regrade(view: RegradeView) -> str:
     """The page as HTML; it fetches nothing and runs nothing, whatever stands in it."""
-    text = environment().get_template("regrade.html").render(view=view, policy=POLICY)
-    return text.encode("utf-8", "replace").decode()
+    return filled("regrade.html", view=view, policy=POLICY)

@@ -6,6 +6,7 @@ import datetime
 import functools
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import jinja2
 
@@ -70,8 +71,7 @@ def render(
         releases=releases,
         name=name,
     )
-    text = environment().get_template("student.html").render(page=page, label=labels, policy=POLICY)
-    return text.encode("utf-8", "replace").decode()
+    return filled("student.html", page=page, label=labels, policy=POLICY)
 
 
 def render_cells(graded: Graded, rubric: Rubric, notebook: str, names: Collection[str], language: str) -> str:
@@ -92,16 +92,21 @@ def render_cells(graded: Graded, rubric: Rubric, notebook: str, names: Collectio
         for cell in _within(notebook_view(one, place, labels, limits).cells, cells_about(one, names))
         if cell.name in names or cell.outputs or cell.has_problem
     ]
-    text = environment().get_template("outputs.html").render(cells=views, label=labels, policy=POLICY)
-    return text.encode("utf-8", "replace").decode()
+    return filled("outputs.html", cells=views, label=labels, policy=POLICY)
 
 
 def _within(cells: Sequence[CellView], places: range) -> Sequence[CellView]:
     return cells[places.start : places.stop]
 
 
+def filled(template: str, folder: Path = TEMPLATES, **values: Any) -> str:
+    """A template with values; lone surrogates, which UTF-8 cannot carry, become question marks."""
+    text = _environment(folder).get_template(template).render(**values)
+    return text.encode("utf-8", "replace").decode()
+
+
 @functools.cache
-def environment(folder: Path = TEMPLATES) -> jinja2.Environment:
+def _environment(folder: Path) -> jinja2.Environment:
     """A folder of templates, compiled once: compiling costs more than rendering."""
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),

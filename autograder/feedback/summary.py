@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from autograder.feedback.grade import grade_range, rules
 from autograder.feedback.labels import Labels
-from autograder.feedback.render import environment
+from autograder.feedback.render import filled
 from autograder.feedback.sanitise import printable_text
 from autograder.feedback.sorting import POLICY_WITH_SORTING, SCRIPT
 from autograder.grades import Standing, standing
@@ -93,25 +93,21 @@ def render_summary(
     scale = rubric.assignment.grading
     mean = (sum(points, Decimal(0)) / len(points)).quantize(Decimal("0.01")) if points else Decimal(0)
     by_hand = any(item.manual for question in rubric.questions for item in question.items)
-    text = (
-        environment()
-        .get_template("summary.html")
-        .render(
-            title=labels.pick(rubric.assignment.title, rubric.assignment.name),
-            version=rubric.version,
-            possible=labels.number(rubric.assignment.points),
-            mean=labels.number(mean),
-            rows=rows,
-            shared=shared,
-            remarks=[printable_text(remark, 4 * _MOST_NOTE) for remark in remarks],
-            marking=f"{rubric.assignment.name}-marking.html" if by_hand else "",
-            grades=distribution(stands, scale, labels) if scale else None,
-            label=labels,
-            script=SCRIPT,
-            policy=POLICY_WITH_SORTING,
-        )
+    return filled(
+        "summary.html",
+        title=labels.pick(rubric.assignment.title, rubric.assignment.name),
+        version=rubric.version,
+        possible=labels.number(rubric.assignment.points),
+        mean=labels.number(mean),
+        rows=rows,
+        shared=shared,
+        remarks=[printable_text(remark, 4 * _MOST_NOTE) for remark in remarks],
+        marking=f"{rubric.assignment.name}-marking.html" if by_hand else "",
+        grades=distribution(stands, scale, labels) if scale else None,
+        label=labels,
+        script=SCRIPT,
+        policy=POLICY_WITH_SORTING,
     )
-    return text.encode("utf-8", "replace").decode()
 
 
 def _shared(students: Sequence[str], noted: Sequence[Sequence[str]]) -> dict[str, _Remark]:

@@ -1,4 +1,4 @@
-"""Formulas on the page: how an answer was read, typeset, and where an unreadable one breaks."""
+"""Formulas on pages: how an answer was read, where an unreadable one breaks, and TeX in people's texts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import contextlib
 import re
 from collections.abc import Mapping
 
-from markupsafe import Markup
+from latex2mathml.converter import convert
+from markupsafe import Markup, escape
 
 from autograder.algebra.nodes import Tree
 from autograder.algebra.notation.landau import parse_landau
@@ -22,6 +23,9 @@ from autograder.wording import Phrase
 MOST_READING = 400
 _AROUND = 36
 """Characters shown on either side of the caret."""
+MOST_TEX = 4_000
+"""Characters of one formula that is typeset; a longer one stays as it was written."""
+_FORMULA = re.compile(r"\$([^$\n]+)\$")
 
 
 class Typesetter:
@@ -67,3 +71,35 @@ def caret(params: Mapping[str, Phrase]) -> str:
 
 def _line(text: str) -> str:
     return " ".join(text.splitlines()) if text.strip() else text
+
+
+def mathml(tex: str, display: str = "inline") -> str:
+    """MathML of a formula, still to be sanitised; empty where it cannot be read.
+
+    Args:
+        tex: without dollar signs.
+        display: ``"inline"`` or ``"block"``.
+    """
+    if len(tex) > MOST_TEX:
+        return ""
+    try:
+        return convert(tex, display=display)
+    except Exception:  # noqa: BLE001 - the library's errors have no common base, and the text is there in any case
+        return ""
+
+
+def with_formulas(text: str, most: int) -> Markup:
+    """A plain text whose ``$…$`` are typeset; what cannot be read as TeX stays as it was written.
+
+    Args:
+        text: of a person.
+        most: characters of it that are shown.
+    """
+    parts, end = [], 0
+    shown = printable_text(text, most)
+    for found in _FORMULA.finditer(shown):
+        set_ = mathml(found[1].strip())
+        if set_:
+            parts += [escape(shown[end : found.start()]), Markup(clean_mathml(set_))]  # noqa: S704 - cleaned
+            end = found.end()
+    return Markup("").join([*parts, escape(shown[end:])])

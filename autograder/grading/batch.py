@@ -101,7 +101,7 @@ def grade_class(
     waiting: list[Handin] = []
     known: list[tuple[Handin, Key, Graded]] = []
     together = _together(assignment.rubric, handins)
-    kept = _Kept(assignment, store, environment, pool.isolation)
+    kept = _KnownResults(assignment, store, environment, pool.isolation)
     for members in together:
         found = None if again else kept.of_one(members)
         if found is None:
@@ -155,7 +155,7 @@ def as_member(graded: Graded, handin: Handin) -> Graded:
     return replace(graded, score=score)
 
 
-class _Kept:
+class _KnownResults:
     """What the store holds of an assignment."""
 
     def __init__(self, assignment: Assignment, store: Store, environment: str, isolation: Isolation) -> None:

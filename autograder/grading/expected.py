@@ -59,7 +59,7 @@ def expected_values(
     Raises:
         CourseError: a reference solution is missing, raises, or ends its box.
     """
-    plans: dict[str, _Plan] = {}
+    plans: dict[str, _ReferencePlan] = {}
     names = [_plans(one, secret, assignment, plans) for one in (assignment, *variants)]
     path = assignment.course.private / "expected" / f"{_key(assignment, secret, plans)}.values"
     found = _load(path, plans)
@@ -88,13 +88,13 @@ def own_values(
     Raises:
         CourseError: a reference solution is missing, raises, or ends its box.
     """
-    plans: dict[str, _Plan] = {}
+    plans: dict[str, _ReferencePlan] = {}
     names = [_plans(asked, secret, assignment, plans, draw) for asked, draw in own]
     found = _compute(assignment, plans, pool)
     return tuple({question: found[name] for question, name in one.items()} for one in names)
 
 
-class _Plan(Struct, frozen=True, eq=False):
+class _ReferencePlan(Struct, frozen=True, eq=False):
     """What the reference is asked for one question of one variant, or of several alike."""
 
     question: Question
@@ -104,7 +104,7 @@ class _Plan(Struct, frozen=True, eq=False):
 
 
 def _plans(
-    assignment: Assignment, secret: bytes, common: Assignment, plans: dict[str, _Plan], own: str = ""
+    assignment: Assignment, secret: bytes, common: Assignment, plans: dict[str, _ReferencePlan], own: str = ""
 ) -> dict[str, str]:
     """Add the plans of an assignment that are not among ``plans`` yet.
 
@@ -123,7 +123,7 @@ def _plans(
                 f"question {question.id!r}: a reference is needed; state reference = 'module:name'"
             )
         if scenarios:
-            plan = _Plan(question, scenarios, asked_digest(question, scenarios))
+            plan = _ReferencePlan(question, scenarios, asked_digest(question, scenarios))
             of_all = plan if assignment is common and not own else plans.get(question.id)
             alike = of_all is not None and of_all.asked == plan.asked
             names[question.id] = question.id if alike else f"{question.id} {plan.asked}"
@@ -146,7 +146,7 @@ def for_many(limits: Limits, times: int) -> Limits:
 
 
 def _compute(
-    assignment: Assignment, plans: Mapping[str, _Plan], pool: Pool
+    assignment: Assignment, plans: Mapping[str, _ReferencePlan], pool: Pool
 ) -> dict[str, Sequence[Observations]]:
     if not plans:
         return {}
@@ -154,7 +154,7 @@ def _compute(
 
 
 def _compute_once(
-    assignment: Assignment, plans: Mapping[str, _Plan], pool: Pool
+    assignment: Assignment, plans: Mapping[str, _ReferencePlan], pool: Pool
 ) -> dict[str, Sequence[Observations]]:
     environment = assignment.reference_environment()
     limits = for_many(assignment.rubric.assignment.limits, len(plans))
@@ -280,7 +280,7 @@ def ask_reference(
 # ---------------------------------------------------------------- on disk
 
 
-def _key(assignment: Assignment, secret: bytes, plans: Mapping[str, _Plan]) -> str:
+def _key(assignment: Assignment, secret: bytes, plans: Mapping[str, _ReferencePlan]) -> str:
     # What is asked, and not its name alone: of a changed program it may be something else.
     asked = sorted(f"{name} {plan.asked}" for name, plan in plans.items())
     return cache_key(assignment, secret, ["format 3", *asked])
@@ -357,7 +357,7 @@ def _unpacked(stored: bytes) -> dict[str, Sequence[Observations]]:
     }
 
 
-def _load(path: Path, plans: Mapping[str, _Plan]) -> dict[str, Sequence[Observations]] | None:
+def _load(path: Path, plans: Mapping[str, _ReferencePlan]) -> dict[str, Sequence[Observations]] | None:
     """The stored values; None when there are none, they are damaged, or they do not fit the plans."""
     found = kept(path)
     shapes = {name: [len(one.calls) for one in plan.scenarios] for name, plan in plans.items()}

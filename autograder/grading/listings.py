@@ -40,7 +40,7 @@ TOGETHER = 32
 """Listings that follow one another in one box."""
 
 
-class _Plan(Struct, frozen=True, eq=False):
+class _ListingPlan(Struct, frozen=True, eq=False):
     """The listings of one question, and what each is asked."""
 
     question: Question
@@ -89,7 +89,7 @@ def listing_results(
     return tuple({plan.question.id: found[plan.name] for plan in some} for some in plans)
 
 
-def _plans(assignment: Assignment, secret: bytes, expected: Expected) -> list[_Plan]:
+def _plans(assignment: Assignment, secret: bytes, expected: Expected) -> list[_ListingPlan]:
     plans = []
     for question in assignment.rubric.questions:
         check = assignment.checks[question.id]
@@ -98,17 +98,17 @@ def _plans(assignment: Assignment, secret: bytes, expected: Expected) -> list[_P
             scenarios = check.listing_plan(Draw.for_question(secret, assignment.rubric, question))
             texts = "\0".join(part for pair in listings.items() for part in pair)
             digest = hashlib.sha256(f"{asked_digest(question, scenarios)}\0{texts}".encode()).hexdigest()
-            plans.append(_Plan(question, check, listings, scenarios, f"{question.id} {digest}"))
+            plans.append(_ListingPlan(question, check, listings, scenarios, f"{question.id} {digest}"))
     return plans
 
 
-def _compute(assignment: Assignment, plan: _Plan, pool: Pool, seed: int) -> tuple[TrialResults, ...]:
+def _compute(assignment: Assignment, plan: _ListingPlan, pool: Pool, seed: int) -> tuple[TrialResults, ...]:
     names = list(plan.listings)
     groups = [names[at : at + TOGETHER] for at in range(0, len(names), TOGETHER)]
     environment = assignment.trial_environment(plan.question)
     try:
         sandbox = pool.persistent(environment)
-        run = _Run(assignment, plan, sandbox, seed)
+        run = _ListingRun(assignment, plan, sandbox, seed)
         with ThreadPoolExecutor(WORKERS) as threads:
             found = list(threads.map(lambda group: retry_infrastructure(lambda: run.group(group)), groups))
     finally:
@@ -116,10 +116,10 @@ def _compute(assignment: Assignment, plan: _Plan, pool: Pool, seed: int) -> tupl
     return tuple(result for group in found for result in group)
 
 
-class _Run:
+class _ListingRun:
     """Runs the listings of one question. Thread safe."""
 
-    def __init__(self, assignment: Assignment, plan: _Plan, sandbox: Sandbox, seed: int) -> None:
+    def __init__(self, assignment: Assignment, plan: _ListingPlan, sandbox: Sandbox, seed: int) -> None:
         self._plan, self._sandbox, self._seed = plan, sandbox, seed
         self._limits = for_many(assignment.rubric.assignment.limits, TOGETHER)
         self._before = tuple(cells_before(assignment, plan.question))

@@ -43,7 +43,7 @@ _ENDED = Observation(ok=False, error="Ended")
 """In the place of an ending, of which nothing is kept."""
 
 
-class _Plan(Struct, frozen=True, eq=False):
+class _MistakePlan(Struct, frozen=True, eq=False):
     """What the trials of one question are asked, of one draw."""
 
     question: Question
@@ -86,23 +86,23 @@ def named_mistakes(
     return tuple({plan.question.id: found[plan.name] for plan in some} for some in plans)
 
 
-def _plans(assignment: Assignment, secret: bytes, own: str) -> Iterator[_Plan]:
+def _plans(assignment: Assignment, secret: bytes, own: str) -> Iterator[_MistakePlan]:
     for question in assignment.rubric.questions:
         check = assignment.checks[question.id]
         if question.trials and isinstance(check, HasNamedTrials):
             scenarios = check.trial_plan(Draw.for_question(secret, assignment.rubric, question, own))
             asked = asked_digest(question, scenarios)
-            yield _Plan(question, scenarios, f"{question.id} {question.trials} {asked}")
+            yield _MistakePlan(question, scenarios, f"{question.id} {question.trials} {asked}")
 
 
-def _key(assignment: Assignment, secret: bytes, plans: Mapping[str, _Plan]) -> str:
+def _key(assignment: Assignment, secret: bytes, plans: Mapping[str, _MistakePlan]) -> str:
     """The given cells count as well: trials run after them."""
     given = sorted(hashlib.sha256(data).hexdigest() for data in assignment.release_bytes.values())
     return cache_key(assignment, secret, [*sorted(plans), *given])
 
 
 def _compute(
-    assignment: Assignment, plans: Mapping[str, _Plan], pool: Pool, seed: int
+    assignment: Assignment, plans: Mapping[str, _MistakePlan], pool: Pool, seed: int
 ) -> dict[str, tuple[TrialResults, ...]]:
     limits = assignment.rubric.assignment.limits
     questions = {plan.question.id: plan.question for plan in plans.values()}
@@ -140,7 +140,7 @@ def _files(assignment: Assignment, question: Question, trial: Trial) -> dict[str
 
 
 def _of_trial(
-    assignment: Assignment, question: Question, trial: Trial, plans: Mapping[str, _Plan], box: Box
+    assignment: Assignment, question: Question, trial: Trial, plans: Mapping[str, _MistakePlan], box: Box
 ) -> dict[str, Sequence[Observations]]:
     """What one trial gives for each plan. One that ends its box gives nothing after that."""
     limits = assignment.rubric.assignment.limits

@@ -36,6 +36,7 @@ from autograder.grading.carrying import RightResults, carried_forward
 from autograder.grading.cell_tests import CellTests
 from autograder.grading.expected import box_seed, tried_values
 from autograder.grading.handed_files import NotebookFiles, read_files
+from autograder.grading.own_faults import judged_together
 from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
 from autograder.limits import budgets
 from autograder.notebook.read import details, read
@@ -151,7 +152,7 @@ class Grader:
         answers: Mapping[str, Answer],
         earlier: Mapping[str, Sequence[ItemResult]],
         ask: Callable[[tuple[Scenario, ...]], Sequence[Observations]],
-        sitting: StudentAssignment | None = None,
+        sitting: StudentAssignment,
         student: str = "",
         cells: Sequence[str] = (),
         files: Mapping[str, bytes] | None = None,
@@ -166,7 +167,7 @@ class Grader:
             answers: all answers of the notebook, by grade_id.
             earlier: the results of the questions before this one, by question id.
             ask: carries out the check's plan; not called when it is empty.
-            sitting: what the student was asked; default: the common variant.
+            sitting: what the student was asked.
             student: whose answer, to tell whose variant it fits.
             cells: the sources of the student's other code cells and modules.
             files: what was handed in beside the notebook, by path.
@@ -176,19 +177,19 @@ class Grader:
         Raises:
             EndedItself: no answer of this submission can be judged any more.
         """
-        sitting = sitting or self.sittings.common
         check, personal = sitting.assignment.checks[question.id], sitting.assignment
         try:
             draw = Draw.for_question(self.secret, personal.rubric, question, sitting.own)
             plan = check.plan(answer, draw)
+            with self.stopwatch.step("calls"):
+                observed = ask(plan) if plan else ()
             evidence = replace(
-                Evidence(answer, (), answers=answers, cells=cells, files=files or {}, tests=tests or {}),
+                Evidence(answer, observed, answers=answers, cells=cells, files=files or {}, printed=printed),
                 draw=draw,
-                observed=self._asked(ask, plan) if plan else (),
                 expected=sitting.expected.get(question.id, ()),
                 named=sitting.named.get(question.id, ()),
                 earlier=_by_item(earlier),
-                printed=printed,
+                tests=tests or {},
             )
             if evidence.observed or not (plan or is_blank(answer)):  # otherwise the run was cut off
                 evidence = self._asked_again(personal, question, evidence, ask)
@@ -203,12 +204,6 @@ class Grader:
         except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
             code, staff = scoring.OUR_FAULT, f"our fault: {describe_error(error)}"
         return JudgedAnswer(_open(question, review(staff)), staff, (Note(code, staff, question.id),))
-
-    def _asked(
-        self, ask: Callable[[tuple[Scenario, ...]], Sequence[Observations]], plan: tuple[Scenario, ...]
-    ) -> Sequence[Observations]:
-        with self.stopwatch.step("calls"):
-            return ask(plan)
 
     def _asked_again(
         self,
@@ -264,7 +259,7 @@ class Grader:
             return self._waits(handed.student, self.assignment.rubric, note, handed.digest())
         except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
             return self.left_open(handed.student, error, digest)
-        run = _Run(self, handed, sitting, known or {})
+        run = _SubmissionRun(self, handed, sitting, known or {})
         for notebook in self.assignment.rubric.assignment.notebooks:
             run.notebook(notebook)
         rubric = sitting.assignment.rubric
@@ -296,7 +291,7 @@ class Grader:
         return Graded(score=score, digest=digest)
 
 
-class _Run:
+class _SubmissionRun:
     """Collects the results of one submission."""
 
     def __init__(
@@ -459,6 +454,9 @@ class _Run:
         places = [cell.grade_id for cell in submission.cells]
         run = session.runs[places.index(answer.grade_id)] if answer.grade_id in places else None
         results = files.explained(judged.results, question) if question.file else judged.results
+        given = assignment.manifest.of(self._handed.student) if assignment.manifest else None
+        if given is not None and given.fault is not None:
+            results = judged_together(results, given.fault)
         # A module runs in whichever cell imports it.
         ran = session.runs if question.file else [run]
         return with_lost_cell(results, ended=any(one is not None and one.ending is not None for one in ran))

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from autograder.assignment import Assignment
 from autograder.checks.base import draw_scope
-from autograder.errors import NotebookError
+from autograder.errors import CourseError, NotebookError
 from autograder.grading.expected import Expected, expected_values, own_values
 from autograder.grading.listings import listing_results
 from autograder.grading.mistakes import Named, named_mistakes
@@ -113,7 +113,7 @@ class StudentAssignments:
             return sitting
         known = self._ahead.pop(own, None) or self._of_inputs({own: sitting.assignment})[own]
         expected, named = known
-        return replace(sitting, expected=expected, own=own, named=named)
+        return replace(sitting, expected=expected, own=own, named={**sitting.named, **named})
 
     def ahead(self, attempts: Iterable[tuple[str, str]]) -> None:
         """Ask the reference for several submissions at once, where each meets inputs of its own.
@@ -149,6 +149,10 @@ class StudentAssignments:
             raise self._refused[own]
         given = self._common.manifest.of(student)
         written = {label_of(data) for data in notebooks.values() if isinstance(data, bytes)}
+        if given is None and self._common.manifest.is_second_round:
+            raise CourseError(
+                f"{student!r} was given no answer back to repair, and handed one in all the same"
+            )
         if given is None:
             known = self._students_of(written)
             text = "Nothing personal was handed out to this student; graded by the common variant." + known

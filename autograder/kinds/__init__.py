@@ -10,45 +10,33 @@ The name is the one that rubrics write, and the object an `autograder.checks.kin
 
 from __future__ import annotations
 
-import difflib
 import functools
 from collections.abc import Iterable, Mapping
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Any
 
+from autograder import installed
 from autograder.checks.base import Check
 from autograder.checks.judging.manual import ManualItem, manual_options
 from autograder.checks.kind import Kind
 from autograder.checks.options import place
 from autograder.errors import Place, RubricError
+from autograder.installed import EntryGroup, package
 from autograder.rubric import Question, Rubric
 from autograder.tables import check_known_keys, field_names
 
-GROUP = "autograder.kinds"
+GROUP = EntryGroup("autograder.kinds", "kind", RubricError)
 OURS = "autograder"
 """The name of this package."""
 
 
-@functools.cache
 def registered() -> Mapping[str, EntryPoint]:
     """Every registered kind by its name; none of them is loaded.
 
     Raises:
         RubricError: two packages register one name.
     """
-    found: dict[str, EntryPoint] = {}
-    for entry in sorted(entry_points(group=GROUP), key=lambda one: one.name):
-        other = found.setdefault(entry.name, entry)
-        if other.value != entry.value:
-            raise RubricError(
-                f"kind {entry.name!r}: two packages register it: {package(other)}, {package(entry)}"
-            )
-    return found
-
-
-def package(entry: EntryPoint) -> str:
-    """The distribution that registers a kind."""
-    return entry.dist.name if entry.dist is not None else entry.module.partition(".")[0]
+    return installed.registered(GROUP)
 
 
 @functools.cache
@@ -58,18 +46,9 @@ def kind(name: str) -> Kind:
     Raises:
         RubricError: there is none (with a suggestion), or its package cannot be loaded.
     """
-    entry = registered().get(name)
-    if entry is None:
-        close = difflib.get_close_matches(name, registered(), n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(registered())}"
-        if not registered():
-            hint = "none is registered; install this package again: pip install -e ."
-        raise RubricError(f"unknown kind {name!r}; {hint}")
-    try:
-        loaded = entry.load()
-    except (ImportError, AttributeError) as error:
-        raise RubricError(f"kind {name!r}: {package(entry)} cannot be loaded: {error}") from error
+    loaded = installed.load(GROUP, name)
     if not isinstance(loaded, Kind) or loaded.name != name:
+        entry = registered()[name]
         raise RubricError(f"kind {name!r}: {package(entry)}: {entry.value} is no Kind of this name")
     return loaded
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from autograder.feedback.grade import grade_range
 from autograder.feedback.labels import Labels
-from autograder.feedback.render import environment
+from autograder.feedback.render import filled
 from autograder.feedback.sanitise import printable_text, sentence
 from autograder.feedback.sorting import POLICY_WITH_SORTING, SCRIPT
 from autograder.grades import Standing
@@ -71,32 +71,28 @@ def render_statistics(
 
     rows = [_row(stand, author(student), labels) for student, stand in stands.items()]
     scale = rubric.assignment.grading
-    text = (
-        environment()
-        .get_template("statistics.html")
-        .render(
-            title=labels.pick(rubric.assignment.title, name),
-            version=rubric.version,
-            possible=rubric.assignment.points,
-            figures=figures,
-            plots=plots(rubric, figures, labels),
-            rows=sorted(rows, key=lambda row: (-row.points, row.author.name)),
-            named=named,
-            scale=scale,
-            times=[(title, figures.times[key]) for key, title in _TIMES.items() if key in figures.times],
-            remarks=[printable_text(remark, 2_000) for remark in remarks],
-            author=author,
-            example=lambda one: printable_text(one.text, 2_000),
-            said=lambda message: sentence(message, "en"),
-            two=lambda value: "–" if value is None else labels.number(Decimal(f"{value:.2f}")),
-            spent=_spent,
-            signed=lambda points: f"{'+' if points > 0 else ''}{labels.number(points)}",
-            label=labels,
-            policy=POLICY_WITH_SORTING,
-            script=SCRIPT,
-        )
+    return filled(
+        "statistics.html",
+        title=labels.pick(rubric.assignment.title, name),
+        version=rubric.version,
+        possible=rubric.assignment.points,
+        figures=figures,
+        plots=plots(rubric, figures, labels),
+        rows=sorted(rows, key=lambda row: (-row.points, row.author.name)),
+        named=named,
+        scale=scale,
+        times=[(title, figures.times[key]) for key, title in _TIMES.items() if key in figures.times],
+        remarks=[printable_text(remark, 2_000) for remark in remarks],
+        author=author,
+        example=lambda one: printable_text(one.text, 2_000),
+        said=lambda message: sentence(message, "en"),
+        two=lambda value: "–" if value is None else labels.number(Decimal(f"{value:.2f}")),
+        spent=_spent,
+        signed=lambda points: f"{'+' if points > 0 else ''}{labels.number(points)}",
+        label=labels,
+        policy=POLICY_WITH_SORTING,
+        script=SCRIPT,
     )
-    return text.encode("utf-8", "replace").decode()
 
 
 def plots(rubric: Rubric, figures: ClassFigures, labels: Labels, words: PlotWords | None = None) -> Plots:

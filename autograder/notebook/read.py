@@ -12,8 +12,9 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from autograder.notebook.document import MAX_SOURCE, Document, RawCell, parse, shown
-from autograder.notebook.foreign import with_ids
 from autograder.notebook.match import canonical, match
 from autograder.notebook.recover import LOST, recover
 from autograder.notebook.release import Release, ReleaseCell
@@ -47,7 +48,7 @@ def read(data: bytes, release: Release, *, student: str, assignment: str) -> Sub
         NotebookError: the bytes are not a notebook; see `autograder.notebook.document.parse`.
     """
     document = parse(data)
-    cells = with_ids(document.cells, release) if release.foreign else document.cells
+    cells = _with_ids(document.cells, release) if release.foreign else document.cells
     matching = match(cells, release)
     recovery = recover(cells, release, matching)
     places = {**matching.places, **recovery.places}
@@ -200,3 +201,25 @@ def _assigned(source: str) -> dict[str, str]:
             text = " ".join(value.split())[:_MOST_SIGNS]
             found |= {target.id: text for target in statement.targets if isinstance(target, ast.Name)}
     return {name: text for name, text in found.items() if name in FIELDS}
+
+
+def _with_ids(cells: Sequence[RawCell], release: Release) -> tuple[RawCell, ...]:
+    """The cells of a submission that never had nbgrader's ids, such as otter's, with those of the release.
+
+    A cell is known by the id that Jupyter gave it, and a locked one by its text as well. What neither tells
+    is left to `match` and `recover`, as in notebooks whose metadata a tool took away.
+    """
+    known = release.by_id
+    by_cell = {cell.cell_id: name for name, cell in known.items() if cell.cell_id}
+    by_text = {cell.source.strip(): name for name, cell in known.items() if cell.is_locked}
+    taken: set[str] = set()
+    found = []
+    for cell in cells:
+        name = by_cell.get(cell.id) or by_text.get(cell.source.strip(), "")
+        if name and name not in taken and cell.nbgrader is None:
+            taken.add(name)
+            own = known[name]
+            flags = {"grade": own.grade, "solution": own.solution, "locked": own.locked, "task": own.task}
+            cell = replace(cell, nbgrader={"grade_id": name, **flags})  # noqa: PLW2901
+        found.append(cell)
+    return tuple(found)

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.feedback.prose import Pictures, prose
-from autograder.feedback.render import environment
+from autograder.feedback.render import filled
 from autograder.feedback.sanitise import POLICY, image_uri
 from autograder.feedback.typeset import Typesetter
 from autograder.notebook.document import load_tree
@@ -244,22 +244,19 @@ def render(sheet: Sheet, size: Size = "a4") -> str:
     name = f"{words('name')}: {'_' * 26}   {words('number')}: {'_' * 14}"
     left = words("for-graders") if sheet.solutions else name
     right = f"{sheet.title} · {sheet.student}" if sheet.student else sheet.title
-    text = (
-        environment(TEMPLATES)
-        .get_template("sheet.html")
-        .render(
-            sheet=sheet,
-            word=words,
-            policy=POLICY,
-            size={"a4": "A4", "letter": "letter"}[size],
-            left=_css(left),
-            right=_css(right),
-            page=_css(f"{words('page')} "),
-            of=_css(f" {words('of')} "),
-            is_box=lambda entry: isinstance(entry, AnswerBox),
-        )
+    return filled(
+        "sheet.html",
+        TEMPLATES,
+        sheet=sheet,
+        word=words,
+        policy=POLICY,
+        size={"a4": "A4", "letter": "letter"}[size],
+        left=_css(left),
+        right=_css(right),
+        page=_css(f"{words('page')} "),
+        of=_css(f" {words('of')} "),
+        is_box=lambda entry: isinstance(entry, AnswerBox),
     )
-    return text.encode("utf-8", "replace").decode()
 
 
 def _css(text: str) -> Markup:

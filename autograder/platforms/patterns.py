@@ -13,7 +13,6 @@ time = "%Y%m%dT%H%M%S"
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
@@ -22,7 +21,7 @@ from typing import Any
 import regex
 from msgspec import Struct
 
-from autograder import atomic, tables, timestamps
+from autograder import tables, timestamps
 from autograder.errors import CourseError, RubricError
 from autograder.platforms.people import Naming
 
@@ -120,16 +119,10 @@ def load(path: Path) -> CollectSettings:
     Raises:
         CourseError: the file cannot be read, or states something impossible; names it.
     """
-    if not path.exists():
-        return CollectSettings()
+    written = tables.read(path)
     try:
-        written = tomllib.loads(atomic.read(path).decode("utf-8"))
         settings = tables.convert(written, CollectSettings, str(path))
         settings.clock()
-    except OSError as error:
-        raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise CourseError(f"{path}: not valid TOML: {error}") from error
     except RubricError as error:
         raise CourseError(str(error)) from error
     except ValueError as error:

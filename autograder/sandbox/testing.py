@@ -18,6 +18,8 @@ from autograder.sandbox.base import Box
 JUDGE, REMOTE = "@judge", "@remote"
 Imports = Sequence[tuple[str, str, str]]
 """Names that are a library's own, whatever the student's box says: name, module, attribute or nothing."""
+Refuses = Callable[[Sequence[Any]], str]
+"""Looks at one operation that the judge's box asks for: its name, operands, keywords, what has changed."""
 TIMED_OUT = "the test itself took longer than it may"
 MOST_OPERATIONS = 100_000
 """Of one test."""
@@ -28,8 +30,18 @@ _LEAST_SECONDS = 0.01
 class CellTester:
     """Runs the tests of one submission; opens the judge's box when it is first needed."""
 
-    def __init__(self, open_box: Callable[[], Box], imports: Imports = ()) -> None:
+    def __init__(
+        self, open_box: Callable[[], Box], imports: Imports = (), refuses: Refuses | None = None
+    ) -> None:
+        """Nothing is opened yet.
+
+        Args:
+            open_box: opens a judge's box.
+            imports: what a library's names stand for.
+            refuses: why a test may not ask for something of the student's box; empty where it may.
+        """
         self._open = open_box
+        self._refuses = refuses
         self._imports = [list(one) for one in imports]
         self._judge: Box | None = None
         self._student: Box | None = None
@@ -56,6 +68,9 @@ class CellTester:
             told = self._asked_of_judge(request, seconds)
             if isinstance(told, CellOutcome):
                 return told
+            if self._refuses and (why := self._refuses(told)):
+                self.close()
+                return CellOutcome(refused=why)
             before = student.computed()
             (answer,) = student.ask(
                 [Scenario("test", (Call(REMOTE, args=tuple(told)),))], seconds=max(seconds, _LEAST_SECONDS)
@@ -111,7 +126,7 @@ class CellTester:
 
 
 def _told_inside(code: str, test: CellTest, student: Box, until: float) -> CellOutcome:
-    call = Call(REMOTE, args=("test", [code, test.doctest], {}, {}, 0))
+    call = Call(REMOTE, args=("test", [code, test.doctest], {}, {}, "", 0))
     seconds = max(_LEAST_SECONDS, until - student.computed())
     (answer,) = student.ask([Scenario("test", (call,))], seconds=seconds)[0]
     if answer.ending is not None:

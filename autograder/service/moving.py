@@ -5,6 +5,7 @@ What was graded before is taken over as it is, with what people gave; what was n
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 from collections.abc import Iterable, Iterator
@@ -23,7 +24,7 @@ from autograder.app.published import read_published, write_published
 from autograder.app.stores import open_store
 from autograder.assignment import Assignment
 from autograder.course import Course, Handin, groups, schedule
-from autograder.errors import ServiceError
+from autograder.errors import NothingKept, ServiceError
 from autograder.grading.batch import collect
 from autograder.paths import files_below
 from autograder.records import Graded
@@ -112,10 +113,9 @@ def _handed_in(course: Course, offer: Offer, store: DatabaseStore, signer: Signe
     """Take over what lies in submitted/ and earlier/, with what the folder's gradebook says of it."""
     assignment = assignments.load(course, offer.assignment)
     known: dict[str, Graded] = {}
-    if course.gradebook.is_file():
-        with open_store(assignment, new=False) as book:
-            known = book.results(offer.assignment)
-            _recorded(assignment, known, book, store)
+    with contextlib.suppress(NothingKept), open_store(assignment, new=False) as book:
+        known = book.results(offer.assignment)
+        _recorded(assignment, known, book, store)
     members = {member for team in attempts.groups_of(offer) for member in team.members}
     handed_in = {one.student for one in course.handins(offer.assignment)}
     store.enrol(Student(one) for one in sorted(handed_in | members))

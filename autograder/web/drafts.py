@@ -23,6 +23,7 @@ from autograder.rubric import Item, Question
 from autograder.service import drafts, versions
 from autograder.service.drafts.beginning import begin_edits
 from autograder.service.models import DraftVersion, Offer, Role
+from autograder.web import shown
 from autograder.web.guard import Visit, course_page
 from autograder.web.site import language_of, words
 from autograder.web.student import page
@@ -44,6 +45,7 @@ def overview(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespons
         "languages": rubric.assignment.languages,
         "pick": functools.partial(text_in, language=language_of(request)),
         "plain": lambda points: format(points, "f"),
+        "when": shown.clock(offer, language_of(request)),
     }
     return page(request, "drafts.html", context)
 
@@ -171,6 +173,7 @@ def show(request: HttpRequest, visit: Visit, draft: int) -> HttpResponse:
         "path": versions.rubric_file(found.version)[0],
         "told": lambda message: sentence(message, language_of(request)),
         "instructor": visit.at_least(Role.INSTRUCTOR),
+        "when": shown.clock(found.offer, language_of(request)),
     }
     return page(request, "draft.html", context)
 

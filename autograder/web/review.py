@@ -82,6 +82,7 @@ def _page(
         "most": wordings.MOST_TEXT,
         "head": visit.at_least(Role.HEAD_TA),
         "instructor": visit.at_least(Role.INSTRUCTOR),
+        "when": shown.clock(offer, language_of(request)),
     }
     return page(request, "review.html", context)
 

@@ -22,13 +22,13 @@ from autograder.notebook.release import Release, load_release
 from autograder.notebook.student_check import FILE_NAME, read_specification
 from autograder.service import attempts, changes, versions
 from autograder.service.marking import wordings
-from autograder.service.models import Attempt, Member, Offer, State
+from autograder.service.models import Attempt, CourseRecord, Member, Offer, State
 from autograder.service.standing import current, stands
 from autograder.service.store import DatabaseStore
 from autograder.student import saved_notebook
 from autograder.student.rendering import MARKS
 from autograder.student.report import MISSING, ReportLine
-from autograder.timestamps import Window, by_clock, duration, format_moment
+from autograder.timestamps import Window, by_clock, duration, format_moment, named_zone
 from autograder.variants.drawing import canonical_id
 
 _MINUTE = timedelta(minutes=1)
@@ -178,6 +178,21 @@ def clock(offer: Offer, language: str) -> Callable[[datetime], str]:
     return told
 
 
+def course_clock(course: CourseRecord, language: str) -> Callable[[datetime], str]:
+    """Moments as text, to the second, by the clock of all dates of a course; else UTC."""
+    dates = Offer.objects.filter(course=course).exclude(times={}).values_list("times", flat=True)
+    stated = {one.get("zone", "") for one in dates}
+    try:
+        zone = named_zone(stated.pop() if len(stated) == 1 else "UTC")
+    except ValueError:  # times with an offset need no zone
+        zone = named_zone("UTC")
+
+    def told(moment: datetime) -> str:
+        return format_moment(moment.astimezone(zone).replace(microsecond=0), zone.key, language)
+
+    return told
+
+
 def _by(moment: datetime, window: Window, language: str) -> str:
     return format_moment(by_clock(moment, window), window.zone, language)
 
@@ -190,7 +205,7 @@ def counts(offer: Offer, student: str) -> str:
 
 def checked(attempt: Attempt, language: str) -> list[CheckedFile]:
     """What can be seen of an attempt without running it; and what is not asked for, or is not there."""
-    released = versions.released(attempt.version, attempt.student)
+    released = versions.released(attempt.version, attempt.student, [FILE_NAME])
     specification = read_specification(released[FILE_NAME].decode(), FILE_NAME)
     files, assignment = attempts.contents(attempt), settings.RUNNING.loaded.of(attempt.version)
     asked_for = accepted(assignment.rubric)
@@ -241,8 +256,9 @@ def releases_of(offer: Offer, student: str) -> Mapping[str, Release]:
     assignment = loaded(offer)
     if assignment.manifest is None:
         return assignment.releases
-    files = versions.released(offer.version, student)
-    return {name: load_release(files[f"{name}.ipynb"], name) for name in assignment.releases}
+    notebooks = {f"{name}.ipynb": name for name in assignment.releases}
+    files = versions.released(offer.version, student, notebooks)
+    return {name: load_release(files[file], name) for file, name in notebooks.items()}
 
 
 def _name(offer: Offer, student: str) -> str:

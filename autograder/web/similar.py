@@ -15,8 +15,9 @@ from autograder.marking.similarity.beside import BesideRow
 from autograder.service import audit, comparing
 from autograder.service.models import Attempt, Offer, Role
 from autograder.service.telling import Comparison
+from autograder.web import shown
 from autograder.web.guard import Visit, course_page
-from autograder.web.site import words
+from autograder.web.site import language_of, words
 from autograder.web.student import page
 
 _KINDS = ("all", "code", "text")
@@ -97,7 +98,8 @@ def _found(
     ]
     return {
         "kept": kept,
-        "made": row.made_at.replace(microsecond=0),
+        "made": row.made_at,
+        "when": shown.clock(offer, language_of(request)),
         "older": Attempt.objects.filter(offer=offer, queued_at__gt=row.made_at).exists(),
         "pairs": pairs,
         "fitting": [

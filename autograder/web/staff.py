@@ -372,6 +372,7 @@ def _members(request: HttpRequest, visit: Visit, **told: Any) -> HttpResponse:
         "link": "",
         "invited": None,
         "until": None,
+        "when": shown.course_clock(visit.course, language_of(request)),
         **told,
     }
     return page(request, "members.html", context)
@@ -474,5 +475,6 @@ def audit_log(request: HttpRequest, visit: Visit) -> HttpResponse:
         "broken": audit.broken(),
         "newest": newest.digest if newest else "",
         "actions": ACTIONS,
+        "when": shown.course_clock(visit.course, language_of(request)),
     }
     return page(request, "audit.html", context)

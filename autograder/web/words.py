@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from autograder.web import requests_words
-from autograder.web.bench_words import BENCH
 from autograder.web.drafts_words import DRAFTS
 from autograder.web.marking.words import MARKING
-from autograder.web.platform_files_words import PLATFORM_FILES
-from autograder.web.sheets_words import SHEETS
-from autograder.web.similar_words import SIMILAR
 from autograder.web.teams_words import TEAMS
 
 _COMMON: Mapping[str, str | tuple[str, str]] = {
@@ -253,6 +249,156 @@ _LOG: Mapping[str, str] = {
     "web.log-version": "version",
     "web.log-visible": "seen by students",
 }
+_SHEETS: Mapping[str, str | tuple[str, str]] = {
+    "web.sheet": "Mark elsewhere",
+    "web.sheet-told": "The sheet has a row for each answer and item that people decide on. Fill in points "
+    "and comments, in a spreadsheet or with a program, and send it back. The columns row and state must stay "
+    "as they are.",
+    "web.sheet-waiting": "Only answers that wait for a mark",
+    "web.sheet-groups": "One row for all equal answers",
+    "web.sheet-names": "With students' ids",
+    "web.sheet-download": "Download the sheet",
+    "web.sheet-choose": "The sheet with points (.csv or .jsonl)",
+    "web.sheet-try": "Only show what would change",
+    "web.sheet-send": "Send the sheet",
+    "web.sheet-result": "The sheet that you sent",
+    "web.sheet-nothing": "Nothing was entered. Put this right, and send the sheet again:",
+    "web.sheet-same": "It changes nothing.",
+    "web.sheet-entered": ("The mark of 1 answer was entered.", "The marks of {number} answers were entered."),
+    "web.sheet-would": (
+        "The mark of 1 answer would change. Nothing was entered.",
+        "The marks of {number} answers would change. Nothing was entered.",
+    ),
+    "web.sheet-refused": "Not entered:",
+    "web.sheet-of-two": "two people mark this answer, which a sheet cannot say; mark it on its page",
+    "web.sheet-row": "Row",
+    "web.sheet-who": "Answer",
+    "web.sheet-cell": "Cell",
+    "web.sheet-count": "Equal answers",
+    "web.sheet-before": "Before",
+    "web.sheet-none": "none",
+    "web.sheet-comment": "Comment",
+    "web.sheet-changed": "changed",
+    "web.log-mark-sheet": "marks of a sheet entered",
+}
+_PLATFORM_FILES: Mapping[str, str | tuple[str, str]] = {
+    "web.files-platform": "Files of learning platforms",
+    "web.archive": "Hand in for students",
+    "web.archive-told": "An archive of submissions, as Moodle, Canvas, Gradescope or ILIAS hand it out, or "
+    "with a folder for each student. Files are compared with the class list by id, address and name. Nobody "
+    "is guessed, and what is here already stays as it is.",
+    "web.archive-choose": "The archive (.zip)",
+    "web.archive-worksheet": "Moodle's grading worksheet (.csv): who is who, and when they handed in",
+    "web.archive-moment": "When it was handed in, where the archive does not say it",
+    "web.archive-send": "Hand in",
+    "web.archive-result": "What became of the archive",
+    "web.archive-nothing": "Nothing was taken over:",
+    "web.archive-new": ("1 attempt is new.", "{number} attempts are new."),
+    "web.archive-known": ("1 attempt was here already.", "{number} attempts were here already."),
+    "web.archive-unmatched": "Of nobody on the class list, and not taken:",
+    "web.archive-refused": "Not taken:",
+    "web.archive-renamed": "Taken under another name:",
+    "web.archive-late": "Marked as late by the platform:",
+    "web.archive-absent": ("1 student has handed in nothing.", "{number} students have handed in nothing."),
+    "web.grades": "Download grades",
+    "web.grades-told": "Marks about which a person has yet to decide are left out.",
+    "web.grades-form": "For",
+    "web.grades-moodle": "Moodle: the worksheet, filled in",
+    "web.grades-feedback": "Moodle: feedback pages, for all at once (zip)",
+    "web.grades-gradescope": "Gradescope: results.json of everybody (zip)",
+    "web.grades-canvas": "Canvas: a gradebook",
+    "web.grades-ilias": "ILIAS: a list with semicolons",
+    "web.grades-csv": "a list with commas",
+    "web.grades-jsonl": "programs: JSON Lines",
+    "web.grades-fill": "The platform's own file as it was downloaded; Moodle's worksheet is needed",
+    "web.grades-provisional": "Marks that are not final, too",
+    "web.grades-scale": "Convert points to another maximum",
+    "web.grades-comments": "With feedback, for Moodle",
+    "web.grades-download": "Download",
+    "web.grades-worksheet-needed": "Moodle takes its own grading worksheet: download it there, and send "
+    "it here",
+    "web.log-collect": "handed in for students",
+}
+_SIMILAR: Mapping[str, str | tuple[str, str]] = {
+    "web.similar": "Works that are alike",
+    "web.similar-told": "This is a place to look, and never a verdict. The pairs stand in order, and "
+    "some pair always stands first: a number here says how alike two works are in what is special about "
+    "them, and not why. Students who learn together, follow the same book, or find the only way there is "
+    "are alike as well. Read both works, and talk to the people.",
+    "web.similar-never": "The works were not compared yet.",
+    "web.similar-busy": "The works are being compared. Load the page again in a while.",
+    "web.similar-made": (
+        "{number} work was compared on {moment}.",
+        "{number} works were compared on {moment}.",
+    ),
+    "web.similar-older": "Since then something was handed in, or graded again.",
+    "web.similar-problem": "The works could not be compared: {reason}",
+    "web.similar-compare": "Compare the works",
+    "web.similar-names": "Show names",
+    "web.similar-no-names": "Hide names",
+    "web.similar-anonymous": "Students stand without names; what in their works tells who wrote them is "
+    "not known here.",
+    "web.similar-remarks": "Not, or not wholly compared",
+    "web.similar-pairs": "Pairs",
+    "web.similar-none": "No two works are more alike than each is with several others.",
+    "web.similar-place": "Place",
+    "web.similar-one": "One",
+    "web.similar-other": "Other",
+    "web.similar-out": "Stands out",
+    "web.similar-same": "Same",
+    "web.similar-most": "Most in",
+    "web.similar-words": "Words hardly anybody else has",
+    "web.similar-all": "everything",
+    "web.similar-code": "all code",
+    "web.similar-text": "all texts",
+    "web.similar-pairs-told": "What was handed out is taken away first. Names, comments, layout, texts "
+    "in code and the order of statements and functions do not count, and what many have weighs little. "
+    "“Same” is how much of the smaller work stands in the other as well, in the part named first; a "
+    "short part stays low even where all of it is equal. Pairs are ordered by how far that goes beyond "
+    "what is usual for both: works that are near to many others, because they go by the book, do not "
+    "stand out.",
+    "web.similar-others": "Answers that fit somebody else's variant",
+    "web.similar-beside": "Beside each other",
+    "web.similar-beside-told": "The same number marks the same statement on both sides, also where it "
+    "was renamed or stands elsewhere.",
+    "web.similar-common": "Grey is what many of the class have.",
+    "web.similar-two": "{one} and {other}",
+    "web.similar-by": "stands out by {out} %, {same} % the same",
+    "web.similar-page-of": "Feedback of {who}",
+    "web.log-compare": "works compared",
+}
+_BENCH: Mapping[str, str | tuple[str, str]] = {
+    "web.bench": "Bench",
+    "web.bench-told": "Each input meets a fresh copy of the finished notebook: what one does, the next one "
+    "does not see. It is confined as while grading, and changes no marks.",
+    "web.bench-notebook": "Notebook",
+    "web.bench-change": "Choose",
+    "web.bench-input": "An expression or a call",
+    "web.bench-try": "Try",
+    "web.bench-results": "What came of it",
+    "web.bench-value": "Value",
+    "web.bench-none": "No value (None)",
+    "web.bench-output": "Printed",
+    "web.bench-error": "Exception",
+    "web.bench-took": "{number} ms",
+    "web.bench-cut": "There was more output than is kept.",
+    "web.bench-ready": "Ready",
+    "web.bench-keep": "Try as a new case on the class",
+    "web.bench-preparing": "The notebook's cells are being run. Send the input again in a moment.",
+    "web.bench-failed": "There is nothing to try: the notebook's cells could not be run to a state that "
+    "answers.",
+    "web.bench-unreadable": "There is nothing to try: {reason}",
+    "web.bench-unavailable": "The bench is not available here: this machine cannot confine students' code.",
+    "web.bench-busy": "The machine is busy. Send the input again in a moment.",
+    "web.bench-often": "You have sent many inputs within a minute. Wait a little.",
+    "web.bench-empty": "Write an input first.",
+    "web.bench-long": "The input is too long: {number} characters, at most {most}.",
+    "web.bench-ended-time": "Ended: it took too long.",
+    "web.bench-ended-memory": "Ended: it needed too much memory.",
+    "web.bench-ended-output": "Ended: it printed too much.",
+    "web.bench-ended-exited": "Ended: the program exited.",
+    "web.bench-ended-other": "Ended: the program crashed, or broke a rule of the sandbox.",
+}
 SENTENCES: Mapping[str, str | tuple[str, str]] = {
     **_COMMON,
     **_STUDENT,
@@ -261,13 +407,13 @@ SENTENCES: Mapping[str, str | tuple[str, str]] = {
     **_ACCOUNT,
     **_PLATFORM,
     **MARKING,
-    **SHEETS,
-    **PLATFORM_FILES,
-    **SIMILAR,
+    **_SHEETS,
+    **_PLATFORM_FILES,
+    **_SIMILAR,
     **TEAMS,
     **DRAFTS,
     **requests_words.WORDS,
-    **BENCH,
+    **_BENCH,
 }
 ACTIONS = frozenset(
     code.removeprefix("web.log-").replace("-", " ") for code in SENTENCES if code.startswith("web.log-")

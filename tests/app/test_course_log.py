@@ -8,8 +8,12 @@ import pytest
 from msgspec.structs import replace
 
 from autograder.app import course_log
+from autograder.app.roll import read_roll
+from autograder.assignment import Assignment, load
 from autograder.course import Course
 from autograder.errors import CourseError
+from autograder.store.memory import MemoryStore
+from tests.grading.test_batch import NAME, make_course
 
 
 @pytest.fixture
@@ -59,3 +63,25 @@ def test_a_log_that_cannot_be_read_stops_what_would_be_noted(course: Course) -> 
     path.write_bytes(path.read_bytes() + b"no entry\n")
     with pytest.raises(CourseError, match="cannot be read"):
         course_log.add(course, "publish", "small", {})
+
+
+def test_whoever_asks_for_a_class_hears_of_it(tmp_path: Path) -> None:
+    """A log that was changed, or that cannot be read, waits for somebody; a whole one is not spoken of."""
+    assignment = load(make_course(tmp_path / "course"), NAME)
+    course_log.add(assignment.course, "publish", NAME, {"students": ["ada"]})
+    assert ((), False) == told(assignment)
+    path = assignment.course.private / "log.jsonl"
+    path.write_bytes(path.read_bytes().replace(b"ada", b"bob"))
+    (changed,), attention = told(assignment)
+    assert attention
+    assert "log.jsonl: entry 1 does not fit the one before" in changed
+    path.write_bytes(b"no entry\n")
+    (unread,), attention = told(assignment)
+    assert attention
+    assert "log.jsonl: cannot be read" in unread
+
+
+def told(assignment: Assignment) -> tuple[tuple[str, ...], bool]:
+    """What staff hear of the class, and whether somebody has to look at it."""
+    roll = read_roll(assignment, MemoryStore())
+    return roll.remarks, roll.attention

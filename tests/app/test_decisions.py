@@ -15,10 +15,10 @@ from autograder.feedback.answers import MarkedCell, marked_cells
 from autograder.gradebook import Gradebook
 from autograder.records import Graded
 from autograder.store import Decision
+from autograder.store.examples import keep
 from tests.feedback.examples import release
 from tests.feedback.test_marking import EXAM, SECRET, wrote
 from tests.gradebook.test_gradebook import MOMENT, grades
-from tests.store.recording import keep
 
 CELL = "task3-b-why"
 GOOD = "One matrix up, one back."

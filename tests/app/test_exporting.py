@@ -142,7 +142,7 @@ def test_what_does_not_go_together_writes_nothing(export: Export, tmp_path: Path
     with pytest.raises(CourseError, match=r"grades\.csv: no line names the columns"):
         export("moodle", to, fill=sheet)
     sheet.write_text(WORKSHEET.replace("13.00", "10.00"))
-    with pytest.raises(CourseError, match=r"grades\.csv: the worksheet's maximum is 10"):
+    with pytest.raises(CourseError, match=r"grades\.csv: the platform's maximum is 10"):
         export("moodle", to, fill=sheet)
     assert not to.exists()
     export("moodle", to, fill=sheet, scaled=True)

@@ -154,7 +154,7 @@ def test_canvas_gets_a_gradebook() -> None:
     ] == rows(alone.content)
     downloaded = (
         "Student,ID,SIS User ID,SIS Login ID,Section,Other (1),WARMUP (4711)\n"
-        ",,,,,Manual Posting,\n    Points Possible,,,,,5,10\n"
+        ",,,,,Manual Posting,\n    Points Possible,,,,,5,13\n"
         '"Lovelace, Ada",4001,s1,alovelace,"One, early",3,\n"Kim, Alex",4009,s9,ak,One,,\n'
         '"Hopper, Grace",,,,One,,\n"Student, Test",5,,x,One,,\n'
     )
@@ -167,6 +167,28 @@ def test_canvas_gets_a_gradebook() -> None:
     assert ("s2",) == filled.missing
     assert "without a mark, and left as they are: s3" in filled.remarks
     assert "Kim, Alex: left out: nobody on the class list is called alike" in filled.remarks
+    assert [] == [one for one in filled.remarks if one.startswith(":") or "new assignment" in one]
+
+
+def test_canvas_counts_by_its_own_maximum_and_columns() -> None:
+    """Another maximum is refused or converted; a student of two sections has two rows; no column is new."""
+    downloaded = (
+        "Student,ID,SIS User ID,SIS Login ID,Section,Warmup (4711)\n"
+        ",,,,,Manual Posting\n    Punkte möglich,,,,,6.5\n"
+        '"Lovelace, Ada",4001,s1,alovelace,One,\n"Lovelace, Ada",4001,s1,alovelace,Two,\n'
+    ).encode()
+    with pytest.raises(
+        CourseError, match=r"the platform's maximum is 6\.5, and the assignment has 13 points"
+    ):
+        grade_files.canvas([LINE], REGISTER, "Warmup", downloaded)
+    half = grade_files.canvas([LINE], REGISTER, "Warmup", downloaded, scaled=True)
+    assert [("", "6.5"), ("One", "4.06"), ("Two", "4.06")] == [
+        (row[4], row[5]) for row in rows(half.content)[1:]
+    ]
+    assert (("s1",), ()) == (half.entered, half.remarks)
+    other = grade_files.canvas([LINE], REGISTER, "Warmup 2", downloaded)
+    assert ["Warmup 2", "13"] == [row[5] for row in rows(other.content)[:2]]
+    assert "the gradebook has no column Warmup 2" in other.remarks[0]
 
 
 def test_plain_lists_are_for_any_program() -> None:

@@ -334,6 +334,20 @@ def test_a_mark_that_moves_otherwise_leaves_its_page_until_somebody_says_why(cou
     assert "Read &lt;b&gt;again&lt;/b&gt;." in page(course, "ada")
 
 
+def test_a_rule_of_lateness_moves_what_was_shown_where_something_is_open_as_well(course: Course) -> None:
+    """What being late costs is no mark that was open: whoever was shown more has it told."""
+    (course.root / "submitted" / "ada" / NAME / "timestamp.txt").write_text("2026-05-04 12:00:00 UTC")
+    classes.feedback(course, NAME, publish_marks=True)
+    before = page(course, "ada")
+    course.exams.write_text(
+        f'[{NAME}]\nend = 2026-05-04T11:00:00Z\nlate = "penalty"\npenalty = {{ per_day = 10 }}\n'
+    )
+    with pytest.raises(CourseError, match=r"ada was shown 6 of 13 since .*, and would have 4\.7"):
+        regrade(course, APPLY)
+    assert any("ada was shown 6 of 13" in one for one in classes.feedback(course, NAME).remarks)
+    assert before == page(course, "ada")
+
+
 def test_grading_does_not_move_published_marks(course: Course) -> None:
     """After a change late ones are graded by the new rubric; whose mark was shown keeps it, as is told."""
     classes.feedback(course, NAME, publish_marks=True)

@@ -13,9 +13,9 @@ from autograder.app.lists import read_decisions
 from autograder.errors import CourseError
 from autograder.gradebook import Gradebook
 from autograder.store import Decision
+from autograder.store.examples import keep
 from tests.feedback.examples import RUBRIC, middling, release
 from tests.gradebook.test_gradebook import MOMENT, grades, mark
-from tests.store.recording import keep
 
 KEY = ("grace", "exam", "task3-b-why")
 CELLS = {"task3-b-why": Decimal(1)}

@@ -85,7 +85,7 @@ def test_a_file_cut_at_any_length_is_not_believed(counted: Counted) -> None:
     """From the empty file to one that lacks its last byte, none is read, and none raises."""
     counted.values()
     whole = counted.file.read_bytes()
-    plans: dict[str, expected._Plan] = {}
+    plans: dict[str, expected._ReferencePlan] = {}
     expected._plans(counted.assignment, SECRET, counted.assignment, plans)
     assert expected._load(counted.file, plans) is not None
     for length in range(len(whole)):
@@ -97,7 +97,7 @@ def test_a_changed_byte_anywhere_is_not_believed(counted: Counted) -> None:
     """Also among the numbers, where a wrong one would read as the right result."""
     counted.values()
     whole = counted.file.read_bytes()
-    plans: dict[str, expected._Plan] = {}
+    plans: dict[str, expected._ReferencePlan] = {}
     expected._plans(counted.assignment, SECRET, counted.assignment, plans)
     chance = random.Random(1)
     for place in range(len(whole)):
@@ -141,7 +141,7 @@ def test_a_full_disk_costs_the_next_run_a_moment(counted: Counted, monkeypatch: 
 
 def test_what_is_asked_otherwise_is_computed_anew(counted: Counted) -> None:
     """Values of other inputs never pass for those of these: what is asked is part of the name."""
-    plans: dict[str, expected._Plan] = {}
+    plans: dict[str, expected._ReferencePlan] = {}
     expected._plans(counted.assignment, SECRET, counted.assignment, plans)
     other = {name: expected.replace(plan, asked="0" * 64) for name, plan in plans.items()}
     assert expected._key(counted.assignment, SECRET, plans) != expected._key(

@@ -114,6 +114,30 @@ def test_a_question_never_goes_below_zero(x: str, y: str, total: str) -> None:
     assert Decimal(total) == sum(item.points for item in score("ada", RUBRIC, results).items[:3])
 
 
+def test_several_deductions_take_what_the_others_left() -> None:
+    """In their order, until nothing is left; the last ones take less, and what waits takes nothing."""
+    items = ", ".join(f'{{ id = "{name}", points = -1, text = {{ en = "late" }} }}' for name in "stu")
+    question = f"""
+version = 1
+[assignment]
+name = "test"
+points = 2
+[[question]]
+id = "a"
+kind = "count"
+points = 2
+item = [{{ id = "x", points = 2, text = {{ en = "x" }} }}, {items}]
+"""
+    results = {
+        "a": (
+            one("a", "x", Status.FAILED, "1.5", "2"),
+            *(one("a", name, Status.FAILED, "-1", "-1") for name in "stu"),
+        )
+    }
+    found = score("ada", parse(question.encode()), results).items
+    assert ["1.5", "-1", "-0.5", "0"] == [f"{item.points.normalize():f}" for item in found]
+
+
 RESULTS = st.builds(
     ItemResult,
     st.sampled_from(["a", "b", "c"]),

@@ -1,21 +1,23 @@
-"""``python -m tests.redteam``: every attack beside honest classmates through the whole product."""
+"""``python -m tests.redteam``: every attack beside honest classmates, on exam and lab, through everything."""
 
 from __future__ import annotations
 
 import argparse
 import faulthandler
+import itertools
 import sys
 import tempfile
 import time
 from pathlib import Path
 
 from tests.redteam.campaign import figures, run
-from tests.redteam.entrants import Entrant, entrants
+from tests.redteam.entrants import Entrant, entrants, lab_entrants
 from tests.redteam.exam import Exam
+from tests.redteam.lab import Lab
 from tests.redteam.report import Line, as_json, table, totals
 from tests.redteam.world import opened
 
-LONGEST_SECONDS = 900
+LONGEST_SECONDS = 1200
 """A run that takes longer hangs; where is printed, and the exit code is 1."""
 
 
@@ -40,26 +42,33 @@ def main() -> int:
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="redteam-") as folder:
         root = Path(folder)
-        exam = Exam.made(root / "course")
+        exam, lab = Exam.made(root / "exam" / "course"), Lab.made(root / "lab" / "course")
+        told = (lambda _: None) if chosen.json else show
         with opened(root / "world") as world:
-            hand_in = [
-                one
-                for one in entrants(exam, world)
-                if (_is_chosen(chosen, one) if one.role == "attack" else not chosen.attackers)
+            campaigns = [
+                run(paper, _chosen(chosen, everybody), world, told, strain=not chosen.no_strain)
+                for paper, everybody in ((exam, entrants(exam, world)), (lab, lab_entrants(lab)))
             ]
-            told = (lambda _: None) if chosen.json else show
-            campaign = run(exam, hand_in, world, told, strain=not chosen.no_strain)
-    lines = campaign.all_lines()
+    lines = [line for campaign in campaigns for line in campaign.all_lines()]
     seconds = time.monotonic() - started
     if chosen.json:
         sys.stdout.write(as_json(lines, seconds) + "\n")
     else:
-        summary(lines, seconds, list(figures(campaign)))
+        summary(lines, seconds, list(itertools.chain(*map(figures, campaigns))))
     return int(any(totals(lines).values()))
 
 
-def _is_chosen(chosen: argparse.Namespace, attack: Entrant) -> bool:
-    return chosen.only in attack.name and chosen.without not in attack.name
+def _chosen(chosen: argparse.Namespace, everybody: list[Entrant]) -> list[Entrant]:
+    """Those who hand in."""
+    return [
+        one
+        for one in everybody
+        if (
+            chosen.only in one.name and chosen.without not in one.name
+            if one.role == "attack"
+            else not chosen.attackers
+        )
+    ]
 
 
 def show(line: Line) -> None:

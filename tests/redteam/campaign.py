@@ -28,7 +28,8 @@ from autograder.sandbox.pool import Pool
 from tests.redteam import budgets, watch
 from tests.redteam.budgets import Meter
 from tests.redteam.entrants import Entrant
-from tests.redteam.exam import LIMITS, NAME, TOLD, Exam
+from tests.redteam.exam import LIMITS, TOLD, Exam
+from tests.redteam.lab import Lab
 from tests.redteam.published import Published, faults_of_everything
 from tests.redteam.report import WHOLE_RUN, Line
 from tests.redteam.strained import Strained, accused, points
@@ -53,7 +54,7 @@ Told = Callable[[Line], None]
 class Campaign(Struct):
     """One run and its lines."""
 
-    exam: Exam
+    exam: Exam | Lab
     entrants: Sequence[Entrant]
     world: World
     lines: dict[str, Line]
@@ -74,7 +75,7 @@ class Campaign(Struct):
 
 
 def run(
-    exam: Exam,
+    exam: Exam | Lab,
     entrants: Sequence[Entrant],
     world: World,
     told: Told = lambda _: None,
@@ -88,21 +89,21 @@ def run(
         entrants: who hands in, in the order of grading.
         world: what the attacks would like to reach; they were told.
         told: is given each line when it is complete but for what only the end shows.
-        strain: whether classmates with little slack are graded beside them, again and again.
+        strain: whether classmates with little slack are graded beside them, again and again; in the exam.
     """
     campaign = Campaign(
         exam=exam,
         entrants=entrants,
         world=world,
         lines={one.student: _line(one) for one in entrants},
-        whole=Line("run", WHOLE_RUN, "run"),
+        whole=Line("run", f"{WHOLE_RUN}: {exam.assignment.name}", "run"),
         graded={},
         alone={},
     )
     with _own_temporary_folder(exam.course.root.parent / "temporary") as temporary:
         before, state = traces(), world.state()
         for entrant in entrants:
-            entrant.hand_in(exam.course.root / "submitted" / entrant.student / NAME)
+            entrant.hand_in(exam.course.root / "submitted" / entrant.student / exam.assignment.name)
         write_hostile_roster(exam.course.root, [one.student for one in entrants if one.role == "attack"])
         files = watch.contents(exam.course.root)
         with Pool() as pool:
@@ -111,7 +112,9 @@ def run(
         _look_at_classmates(campaign)
         _look_at_files(campaign, state, temporary)
         _look_at_processes(campaign, before)
-        published = Published.by_command_line(exam.course, list(campaign.graded), world.folder.parent)
+        published = Published.by_command_line(
+            exam.course, exam.assignment.name, list(campaign.graded), world.folder.parent
+        )
         for student, column, fault in faults_of_everything(published, exam, campaign.graded, entrants):
             campaign.lines.get(student, campaign.whole).found(column, fault)
         _look_at_costs(campaign)
@@ -169,14 +172,14 @@ def _own_temporary_folder(folder: Path) -> Iterator[Path]:
 def _grade_alone(campaign: Campaign, pool: Pool, *, strain: bool) -> None:
     """What each honest student earns with no attacker about, and what the attackers' paper is worth."""
     grader = budgets.measured(campaign.meter)(campaign.exam.assignment, pool)
-    handins = {one.student: one for one in campaign.exam.course.handins(NAME)}
+    handins = {one.student: one for one in campaign.exam.course.handins(campaign.exam.assignment.name)}
     honest = [entrant.student for entrant in campaign.entrants if entrant.role != "attack"]
     with ThreadPoolExecutor(WORKERS) as threads:
         handed = (batch.collect(campaign.exam.assignment, handins[student]) for student in honest)
         for student, graded in zip(honest, threads.map(grader.grade, handed), strict=True):
             campaign.alone[student] = points(graded)
     campaign.alone[""] = points(grader.grade(campaign.exam.wrong_paper()))
-    if not strain:
+    if not strain or isinstance(campaign.exam, Lab):
         return
     campaign.strained = Strained(campaign.exam, grader)
     if campaign.strained.alone != campaign.exam.full:
@@ -284,14 +287,14 @@ def _look_at_classmates(campaign: Campaign) -> None:
 
 def _look_at_costs(campaign: Campaign) -> None:
     """What each cost the grader: processor, memory, room in the store and on the disk."""
-    course = campaign.exam.course
+    course, name = campaign.exam.course, campaign.exam.assignment.name
     for student, stay in campaign.meter.stays.items():
         line = campaign.lines.get(student, campaign.whole)
         if stay.processor_seconds > budgets.MOST_PROCESSOR_SECONDS:
             line.found("grader's time", f"{stay.processor_seconds:.1f} s of the grader's processor")
         if stay.memory_mb > budgets.MOST_MEMORY_MB:
             line.found("grader's memory", f"{stay.memory_mb:.0f} MB while it was graded")
-    named = {student: course.feedback(student, NAME) / f"{NAME}.html" for student in campaign.graded}
+    named = {student: course.feedback(student, name) / f"{name}.html" for student in campaign.graded}
     campaign.costs["page"] = budgets.page_seconds(named)
     campaign.costs["stored"] = budgets.stored(course.gradebook)
     campaign.costs["pages"] = budgets.pages(course.root, campaign.graded)

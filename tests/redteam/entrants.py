@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from tests.redteam.attack import ATTACKS
+from tests.redteam.attack import ATTACKS, load
 from tests.redteam.controls import CONTROLS
 from tests.redteam.exam import NAME, Exam
+from tests.redteam.lab import ATTACKS as ON_LAB
+from tests.redteam.lab import Lab
+from tests.redteam.lab_uploads import HANDED_FILES
 from tests.redteam.uploads import UPLOADS, Case
 from tests.redteam.world import World
 
@@ -59,6 +64,26 @@ def entrants(exam: Exam, world: World) -> list[Entrant]:
             found.append(_honest(len(found), *honest.pop(0)))
         found.append(Entrant(student or _student(len(found)), *rest))
     return found + [_honest(len(found) + number, *one) for number, one in enumerate(honest)]
+
+
+def lab_entrants(lab: Lab) -> list[Entrant]:
+    """The class of the lab: whoever comes first, half-way and last has the key."""
+    hostile: list[tuple[str, str, HandIn]] = [
+        (one.kind, one.title, partial(lab.hand_in, attack=one))
+        for path in sorted(ON_LAB.glob("*.cells"))
+        for one in load(path)
+    ]
+    hostile += [("files", title, partial(_beside, lab, add)) for title, add in HANDED_FILES.items()]
+    found = [Entrant("", kind, title, "attack", hand_in) for kind, title, hand_in in hostile]
+    for place in (len(found), len(found) // 2, 0):
+        key = partial(lab.hand_in, right=True)
+        found.insert(place, Entrant("", "honest", f"answer key of the lab at {place}", "classmate", key))
+    return [replace(one, student=_student(number)) for number, one in enumerate(found)]
+
+
+def _beside(lab: Lab, add: Callable[[Path, Lab], object], folder: Path) -> None:
+    lab.hand_in(folder)
+    add(folder, lab)
 
 
 def _honest(place: int, role: str, title: str, hand_in: HandIn) -> Entrant:

@@ -6,6 +6,7 @@ Its attackers' paper is wrong everywhere and earns nothing, so that whatever an 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from io import BytesIO
 from pathlib import Path
 
@@ -18,9 +19,10 @@ from autograder import assignment as assignments
 from autograder.assignment import Assignment
 from autograder.course import Course
 from autograder.generate import generate
+from autograder.grading.pipeline import SubmittedFiles
 from autograder.verify.papers import with_sources
 from tests.redteam.attack import PRELUDE, Attack
-from tests.redteam.exam import ASKED, LIMITS, loaded, told, with_cells
+from tests.redteam.exam import ASKED, LIMITS, loaded, told, with_cells, written
 from tests.support.small_course import answer, cell, check
 
 NAME = "lab"
@@ -145,6 +147,18 @@ class Lab(Struct, frozen=True):
     """The paper, ready to be graded."""
 
     assignment: Assignment
+    manual: frozenset[str] = frozenset()
+    """No item of it is decided on by a person."""
+
+    @property
+    def course(self) -> Course:
+        """Whose paper it is."""
+        return self.assignment.course
+
+    @property
+    def full(self) -> Decimal:
+        """What it is worth."""
+        return self.assignment.rubric.assignment.points
 
     @classmethod
     def made(cls, root: Path) -> Lab:
@@ -185,6 +199,12 @@ class Lab(Struct, frozen=True):
         (folder / f"{NAME}.ipynb").write_bytes(with_cells(paper, asked, (ASKED,) if attack else ()))
         for path, data in (right_files() if right else WRONG_FILES).items():
             (folder / path).write_bytes(data)
+
+    def wrong_paper(self) -> SubmittedFiles:
+        """The attackers' paper without any attack, as it is graded."""
+        sources = {f"{name}-answer": source for name, source in WRONG.items()}
+        paper = written(loaded(with_sources(self.assignment.release_bytes[NAME], sources)))
+        return SubmittedFiles("wrong", {NAME: paper}, dict(WRONG_FILES))
 
     def worth_reading(self) -> list[str]:
         """What no student may read."""

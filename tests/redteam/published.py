@@ -15,7 +15,8 @@ from msgspec import Struct
 from autograder.course import Course
 from autograder.records import Graded
 from tests.redteam.entrants import Entrant
-from tests.redteam.exam import NAME, Exam
+from tests.redteam.exam import Exam
+from tests.redteam.lab import Lab
 from tests.redteam.pages import comment_faults, notebook_faults, page_faults, terminal_faults
 from tests.redteam.tables import exported, table_faults
 
@@ -36,11 +37,14 @@ class Published(Struct, frozen=True):
     """Grading once more, which finds everything in the ledger and prints the table."""
 
     @classmethod
-    def by_command_line(cls, course: Course, students: Collection[str], folder: Path) -> Published:
+    def by_command_line(
+        cls, course: Course, assignment: str, students: Collection[str], folder: Path
+    ) -> Published:
         """Write the pages, print the table, export the marks.
 
         Args:
             course: with a gradebook.
+            assignment: whose pages and table they are.
             students: all; those with odd names must not fall out of the table for its length.
             folder: for the exported table.
         """
@@ -49,8 +53,8 @@ class Published(Struct, frozen=True):
         table = folder / "marks.csv"
         return cls(
             course=course,
-            feedback=_autograder("feedback", NAME, course=course),
-            again=_autograder("grade", NAME, *chosen, course=course),
+            feedback=_autograder("feedback", assignment, course=course),
+            again=_autograder("grade", assignment, *chosen, course=course),
             exported=exported(course.root, table),
             table=table,
         )
@@ -71,9 +75,10 @@ def _autograder(*words: str, course: Course) -> subprocess.CompletedProcess[str]
 
 
 def faults_of_everything(
-    published: Published, exam: Exam, graded: Mapping[str, Graded], entrants: Collection[Entrant]
+    published: Published, exam: Exam | Lab, graded: Mapping[str, Graded], entrants: Collection[Entrant]
 ) -> Iterator[Fault]:
     """Everything that is wrong with pages, notebooks, comments, marks and tables."""
+    course, name = exam.course, exam.assignment.name
     yield from _commands(published, refused=any(not one.graded for one in entrants))
     for entrant in entrants:
         if not entrant.graded:
@@ -83,12 +88,12 @@ def faults_of_everything(
         if entrant.student not in graded:
             yield entrant.student, FAILURE, "not graded"
             continue
-        for fault in _files_of(exam.course, entrant.student):
+        for fault in _files_of(course, name, entrant.student):
             yield entrant.student, FAILURE, fault
-    yield from _strangers(exam.course, graded)
-    yield from _gradebook(exam.course, graded)
-    for page in (f"{NAME}.html", f"{NAME}-marking.html"):
-        for fault in _file_faults(exam.course.root / "staff" / page, _page):
+    yield from _strangers(course, name, graded)
+    yield from _gradebook(course, graded)
+    for page in (f"{name}.html", f"{name}-marking.html"):
+        for fault in _file_faults(course.root / "staff" / page, _page):
             yield "", FAILURE, f"staff page {page}: {fault}"
 
 
@@ -104,10 +109,10 @@ def _commands(published: Published, *, refused: bool) -> Iterator[Fault]:
         yield from (("", FAILURE, fault) for fault in table_faults(published.table))
 
 
-def _files_of(course: Course, student: str) -> Iterator[str]:
-    yield from _file_faults(course.feedback(student, NAME) / f"{NAME}.html", _page)
-    executed = course.root / "autograded" / student / NAME / f"{NAME}.ipynb"
-    released = (course.release(NAME) / f"{NAME}.ipynb").read_bytes()
+def _files_of(course: Course, name: str, student: str) -> Iterator[str]:
+    yield from _file_faults(course.feedback(student, name) / f"{name}.html", _page)
+    executed = course.root / "autograded" / student / name / f"{name}.ipynb"
+    released = (course.release(name) / f"{name}.ipynb").read_bytes()
     yield from _file_faults(executed, lambda data: () if data == released else notebook_faults(data))
 
 
@@ -122,10 +127,10 @@ def _page(data: bytes) -> Iterator[str]:
     return page_faults(data.decode())
 
 
-def _strangers(course: Course, students: Collection[str]) -> Iterator[Fault]:
+def _strangers(course: Course, name: str, students: Collection[str]) -> Iterator[Fault]:
     """Nothing but one file per student may have been written."""
     for folder, ending in (("feedback", "html"), ("autograded", "ipynb")):
-        wanted = {course.root / folder / student / NAME / f"{NAME}.{ending}" for student in students}
+        wanted = {course.root / folder / student / name / f"{name}.{ending}" for student in students}
         found = {path for path in (course.root / folder).rglob("*") if path.is_symlink() or not path.is_dir()}
         for path in found - wanted:
             yield "", "files touched outside", f"{str(path.relative_to(course.root))!a} was written"

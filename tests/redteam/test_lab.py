@@ -16,6 +16,7 @@ from autograder.records import Graded, ItemResult, Status
 from autograder.sandbox.pool import Pool
 from tests.redteam.attack import Attack, load
 from tests.redteam.campaign import reached
+from tests.redteam.entrants import lab_entrants
 from tests.redteam.exam import LIMITS
 from tests.redteam.lab import ATTACKS, ATTEND, ITEMS, NAME, Lab
 from tests.redteam.lab_uploads import HANDED_FILES
@@ -97,6 +98,15 @@ def test_what_is_reached_or_earned_is_noticed(students: Class) -> None:
     assert [True] == [REACHED in one.staff for one in graded.score.items if one.question == "attend"]
     graded = students.graded(lambda folder: students.lab.hand_in(folder, replace(attack, cells=(ATTEND,))))
     assert ["attend"] == [one.question for one in graded.score.items if gained(one)]
+
+
+def test_all_of_them_are_in_the_table_of_the_red_team(students: Class) -> None:
+    """By class and title, beside keys that must keep full marks."""
+    everybody = lab_entrants(students.lab)
+    attacks = [one.name for one in everybody if one.role == "attack"]
+    assert [*CELLS, *(f"files: {title}" for title in HANDED_FILES)] == attacks
+    assert ["classmate"] * 3 == [one.role for one in everybody if one.role != "attack"]
+    assert len(everybody) == len({one.student for one in everybody})
 
 
 @pytest.mark.parametrize("attack", CELLS.values(), ids=CELLS.keys())

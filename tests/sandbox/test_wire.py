@@ -208,3 +208,18 @@ def test_numbers_that_json_cannot_hold_are_tagged() -> None:
 def test_text_is_made_well_formed(text: str) -> None:
     """Lone surrogates are replaced, pairs are joined, and UTF-8 can be written."""
     assert wire.well_formed(text).encode()
+
+
+@pytest.mark.parametrize("make", [list, tuple, dict])
+def test_what_is_nested_too_deeply_is_not_sent(make: type) -> None:
+    """At the largest depth a value is taken; one level more is refused, long before Python gives up."""
+
+    def nested(levels: int) -> Any:
+        value: Any = 1
+        for _ in range(levels):
+            value = {"a": value} if make is dict else make([value])
+        return value
+
+    assert wire.Encoder().encode(nested(wire.MAX_DEPTH))
+    with pytest.raises(wire.ProtocolError, match="nested deeper"):
+        wire.Encoder().encode(nested(wire.MAX_DEPTH + 1))

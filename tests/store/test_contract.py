@@ -1,54 +1,24 @@
-"""What every store promises, run on each of them: `autograder.store.Store`."""
+"""What every store promises, run on each of ours (`autograder.store.contract`), and how small that is."""
 
 from __future__ import annotations
 
-import datetime
 import inspect
 import re
 import sqlite3
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from decimal import Decimal
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import msgspec
 import pytest
-from msgspec.structs import replace
 
-from autograder import rubric as rubrics
-from autograder.errors import GradebookError
 from autograder.gradebook import Gradebook
-from autograder.grades import CellName, PersonMark, standing
-from autograder.records import Deduction, Graded, Status, StudentGroup
-from autograder.rubric import Rubric
-from autograder.store import Decision, EnteredMarks, FrontEnd, Store, Student
+from autograder.grades import CellName, PersonMark
+from autograder.store import Store
+from autograder.store.contract import Give, OpenedStore, StoreContract
 from autograder.store.memory import MemoryStore
-from tests.feedback.examples import RUBRIC, TOML, good, hostile, middling, release
-from tests.store.recording import entry, keep
 
-MOMENT = datetime.datetime(2031, 2, 3, 4, 5, tzinfo=datetime.UTC)
-RELEASES = {"exam": release()}
-SHORT = rubrics.parse(
-    TOML.partition('\n[[question]]\nid = "mha"')[0].replace("points = 17", "points = 11").encode()
-)
-"""The rubric without its last question."""
-WHY = ("exam", "task3-b-why")
-FORMULA = ("exam", "task3-b")
-MHA = ("exam", "mha")
-GRACE = ("grace", *WHY)
-
-Give = Callable[[str, CellName, PersonMark], None]
-"""A person gives one student's cell a mark, where people do so in this store."""
-
-
-class Opened(msgspec.Struct, frozen=True):
-    """A store, and somebody who gives marks in it."""
-
-    store: Store
-    give: Give
-    """As where its users do so, beside the program."""
-    again: Callable[[], Store] | None = None
-    """Opens it anew, as the next command does; None: it forgets everything at the end."""
+if TYPE_CHECKING:
+    from autograder.service.models import CourseRecord  # its tables ask for Django's settings
 
 
 def in_formgrader(path: Path) -> Give:
@@ -75,62 +45,41 @@ def in_formgrader(path: Path) -> Give:
     return give
 
 
-@pytest.fixture(params=["nbgrader", "memory", "PostgreSQL"])
-def unprepared(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opened]:
-    """Each store in turn, empty."""
-    if request.param == "memory":
+class TestNbgrader(StoreContract):
+    """nbgrader's database with our own tables beside it."""
+
+    @pytest.fixture
+    def unprepared(self, tmp_path: Path) -> Iterator[OpenedStore]:
+        """An empty database, in which people mark with formgrader."""
+        path = tmp_path / "gradebook.db"
+        with Gradebook(path) as book:
+            yield OpenedStore(book, in_formgrader(path), lambda: Gradebook(path))
+
+
+class TestMemory(StoreContract):
+    """The store that forgets everything."""
+
+    @pytest.fixture
+    def unprepared(self) -> Iterator[OpenedStore]:
+        """An empty one; people have no other way into it than its own."""
         with MemoryStore() as memory:
-            yield Opened(memory, lambda student, cell, mark: memory.give("exam", student, cell, mark))
-        return
-    if request.param == "PostgreSQL":
-        course = request.getfixturevalue("service_course")
-        from autograder.service.store import DatabaseStore  # its tables ask for Django's settings
+            yield OpenedStore(memory, lambda student, cell, mark: memory.give("exam", student, cell, mark))
 
-        beside = DatabaseStore(course)
-        yield Opened(
-            DatabaseStore(course),
+
+class TestPostgreSQL(StoreContract):
+    """The tables of the service."""
+
+    @pytest.fixture
+    def unprepared(self, service_course: CourseRecord) -> OpenedStore:
+        """An empty course, in which a second one of its stores plays the pages."""
+        from autograder.service.store import DatabaseStore
+
+        beside = DatabaseStore(service_course)
+        return OpenedStore(
+            DatabaseStore(service_course),
             lambda student, cell, mark: beside.give("exam", student, cell, mark),
-            lambda: DatabaseStore(course),
+            lambda: DatabaseStore(service_course),
         )
-        return
-    path = tmp_path / "gradebook.db"
-    with Gradebook(path) as book:
-        yield Opened(book, in_formgrader(path), lambda: Gradebook(path))
-
-
-@pytest.fixture
-def opened(unprepared: Opened) -> Opened:
-    """Each store in turn, with the exam prepared."""
-    unprepared.store.prepare(RUBRIC, RELEASES)
-    return unprepared
-
-
-@pytest.fixture
-def store(opened: Opened) -> Store:
-    """Each store in turn, with the exam prepared."""
-    return opened.store
-
-
-def as_student(graded: Graded, student: str) -> Graded:
-    """The same result for another student."""
-    return replace(graded, score=replace(graded.score, student=student))
-
-
-def better(graded: Graded) -> Graded:
-    """The same result with full points for its first item."""
-    first, *others = graded.score.items
-    right = replace(first, points=first.possible, status=Status.PASSED)
-    return replace(graded, score=replace(graded.score, items=(right, *others)))
-
-
-def totals(store: Store, rubric: Rubric = RUBRIC) -> dict[str, tuple[Decimal, bool]]:
-    """Everybody's points and whether they are final, as the use cases compute them from a store."""
-    marks = store.marks("exam")
-    return {
-        student: (found.total, found.final)
-        for student, graded in store.results("exam").items()
-        for found in [standing(graded.score, rubric, marks.get(student))]
-    }
 
 
 def test_the_protocol_is_small_and_documented() -> None:
@@ -142,497 +91,3 @@ def test_the_protocol_is_small_and_documented() -> None:
     assert 15 == len(methods)
     assert sorted(methods) == sorted(named)
     assert [] == [name for name in methods if "GradebookError" not in (getattr(Store, name).__doc__ or "")]
-
-
-def test_every_store_is_called_alike(store: Store) -> None:
-    """Each method has the protocol's parameters, defaults and types."""
-    implementation = type(store)
-    assert isinstance(implementation.front_end, FrontEnd)
-    for name in (name for name, one in vars(Store).items() if inspect.isfunction(one) and name[0] != "_"):
-        expected = inspect.signature(getattr(Store, name))
-        assert expected == inspect.signature(getattr(implementation, name)), name
-
-
-# ---------------------------------------------------------------- results
-
-
-@pytest.mark.parametrize("graded", [good(), middling()], ids=["good", "middling"])
-def test_a_result_comes_back_as_it_was(store: Store, graded: Graded) -> None:
-    """Decimals, statuses, endings, cells and all; under its key and as the student's result."""
-    assert {} == keep(store, graded, RUBRIC, MOMENT)
-    assert graded == store.find(entry(graded, RUBRIC).key)
-    assert {graded.score.student: graded} == store.results("exam")
-
-
-def test_decimals_keep_their_digits(store: Store) -> None:
-    """A half point of 0.50 stays 0.50."""
-    items = (replace(good().score.items[0], points=Decimal("0.50")), *good().score.items[1:])
-    graded = replace(good(), score=replace(good().score, items=items))
-    keep(store, graded, RUBRIC)
-    assert "0.50" == str(store.results("exam")["ada"].score.items[0].points)
-
-
-def test_lone_surrogates_are_replaced(store: Store) -> None:
-    """Texts that UTF-8 cannot carry are stored with U+FFFD, and everything else as it was."""
-    graded = hostile()
-    keep(store, graded, RUBRIC)
-    found = store.results("exam")[graded.score.student]
-    source = graded.notebooks[0].cells[1].source
-    assert source.replace("\ud800", "\ufffd") == found.notebooks[0].cells[1].source
-    assert graded.score.points == found.score.points
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"student": "o"},
-        {"assignment": "o"},
-        {"submission": "o"},
-        {"rubric": "o"},
-        {"rubric_version": 4},
-        {"environment": "o"},
-    ],
-)
-def test_every_part_of_the_key_matters(store: Store, other: dict[str, object]) -> None:
-    """A result is found under exactly its own key."""
-    keep(store, good(), RUBRIC)
-    assert store.find(replace(entry(good(), RUBRIC).key, **other)) is None
-
-
-def test_recording_again_changes_nothing(store: Store) -> None:
-    """Neither results nor what people gave nor whether it is to be looked at again."""
-    keep(store, middling(), RUBRIC, MOMENT)
-    store.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"))})
-    before = (store.results("exam"), store.marks("exam"), store.listed("exam"), totals(store))
-    keep(store, middling(), RUBRIC, MOMENT)
-    store.prepare(RUBRIC, RELEASES)
-    assert before == (store.results("exam"), store.marks("exam"), store.listed("exam"), totals(store))
-
-
-def test_under_one_key_is_the_latest_result(store: Store) -> None:
-    """Grading again replaces its own result."""
-    graded = replace(middling(), digest=good().digest)
-    keep(store, graded, RUBRIC)
-    keep(store, better(graded), RUBRIC)
-    assert better(graded) == store.find(entry(graded, RUBRIC).key)
-
-
-def test_the_result_recorded_last_counts(store: Store) -> None:
-    """Of two attempts the later; where the earlier one is recorded again, that one, and both are found."""
-    first, second = good(), replace(good(), digest="f" * 64)
-    for graded in (first, second):
-        keep(store, graded, RUBRIC)
-    assert {"ada": second} == store.results("exam")
-    keep(store, first, RUBRIC)
-    assert {"ada": first} == store.results("exam")
-    assert second == store.find(entry(second, RUBRIC).key)
-
-
-def test_the_attempt_that_counts_stays_however_old(store: Store) -> None:
-    """Newer attempts make it neither less whole nor less current."""
-    graded = [replace(good(), digest=f"{number:064}") for number in range(6)]
-    for one in (*graded, graded[0]):
-        keep(store, one, RUBRIC)
-    assert graded[0] == store.find(entry(graded[0], RUBRIC).key)
-    assert {"ada": graded[0]} == store.results("exam")
-
-
-def test_results_of_one_rubric(store: Store) -> None:
-    """They can be asked for by the digest of the rubric; students come in order."""
-    for student in ("zoe", "ada"):
-        keep(store, as_student(good(), student), RUBRIC)
-    assert ["ada", "zoe"] == list(store.results("exam", RUBRIC.digest))
-    assert {} == store.results("exam", SHORT.digest)
-    assert {} == store.results("another")
-
-
-def test_runs_are_numbered(store: Store) -> None:
-    """Each has a number of its own, and can come to its end after others began."""
-    first, second = (store.begin(RUBRIC, "e" * 64, "namespaces") for _ in range(2))
-    store.record([entry(good(), RUBRIC)], run=second)
-    store.finish(first)
-    store.finish(second)
-    assert first != second
-
-
-# ---------------------------------------------------------------- whole or not at all
-
-
-def test_a_group_is_kept_as_a_whole(store: Store) -> None:
-    """Results of several students in one go are what they are one by one."""
-    several = [as_student(middling(), f"s{number}") for number in range(5)]
-    assert {} == store.record([entry(one, RUBRIC, MOMENT) for one in several])
-    assert {one.score.student: one for one in several} == store.results("exam")
-    assert frozenset(one.score.student for one in several) == store.listed("exam")
-
-
-def test_a_group_with_one_that_is_refused_leaves_nothing(store: Store) -> None:
-    """Neither its results nor marks nor students; recorded again without it, all the others are there."""
-    strange = replace(good().score, assignment="another", student="mallory")
-    wrong = entry(replace(good(), score=strange), RUBRIC)
-    wrong = replace(wrong, key=replace(wrong.key, assignment="another"))
-    right = [entry(as_student(good(), student), RUBRIC) for student in ("ada", "zoe")]
-    with pytest.raises(GradebookError, match="prepare it first"):
-        store.record([right[0], wrong, right[1]])
-    assert ({}, {}, frozenset()) == (store.results("exam"), store.marks("exam"), store.listed("exam"))
-    assert store.find(right[0].key) is None
-    store.record(right)
-    assert ["ada", "zoe"] == list(store.results("exam"))
-
-
-def test_what_was_not_recorded_is_graded_again_and_nobody_else(store: Store) -> None:
-    """A run that was killed between two groups resumes: what is known is found, what is not is not."""
-    groups = [[as_student(good(), f"s{2 * group + one}") for one in range(2)] for group in range(3)]
-    run = store.begin(RUBRIC, "e" * 64, "namespaces")
-    store.record([entry(one, RUBRIC) for one in groups[0]], run=run)  # killed here
-    entries = [entry(one, RUBRIC) for group in groups for one in group]
-    waiting = [one for one in entries if store.find(one.key) is None]
-    assert ["s2", "s3", "s4", "s5"] == [one.key.student for one in waiting]
-    again = store.begin(RUBRIC, "e" * 64, "namespaces")
-    store.record(waiting, run=again)
-    store.finish(again)
-    assert [one.graded for one in entries] == list(store.results("exam").values())
-
-
-def test_several_threads_record_at_once(store: Store) -> None:
-    """Different students at the same time: nothing is lost."""
-
-    def record(group: int) -> None:
-        store.record([entry(as_student(middling(), f"s{group}-{one}"), RUBRIC, MOMENT) for one in range(5)])
-
-    with ThreadPoolExecutor(4) as threads:
-        list(threads.map(record, range(4)))
-    assert 20 == len(store.results("exam")) == len(store.listed("exam"))
-    assert {totals(store)["s0-0"]} == set(totals(store).values())
-
-
-# ---------------------------------------------------------------- cells
-
-
-def test_recording_what_was_not_prepared_is_refused(unprepared: Opened) -> None:
-    """An assignment that the store does not know is an error that says what to do."""
-    with pytest.raises(GradebookError, match="prepare it first"):
-        keep(unprepared.store, good(), RUBRIC)
-    assert {} == unprepared.store.results("exam")
-
-
-def test_a_release_without_a_cell_is_refused(unprepared: Opened) -> None:
-    """A question of the rubric that has no cell in the release is named."""
-    broken = {"exam": release().replace(b'"grade_id": "mha"', b'"grade_id": "mhb"')}
-    with pytest.raises(GradebookError, match="no cell 'mha'"):
-        unprepared.store.prepare(RUBRIC, broken)
-
-
-def test_a_new_cell_reaches_submissions_that_are_known(unprepared: Opened) -> None:
-    """When the rubric gains a question, people can mark it for everybody who handed in before."""
-    store, mark = unprepared.store, PersonMark(Decimal(4))
-    decision = {("ada", "exam", "mha"): Decision("mha", "g", Decimal(4))}
-    store.prepare(SHORT, RELEASES)
-    keep(store, good(), SHORT)
-    assert EnteredMarks(0, ()) == store.decide("exam", decision)
-    store.prepare(RUBRIC, RELEASES)
-    unprepared.give("ada", ("exam", "mha"), mark)
-    assert {"ada": {("exam", "mha"): mark}} == store.marks("exam")
-
-
-def test_a_cell_that_is_gone_goes_with_its_automatic_mark(store: Store) -> None:
-    """Nobody can mark it any more, and recording by the shorter rubric goes on."""
-    keep(store, good(), RUBRIC)
-    store.prepare(SHORT, RELEASES)
-    decision = {("ada", "exam", "mha"): Decision("mha", "g", Decimal(4))}
-    assert EnteredMarks(0, ()) == store.decide("exam", decision)
-    keep(store, good(), SHORT)
-    assert {} == store.marks("exam")
-
-
-@pytest.mark.parametrize("mark", [PersonMark(Decimal(5)), PersonMark(extra=Decimal(1))])
-def test_a_cell_with_a_persons_mark_cannot_go(opened: Opened, mark: PersonMark) -> None:
-    """The error names it, and everything is as it was."""
-    keep(opened.store, good(), RUBRIC)
-    opened.give("ada", ("exam", "mha"), mark)
-    before = opened.store.marks("exam")
-    with pytest.raises(GradebookError, match="'mha' is no longer in the release"):
-        opened.store.prepare(SHORT, RELEASES)
-    assert before == opened.store.marks("exam")
-
-
-# ---------------------------------------------------------------- people
-
-
-def test_a_persons_mark_stands(opened: Opened) -> None:
-    """Mark, extra credit and comment come back as given, and stay when the same is recorded again."""
-    keep(opened.store, middling(), RUBRIC, MOMENT)
-    mark = PersonMark(Decimal("0.1"), Decimal("0.2"), comment="Well said.")
-    opened.give("grace", WHY, mark)
-    keep(opened.store, middling(), RUBRIC, MOMENT)
-    assert {"grace": {WHY: mark}} == opened.store.marks("exam")
-
-
-def test_a_mark_given_through_the_store_is_one_given_beside_it(opened: Opened) -> None:
-    """The same by either way, whatever was given; and a mark can be changed, also to none."""
-    keep(opened.store, middling(), RUBRIC, MOMENT)
-    for mark in (
-        PersonMark(Decimal("0.1"), Decimal("0.2"), comment="Well said."),
-        PersonMark(Decimal(1), Decimal("-0.5"), comment="Well said."),
-        PersonMark(extra=Decimal(1), comment="On second thoughts."),
-    ):
-        seen = []
-        for give in (lambda *one: opened.store.give("exam", *one), opened.give):
-            give("grace", WHY, mark)
-            seen.append((opened.store.marks("exam"), totals(opened.store)))
-        assert ({"grace": {WHY: mark}}, seen[0]) == (seen[0][0], seen[1])
-
-
-def test_a_mark_that_is_moved_stays_what_it_was(opened: Opened) -> None:
-    """One that came from a decision follows the next one; one that somebody gave themselves does not."""
-    keep(opened.store, middling(), RUBRIC, MOMENT)
-    opened.store.give("exam", "grace", WHY, PersonMark(Decimal("0.5"), comment="Which?"), Decimal("0.5"))
-    opened.store.give("exam", "grace", FORMULA, PersonMark(Decimal("0.5")))
-    assert {GRACE: Decimal("0.5")} == opened.store.decided("exam")
-    both = {
-        GRACE: Decision(WHY[1], "g", Decimal(1)),
-        ("grace", *FORMULA): Decision(FORMULA[1], "g", Decimal(1)),
-    }
-    assert EnteredMarks(1, (("grace", *FORMULA),)) == opened.store.decide("exam", both)
-    assert {GRACE: Decimal(1)} == opened.store.decided("exam")
-    assert {} == opened.store.decided("another")
-
-
-def test_a_mark_for_nothing_is_refused(store: Store) -> None:
-    """The error names student and cell, and nothing is written."""
-    keep(store, middling(), RUBRIC, MOMENT)
-    mark = PersonMark(Decimal(1))
-    for student, cell in (("zoe", WHY), ("grace", ("exam", "no-such-cell"))):
-        with pytest.raises(GradebookError, match=f"{student!r} has no cell {cell[1]!r} in 'exam'"):
-            store.give("exam", student, cell, mark)
-    with pytest.raises(GradebookError, match="in 'another'"):
-        store.give("another", "grace", WHY, mark)
-    assert {} == store.marks("exam")
-
-
-def test_the_next_command_finds_what_this_one_kept(opened: Opened) -> None:
-    """Results, marks, whom people see and what came from decisions; runs are counted on."""
-    if opened.again is None:
-        pytest.skip("not applicable: it forgets everything at the end, and says so")
-    store = opened.store
-    for graded in (good(), middling()):
-        keep(store, graded, RUBRIC, MOMENT)
-    store.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"), "Which two?")})
-    store.give("exam", "grace", FORMULA, PersonMark(Decimal("0.25")))
-    run = store.begin(RUBRIC, "e" * 64, "namespaces")
-    before = (store.results("exam"), store.marks("exam"), store.listed("exam"), totals(store))
-    with opened.again() as again:
-        again.prepare(RUBRIC, RELEASES)
-        assert before == (again.results("exam"), again.marks("exam"), again.listed("exam"), totals(again))
-        assert good() == again.find(entry(good(), RUBRIC).key)
-        again.finish(run)
-        assert run != again.begin(RUBRIC, "e" * 64, "namespaces")
-        keep(again, better(middling()), RUBRIC, MOMENT)
-        again.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal(1))})
-        marks = again.marks("exam")["grace"]
-        assert (Decimal(1), True) == (marks[WHY].points, marks[FORMULA].again)
-
-
-def test_a_new_submission_asks_for_the_mark_again(opened: Opened) -> None:
-    """As in nbgrader: a mark given to an earlier submission stays, and is to be looked at again."""
-    keep(opened.store, middling(), RUBRIC, MOMENT)
-    opened.give("grace", WHY, PersonMark(Decimal("0.5")))
-    assert totals(opened.store)["grace"][1]
-    keep(opened.store, replace(middling(), digest="f" * 64), RUBRIC, MOMENT)
-    assert PersonMark(Decimal("0.5"), again=True) == opened.store.marks("exam")["grace"][WHY]
-    assert not totals(opened.store)["grace"][1]
-    keep(opened.store, replace(middling(), digest="f" * 64), RUBRIC, MOMENT)
-    assert opened.store.marks("exam")["grace"][WHY].again
-
-
-def test_another_automatic_mark_asks_for_the_mark_again(opened: Opened) -> None:
-    """A mark over an automatic one is to be looked at again when that one changes, and only that one."""
-    keep(opened.store, middling(), RUBRIC, MOMENT)
-    for cell in (FORMULA, WHY):
-        opened.give("grace", cell, PersonMark(Decimal(1)))
-    keep(opened.store, better(middling()), RUBRIC, MOMENT)
-    marks = opened.store.marks("exam")["grace"]
-    assert (True, False) == (marks[FORMULA].again, marks[WHY].again)
-    assert {Decimal(1)} == {mark.points for mark in marks.values()}
-
-
-def test_points_of_items_come_back(opened: Opened) -> None:
-    """Exactly, beside the points of the cell that they make up."""
-    keep(opened.store, middling(), RUBRIC, MOMENT)
-    mark = PersonMark(Decimal("4.25"), items={"plain": Decimal(3), "masked": Decimal("1.25")})
-    opened.store.give("exam", "grace", MHA, mark)
-    assert {"grace": {MHA: mark}} == opened.store.marks("exam")
-    keep(opened.store, middling(), RUBRIC, MOMENT)
-    assert {"grace": {MHA: mark}} == opened.store.marks("exam")
-    opened.store.give("exam", "grace", MHA, PersonMark(Decimal(5)))
-    assert {"grace": {MHA: PersonMark(Decimal(5))}} == opened.store.marks("exam")
-
-
-def test_a_flag_comes_back_alone_and_beside_a_mark(opened: Opened) -> None:
-    """It is no mark: the cell waits as before; and it is taken back as it was given."""
-    keep(opened.store, middling(), RUBRIC, MOMENT)
-    stands = totals(opened.store)
-    for mark in (
-        PersonMark(flagged=True),
-        PersonMark(Decimal(4), items={"plain": Decimal(3), "masked": Decimal(1)}, flagged=True),
-        PersonMark(Decimal(4), items={"plain": Decimal(3), "masked": Decimal(1)}),
-    ):
-        opened.store.give("exam", "grace", MHA, mark)
-        assert {"grace": {MHA: mark}} == opened.store.marks("exam")
-        assert mark.points is not None or stands == totals(opened.store)
-
-
-def test_remarks_on_items_come_back(opened: Opened) -> None:
-    """With a mark and without one; and they are taken back as they were given."""
-    keep(opened.store, middling(), RUBRIC, MOMENT)
-    for mark in (
-        PersonMark(remarks={"masked": "Which keys?"}),
-        PersonMark(Decimal(4), remarks={"plain": "Neat.", "masked": "Which keys?"}),
-        PersonMark(Decimal(4)),
-    ):
-        opened.store.give("exam", "grace", MHA, mark)
-        assert {"grace": {MHA: mark}} == opened.store.marks("exam")
-
-
-def test_what_a_result_depends_on_comes_back(opened: Opened) -> None:
-    """The key of the result that counts, exactly as it was recorded; nobody else's."""
-    assert {} == opened.store.keys("exam")
-    first, second = entry(good(), RUBRIC), entry(replace(middling(), digest="f" * 64), RUBRIC)
-    opened.store.record([first, second])
-    assert {"ada": first.key, "grace": second.key} == opened.store.keys("exam")
-    later = entry(better(middling()), RUBRIC, environment="d" * 64)
-    opened.store.record([later])
-    assert {"ada": first.key, "grace": later.key} == opened.store.keys("exam")
-    assert {} == opened.store.keys("another")
-
-
-def test_a_comment_is_taken_back_with_an_empty_one(opened: Opened) -> None:
-    """What a person gives is all that they gave."""
-    keep(opened.store, middling(), RUBRIC, MOMENT)
-    for mark in (PersonMark(Decimal(1), comment="Which?"), PersonMark(Decimal(1))):
-        opened.store.give("exam", "grace", WHY, mark)
-        assert {"grace": {WHY: mark}} == opened.store.marks("exam")
-
-
-def test_a_decision_ends_what_a_mark_was_made_of(opened: Opened) -> None:
-    """Points of items stay beside the mark that they add up to, and beside no other."""
-    keep(opened.store, middling(), RUBRIC, MOMENT)
-    mark = PersonMark(Decimal(4), items={"plain": Decimal(3), "masked": Decimal(1)})
-    opened.store.give("exam", "grace", MHA, mark, Decimal(4))
-    for points in (4, 5):
-        opened.store.decide("exam", {("grace", *MHA): Decision("mha", "g", Decimal(points))})
-        items = mark.items if points == 4 else {}
-        assert PersonMark(Decimal(points), items=items) == opened.store.marks("exam")["grace"][MHA]
-
-
-def test_standings_are_the_same_from_every_store(opened: Opened) -> None:
-    """Points in all, with what people gave: what is computed depends on no store."""
-    for graded in (good(), middling()):
-        keep(opened.store, graded, RUBRIC, MOMENT)
-    opened.give("grace", FORMULA, PersonMark(Decimal("0.25"), Decimal("0.5")))
-    opened.store.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"))})
-    assert {"ada": (Decimal(16), False), "grace": (Decimal("9.25"), True)} == totals(opened.store)
-
-
-def test_a_decision_is_a_persons_mark(store: Store) -> None:
-    """It closes the cell, with its comment; entering it again changes nothing, a correction follows."""
-    keep(store, middling(), RUBRIC, MOMENT)
-
-    def decide(points: str, comment: str = "") -> EnteredMarks:
-        return store.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal(points), comment)})
-
-    assert EnteredMarks(1, ()) == decide("0.5", "Which two?")
-    assert PersonMark(Decimal("0.5"), comment="Which two?") == store.marks("exam")["grace"][WHY]
-    assert EnteredMarks(0, ()) == decide("0.5")
-    assert EnteredMarks(1, ()) == decide("1", "Another comment stays out.")
-    assert PersonMark(Decimal(1), comment="Which two?") == store.marks("exam")["grace"][WHY]
-
-
-def test_what_somebody_gave_themselves_stays(opened: Opened) -> None:
-    """The mark of one answer is a closer look than that of a group, before and after a decision."""
-    keep(opened.store, middling(), RUBRIC, MOMENT)
-    decision = {GRACE: Decision(WHY[1], "g", Decimal(1))}
-    opened.give("grace", WHY, PersonMark(Decimal("0.25")))
-    assert EnteredMarks(0, (GRACE,)) == opened.store.decide("exam", decision)
-    assert PersonMark(Decimal("0.25")) == opened.store.marks("exam")["grace"][WHY]
-    opened.give("grace", WHY, PersonMark(Decimal(1)))
-    opened.store.decide("exam", decision)
-    opened.give("grace", WHY, PersonMark(Decimal("0.75")))
-    assert (GRACE,) == opened.store.decide("exam", decision).kept
-
-
-def test_a_mark_that_agrees_with_a_decision_stays_its_givers(opened: Opened) -> None:
-    """Somebody gave what a decision gives: when the decision is corrected, theirs is not."""
-    keep(opened.store, middling(), RUBRIC, MOMENT)
-    opened.give("grace", WHY, PersonMark(Decimal(1)))
-    for points, kept in (("1", ()), ("0.5", (GRACE,)), ("1", ())):
-        decision = {GRACE: Decision(WHY[1], "g", Decimal(points))}
-        assert EnteredMarks(0, kept) == opened.store.decide("exam", decision)
-        assert PersonMark(Decimal(1)) == opened.store.marks("exam")["grace"][WHY]
-
-
-def test_a_decision_says_nothing_beside_another_mark(opened: Opened) -> None:
-    """Its comment explains its own points, and would be untrue beside those that somebody gave."""
-    keep(opened.store, middling(), RUBRIC, MOMENT)
-    opened.give("grace", WHY, PersonMark(Decimal("0.25")))
-    opened.store.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal(1), "All of it is right.")})
-    assert PersonMark(Decimal("0.25")) == opened.store.marks("exam")["grace"][WHY]
-
-
-def test_a_decision_settles_a_mark_that_is_to_be_looked_at_again(store: Store) -> None:
-    """A new submission with the same answer is decided at once; without a decision it waits."""
-    keep(store, middling(), RUBRIC, MOMENT)
-    store.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"))})
-    keep(store, replace(middling(), digest="f" * 64), RUBRIC, MOMENT)
-    assert store.marks("exam")["grace"][WHY].again
-    store.decide("exam", {})
-    assert store.marks("exam")["grace"][WHY].again
-    assert EnteredMarks(1, ()) == store.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal(1))})
-    assert PersonMark(Decimal(1)) == store.marks("exam")["grace"][WHY]
-
-
-def test_a_decision_about_nobody_is_left_out(store: Store) -> None:
-    """Answers of students, cells and assignments that the store does not know."""
-    keep(store, middling(), RUBRIC, MOMENT)
-    for answer in (("zoe", *WHY), ("grace", "exam", "no-such-cell")):
-        assert EnteredMarks(0, ()) == store.decide("exam", {answer: Decision(answer[2], "g", Decimal(1))})
-    assert EnteredMarks(0, ()) == store.decide("another", {GRACE: Decision(WHY[1], "g", Decimal(1))})
-    assert {} == store.marks("exam")
-
-
-def test_whoever_is_enrolled_has_handed_in_nothing(store: Store) -> None:
-    """A class list is no list of submissions; entering it twice, or with less, is no error."""
-    store.enrol([Student("ada", "Ada", "Lovelace", "ada@example.org"), Student("alan")])
-    store.enrol([Student("ada", email="a@example.org")])
-    assert (frozenset(), {}) == (store.listed("exam"), store.results("exam"))
-    keep(store, good(), RUBRIC)
-    assert frozenset({"ada"}) == store.listed("exam")
-
-
-def test_nothing_is_put_back_where_nothing_was_written_over(store: Store) -> None:
-    """Restoring what stands finds nothing, and changes nothing of what people gave."""
-    keep(store, middling(), RUBRIC, MOMENT)
-    store.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"))})
-    before = (store.results("exam"), store.marks("exam"))
-    found = store.restore(store.results("exam"), {"grace": RUBRIC}, RELEASES)
-    assert () == found
-    assert before == (store.results("exam"), store.marks("exam"))
-
-
-def test_what_is_taken_off_for_being_late_touches_no_mark(store: Store) -> None:
-    """It is shown, changed and taken back, also of students whom the store does not know."""
-    keep(store, middling(), RUBRIC, MOMENT)
-    store.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"))})
-    before = (store.results("exam"), store.marks("exam"), store.decided("exam"))
-    for taken in ("1.5", "1.5", "0.25", "0"):
-        store.deduct("exam", {"grace": Decimal(taken), "zoe": Decimal(1)})
-        assert before == (store.results("exam"), store.marks("exam"), store.decided("exam"))
-    store.deduct("another", {"grace": Decimal(1)})
-
-
-def test_a_result_keeps_what_is_said_of_time_and_group(store: Store) -> None:
-    """What is taken off for being late, with whom it was handed in, and who did."""
-    deduction = Deduction(Decimal("12.50"), "percent-of-earned", Decimal(40))
-    score = replace(good().score, deduction=deduction, group=StudentGroup("red", ("ada", "bob")), by="bob")
-    keep(store, replace(good(), score=score), RUBRIC)
-    assert score == store.results("exam")["ada"].score

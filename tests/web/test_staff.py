@@ -144,6 +144,40 @@ def test_one_late_attempt_is_decided_on_the_page(at: Small) -> None:
     assert "ada: Late attempts: count" in re.sub(r"\s+", " ", text(client.get(page(at))))
 
 
+def test_staff_read_every_moment_by_the_clock_of_the_course(at: Small) -> None:
+    """Also in the log, of drafts, of invitations and of comparisons; where it has no dates it is UTC."""
+    from django.utils import timezone
+
+    from autograder.authoring.edits import TextEdit
+    from autograder.service.drafts.beginning import begin_edits
+    from autograder.service.models import Member
+    from autograder.service.telling import Comparison
+
+    client = at.client("instructor")
+    member = Member.objects.create(course=at.record, role="student", student="ada")
+    account = at.account("instructor")
+    assert account is not None
+    draft = begin_edits(at.offer, [TextEdit("layers", "number", "en", "Layers")], "of layers", account)
+    found = {"works": 0, "pairs": [], "others": {}, "remarks": []}
+    Comparison.objects.create(offer=at.offer, asked_at=timezone.now(), made_at=timezone.now(), pairs=found)
+    for zone in ("Asia/Tokyo", ""):
+        times = {"end": "2026-01-02T10:00:00", "zone": zone} if zone else {}
+        type(at.offer).objects.filter(pk=at.offer.pk).update(times=times, published_at=timezone.now())
+        pages = {
+            "audit": client.get(f"{at.base}staff/audit/"),
+            "invitation": client.post(f"{at.base}staff/members/{member.pk}/invitation"),
+            "drafts": client.get(f"{page(at)}drafts/"),
+            "draft": client.get(f"{at.base}staff/drafts/{draft.pk}/"),
+            "similar": client.get(f"{page(at)}similar/"),
+            "review": client.get(f"{page(at)}review/"),
+        }
+        other = "UTC" if zone else "Asia/Tokyo"
+        assert dict.fromkeys(pages, (True, False)) == {
+            name: (f"({zone or 'UTC'})" in text(one), f"({other})" in text(one))
+            for name, one in pages.items()
+        }
+
+
 def test_a_class_list_is_taken_over(at: Small) -> None:
     """Names come and change, nobody is lost; what is wrong with a list is told with its line."""
     from autograder.service.models import Member

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from typing import NamedTuple
 
 from autograder.algebra.equality.cases import equal_by_cases, has_cases, has_maxima
 from autograder.algebra.equality.inequalities import excess, is_strict, same_inequality
@@ -32,6 +33,14 @@ Assumption = tuple[str, Node]
 """A symbol and the formula that stands for it."""
 
 
+class _Settled(NamedTuple):
+    """A formula with the assumptions put in, and how it has to be compared."""
+
+    node: Node
+    has_cases: bool
+    rounds: bool
+
+
 class Comparer:
     """Compares under given assumptions, at the secret points it was made with.
 
@@ -40,7 +49,7 @@ class Comparer:
         assumptions: symbol → formula, in an order in which each uses only symbols settled before.
     """
 
-    __slots__ = ("_exact", "_recent", "_residues", "assumptions", "points")
+    __slots__ = ("_exact", "_irrational", "_recent", "_residues", "assumptions", "points")
 
     def __init__(self, points: Points, assumptions: Iterable[Relation] = ()) -> None:
         """Apply assumptions to the points.
@@ -52,10 +61,11 @@ class Comparer:
         self.assumptions = _ordered(assumptions)
         self._exact: list[dict[str, Rational]] = []
         self._recent: dict[int, tuple[Node, Rational]] = {}
+        self._irrational: dict[int, tuple[Node, _Settled]] = {}
         self._residues: list[tuple[dict[str, int], int]] = []
         try:
             for drawn in points.exact:
-                self._exact.append(_settled(dict(drawn), self.assumptions))
+                self._exact.append(_at_assumptions(dict(drawn), self.assumptions))
             for drawn, prime in zip(points.exact, points.primes, strict=True):
                 residues = {name: value % prime for name, value in drawn.items()}
                 for name, formula in self.assumptions:
@@ -158,19 +168,32 @@ class Comparer:
             raise Undecided("division by zero") from error
 
     def _equal_otherwise(self, first: Node, second: Node, *, searching: bool) -> bool:
-        for name, formula in reversed(self.assumptions):
-            first, second = substitute(first, name, formula), substitute(second, name, formula)
-        if has_cases(first) or has_cases(second):
+        left, right = self._settled(first), self._settled(second)
+        if left.has_cases or right.has_cases:
             try:
                 plain = Comparer(self.points).equal
-                return equal_by_cases(first, second, self.points, plain, searching=searching)
+                return equal_by_cases(left.node, right.node, self.points, plain, searching=searching)
             except Undecided:
-                if has_maxima(first) or has_maxima(second):
+                if has_maxima(left.node) or has_maxima(right.node):
                     raise
                 # Roots of squares: points of every pattern of signs tell as well.
-        if rounds(first) or rounds(second):
-            return equal_rounded(first, second, self.points)
-        return equal_at(first, second, self.points)
+        if left.rounds or right.rounds:
+            return equal_rounded(left.node, right.node, self.points)
+        return equal_at(left.node, right.node, self.points)
+
+    def _settled(self, node: Node) -> _Settled:
+        """A formula with the assumptions put in; a class is compared with the same ones again and again."""
+        known = self._irrational.get(id(node))
+        if known is not None and known[0] is node:
+            return known[1]
+        settled = node
+        for name, formula in reversed(self.assumptions):
+            settled = substitute(settled, name, formula)
+        found = _Settled(settled, has_cases(settled), rounds(settled))
+        if len(self._irrational) >= RECENT:
+            self._irrational.clear()
+        self._irrational[id(node)] = node, found
+        return found
 
     def _same_inequality(self, first: Relation, second: Relation) -> bool:
         """Also where what is compared with zero is one formula, such as a maximum in another order."""
@@ -275,7 +298,7 @@ def _ordered(assumptions: Iterable[Relation]) -> tuple[Assumption, ...]:
     return tuple(ordered)
 
 
-def _settled(at: dict[str, Rational], assumptions: Iterable[Assumption]) -> dict[str, Rational]:
+def _at_assumptions(at: dict[str, Rational], assumptions: Iterable[Assumption]) -> dict[str, Rational]:
     for name, formula in assumptions:
         at[name] = exact(formula, at)
     return at

@@ -129,7 +129,7 @@ MOST_REMEMBERED = 500
 class Diagnosis:
     """Everything that can be said about wrong answers to one question. Its tables are made when needed."""
 
-    __slots__ = ("_bases", "_found", "_readings", "_right", "_targets")
+    __slots__ = ("_bases", "_found", "_held", "_readings", "_right", "_targets")
 
     def __init__(self, right: Sequence[Node], readings: Sequence[Comparer]) -> None:
         """Remember what is right.
@@ -142,6 +142,7 @@ class Diagnosis:
         self._readings = tuple(dict.fromkeys(readings))
         self._bases: tuple[tuple[Base, ...], ...] | None = None
         self._targets: tuple[Target, ...] | None = None
+        self._held: dict[tuple[int, int], tuple[Node, frozenset[frozenset[tuple[str, int]]]]] = {}
         self._found: dict[Node, tuple[Difference | None]] = {}
         """What was searched for last: many of a class make the same mistake."""
 
@@ -192,16 +193,23 @@ class Diagnosis:
         """Whether each term of a part stands in an answer with some number; True where unknown."""
         for bases in self._prepared():
             for base in bases[:1]:
-                held, looked_for = (
-                    {
-                        frozenset(one.powers.items())
-                        for one, _ in collected(terms(tree), base.comparer, base.recogniser)
-                    }
-                    for tree in (answer, part)
-                )
+                held, looked_for = self._powers(answer, base), self._powers(part, base)
                 if not held or looked_for <= held:
                     return True
         return False
+
+    def _powers(self, tree: Node, base: Base) -> frozenset[frozenset[tuple[str, int]]]:
+        """What the terms of a formula are multiples of; it is asked for each part that may be missing."""
+        place = (id(tree), id(base))
+        known = self._held.get(place)
+        if known is not None and known[0] is tree:
+            return known[1]
+        parts = collected(terms(tree), base.comparer, base.recogniser)
+        powers = frozenset(frozenset(one.powers.items()) for one, _ in parts)
+        if len(self._held) >= MOST_REMEMBERED:
+            self._held.clear()
+        self._held[place] = tree, powers
+        return powers
 
     def _searched(self, wrong: Node) -> Difference | None:
         known = self._found.get(wrong)  # as a whole: other threads forget what they like

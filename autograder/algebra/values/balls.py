@@ -61,6 +61,8 @@ MAX_LOGARITHM = 10_000.0
 """Largest absolute natural logarithm of a value."""
 MAX_GAMMA = 1_000.0
 """Largest argument of a factorial."""
+REMEMBERED = 512
+"""Values of formulas at points that are kept."""
 MAX_WORK = 4_000
 """What one comparison may cost in all, see `work_of`: about four milliseconds."""
 _PRICES = {128: 1.0, 512: 1.5, 1408: 3.0}
@@ -123,6 +125,8 @@ def _verdict(first: Node, second: Node, points: Points) -> bool | None:
     anywhere, inside = _Tally(), _Tally()
     names = symbols(first) | symbols(second)
     whole, least = any(points.domains[name] == "positive integer" for name in names), points.least
+    if whole and _compare(first, second, points.inside(0), _steps(THOROUGH), points) == "differ":
+        return False  # as the second point below would say, without the first
     work, spent = work_of(first) + work_of(second), 0.0
     for number in range(MOST_POINTS):
         own = number % 2 == 1
@@ -133,7 +137,7 @@ def _verdict(first: Node, second: Node, points: Points) -> bool | None:
         if spent + work * _price(steps, "agree") > MAX_WORK:
             break
         at = points.inside(number // 2) if own else points.anywhere(number // 2)
-        outcome = _compare(first, second, at, steps)
+        outcome = _compare(first, second, at, steps, points)
         spent += work * _price(steps, outcome)
         tally.count(outcome)
         if outcome == "differ" and (own or not whole):
@@ -185,7 +189,7 @@ def differ_somewhere(first: Node, second: Node, points: Iterable[Point]) -> bool
     """Whether two formulas certainly differ at one of the points, as far as `MAX_WORK` reaches."""
     each = (work_of(first) + work_of(second)) * sum(_PRICES.values())
     affordable = itertools.islice(points, int(MAX_WORK // each))
-    return any(_compare(first, second, at, PRECISIONS) == "differ" for at in affordable)
+    return any(_compare(first, second, at, PRECISIONS, None) == "differ" for at in affordable)
 
 
 def certainly_largest(parts: Sequence[Node], at: Point, *, smallest: bool = False) -> list[int]:
@@ -207,7 +211,7 @@ def certainly_largest(parts: Sequence[Node], at: Point, *, smallest: bool = Fals
     return []
 
 
-def _compare(first: Node, second: Node, at: Mapping[str, Fraction], steps: Sequence[int]) -> _Outcome:
+def _compare(first: Node, second: Node, at: Point, steps: Sequence[int], points: Points | None) -> _Outcome:
     """What two formulas do at one point.
 
     Args:
@@ -216,13 +220,13 @@ def _compare(first: Node, second: Node, at: Mapping[str, Fraction], steps: Seque
         at: the point.
         steps: precisions, tried in turn. When the highest is among the first two of them only agreement at
             the last one counts.
+        points: whose point it is, where values are to be kept.
     """
     thorough = len(steps) < len(PRECISIONS)
     for bits in steps:
         with precision(bits):
-            values = {name: _number(value) for name, value in at.items()}
             try:
-                left, right = _defined(first, values), _defined(second, values)
+                left, right = (_defined(node, at, bits, points) for node in (first, second))
             except _Invisible:
                 continue
             except TooLarge:
@@ -244,12 +248,21 @@ def _compare(first: Node, second: Node, at: Mapping[str, Fraction], steps: Seque
     return "unknown"
 
 
-def _defined(node: Node, at: Mapping[str, arb]) -> arb | None:
-    """The value of a formula; None where it certainly has none."""
+def _defined(node: Node, at: Point, bits: int, points: Points | None) -> arb | None:
+    """The value of a formula at a point, at flint's current precision; None where it certainly has none."""
+    place = (id(node), id(at), bits)
+    known = None if points is None else points.remembered.get(place)
+    if known is not None and known[0] is node and known[1] is at:
+        return known[2]
     try:
-        return ball(node, at)
+        value = ball(node, {name: _number(number) for name, number in at.items()})
     except Undefined:
-        return None
+        value = None
+    if points is not None:
+        if len(points.remembered) >= REMEMBERED:
+            points.remembered.clear()
+        points.remembered[place] = node, at, value
+    return value
 
 
 def ball(node: Node, at: Mapping[str, arb]) -> arb:

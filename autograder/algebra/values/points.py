@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from flint import fmpz
+from flint import arb, fmpz
 
+from autograder.algebra.nodes import Node
 from autograder.stream import Stream, derived
 
 POINTS = 1
@@ -39,9 +40,10 @@ class Points:
         domains: name → domain.
         exact: integers of `BITS` bits, for polynomials and their quotients: where two of them agree there
             they agree everywhere, so the domain does not matter beyond the sign of what is positive.
+        remembered: what `balls` evaluated last: a class is compared with the same formulas again and again.
     """
 
-    __slots__ = ("_anywhere", "_inside", "_primes", "_seed", "domains", "exact")
+    __slots__ = ("_anywhere", "_inside", "_primes", "_seed", "domains", "exact", "remembered")
 
     def __init__(self, domains: Mapping[str, str], seed: bytes) -> None:
         """Draw points for symbols.
@@ -57,6 +59,7 @@ class Points:
         self._primes: tuple[int, ...] = ()
         self._anywhere: dict[int, Point] = {}
         self._inside: dict[int, Point] = {}
+        self.remembered: dict[tuple[int, int, int], tuple[Node, Point, arb | None]] = {}
 
     @property
     def primes(self) -> tuple[int, ...]:

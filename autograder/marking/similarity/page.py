@@ -8,7 +8,7 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from autograder.feedback.labels import Labels
-from autograder.feedback.render import environment
+from autograder.feedback.render import filled
 from autograder.feedback.sanitise import printable_text
 from autograder.feedback.sorting import POLICY_WITH_SORTING, SCRIPT
 from autograder.marking.similarity.beside import COLOURS, BesideRow, beside
@@ -21,7 +21,7 @@ _KINDS = {"all": "everything", "code": "all code", "text": "all texts"}
 _MOST_PARTS = 8
 
 
-class _Side(Struct, frozen=True):
+class _WorkOfPair(Struct, frozen=True):
     """One of two students."""
 
     name: str
@@ -31,8 +31,8 @@ class _Side(Struct, frozen=True):
 class _ShownPair(Struct, frozen=True):
     """A pair on the page."""
 
-    first: _Side
-    second: _Side
+    first: _WorkOfPair
+    second: _WorkOfPair
     percent: int
     """How much of the way from what is usual to the same it goes."""
     share: int
@@ -64,24 +64,20 @@ def render_similar(
     """
     name = rubric.assignment.name
     shown = [_shown(name, pair, works, weights, others) for pair in pairs]
-    text = (
-        environment()
-        .get_template("similar.html")
-        .render(
-            title=Labels("en").pick(rubric.assignment.title, name),
-            students=len(works),
-            pairs=shown,
-            others=[
-                (_side(name, student), [printable_text(f"{one.place}: {one.text}", 1_000) for one in notes])
-                for student, notes in sorted(others.items())
-            ],
-            remarks=[printable_text(remark, 2_000) for remark in remarks],
-            colours=range(COLOURS),
-            policy=POLICY_WITH_SORTING,
-            script=SCRIPT,
-        )
+    return filled(
+        "similar.html",
+        title=Labels("en").pick(rubric.assignment.title, name),
+        students=len(works),
+        pairs=shown,
+        others=[
+            (_side(name, student), [printable_text(f"{one.place}: {one.text}", 1_000) for one in notes])
+            for student, notes in sorted(others.items())
+        ],
+        remarks=[printable_text(remark, 2_000) for remark in remarks],
+        colours=range(COLOURS),
+        policy=POLICY_WITH_SORTING,
+        script=SCRIPT,
     )
-    return text.encode("utf-8", "replace").decode()
 
 
 def _shown(
@@ -111,7 +107,7 @@ def _shown(
     )
 
 
-def _side(name: str, student: str) -> _Side:
+def _side(name: str, student: str) -> _WorkOfPair:
     """A student, with the way to their page."""
     link = f"../feedback/{quote(student)}/{quote(name)}/{quote(name)}.html"
-    return _Side(printable_text(student, 200), link)
+    return _WorkOfPair(printable_text(student, 200), link)

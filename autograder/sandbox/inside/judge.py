@@ -16,6 +16,7 @@ import dataclasses
 import doctest
 import functools
 import importlib
+import os
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -190,6 +191,7 @@ class Judge:
 
     def _begin_again(self) -> None:
         """Forget what belongs to a student's box that is not there any more."""
+        self._token = os.urandom(8).hex()
         self._proxies = Proxies(self._ask, self.count)
         self._own = OwnFunctions()
         self._shared = SharedValues("j", self._encoded, layers.is_copied)
@@ -210,7 +212,7 @@ class Judge:
         names = self._names_of(test["code"], doctest_=test["doctest"])
         with contextlib.suppress(CannotJudge):
             if names:
-                self._ask("watch", names)
+                self._ask("watch", tuple(names))
         found = outcome(test["code"], self._namespace, doctest=test["doctest"], refusals=CannotJudge)
         words = list(self._proxies.own_words)
         doubt = self._proxies.disputed or (
@@ -231,6 +233,14 @@ class Judge:
         for one in ast.walk(tree):
             if type(one) is ast.Name:
                 (used if type(one.ctx) is ast.Load else bound).add(one.id)
+            elif isinstance(one, ast.FunctionDef | ast.ClassDef):
+                bound.add(one.name)
+            elif isinstance(one, ast.arg):
+                bound.add(one.arg)
+            elif isinstance(one, ast.alias):
+                bound.add((one.asname or one.name).partition(".")[0])
+            elif isinstance(one, ast.ExceptHandler) and one.name:
+                bound.add(one.name)
         return sorted(
             one for one in used - bound if not dict.__contains__(self._namespace, one) and self._is_asked(one)
         )
@@ -291,7 +301,8 @@ class Judge:
         sent: list[Any] = [operation, [self._marked(one) for one in args]]
         sent += [{name: self._marked(one) for name, one in kwargs.items()}, beside]
         try:
-            return self._encoded({"ask": [*sent, self._own.open if depth is None else depth]})
+            open_calls = self._own.open if depth is None else depth
+            return self._encoded({"ask": [*sent, self._token, open_calls]})
         except (wire.ProtocolError, TypeError) as error:
             raise CannotJudge(f"hands over what cannot go to the student's code: {error}") from error
 

@@ -60,7 +60,10 @@ def optimizer_parts(value: Any, mark: Callable[[Any], Any]) -> list[Any]:
 def built_optimizer(told: list[Any]) -> Any:
     """The optimizer of these parts."""
     name, groups, hypers, states = told
-    kind = getattr(sys.modules["torch"].optim, name)
+    torch = sys.modules["torch"]
+    kind = getattr(torch.optim, name)
+    if not issubclass(kind, torch.optim.Optimizer):
+        raise TypeError(f"{name!r} is no optimizer")
     made = kind([{**hyper, "params": params} for params, hyper in zip(groups, hypers, strict=True)])
     set_optimizer(made, [hypers, states])
     return made

@@ -185,6 +185,7 @@ class Remote:
         self._token = os.urandom(4).hex()
         self._objects: dict[str, Any] = {}
         self._names: dict[int, str] = {}
+        self._judge = ""
         self.shared = SharedValues("s", self._encoded)
         table = {name: getattr(operator, name) for name in _OPERATORS}
         table |= {name: getattr(builtins, name) for name in _BUILTINS}
@@ -232,20 +233,25 @@ class Remote:
 
         Args:
             tree: its name in the table, operands, keywords, what the test has changed since the last one
-                (shared values, and states of generators), and how many calls of its functions are open.
+                (shared values, and states of generators), which judge's box says it, and how many calls of
+                its functions are open.
             arrays: beside it.
 
         Returns:
             A dictionary: ``v``, the value, or ``raised``, or ``back``, a call of a function of the
             test's; what was printed, and what is different now.
         """
+        if tree[4] != self._judge:  # it knows nothing of what was told to the one before, nor by which keys
+            self._judge, self.shared = tree[4], SharedValues("s", self._encoded)
+            self._callbacks = Callbacks(self._called_back)
+            self._classes.clear()
         with self._callbacks.served():
             return self._carried_out(*self._read(tree, arrays))
 
     def _read(
         self, tree: Any, arrays: Mapping[str, np.ndarray]
     ) -> tuple[str, list[Any], dict[str, Any], Any]:
-        operation, args, kwargs, beside, _ = wire.Decoder(arrays, own_array, self.decoded).decode(tree)
+        operation, args, kwargs, beside, *_ = wire.Decoder(arrays, own_array, self.decoded).decode(tree)
         self.shared.forget(beside.get("forget", ()))
         self.shared.apply(beside.get("changes", ()))
         self._generators.restore(beside.get("states", {}))
@@ -323,9 +329,9 @@ class Remote:
         """What came of a test in the notebook's own names, which is the student's word."""
         return tuple(outcome(code, self._shell.user_ns, doctest=doctest).items())
 
-    def _watch(self, names: list[str]) -> None:
+    def _watch(self, names: tuple[str, ...]) -> None:
         """The names that a test uses: what they stand for is told now, and when it is another thing."""
-        self._watched.begin(names)
+        self._watched.begin([*names])
 
     def _name(self, name: str) -> Any:
         found = self._shell.user_ns

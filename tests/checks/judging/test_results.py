@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from autograder.checks.judging.results import failed, no_answer, result, review
-from autograder.records import Status
+from autograder.checks.judging.results import (
+    failed,
+    first_failure,
+    no_answer,
+    repeated_value,
+    result,
+    review,
+)
+from autograder.records import Observation, Status
 from autograder.rubric import parse
 
 RUBRIC = b"""
@@ -54,3 +61,29 @@ def test_a_deduction_takes_points_away_and_gives_none() -> None:
         "no answer": [(Status.NO_ANSWER, nothing, three), (Status.NO_ANSWER, nothing, nothing)],
         "review": [(Status.NEEDS_REVIEW, nothing, three), (Status.NEEDS_REVIEW, nothing, nothing)],
     } == found
+
+
+def seen(*values: object) -> tuple[Observation, ...]:
+    """Calls that returned these values."""
+    return tuple(Observation(ok=True, value=value) for value in values)
+
+
+def test_equal_calls_have_to_return_the_same() -> None:
+    """The first of them is the answer; one that differs makes it none, and so does None."""
+    assert (7, None) == repeated_value(seen("made", 7, 7), 1, 2, "number", "number")
+    value, finding = repeated_value(seen("made", 7, 8), 1, 2, "number", "number")
+    assert finding is not None
+    assert (None, Status.FAILED, "unsteady") == (value, finding.status, finding.message.code)
+    value, finding = repeated_value(seen(None, None), 0, 2, "number", "number")
+    assert finding is not None
+    assert (None, Status.NO_ANSWER, "value.none") == (value, finding.status, finding.message.code)
+
+
+def test_an_answer_that_is_not_whole_is_for_a_person() -> None:
+    """Fewer observations than calls, or a call that was not made, are our fault; all of them are none."""
+    skipped = Observation(ok=False, error="Skipped")
+    assert first_failure(seen(1, 2), 2, "number", "number") is None
+    for observations in (seen(1), (), (*seen(1), skipped)):
+        finding = first_failure(observations, 2, "number", "number")
+        assert finding is not None
+        assert Status.NEEDS_REVIEW is finding.status

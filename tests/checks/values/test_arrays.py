@@ -35,6 +35,7 @@ def tensor(numbers: object, dtype: str = "float32", device: str = "cpu") -> Tens
         ([INF, -INF], [INF, -INF], {}),
         ([NAN, 1.0], [NAN, 1.0], {"nan": "equal"}),
         (0.24, 0.245, {"atol": 0.01}),
+        (1.0, 1.1, {"rtol": 0.095}),
         (1j, 1j, {}),
         (1 << 70, 1 << 70, {}),
         ("text", "text", {}),
@@ -54,6 +55,7 @@ def test_equal_values(actual: object, expected: object, rules: dict[str, object]
     ("actual", "expected", "rules", "code"),
     [
         (2, 1, {}, "value.number"),
+        (1.1, 1.0, {"rtol": 0.095}, "value.number"),  # of what is right, not of what came
         ([1, 3], [1, 2], {}, "value.differs"),
         ([[1, 2]], [1, 2], {}, "value.dimensions"),
         (np.zeros((2, 3)), np.zeros((3, 2)), {}, "value.axes"),

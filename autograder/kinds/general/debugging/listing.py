@@ -15,13 +15,13 @@ from itertools import combinations
 from msgspec import Struct
 
 from autograder.errors import CourseError
+from autograder.syntax import first_line
 
 ALL_SUBSETS = 10
 """With so many faults every subset is looked at; of more, a sample."""
 SAMPLED = 500
 """Subsets in a sample, besides the smallest and the largest ones."""
 
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 Subset = frozenset[str]
 """The ids of the faults that are in a listing; empty: the right one."""
 
@@ -91,49 +91,6 @@ class FaultyListing:
                 ) from error
 
 
-def needed(source: str, name: str) -> str:
-    """The part of a module that a definition needs, its imports first; comments within it stay.
-
-    What is defined twice is what it was last: in an answer key the solution, not the listing before it.
-
-    Args:
-        source: of the module.
-        name: of the definition.
-    """
-    tree = ast.parse(source)
-    binding: dict[str, list[ast.stmt]] = {}
-    for statement in tree.body:
-        for bound in _bound(statement):
-            earlier = [] if isinstance(statement, _DEFINITIONS) else binding.get(bound, [])
-            binding[bound] = [*earlier, statement]
-    wanted: set[int] = set()
-    left = [name]
-    while left:
-        for statement in binding.pop(left.pop(), ()):
-            wanted.add(id(statement))
-            left += [node.id for node in ast.walk(statement) if isinstance(node, ast.Name)]
-    lines = source.splitlines()
-    chosen = [one for one in tree.body if id(one) in wanted]
-    parts = ["\n".join(lines[_first_line(one) - 1 : one.end_lineno]) for one in chosen]
-    return "\n\n\n".join(parts).replace("\n\n\nimport ", "\nimport ").replace("\n\n\nfrom ", "\nfrom ") + "\n"
-
-
-def _bound(statement: ast.stmt) -> Iterator[str]:
-    """The names that a statement of a module defines."""
-    if isinstance(statement, ast.Import | ast.ImportFrom):
-        yield from ((one.asname or one.name).split(".")[0] for one in statement.names)
-    elif isinstance(statement, _DEFINITIONS):
-        yield statement.name
-    else:
-        nodes = (node for node in ast.walk(statement) if isinstance(node, ast.Name))
-        yield from (node.id for node in nodes if isinstance(node.ctx, ast.Store))
-
-
-def _first_line(statement: ast.stmt) -> int:
-    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
-    return min([statement.lineno, *(one.lineno for one in decorators)])
-
-
 def _change(source: str, edit: Edit, where: str) -> tuple[int, int, str]:
     """Where the text of an edit begins and ends, and what stands there instead."""
     first, last = _span(source, edit.function, where)
@@ -185,7 +142,7 @@ def _span(source: str, function: str, where: str) -> tuple[int, int]:
     starts = [0]
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    return starts[_first_line(found) - 1], starts[min(found.end_lineno or 0, len(starts) - 1)]
+    return starts[first_line(found) - 1], starts[min(found.end_lineno or 0, len(starts) - 1)]
 
 
 def _subsets(faults: Sequence[str]) -> Iterator[Subset]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,36 @@ class Classes:
             same = np.isclose(array, others, rtol=rules.rtol, atol=rules.atol, equal_nan=True).all(axis=1)
         at = np.flatnonzero(same)
         return places[int(at[0])] if at.size else NEW
+
+
+def related(
+    outcome: ProbeOutcome | None, pairs: Sequence[tuple[int, int]], rules: Rules
+) -> ProbeOutcome | None:
+    """Of an outcome, whether the two of each pair are alike; of an error, which call raised it.
+
+    Where there is NaN nothing can be said to be alike.
+
+    Args:
+        outcome: what a probe gave; None where that is not known.
+        pairs: places among its values; without any it stays as it is.
+        rules: the tolerance.
+    """
+    if outcome is None or not pairs:
+        return outcome
+    if outcome.error:
+        how = "ended" if outcome.error.startswith("ended") else "raised"
+        return ProbeOutcome(error=f"{how} in call {len(outcome.values) + 1}")
+    if any(
+        np.isnan(described(ProbeOutcome((outcome.values[at],)))[1]).any() for pair in pairs for at in pair
+    ):
+        return ProbeOutcome(error="not a number")
+    alike = []
+    for one, other in pairs:
+        classes = Classes(rules)
+        # The text keeps a number from being read as an array of one.
+        first = classes.add(ProbeOutcome((outcome.values[one], "")))
+        alike.append(classes.find(ProbeOutcome((outcome.values[other], ""))) == first)
+    return ProbeOutcome(tuple(alike))
 
 
 def described(outcome: ProbeOutcome) -> tuple[str, np.ndarray]:

@@ -9,26 +9,28 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
+import numpy as np
 from msgspec import Struct
 
 from autograder.checks.base import ENDED, Draw, Observations
 from autograder.checks.options import Case, named_cases, place
 from autograder.checks.planning.drawing import SAMPLE, Inputs
 from autograder.checks.planning.subject import Callee, CalleeOptions, Construct, Weights
-from autograder.errors import RubricError
-from autograder.records import Call, Ending, Observation, Opaque, Ref, Scenario
+from autograder.errors import Place, RubricError
+from autograder.records import Call, Ending, Observation, Opaque, Ref, Scenario, Tensor
 from autograder.rubric import Question
 from autograder.stream import derived
 
 MOST_CANDIDATES = 120
 """Probes that are tried before some are chosen."""
-RESULT = "result"
 PARAMETERS = Ref("parameters")
 WEIGHTS = Ref("weights")
 NOISE = Ref("noise")
 TORCH = "@torch"
 STIR = 0.2
 """Standard deviation of what is added to every weight."""
+OwnWeights = Mapping[str, tuple[str, tuple[int, ...]]]
+"""Name that is stated → what the weight is called in some code, and its shape there."""
 NOT_ASKED = frozenset({Ending.NOT_ASKED, Ending.RESTARTS, Ending.SUBMISSION_TIME, Ending.ANSWERS_SIZE})
 """Endings that say nothing of the call: it was not made."""
 
@@ -57,6 +59,12 @@ class Use(Struct, frozen=True, forbid_unknown_fields=True):
     """Instead of the question's."""
     let: dict[str, Any] = {}
     """Values that stay in the box under a name."""
+    about: str = ""
+    """The fault that it tells: code without it gives what the listings without it give."""
+    relate: tuple[tuple[int, int], ...] = ()
+    """Pairs of what is looked at, counted from 1: only whether the two of a pair are alike is looked at."""
+    stir: bool | None = None
+    """Instead of the question's."""
     tries: int = 0
     """How many probes are tried; default: the question's."""
 
@@ -66,6 +74,7 @@ class ListingUses:
 
     Attributes:
         names: of the probes, in order.
+        about: the fault that a probe is about, by the probe; empty: whichever it tells.
         calls: how many calls a probe has, by its use.
     """
 
@@ -96,6 +105,7 @@ class ListingUses:
             if use.name in self._uses:
                 raise RubricError(f"two uses have the name {use.name!r}", place(question), "use")
             self._uses[use.name] = use
+            _refuse_pairs(use, place(question))
         if not self._uses:
             raise RubricError(
                 "nothing says how the listing is used: at least one [[question.case]] or [[question.use]] "
@@ -108,6 +118,7 @@ class ListingUses:
             for name, use in self._uses.items()
             for number in range(1, (use.tries or tries) + 1)
         )
+        self.about = {name: self._uses[self.use_of(name)].about for name in self.names}
         if len(self.names) > MOST_CANDIDATES:
             raise RubricError(
                 f"expected at most {MOST_CANDIDATES} probes to try, got {len(self.names)}; lower tries",
@@ -121,16 +132,57 @@ class ListingUses:
         """The name of the use that a probe is one of."""
         return probe.rsplit(" ", 1)[0]
 
-    def scenarios(self, draw: Draw) -> dict[str, Scenario]:
-        """Every probe by its name; ``serves`` is its use, so that one that hangs does not stop the others."""
-        return {name: self._scenario(name, draw) for name in self.names}
+    def scenarios(self, draw: Draw, own: OwnWeights | None = None) -> dict[str, Scenario]:
+        """Every probe by its name; ``serves`` is its use, so that one that hangs does not stop the others.
 
-    def _scenario(self, probe: str, draw: Draw) -> Scenario:
+        Args:
+            draw: where hidden inputs come from.
+            own: what weights are called in the code that is asked; default: as stated.
+        """
+        return {name: self._scenario(name, draw, own or {}) for name in self.names}
+
+    def pairs(self, probe: str) -> tuple[tuple[int, int], ...]:
+        """Places of calls of which it only counts whether they gave the same; none: all counts."""
+        use = self._uses[self.use_of(probe)]
+        first = self.calls[self.use_of(probe)] - len(use.step)
+        seen = [first + number for number, step in enumerate(use.step) if not step.keep]
+        return tuple((seen[one - 1], seen[other - 1]) for one, other in use.relate)
+
+    def naming(self) -> tuple[Call, ...]:
+        """The calls that ask an object for its weights; none where none are loaded."""
+        if not self._weights or self._options.construct is None:
+            return ()
+        options = msgspec.structs.replace(self._options, construct=_construction(None, self._options))
+        (made, *_) = Callee(self._question.answer, options).prologue(Inputs(options, SAMPLE), weights=False)
+        return (made, Call(Ref("model"), "state_dict"))
+
+    def own_weights(self, observations: Observations) -> OwnWeights:
+        """What the stated weights are called in code that was asked by `naming`, and their shapes there.
+
+        A name that is missing stands for the next weight of its shape whose name is not stated.
+        """
+        told = observations[1].value if len(observations) > 1 and observations[1].ok else None
+        if not isinstance(told, Mapping):
+            return {}
+        shapes = {name: value.array.shape for name, value in told.items() if isinstance(value, Tensor)}
+        free = {name: shape for name, shape in shapes.items() if name not in self._weights}
+        found = {name: (name, shapes[name]) for name in self._weights if name in shapes}
+        for name, stated in Inputs(self._options, SAMPLE).weights(self._weights, biases=False).items():
+            fitting = (other for other, shape in free.items() if shape == stated.array.shape)
+            if name not in found and (other := next(fitting, None)) is not None:
+                found[name] = (other, free.pop(other))
+        return found
+
+    def _scenario(self, probe: str, draw: Draw, own: OwnWeights) -> Scenario:
         use = self._uses[self.use_of(probe)]
         options = msgspec.structs.replace(self._options, construct=_construction(use, self._options))
         inputs = Inputs(options, Draw(derived(draw.seed, "debugging", probe)))
         subject = Callee(self._question.answer, options, self._weights)
-        calls = [*self._kept(use, inputs), *subject.prologue(inputs, weights=True), *self._stirred(options)]
+        stir = self._stir if use.stir is None else use.stir
+        prologue = (_named(one, own) for one in subject.prologue(inputs, weights=not stir))
+        calls = [*self._kept(use, inputs), *prologue]
+        if stir and options.construct is not None:
+            calls += _stirring()
         for number, step in enumerate(use.step):
             calls.append(self._call(number, step, inputs, options))
         return Scenario(f"{self._question.id}: {probe}", tuple(calls), serves=self.use_of(probe))
@@ -139,20 +191,6 @@ class ListingUses:
         args, _ = inputs.arguments(f"let {use.name}", [_kept(one) for one in use.let.values()], {})
         for name, value in zip(use.let, args, strict=True):
             yield Call("@copy", "copy", args=(value,), keep=name)
-
-    def _stirred(self, options: CalleeOptions) -> list[Call]:
-        """Add drawn numbers to the parameters in their order, whatever their names are."""
-        if not self._stir or options.construct is None:
-            return []
-        return [
-            Call(Ref("model"), "parameters", keep="iterator"),
-            Call("@builtins", "list", args=(Ref("iterator"),), keep=PARAMETERS.name),
-            Call(TORCH, "nn.utils.parameters_to_vector", args=(PARAMETERS,), keep=WEIGHTS.name),
-            Call(TORCH, "randn_like", args=(WEIGHTS,), keep=NOISE.name, seed=1),
-            Call(NOISE, "mul", args=(STIR,), keep=NOISE.name),
-            Call(WEIGHTS, "add", args=(NOISE,), keep=WEIGHTS.name),
-            Call(TORCH, "nn.utils.vector_to_parameters", args=(WEIGHTS, PARAMETERS), keep="nothing"),
-        ]
 
     def _call(self, number: int, step: UseStep, inputs: Inputs, options: CalleeOptions) -> Call:
         target: str | Ref = Ref(step.of) if step.of else Ref("model")
@@ -177,8 +215,49 @@ class ListingUses:
         )
 
 
-def _construction(use: Use, options: CalleeOptions) -> Construct | None:
-    construct = use.construct or options.construct
+def _named(call: Call, own: OwnWeights) -> Call:
+    """A call before the first that matters; what is loaded gets the code's own names and sizes.
+
+    Rows that the code has beyond those that are stated are zeros; where it has fewer, nothing is loaded.
+    """
+    if call.keep or not own:
+        return msgspec.structs.replace(call, keep=call.keep or "loaded")
+    loaded = {}
+    for name, value in call.args[0].items():
+        other, shape = own.get(name, ("", ()))
+        sizes = value.array.shape
+        if len(shape) == len(sizes) and all(size >= 0 for size in np.subtract(shape, sizes)):
+            padded = np.pad(value.array, [(0, end - size) for end, size in zip(shape, sizes, strict=True)])
+            loaded[other] = Tensor(padded, value.dtype)
+    return msgspec.structs.replace(call, args=(loaded,), keep="loaded")
+
+
+def _stirring() -> list[Call]:
+    """Add drawn numbers to the parameters in their order, whatever their names are."""
+    return [
+        Call(Ref("model"), "parameters", keep="iterator"),
+        Call("@builtins", "list", args=(Ref("iterator"),), keep=PARAMETERS.name),
+        Call(TORCH, "nn.utils.parameters_to_vector", args=(PARAMETERS,), keep=WEIGHTS.name),
+        Call(TORCH, "randn_like", args=(WEIGHTS,), keep=NOISE.name, seed=1),
+        Call(NOISE, "mul", args=(STIR,), keep=NOISE.name),
+        Call(WEIGHTS, "add", args=(NOISE,), keep=WEIGHTS.name),
+        Call(TORCH, "nn.utils.vector_to_parameters", args=(WEIGHTS, PARAMETERS), keep="nothing"),
+    ]
+
+
+def _refuse_pairs(use: Use, where: Place) -> None:
+    seen = sum(not step.keep for step in use.step)
+    for pair in use.relate:
+        if not all(1 <= one <= seen for one in pair):
+            raise RubricError(
+                f"use {use.name!r}: relate names {list(pair)}; {seen} things are looked at, counted from 1",
+                where,
+                "use",
+            )
+
+
+def _construction(use: Use | None, options: CalleeOptions) -> Construct | None:
+    construct = (use and use.construct) or options.construct
     if construct is None:
         return None
     kwargs = {name: _kept(one) for name, one in construct.kwargs.items()}

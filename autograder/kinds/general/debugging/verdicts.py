@@ -49,6 +49,8 @@ class _Judgement:
         self._own = np.array(
             [listings.classes[probe].find(outcomes.get(probe)) for probe in search.probes], np.int64
         )
+        self._raised = [bool(one and one.error) for one in map(outcomes.get, search.probes)]
+        self._about = [listings.about[at] for at in search.chosen]
         self._known = self._own != UNKNOWN
 
     def verdicts(self) -> Verdicts:
@@ -92,29 +94,60 @@ class _Judgement:
             found |= new
             for fault, verdict in new.items():
                 alive &= self._has[fault] == verdict.left
-        left = {
-            fault: FaultVerdict(None, self._undecided(fault, alive))
+        # With all others known a probe may speak that was silent before, and say otherwise.
+        for fault, verdict in dict(found).items():
+            others = [self._has[one] == found[one].left for one in found if one != fault]
+            again = self._voted(fault, np.logical_and.reduce([np.ones(len(alive), bool), *others]))
+            if again is None or again.left != verdict.left:
+                del found[fault]
+                if again is not None:
+                    found[fault] = again
+        return {
+            fault: found.get(fault) or FaultVerdict(None, self._undecided(fault, alive))
             for fault in self._faults
-            if fault not in found
         }
-        return {fault: (found | left)[fault] for fault in self._faults}
 
     def _voted(self, fault: str, alive: np.ndarray) -> FaultVerdict | None:
-        """What all probes say by which listings with and without the fault are told apart."""
-        has, probes = self._has[fault], self._search.probes
+        """What all probes say by which listings with and without the fault are told apart.
+
+        One that was made for the fault and says that it is there outweighs the others that were.
+        """
         votes: dict[bool, list[str]] = {}
+        own_probes: dict[bool, list[str]] = {}
         for at in np.flatnonzero(self._known):
-            column = self._table[:, at]
-            with_, without = set(column[alive & has].tolist()), set(column[alive & ~has].tolist())
-            if UNKNOWN in with_ | without or with_ & without:
+            with_, without = self._classes(fault, int(at), alive)
+            if self._about[at] not in ("", fault) or UNKNOWN in with_ | without or with_ & without:
                 continue
-            for left, some in ((True, with_), (False, without)):
-                if int(self._own[at]) in some:
-                    votes.setdefault(left, []).append(probes[at])
+            own, probe, made = int(self._own[at]), self._search.probes[at], bool(self._about[at])
+            if own in with_ or (made and own not in without and self._odd(alive) == {fault}):
+                (own_probes if made else votes).setdefault(True, []).append(probe)
+            elif own in without:
+                (own_probes if made else votes).setdefault(False, []).append(probe)
+        if own_probes:
+            left = True in own_probes
+            votes.setdefault(left, []).extend(own_probes[left])
         if len(votes) != 1:
             return None
         ((left, told_by),) = votes.items()
         return FaultVerdict(left, f"like listings {'with' if left else 'without'} it in {', '.join(told_by)}")
+
+    def _classes(self, fault: str, at: int, alive: np.ndarray) -> tuple[set[int], set[int]]:
+        """What the listings that are left give for a probe, those with a fault and those without."""
+        column, has = self._table[:, at], self._has[fault]
+        return set(column[alive & has].tolist()), set(column[alive & ~has].tolist())
+
+    def _odd(self, alive: np.ndarray) -> set[str]:
+        """The faults whose own probes give what no listing that is left gives, and no error.
+
+        Of one fault, that is this fault in other words; of several, nobody knows which of them.
+        """
+        found = set()
+        for at in np.flatnonzero(self._known):
+            if (fault := self._about[at]) and not self._raised[at]:
+                with_, without = self._classes(fault, int(at), alive)
+                if int(self._own[at]) not in with_ | without:
+                    found.add(fault)
+        return found
 
     def _undecided(self, fault: str, among: np.ndarray) -> str:
         """The two nearest listings with and without a fault, and a probe between them."""

@@ -8,6 +8,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import ClassVar, Literal, Protocol
 
+import msgspec
 from msgspec import Struct
 
 from autograder.algebra.equality.compare import Comparer
@@ -284,6 +285,19 @@ class Every(Struct, frozen=True, eq=False):
         return all(part.holds(situation) for part in self.parts)
 
 
+def _named(condition: Condition) -> frozenset[int] | None:
+    """Foreseen formulas of which the answer must be one for a condition to hold; None where it need not."""
+    if isinstance(condition, IsForeseen):
+        return frozenset((condition.index,))
+    if not isinstance(condition, Either | Every):
+        return None
+    parts = [_named(part) for part in condition.parts]
+    stated = [part for part in parts if part is not None]
+    if isinstance(condition, Every):
+        return min(stated, key=len, default=None)
+    return frozenset().union(*stated) if len(stated) == len(parts) else None
+
+
 class Reading(Struct, frozen=True, eq=False):
     """What reading conditions needs.
 
@@ -475,10 +489,16 @@ class CreditGraph(Struct, frozen=True, eq=False):
     Attributes:
         steps: the nodes.
         stated: the rubric states them; otherwise they follow from mistakes and remarks.
+        named: of each step the foreseen formulas of which the answer must be one; None where it need not.
     """
 
     steps: tuple[CreditStep, ...]
     stated: bool = False
+    named: tuple[frozenset[int] | None, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Look at the conditions once: most steps are about formulas that an answer certainly is not."""
+        msgspec.structs.force_setattr(self, "named", tuple(_named(step.condition) for step in self.steps))
 
     def walk(self, situation: Situation) -> Credit:
         """Take steps for one answer.
@@ -493,9 +513,10 @@ class CreditGraph(Struct, frozen=True, eq=False):
         place = 0
         doubt: Undecided | None = None
         while 0 <= place < len(self.steps):
-            step = self.steps[place]
+            step, named = self.steps[place], self.named[place]
             try:
-                holds = step.condition.holds(situation)
+                possible = named is None or situation.facts.may_be(named)
+                holds = possible and step.condition.holds(situation)
             except Undecided as error:
                 doubt, holds = doubt or error, False
             if not holds:

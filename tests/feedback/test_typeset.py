@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from autograder.feedback.tex import with_formulas
+from autograder.feedback.typeset import with_formulas
 from tests.support.cases import each
 
 
