@@ -11,6 +11,8 @@ def test_only_behaviour_may_be_asked_for() -> None:
     names, solution = frozenset({"f"}), Ref("1", "function")
     numpy_load = Structured("named", ["numpy", "load"])
     allowed = [("name", ["f"]), ("call", [solution, 1]), ("get", [solution, "weight"]), ("len", [solution])]
+    allowed += [("call", [solution, Structured("named", ["torch", "relu"])])]
+    allowed += [("library", ["dataclasses", "asdict", solution]), ("get", [solution, "__name__"])]
     denied = [
         ("name", ["In"]),
         ("test", ["print(In)", False]),
@@ -19,6 +21,15 @@ def test_only_behaviour_may_be_asked_for() -> None:
         ("set", [solution, "__code__", solution]),
         ("call", [Structured("named", ["builtins", "eval"]), "In"]),
         ("call", [solution, numpy_load]),
+        ("call", [solution, Structured("named", ["torch", "os"])]),
+        ("call", [solution, Structured("named", ["torch", "nn.functional.os.system"])]),
+        ("call", [solution, Structured("module", ["torch"])]),
+        ("set", [solution, "layer", Structured("named", ["numpy", "lib.inspect.getsource"])]),
+        ("get", [solution, "inspect"]),
+        ("get", [solution, "_forward_source"]),
+        ("library", ["dataclasses", "inspect.getsource", solution]),
+        ("module", ["inspect"]),
+        ("what is new", [solution]),
         ("call", [solution, [Structured("named", ["builtins", "eval"])]]),
     ]
     assert [""] * len(allowed) == [refused((*one, {}), names) for one in allowed]
