@@ -89,7 +89,8 @@ def read_assignment(root: Path, name: str) -> FoundAssignment:
         notebooks.append(FoundNotebook(one.name, one.data))
         code_of = [cell.key or cell.given or "" for cell in one.cells if cell.cell_type == "code"]
         questions += (
-            replace(found, tests=with_reasons(found.tests, code_of)) for found in _questions(one, notes)
+            replace(found, tests=with_reasons(found.tests, code_of, one.data))
+            for found in _questions(one, notes)
         )
         code += code_of
         code += [case.code for question in one.questions for case in question.cases if not case.doctest]
