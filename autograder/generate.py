@@ -9,6 +9,7 @@ from pathlib import Path
 from autograder import atomic
 from autograder import rubric as rubrics
 from autograder.adopting import otter
+from autograder.adopting.settings import read_settings, stubs
 from autograder.course import Course, schedule
 from autograder.course.references import check_references
 from autograder.errors import CourseError, NotebookError, Place, RubricError
@@ -205,8 +206,9 @@ def build(
         return {f"{one.name}.ipynb": otter.released(folder, one.name) for one in rubric.assignment.notebooks}
     times = schedule.load(course, rubric)
     window = (times.personal(student) if student else times.common) if times else None
+    filled = stubs(read_settings(course.root)[0]) if rubric.assignment.adopted else {}
     released = {
-        name: build_release(source, rubric, name, language, window)
+        name: build_release(source, rubric, name, language, window, stubs=filled)
         for name, source in sources(course, rubric, listings).items()
     }
     releases = [load_release(data, name) for name, data in released.items()]

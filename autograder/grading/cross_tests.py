@@ -8,6 +8,7 @@ foresee.
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,6 +34,8 @@ TOGETHER = 20
 _LIBRARIES = frozenset({"torch", "numpy", "math", "fractions", "decimal"})
 _CHANGING = frozenset({"set", "delete", "setitem", "delitem", "enter", "leave"})
 _FOR_ALL = frozenset({"__name__", "__class__", "__len__", "__iter__", "__next__", "__call__", "__getitem__"})
+_BY_NAME = ("get", "set", "delete", "method")
+"""Operations on an attribute."""
 _INNER = ("f_", "gi_", "cr_", "ag_", "tb_", "co_", "func_")
 """How attributes begin that lead to frames and code."""
 
@@ -200,14 +203,15 @@ def refused(asked: Sequence[Any], names: frozenset[str]) -> str:
         names: what it may ask for by name.
     """
     operation, operands, keywords = asked[0], list(asked[1]), dict(asked[2])
-    if operation == "test":
+    if operation in ("test", "module") or (operation == "library" and operands[:1] != ["dataclasses"]):
         return "it runs code of its own beside the solution"
-    if operation == "name":
-        known = bool(operands) and operands[0] in names
-        return "" if known else f"it asks for {operands[:1]}, which is no part of the question"
-    if operands and not isinstance(operands[0], Ref) and operation in ("call", "get", "set", "delete"):
+    if operation in ("name", "watch"):
+        wanted = operands[0] if operands and isinstance(operands[0], tuple) else operands[:1]
+        others = [one for one in wanted if one not in names]
+        return f"it asks for {others[:1]}, which is no part of the question" if others or not wanted else ""
+    if operands and not isinstance(operands[0], Ref) and operation in ("call", *_BY_NAME):
         return "it calls what is not the solution's, beside the solution"
-    if operation in ("get", "set", "delete"):
+    if operation in _BY_NAME:
         name = operands[1] if len(operands) > 1 else ""
         hidden = isinstance(name, str) and name.startswith("__") and name not in _FOR_ALL
         if not isinstance(name, str) or hidden or name.startswith(_INNER):
@@ -223,6 +227,11 @@ def _named(values: Iterable[Any]) -> Iterator[str]:
             parts = list(value.parts) if isinstance(value.parts, list | tuple) else []
             if value.type_name in ("named", "module"):
                 yield ".".join(map(str, parts))
+            elif value.type_name in ("layer", "optimizer"):
+                yield ".".join(
+                    map(str, parts[:2] if value.type_name == "layer" else ["torch.optim", *parts[:1]])
+                )
+                yield from _named(parts)
             else:
                 yield from _named(parts)
         elif isinstance(value, list | tuple | set | frozenset):
@@ -235,7 +244,10 @@ def _is_harmless(path: str) -> bool:
     """Whether something of a library's is a number's type, or a function that computes."""
     root, _, rest = path.partition(".")
     if root == "builtins":
-        return rest in ("int", "float", "str", "bool", "list", "tuple", "dict", "set", "bytes", "object")
+        kind = getattr(builtins, rest, None)
+        return rest in ("int", "float", "str", "bool", "list", "tuple", "dict", "set", "bytes", "object") or (
+            isinstance(kind, type) and issubclass(kind, Exception)
+        )
     return root in _LIBRARIES and not any(word in rest for word in ("load", "save", "open", "file", "_C"))
 
 

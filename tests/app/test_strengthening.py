@@ -49,6 +49,16 @@ share = sum(map(clipped, [-2, 7, 30])) / 3
 from hashlib import sha1
 assert isinstance(share, float)
 assert sha1(f"{share:.2f}".encode()).hexdigest() == "<sha1 5.67>"
+%% code answer root
+def root(value):
+    ### BEGIN SOLUTION
+    if value not in (4, 9):
+        raise ValueError("not a square of mine")
+    return int(value**0.5)
+    ### END SOLUTION
+%% code test root_test 1
+assert root(4) == 2
+assert root(9) == 3
 %% code answer told
 def told(value):
     ### BEGIN SOLUTION
@@ -98,7 +108,8 @@ def test_other_tests_and_proposals_that_see_a_mistake_are_named(found: Strengthe
 def test_each_test_has_a_proposal_or_a_reason(found: Strengthened) -> None:
     """Calls with whole numbers become a count, hashes a value; what prints stays a test."""
     advice = {one.question: (one.kind, one.reason) for one in found.tests}
-    assert [kind for kind, _ in advice.values()] == ["count", "behaviour", "value", ""]
+    assert [kind for kind, _ in advice.values()] == ["count", "behaviour", "value", "", ""]
+    assert "not a square of mine" in advice["root_test"][1]  # hidden inputs are none that it takes
     assert "gives None" in advice["told_test"][1]
 
 
@@ -111,7 +122,7 @@ def test_proposals_stand_beside_the_rubric(course: Course, found: Strengthened) 
     assert course.assignments() == ("small",)
     assert all(one.kind == "cells" for one in rubrics.load(course.rubric("small")).questions)
     proposed = rubrics.load(course.rubrics / "stronger" / "small.toml")
-    assert proposed.assignment.points == 5
+    assert proposed.assignment.points == 6
     refuses = proposed.question("clipped_refuses")
     assert refuses.items[0].needs == ("test-refuses-1",)
     assert refuses.items[1].points == 0
@@ -134,7 +145,7 @@ def test_applied_proposals_grade(course: Course, found: Strengthened, tmp_path: 
         folder.mkdir(parents=True)
         (folder / "small.ipynb").write_text(json.dumps(notebook), "utf-8")
     scores = {one.student: one.graded.score for one in grade(applied, "small").outcomes}
-    assert sum(one.points for one in scores["right"].items) == Decimal(5)
+    assert sum(one.points for one in scores["right"].items) == Decimal(6)
     lost = {one.question for one in scores["weak"].items if one.points < one.possible}
     assert "share_test" in lost
 
@@ -154,6 +165,7 @@ KINDS = {
     "flowers": ["value", "", "", "", "behaviour", ""],
     "regression": ["value", "value", "", "", "", "", "behaviour"],
     "words": ["behaviour", "", "", ""],
+    "attention_parts": ["behaviour", "behaviour", "behaviour", "behaviour", "", "", "", ""],
 }
 
 
