@@ -84,7 +84,7 @@ $(PEERS)/.installed:
 	@touch $@
 
 # otter alone, for the test that has it grade beside this program; nbgrader is here already.
-$(OTTER)/.installed:
+$(OTTER)/.installed: | $(STAMP)
 	$(BIN)/python -m venv $(OTTER)
 	$(OTTER)/bin/python -m pip install $(PIP_FLAGS) otter-grader==7.0.0 ipykernel
 	@touch $@

@@ -255,6 +255,11 @@ def sources(
             found[notebook.name] = otter.key(folder, notebook.name)
             continue
         path = folder / f"{notebook.name}.ipynb"
+        if rubric.assignment.adopted and not folder.is_dir():
+            raise CourseError(
+                f"{rubric.assignment.name}: only its release is here, so nothing sits as its answer key; put "
+                f"the source notebooks into {course.root / 'source' / rubric.assignment.name}"
+            )
         asked = [one for one in rubric.questions if one.notebook == notebook.name]
         if not path.exists() and asked and all(one.file for one in asked):
             found[notebook.name] = notebook_of_files(rubric, notebook.name)

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from autograder.adopting.asked import AskedCall, AskedTest, described
+from autograder.adopting.key_module import OF_VARIABLE
 from autograder.adopting.rubric_text import quoted, written
 from autograder.adopting.stated import Unstated, hidden
 from autograder.rubric import Item, Question
@@ -165,7 +166,7 @@ def _hashed(question: Question, tests: Sequence[AskedTest], module: str, cell: s
     decimals = [one.decimals for one in tests if one.decimals is not None]
     absolute = 0.5 * 10.0 ** -max(decimals) if decimals else 1e-8
     lines = [
-        *_head(question, "value", answer, f"{module}:key_{answer}", cell),
+        *_head(question, "value", answer, f"{module}:{OF_VARIABLE}{answer}", cell),
         f'library = "numpy"\ncompare = {{ rtol = 1e-6, atol = {absolute:g}, dtype = "any" }}',
     ]
     for item in question.items:

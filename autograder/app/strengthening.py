@@ -17,7 +17,7 @@ from autograder import assignment as assignments
 from autograder import atomic
 from autograder import rubric as rubrics
 from autograder.adopting.asked import AskedTest, read_test
-from autograder.adopting.key_module import HEAD, defined, key_module
+from autograder.adopting.key_module import HEAD, OF_VARIABLE, defined, key_module
 from autograder.adopting.mutants import Mutant, mutants
 from autograder.adopting.stated import Unstated
 from autograder.adopting.stronger import Proposal, proposal, with_proposals
@@ -150,7 +150,7 @@ def strengthen(
 
 
 def _module_name(name: str) -> str:
-    return f"{''.join(one if one.isascii() and one.isalnum() else '_' for one in name)}_key"
+    return f"key_{''.join(one if one.isascii() and one.isalnum() else '_' for one in name)}"
 
 
 # ---------------------------------------------------------------- proposals
@@ -171,13 +171,14 @@ class _Reader(Struct, frozen=True):
                 yield cell.grade_id, cell.source
 
     def module(self, made: Iterable[Proposal]) -> str:
-        """The module that proposals compare with."""
-        proposals = list(made)
-        cells = [source for one in self.key.submissions for _, source in self.sources(one)]
-        hashed = [one.answer for one in proposals if one.kind == "value"]
-        return key_module(
-            cells, [one.answer for one in proposals if one.kind != "value"], dict.fromkeys(hashed)
+        """The module that proposals compare with, those that were written into the rubric before as well."""
+        known = (one.reference.partition(":") for one in self.assignment.rubric.questions)
+        before = [what for module, _, what in known if module == _module_name(self.assignment.name)]
+        names = dict.fromkeys(
+            [*before, *(f"{OF_VARIABLE}{one.answer}" if one.kind == "value" else one.answer for one in made)]
         )
+        cells = [source for one in self.key.submissions for _, source in self.sources(one)]
+        return key_module(cells, names)
 
     def proposals(self, module: str) -> tuple[list[Proposal], dict[str, str]]:
         """What tests could be replaced by, and why others cannot, by question."""

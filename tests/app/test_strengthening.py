@@ -117,7 +117,7 @@ def test_proposals_stand_beside_the_rubric(course: Course, found: Strengthened) 
     """The rubric is as it was; the proposed one is valid, has the same points, and exceptions count."""
     assert {path.relative_to(course.root).as_posix() for path in found.written} == {
         "rubrics/stronger/small.toml",
-        "rubrics/stronger/small_key.py",
+        "rubrics/stronger/key_small.py",
     }
     assert course.assignments() == ("small",)
     assert all(one.kind == "cells" for one in rubrics.load(course.rubric("small")).questions)
@@ -135,7 +135,7 @@ def test_applied_proposals_grade(course: Course, found: Strengthened, tmp_path: 
     applied = Course(tmp_path / "course")
     assert strengthen(applied, "small", most=0, apply=True).written == (
         applied.rubric("small"),
-        applied.reference / "small_key.py",
+        applied.reference / "key_small.py",
     )
     for student, old, new in (("right", "share", "share"), ("weak", "return low", "return low - 1")):
         notebook = json.loads((applied.source("small") / "small.ipynb").read_text("utf-8"))
@@ -146,6 +146,8 @@ def test_applied_proposals_grade(course: Course, found: Strengthened, tmp_path: 
         (folder / "small.ipynb").write_text(json.dumps(notebook), "utf-8")
     scores = {one.student: one.graded.score for one in grade(applied, "small").outcomes}
     assert sum(one.points for one in scores["right"].items) == Decimal(6)
+    again = strengthen(applied, "small", most=0)  # what was written before has its right results still
+    assert [one.question for one in again.tests if one.kind] == []
     lost = {one.question for one in scores["weak"].items if one.points < one.possible}
     assert "share_test" in lost
 
@@ -155,8 +157,8 @@ def test_a_file_of_ones_own_is_never_written_over(course: Course, tmp_path: Path
     shutil.copytree(course.root, tmp_path / "course")
     other = Course(tmp_path / "course")
     (other.rubrics / "stronger").mkdir(exist_ok=True)
-    (other.rubrics / "stronger" / "small_key.py").write_text("mine = 1\n")
-    with pytest.raises(CourseError, match=r"small_key\.py: a file of yours lies there"):
+    (other.rubrics / "stronger" / "key_small.py").write_text("mine = 1\n")
+    with pytest.raises(CourseError, match=r"key_small\.py: a file of yours lies there"):
         strengthen(other, "small", most=0)
 
 
