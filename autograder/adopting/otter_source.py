@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from autograder.adopting.otter_settings import with_students_seed, without_plugins
 from autograder.adopting.otter_tests import OtterCase, case_of_cell
 from autograder.adopting.yaml_text import read_yaml
 from autograder.errors import CourseError
@@ -220,7 +221,7 @@ class _SourceReader:
     def _plain(self, kind: str, text: str, identifier: str) -> None:
         block = self._blocks[-1] if self._blocks else ""
         name = str(self._question["name"]) if self._blocks else ""
-        text = without_ignored(text)
+        text = without_plugins(without_ignored(text), self._place)
         if block == "solution" and kind == "markdown":
             self._written.append(text)
             return
@@ -228,6 +229,7 @@ class _SourceReader:
         role: Role = "answer" if block in {"solution", "prompt"} else ""
         if role:
             self._answers.append(len(self._cells))
+        bare = with_students_seed(bare, self._settings) if kind == "code" else bare
         self._cells.append(SourceCell(kind, text, bare, role, name, identifier))
 
     def _strips(self, block: str) -> bool:

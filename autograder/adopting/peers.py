@@ -31,6 +31,7 @@ class PeerProgram(Struct, frozen=True):
     """A command line of nbgrader's or otter's."""
 
     path: Path
+    """Of the file, or a bare name to be looked for as shells do."""
 
     def run(self, folder: Path, *words: str | Path, may_fail: bool = False) -> str:
         """What it printed.
@@ -43,8 +44,9 @@ class PeerProgram(Struct, frozen=True):
         Raises:
             CourseError: it is not there, or could not do its work; quotes its last lines.
         """
-        path = f"{self.path.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"  # nbgrader needs alembic
-        command = [str(self.path), *map(str, words)]
+        program = Path(shutil.which(self.path) or self.path).absolute()
+        path = f"{program.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"  # nbgrader needs alembic
+        command = [str(program), *map(str, words)]
         try:
             done = subprocess.run(
                 command,

@@ -30,6 +30,8 @@ class ExplainedProbe(Struct, frozen=True):
     name: str
     calls: tuple[str, ...]
     """In words; they hold hidden inputs."""
+    about: str
+    """The fault that the author made it for; empty: it was found by the search."""
     kills: Mapping[str, int]
     """Fault → percent of the listings without it whose outcome changes when it is planted."""
 
@@ -88,6 +90,7 @@ def _explained(
         ExplainedProbe(
             probe,
             _in_words(scenarios[probe]),
+            check.uses.about[probe],
             {fault: found.kills(fault, at) for fault in found.listings.faults},
         )
         for probe, at in zip(found.probes, found.chosen, strict=True)

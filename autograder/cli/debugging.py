@@ -52,7 +52,8 @@ def explain(
             continue
         report.console().print(_table(one))
         for probe in one.probes:
-            report.say(f"{probe.name}: {'; '.join(probe.calls)}")
+            made = f" (made for {probe.about})" if probe.about else ""
+            report.say(f"{probe.name}{made}: {'; '.join(probe.calls)}")
         for words in one.confusions:
             report.say(f"not told apart: {words}")
     raise typer.Exit(EXIT_FINDINGS if any(one.confusions for one in found) and not listing else 0)

@@ -34,6 +34,21 @@ TOGETHER = 20
 _LIBRARIES = frozenset({"torch", "numpy", "math", "fractions", "decimal"})
 _CHANGING = frozenset({"set", "delete", "setitem", "delitem", "enter", "leave"})
 _FOR_ALL = frozenset({"__name__", "__class__", "__len__", "__iter__", "__next__", "__call__", "__getitem__"})
+_OPERATIONS = (
+    "name watch call method get set delete plain describe enter leave copy deepcopy backward "
+    "add sub mul truediv floordiv mod pow matmul lshift rshift and_ or_ xor iadd isub imul itruediv "
+    "ifloordiv imod ipow imatmul iand ior ixor neg pos invert eq ne lt le gt ge getitem setitem delitem "
+    "contains index len iter next bool hash str repr format abs round int float reversed"
+)
+_KNOWN = frozenset(_OPERATIONS.split())
+"""What a test may ask for; an operation that is new in `sandbox.inside.remote` is looked at first."""
+_OF_DATACLASSES = frozenset({"replace", "asdict", "astuple", "fields", "is_dataclass"})
+_LIBRARIES_OWN = (
+    "os sys io inspect builtins importlib subprocess gc ctypes types dis linecache pickle marshal shutil "
+    "pathlib tokenize traceback runpy code codeop pdb operator functools package jit source getsource"
+)
+_DEEP = frozenset(_LIBRARIES_OWN.split())
+"""What a library imports for itself, and what reads code: no test of behaviour needs it."""
 _BY_NAME = ("get", "set", "delete", "method")
 """Operations on an attribute."""
 _INNER = ("f_", "gi_", "cr_", "ag_", "tb_", "co_", "func_")
@@ -203,7 +218,8 @@ def refused(asked: Sequence[Any], names: frozenset[str]) -> str:
         names: what it may ask for by name.
     """
     operation, operands, keywords = asked[0], list(asked[1]), dict(asked[2])
-    if operation in ("test", "module") or (operation == "library" and operands[:1] != ["dataclasses"]):
+    library = operation == "library" and operands[:1] == ["dataclasses"] and operands[1:2]
+    if operation not in _KNOWN and not (library and library[0] in _OF_DATACLASSES):
         return "it runs code of its own beside the solution"
     if operation in ("name", "watch"):
         wanted = operands[0] if operands and isinstance(operands[0], tuple) else operands[:1]
@@ -213,11 +229,15 @@ def refused(asked: Sequence[Any], names: frozenset[str]) -> str:
         return "it calls what is not the solution's, beside the solution"
     if operation in _BY_NAME:
         name = operands[1] if len(operands) > 1 else ""
-        hidden = isinstance(name, str) and name.startswith("__") and name not in _FOR_ALL
-        if not isinstance(name, str) or hidden or name.startswith(_INNER):
+        if not isinstance(name, str) or (_is_inner(name) and name not in _FOR_ALL):
             return f"it looks at {name!r}, which shows how the solution is written"
     foreign = next((one for one in _named([*operands, *keywords.values()]) if not _is_harmless(one)), None)
     return f"it hands {foreign} to the solution" if foreign else ""
+
+
+def _is_inner(name: str) -> bool:
+    """Whether a name leads to code, to frames or to what a library imports for itself."""
+    return name.startswith(("_", *_INNER)) or name in _DEEP
 
 
 def _named(values: Iterable[Any]) -> Iterator[str]:
@@ -225,7 +245,9 @@ def _named(values: Iterable[Any]) -> Iterator[str]:
     for value in values:
         if isinstance(value, Structured):
             parts = list(value.parts) if isinstance(value.parts, list | tuple) else []
-            if value.type_name in ("named", "module"):
+            if value.type_name == "module":
+                yield f"the module {'.'.join(map(str, parts))}"
+            elif value.type_name == "named":
                 yield ".".join(map(str, parts))
             elif value.type_name in ("layer", "optimizer"):
                 yield ".".join(
@@ -248,7 +270,8 @@ def _is_harmless(path: str) -> bool:
         return rest in ("int", "float", "str", "bool", "list", "tuple", "dict", "set", "bytes", "object") or (
             isinstance(kind, type) and issubclass(kind, Exception)
         )
-    return root in _LIBRARIES and not any(word in rest for word in ("load", "save", "open", "file", "_C"))
+    computes = not any(word in rest for word in ("load", "save", "open", "file"))
+    return root in _LIBRARIES and computes and not any(map(_is_inner, rest.split(".")))
 
 
 class _Warm:

@@ -165,8 +165,14 @@ def _notebook(
         "metadata": {"nbgrader": {**flags[at], "grade_id": f"{question.id}-answer", "grade": False}},
     }
     answer["metadata"]["nbgrader"].pop("points", None)
-    prompt = {"cell_type": "markdown", "metadata": _locked(_PROMPT), "source": _in_languages(prompts)}
+    prompt = {
+        "id": _PROMPT,
+        "cell_type": "markdown",
+        "metadata": _locked(_PROMPT),
+        "source": _in_languages(prompts),
+    }
     graded: dict[str, Any] = {
+        "id": hashlib.sha256(question.id.encode()).hexdigest()[:12],
         "cell_type": "code",
         "metadata": _locked(question.id, points),
         "source": f'check("{question.id}")',

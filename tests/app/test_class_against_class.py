@@ -12,8 +12,6 @@ from autograder.app.class_against_class import ClassAgainstClass, class_against_
 from autograder.cli.app import app
 from autograder.course import Course
 from autograder.errors import CourseError
-from autograder.grading.cross_tests import refused
-from autograder.records import Ref, Structured
 from tests.support.second_course import IN_STEPS, NAME, RIGHT, WRONG, graded, made
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
@@ -117,25 +115,6 @@ def test_a_test_that_always_fails_on_the_key_is_shown(found: ClassAgainstClass) 
     """The rubric's author looks whether it is the test that is wrong."""
     assert ("cem",) in [one.tests for one in found.failing_on_key]
     assert () == found.accepted_but_failing
-
-
-def test_only_behaviour_may_be_asked_for() -> None:
-    """What the judge's box asks for is looked at where no student's code is."""
-    names, solution = frozenset({"f"}), Ref("1", "function")
-    numpy_load = Structured("named", ["numpy", "load"])
-    allowed = [("name", ["f"]), ("call", [solution, 1]), ("get", [solution, "weight"]), ("len", [solution])]
-    denied = [
-        ("name", ["In"]),
-        ("test", ["print(In)", False]),
-        ("get", [solution, "__globals__"]),
-        ("get", [solution, "gi_frame"]),
-        ("set", [solution, "__code__", solution]),
-        ("call", [Structured("named", ["builtins", "eval"]), "In"]),
-        ("call", [solution, numpy_load]),
-        ("call", [solution, [Structured("named", ["builtins", "eval"])]]),
-    ]
-    assert [""] * len(allowed) == [refused((*one, {}), names) for one in allowed]
-    assert all(refused((*one, {}), names) for one in denied)
 
 
 def test_a_class_that_was_not_graded_is_refused(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ _AXE = Axe()
 _LOADED = "() => typeof axe === 'object'"
 _CLIPPED = (
     "() => [...document.querySelectorAll('.scroll')]"
-    ".filter(one => one.scrollWidth > one.clientWidth).map(one => one.ariaLabel)"
+    ".filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.ariaLabel)"
 )
 _OVER = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
