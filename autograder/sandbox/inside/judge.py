@@ -57,10 +57,16 @@ class JudgeEncoder(HandleEncoder):
     """Handles go back as what they stand for; of a library's functions, classes and modules the names go."""
 
     def __init__(
-        self, mark: Callable[[Any], Any], own: OwnFunctions, stands_for: Callable[[Any], Any]
+        self,
+        mark: Callable[[Any], Any],
+        own: OwnFunctions,
+        *,
+        stands_for: Callable[[Any], Any],
+        follow: Callable[[Any], str],
     ) -> None:
         super().__init__(self._named_or_own)
         self._stands_for = stands_for
+        self._follow = follow
         self._mark = mark
         self._own = own
 
@@ -87,6 +93,8 @@ class JudgeEncoder(HandleEncoder):
         handle, version = getattr(value, "student", (None, 0))
         if handle is not None and value._version == version:  # noqa: SLF001 - tells of changes in place
             return {"$": "ref", "v": name_of(handle)}
+        if value.requires_grad and not value.is_leaf:
+            return {"$": "form", "type": "computed", "v": [self._tensor(torch, value), self._follow(value)]}
         return super()._leaf(torch, value)
 
     def _named_or_own(self, value: Any) -> Any:
@@ -205,6 +213,7 @@ class Judge:
         )
         self._bound: dict[str, Any] = {}
         self._own.open = 0
+        self._followed: dict[str, Any] = {}
         self._generators.moved()
         self._seeded, self._plain = False, 0
         self._proxies.own_words.clear()
@@ -335,8 +344,16 @@ class Judge:
         return value if instance_of(value, Handle) else self._shared.marked(value)
 
     def _encoded(self, value: Any) -> Encoded:
-        encoder = JudgeEncoder(self._marked, self._own, self._proxies.stands_for)
+        stands_for = self._proxies.stands_for
+        encoder = JudgeEncoder(self._marked, self._own, stands_for=stands_for, follow=self._follow)
         return encoder.encode(value), encoder.arrays
+
+    def _follow(self, tensor: Any) -> str:
+        """The key of a tensor that a test has computed: gradients come back to it from the student's box."""
+        known = next((key for key, one in self._followed.items() if one is tensor), None)
+        key = known or f"computed-{len(self._followed)}"
+        self._followed[key] = tensor
+        return key
 
     def _decoded(self, tag: str, tree: Mapping[str, Any]) -> Any:
         if tag == "ref":
@@ -347,7 +364,8 @@ class Judge:
         if name == "own":
             return self._own[told[0]]
         if name == "computed":
-            return computed(told[0], told[1], self._ask)
+            followed = {key: self._followed[key] for key in told[2]}
+            return computed(told[0], told[1], self._ask, followed)
         return forms.from_parts(name, told)
 
     def _exception(self, told: list[Any]) -> BaseException:
@@ -396,19 +414,27 @@ class Judge:
         return found
 
 
-def computed(value: Any, handle: Any, ask: Callable[..., Any]) -> Any:
-    """A tensor that follows from a computation of the student's: its gradient is taken in their box."""
+def computed(value: Any, handle: Any, ask: Callable[..., Any], followed: Mapping[str, Any]) -> Any:
+    """A tensor that follows from a computation of the student's: its gradient is taken in their box.
+
+    Args:
+        value: what it holds.
+        handle: of the tensor there.
+        ask: carries out an operation there.
+        followed: tensors that the test has computed and handed over, by key, from which it follows.
+    """
+    keys = tuple(followed)
     torch = sys.modules["torch"]
 
     class TakenBack(torch.autograd.Function):  # type: ignore[misc,name-defined]
         @staticmethod
-        def forward(ctx: Any, one: Any) -> Any:  # noqa: ARG004
+        def forward(ctx: Any, one: Any, *others: Any) -> Any:  # noqa: ARG004
             return one.clone()
 
         @staticmethod
         def backward(ctx: Any, grad: Any) -> Any:  # noqa: ARG004
-            ask("backward", handle, grad)
+            return None, *ask("backward", handle, grad, keys)
 
-    made = TakenBack.apply(value.detach().requires_grad_())
+    made = TakenBack.apply(value.detach().requires_grad_(), *followed.values())
     made.student = handle, made._version  # noqa: SLF001 - see `JudgeEncoder`
     return made

@@ -97,8 +97,11 @@ _BUILTINS = (
 class HandleEncoder(GuestEncoder):
     """Adds further known types in parts, and handles for everything else."""
 
-    def __init__(self, handle: Callable[[Any], dict[str, Any]]) -> None:
+    def __init__(
+        self, handle: Callable[[Any], dict[str, Any]], follows: Callable[[Any], list[str]] = lambda _: []
+    ) -> None:
         super().__init__()
+        self._follows = follows
         self._flat = False
         self._handle = handle
 
@@ -147,7 +150,8 @@ class HandleEncoder(GuestEncoder):
         if not value.requires_grad:
             return self._tensor(torch, value)
         if not leaf:
-            return {"$": "form", "type": "computed", "v": [self._tensor(torch, value), self._handle(value)]}
+            parts = [self._tensor(torch, value), self._handle(value), self._follows(value)]
+            return {"$": "form", "type": "computed", "v": parts}
         name = "parameter" if isinstance(value, torch.nn.Parameter) else "leaf"
         parts = [self._tensor(torch, value), None if grad is None else self._tensor(torch, grad)]
         return {"$": "form", "type": name, "v": parts}
@@ -178,6 +182,7 @@ class Remote:
         self._callbacks = Callbacks(self._called_back)
         self._further = further
         self._generators = Generators()
+        self._leaves: dict[str, Any] = {}
         self._watched = ahead.Watched(shell.user_ns)
         self._printed = io.StringIO()
         self._classes: set[str] = set()
@@ -199,12 +204,26 @@ class Remote:
             "library": lambda module, name, *args, **kwargs: forms.named(module, name)(*args, **kwargs),
             "copy": copy.copy,
             "deepcopy": copy.deepcopy,
-            "backward": lambda tensor, grad: tensor.backward(grad, retain_graph=True),
+            "backward": self._backward,
         }
 
     def encoder(self) -> HandleEncoder:
         """Encodes what goes out."""
-        return HandleEncoder(self._reference)
+        return HandleEncoder(self._reference, self._follows)
+
+    def _follows(self, tensor: Any) -> list[str]:
+        """The keys of tensors of the test's that this one follows from."""
+        wanted = {id(leaf): key for key, leaf in self._leaves.items()}
+        seen, waiting, found = set(), [tensor.grad_fn] if wanted else [], []
+        while waiting:
+            node = waiting.pop()
+            if node is None or node in seen:
+                continue
+            seen.add(node)
+            if (key := wanted.get(id(getattr(node, "variable", None)))) is not None:
+                found.append(key)
+            waiting += [one for one, _ in node.next_functions]
+        return found
 
     def decoded(self, tag: str, tree: Mapping[str, Any]) -> Any:
         """A value that came in, other than plain ones."""
@@ -214,7 +233,8 @@ class Remote:
         if name == "shared":
             return self.shared.received(told)
         if name == "computed":
-            return told[0].detach().requires_grad_()
+            self._leaves[told[1]] = leaf = told[0].detach().requires_grad_()
+            return leaf.clone()  # as in the test it is no leaf, and may be changed in place
         if name == "own":
             return self._callbacks.stub(*told)
         if name == "thrown":
@@ -245,6 +265,7 @@ class Remote:
             self._judge, self.shared = tree[4], SharedValues("s", self._encoded)
             self._callbacks = Callbacks(self._called_back)
             self._classes.clear()
+            self._leaves.clear()
         with self._callbacks.served():
             return self._carried_out(*self._read(tree, arrays))
 
@@ -341,6 +362,17 @@ class Remote:
 
     def _get(self, one: Any, name: str) -> Any:
         return getattr(one, name)
+
+    def _backward(self, tensor: Any, grad: Any, keys: tuple[str, ...]) -> list[Any]:
+        """Take a gradient here; what of it belongs to the tensors that the test has computed."""
+        tensor.backward(grad, retain_graph=True)
+        found = []
+        for key in keys:
+            leaf = self._leaves.get(key)
+            found.append(None if leaf is None else leaf.grad)
+            if leaf is not None:
+                leaf.grad = None
+        return found
 
     def _set(self, one: Any, name: str, value: Any) -> None:
         setattr(one, name, value)

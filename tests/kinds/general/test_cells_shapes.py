@@ -138,6 +138,9 @@ SHAPES = {
     "assert trained(m, x, y) < 1 and m[0].weight is w and not torch.equal(w, before)\n"
     "assert not m[1].training and m[1].num_batches_tracked == 50 and w.grad is not None\n"
     "last = trained(m, x, y)\nassert abs(nn.functional.mse_loss(m(x), y).item() - last) < 0.2",
+    "what a test computes between two parts": "m, k = Net(), Net()\nx = m(torch.ones(2, 4)) * 2\n"
+    "y = k(torch.cat([x, x], -1)).sum() + squared(x)\ny.backward()\nassert m.scale.grad.abs().sum() > 0 and k.scale.grad.abs().sum() > 0\n"
+    "w = torch.ones(3, requires_grad=True)\nloss(2 * w).backward()\nassert w.grad.tolist() == [8, 8, 8]",
     "tensors in a list": "w = torch.ones(2, requires_grad=True)\nw.sum().backward()\ndescend([w])\nassert w.tolist() == [0.5, 0.5]",
     "tensors in a tuple": "w = torch.ones(2, requires_grad=True)\nw.sum().backward()\ndescend((w,))\nassert w.tolist() == [0.5, 0.5]",
     "parameters of a module of the test's": "m = nn.Linear(1, 1)\nbefore = m.bias.item()\nm(torch.ones(1, 1)).backward()\n"
