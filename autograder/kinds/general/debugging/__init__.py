@@ -125,7 +125,7 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
     # ------------------------------------------------------------ what is asked
 
     def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
-        """Whether there is such a name, and what its weights are called; the rest follows in the second round."""
+        """Whether there is such a name, and what its weights are called; the rest follows later."""
         del answer, draw
         name = Scenario(f"{self.question.id}: name", (Call(self.question.answer, read=True, keep="it"),))
         naming = self.uses.naming()
@@ -208,7 +208,9 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
             ids = tuple(self.faults)
             outcomes = [self._outcomes(self.uses.names, one.observed) for one in named]
             subsets = [frozenset(one.code.split()) for one in named]
-            listings = Listings.of(ids, subsets, self.uses.names, outcomes, self.options.compare, self.uses.about)
+            listings = Listings.of(
+                ids, subsets, self.uses.names, outcomes, self.options.compare, self.uses.about
+            )
             self._searched = named, search(listings, self.options.probes)
         return self._searched[1]
 
@@ -257,13 +259,12 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         if isinstance(found, Finding):
             return found
         if own.new_defect:
-            return failed("debugging.defect", found.defect) if found.defect else None
-        verdict = found.faults[item.id]
-        if verdict.left is None and item.id in self._properties:
-            verdict = self._by_property(item, evidence, verdict)
+            return self._defect(evidence, found)
+        verdict = self._of_fault(item.id, evidence, found)
         if verdict.left is None:
-            made = result(self.question, item, review(verdict.why, "review.person"))
-        elif verdict.left:
+            why = "; ".join(filter(None, (verdict.why, found.defect)))
+            return review(quote(why, MAX_STAFF), "review.person")
+        if verdict.left:
             made = result(self.question, item, failed("debugging.left", verdict.why))
         else:
             told = Message("debugging.repaired")
@@ -273,13 +274,29 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         note = f"; note: {found.defect}" if found.defect else ""
         return msgspec.structs.replace(made, staff=quote(made.staff + note, MAX_STAFF))
 
-    def _by_property(self, item: Item, evidence: Evidence, open_: FaultVerdict) -> FaultVerdict:
+    def _defect(self, evidence: Evidence, found: Verdicts) -> Finding | None:
+        """Whether there is a new defect; while a fault waits, that may be all there is."""
+        if not found.defect:
+            return None
+        judged = ((fault, self._of_fault(fault, evidence, found)) for fault in self.faults)
+        waiting = ", ".join(fault for fault, verdict in judged if verdict.left is None)
+        if waiting:
+            return review(quote(f"{waiting} may be why; {found.defect}", MAX_STAFF), "review.person")
+        return failed("debugging.defect", found.defect)
+
+    def _of_fault(self, fault: str, evidence: Evidence, found: Verdicts) -> FaultVerdict:
+        verdict = found.faults[fault]
+        if verdict.left is None and fault in self._properties:
+            return self._by_property(fault, evidence, verdict)
+        return verdict
+
+    def _by_property(self, fault: str, evidence: Evidence, open_: FaultVerdict) -> FaultVerdict:
         """What the author's property of right code says, where no listing decides."""
         chosen = self.search(evidence.named).probes
-        at = len(chosen) + list(self._properties).index(item.id)
+        at = len(chosen) + list(self._properties).index(fault)
         observations = observations_at(evidence.again, at)
-        finding = self._properties[item.id].verdict(observations, self.question.answer, evidence.draw)
-        name = self.items[item.id].property
+        finding = self._properties[fault].verdict(observations, self.question.answer, evidence.draw)
+        name = self.items[fault].property
         if finding is None:
             return FaultVerdict(left=False, why=f"{name} holds; {open_.why}")
         if finding.status is Status.FAILED and finding.code.startswith("property."):

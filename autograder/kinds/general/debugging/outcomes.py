@@ -66,7 +66,9 @@ class Classes:
         return places[int(at[0])] if at.size else NEW
 
 
-def related(outcome: ProbeOutcome | None, pairs: Sequence[tuple[int, int]], rules: Rules) -> ProbeOutcome | None:
+def related(
+    outcome: ProbeOutcome | None, pairs: Sequence[tuple[int, int]], rules: Rules
+) -> ProbeOutcome | None:
     """Of an outcome, whether the two of each pair are alike; of an error, which call raised it.
 
     Where there is NaN nothing can be said to be alike.
@@ -81,7 +83,9 @@ def related(outcome: ProbeOutcome | None, pairs: Sequence[tuple[int, int]], rule
     if outcome.error:
         how = "ended" if outcome.error.startswith("ended") else "raised"
         return ProbeOutcome(error=f"{how} in call {len(outcome.values) + 1}")
-    if any(np.isnan(described(ProbeOutcome((outcome.values[at],)))[1]).any() for pair in pairs for at in pair):
+    if any(
+        np.isnan(described(ProbeOutcome((outcome.values[at],)))[1]).any() for pair in pairs for at in pair
+    ):
         return ProbeOutcome(error="not a number")
     alike = []
     for one, other in pairs:

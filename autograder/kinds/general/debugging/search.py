@@ -126,8 +126,9 @@ class Search(Struct, frozen=True, eq=False):
 def search(listings: Listings, most: int) -> Search:
     """Choose the probes: for each fault one that tells it by itself, then those that tell most listings.
 
-    Those that the author made for a fault come before. A probe that tells a fault whatever else there is, and gives little else, also tells it in code that
-    computes something of its own elsewhere. What room is left is used for one more of each.
+    Those that the author made for a fault come before. A probe that tells a fault whatever else there is, and
+    gives little else, also tells it in code that computes something of its own elsewhere. What room is left
+    is used for one more of each.
 
     Args:
         listings: what they gave for all probes that were tried.

@@ -61,7 +61,7 @@ class Use(Struct, frozen=True, forbid_unknown_fields=True):
     let: dict[str, Any] = {}
     """Values that stay in the box under a name."""
     about: str = ""
-    """The fault that it tells: code without it gives what the listings without it give, whatever else it does."""
+    """The fault that it tells: code without it gives what listings without it give, whatever else it does."""
     relate: tuple[tuple[int, int], ...] = ()
     """Pairs of what is looked at, counted from 1: only whether the two of a pair are alike is looked at."""
     stir: bool | None = None
@@ -143,7 +143,7 @@ class ListingUses:
         return {name: self._scenario(name, draw, own or {}) for name in self.names}
 
     def pairs(self, probe: str) -> tuple[tuple[int, int], ...]:
-        """Places of calls of which nothing is looked at but whether they gave the same; none: all of it is."""
+        """Places of calls of which only whether they gave the same is looked at; none: all of it is."""
         use = self._uses[self.use_of(probe)]
         first = self.calls[self.use_of(probe)] - len(use.step)
         seen = [first + number for number, step in enumerate(use.step) if not step.keep]
