@@ -157,6 +157,14 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         source, finding = reference_value(observations_at(expected, 0), 2)
         if finding is not None or not isinstance(source, str):
             raise RubricError("the reference's text cannot be read", place(self.question), "reference")
+        return self.listing_in(source)
+
+    def listing_in(self, source: str) -> FaultyListing:
+        """The right listing in a module's text, with the places of its faults.
+
+        Raises:
+            CourseError: see `FaultyListing`.
+        """
         where = f"question {self.question.id!r}"
         return FaultyListing(needed(source, self.question.reference.partition(":")[2]), self.faults, where)
 
@@ -168,9 +176,18 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         """Refuse a question whose probes tell nothing.
 
         Raises:
-            RubricError: every listing gives the same for every probe; says what that is, and what to state.
+            RubricError: every listing gives the same for every probe, or the right one always raises in a use
+                that is not said to; says what that is, and what to state.
         """
-        if self.search(listed).probes:
+        if any(len(set(column.tolist())) > 1 for column in self.search(listed).listings.table.T):
+            for use, (error, count, tries) in self.raising(listed).items():
+                if count == tries and not self.uses.always_raises(use):
+                    raise RubricError(
+                        f"use {use!r}: the right listing raises {error} in {count} of {tries} tries; state "
+                        "arguments for which it does not, or raises = true where that is what is looked at",
+                        place(self.question),
+                        "use",
+                    )
             return
         right = next(one for one in listed if not one.code)
         outcomes = self._outcomes(self.uses.names, right.observed).values()
@@ -183,6 +200,25 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
             place(self.question),
             "use",
         )
+
+    def raising(self, listed: Sequence[TrialResults]) -> dict[str, tuple[str, int, int]]:
+        """Use → the exception that the right listing raises there, in how many tries, and of how many."""
+        right = next(one for one in listed if not one.code)
+        found: dict[str, tuple[str, int, int]] = {}
+        tries: dict[str, int] = {}
+        for at, name in enumerate(self.uses.names):
+            use = self.uses.use_of(name)
+            tries[use] = tries.get(use, 0) + 1
+            gave = outcome(observations_at(right.observed, at), self.uses.calls[use])
+            if gave is not None and gave.error:
+                error, count, _ = found.get(use, (gave.error, 0, 0))
+                found[use] = error, count + 1, 0
+        return {use: (error, count, tries[use]) for use, (error, count, _) in found.items()}
+
+    def not_asked(self, named: Sequence[TrialResults]) -> tuple[str, ...]:
+        """The uses and values that the author wrote and no chosen probe asks."""
+        asked = self.search(named).asked
+        return tuple(one for one in self.uses.stated if one not in asked)
 
     def second_round(self, evidence: Evidence) -> SecondRound:
         """The probes that were chosen, and the properties."""
@@ -208,8 +244,9 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
             ids = tuple(self.faults)
             outcomes = [self._outcomes(self.uses.names, one.observed) for one in named]
             subsets = [frozenset(one.code.split()) for one in named]
+            uses, rules = self.uses, self.options.compare
             listings = Listings.of(
-                ids, subsets, self.uses.names, outcomes, self.options.compare, self.uses.about
+                ids, subsets, uses.names, outcomes, rules=rules, about=uses.about, asks=uses.asks
             )
             self._searched = named, search(listings, self.options.probes)
         return self._searched[1]

@@ -60,6 +60,8 @@ class Listings(Struct, frozen=True, eq=False):
     """(listings, probes): the class of each outcome."""
     about: Mapping[str, str]
     """Probe → the fault that the author made it for; such probes are asked whatever they tell."""
+    asks: Mapping[str, frozenset[str]] = {}
+    """Probe → what of all that the author stated it asks, in words: its use, and chosen values."""
 
     @classmethod
     def of(
@@ -68,8 +70,10 @@ class Listings(Struct, frozen=True, eq=False):
         subsets: Sequence[Subset],
         probes: Sequence[str],
         outcomes: Sequence[Mapping[str, ProbeOutcome | None]],
+        *,
         rules: Rules,
         about: Mapping[str, str],
+        asks: Mapping[str, frozenset[str]] | None = None,
     ) -> Listings:
         """Sort the outcomes.
 
@@ -80,12 +84,13 @@ class Listings(Struct, frozen=True, eq=False):
             outcomes: of each listing, by probe.
             rules: the tolerance.
             about: probe → the fault that the author made it for; empty: none.
+            asks: probe → the uses and values that it asks, in words; default: nothing is to be asked.
         """
         classes = {probe: Classes(rules) for probe in probes}
         table = np.array(
             [[classes[probe].add(some.get(probe)) for probe in probes] for some in outcomes], np.int64
         ).reshape(len(outcomes), len(probes))
-        return cls(tuple(faults), tuple(subsets), tuple(probes), classes, table, about)
+        return cls(tuple(faults), tuple(subsets), tuple(probes), classes, table, about, asks or {})
 
     def has(self, fault: str) -> np.ndarray:
         """(listings,): whether each has the fault."""
@@ -104,6 +109,11 @@ class Search(Struct, frozen=True, eq=False):
     chosen: tuple[int, ...]
     """Places of probes, in the order in which they are asked."""
     confusions: tuple[Confusion, ...]
+
+    @property
+    def asked(self) -> frozenset[str]:
+        """What the chosen probes ask of all that the author stated."""
+        return frozenset[str]().union(*(self.listings.asks.get(probe, ()) for probe in self.probes))
 
     @property
     def probes(self) -> tuple[str, ...]:
@@ -126,6 +136,7 @@ class Search(Struct, frozen=True, eq=False):
 def search(listings: Listings, most: int) -> Search:
     """Choose the probes: for each fault one that tells it by itself, then those that tell most listings.
 
+    Before, every use is asked and every value that the author wrote, as far as there is room.
     Those that the author made for a fault come before. A probe that tells a fault whatever else there is, and
     gives little else, also tells it in code that computes something of its own elsewhere. What room is left
     is used for one more of each.
@@ -137,6 +148,7 @@ def search(listings: Listings, most: int) -> Search:
     places = range(len(listings.probes))
     cost = {at: int((listings.table[:, at] < 0).sum()) for at in places}
     chosen = [at for at in places if listings.about.get(listings.probes[at])][:most]
+    _cover(listings, chosen, most, cost)
     for number in range(SPEAKING):
         for fault in listings.faults:
             telling = [at for at in places if listings.speaks(fault, at)]
@@ -147,6 +159,18 @@ def search(listings: Listings, most: int) -> Search:
     # What hangs or ends the box in many listings is asked last, so that it costs a student least.
     order = tuple(sorted(chosen, key=lambda at: (_ending(listings, at), cost[at], at)))
     return Search(listings, order, _confusions(listings, order))
+
+
+def _cover(listings: Listings, chosen: list[int], most: int, cost: Mapping[int, int]) -> None:
+    """Add probes until every use and value that the author wrote is asked, those that tell most first."""
+    asks = [listings.asks.get(probe, frozenset()) for probe in listings.probes]
+    left = frozenset[str]().union(*asks).difference(*(asks[at] for at in chosen))
+    classes = [len(set(listings.table[:, at].tolist())) for at in range(len(asks))]
+    while left and len(chosen) < most:
+        new = {at: len(some & left) for at, some in enumerate(asks) if some & left}
+        best = min((-count, -classes[at], cost[at], at) for at, count in new.items())[-1]
+        chosen.append(best)
+        left -= asks[best]
 
 
 def _refine(listings: Listings, chosen: list[int], most: int, cost: Mapping[int, int]) -> None:
