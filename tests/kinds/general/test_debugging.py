@@ -234,6 +234,24 @@ def test_a_class_that_is_not_constructed_is_refused(
         assert {"double"} == lost(course.sit(course.listing.text(["double"])))
 
 
+@pytest.mark.sandbox
+@pytest.mark.slow
+def test_a_use_in_which_the_right_listing_raises_is_told(pool: Pool, tmp_path: Path) -> None:
+    """Where it always does, the question is refused, unless the author says that this is looked at."""
+    use = '[[question.use]]\nname = "bad"\n{}step = [{{ args = ["x"] }}]\n'
+    faults = fault("sum", "x + 1", "x + 2")
+    question = QUESTION.replace("points = 5", "points = 1")
+    with pytest.raises(RubricError) as raised:
+        DebuggingCourse(tmp_path / "silent", pool, question + use.format("") + faults, SOURCE)
+    assert "use 'bad': the right listing raises TypeError in 4 of 4 tries" in str(raised.value)
+    course = DebuggingCourse(
+        tmp_path / "said", pool, question + use.format("raises = true\n") + faults, SOURCE
+    )
+    assert {"bad": ("TypeError", 4, 4)} == course.check.raising(course.named)
+    assert () == course.check.not_asked(course.named)
+    assert any(probe.startswith("bad") for probe in course.search.probes)
+
+
 def exact(course: DebuggingCourse) -> int:
     """How many sets of faults lose exactly these faults, with nothing for a person."""
     found = 0
