@@ -250,6 +250,10 @@ def test_a_use_in_which_the_right_listing_raises_is_told(pool: Pool, tmp_path: P
     assert {"bad": ("TypeError", 4, 4)} == course.check.raising(course.named)
     assert () == course.check.not_asked(course.named)
     assert any(probe.startswith("bad") for probe in course.search.probes)
+    some = '[[question.use]]\nname = "some"\nstep = [{ args = [{ choose = [1, "x"] }] }]\n'
+    course = DebuggingCourse(tmp_path / "some", pool, question + some + faults, SOURCE)
+    assert {"some": ("TypeError", 2, 4)} == course.check.raising(course.named)
+    assert ("use 'some': argument 1 = 'x'",) == course.check.not_asked(course.named)
 
 
 def exact(course: DebuggingCourse) -> int:

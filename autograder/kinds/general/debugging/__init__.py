@@ -203,17 +203,22 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
 
     def raising(self, listed: Sequence[TrialResults]) -> dict[str, tuple[str, int, int]]:
         """Use → the exception that the right listing raises there, in how many tries, and of how many."""
-        right = next(one for one in listed if not one.code)
+        errors = self._errors(listed)
         found: dict[str, tuple[str, int, int]] = {}
-        tries: dict[str, int] = {}
-        for at, name in enumerate(self.uses.names):
-            use = self.uses.use_of(name)
-            tries[use] = tries.get(use, 0) + 1
-            gave = outcome(observations_at(right.observed, at), self.uses.calls[use])
-            if gave is not None and gave.error:
-                error, count, _ = found.get(use, (gave.error, 0, 0))
-                found[use] = error, count + 1, 0
-        return {use: (error, count, tries[use]) for use, (error, count, _) in found.items()}
+        for use in dict.fromkeys(map(self.uses.use_of, errors)):
+            own = [error for probe, error in errors.items() if self.uses.use_of(probe) == use]
+            if raised := [error for error in own if error]:
+                found[use] = raised[0], len(raised), len(own)
+        return found
+
+    def _errors(self, listed: Sequence[TrialResults]) -> dict[str, str]:
+        """Probe → the exception that the right listing raises; empty for none."""
+        right = next(one for one in listed if not one.code)
+        gave = {
+            name: outcome(observations_at(right.observed, at), self.uses.calls[self.uses.use_of(name)])
+            for at, name in enumerate(self.uses.names)
+        }
+        return {name: one.error if one else "" for name, one in gave.items()}
 
     def not_asked(self, named: Sequence[TrialResults]) -> tuple[str, ...]:
         """The uses and values that the author wrote and no chosen probe asks."""
@@ -244,9 +249,16 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
             ids = tuple(self.faults)
             outcomes = [self._outcomes(self.uses.names, one.observed) for one in named]
             subsets = [frozenset(one.code.split()) for one in named]
-            uses, rules = self.uses, self.options.compare
+            uses, errors = self.uses, self._errors(named)
+            # Where the right listing raises, nothing is asked of the values that the author wrote.
+            asks = {
+                probe: asked
+                if not errors[probe] or uses.always_raises(uses.use_of(probe))
+                else frozenset[str]()
+                for probe, asked in uses.asks.items()
+            }
             listings = Listings.of(
-                ids, subsets, uses.names, outcomes, rules=rules, about=uses.about, asks=uses.asks
+                ids, subsets, uses.names, outcomes, rules=self.options.compare, about=uses.about, asks=asks
             )
             self._searched = named, search(listings, self.options.probes)
         return self._searched[1]
