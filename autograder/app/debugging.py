@@ -25,7 +25,15 @@ from autograder.rubric import Question
 from autograder.sandbox.pool import Pool
 from autograder.verify import VerifyFinding
 
-__all__ = ["ExplainedProbe", "ExplainedQuestion", "difference", "explain", "faulty_listings", "handed_out"]
+__all__ = [
+    "ExplainedProbe",
+    "ExplainedQuestion",
+    "difference",
+    "explain",
+    "faulty_listings",
+    "handed_out",
+    "together",
+]
 
 MAX_CALL = 200
 MOST_SHOWN = 64
@@ -212,8 +220,17 @@ def _warnings(check: DebuggingCheck, named: Any, probes: Sequence[ExplainedProbe
         yield f"use {use!r}: the right listing raises {error} in {count} of {tries} tries"
     for words in check.not_asked(named):
         yield f"not asked: {words}"
-    always = [fault for fault in check.faults if all(one.kills[fault] for one in probes)]
-    if len(always) > 1 and len(probes) > 1:
+    yield from together([one.kills for one in probes])
+
+
+def together(kills: Sequence[Mapping[str, int]]) -> Iterator[str]:
+    """A warning where several faults change what every probe gives.
+
+    Args:
+        kills: of each probe; see `ExplainedProbe`.
+    """
+    always = [fault for fault in (kills[0] if kills else {}) if all(one[fault] for one in kills)]
+    if len(always) > 1:
         yield (
             f"{' and '.join(always)} change every probe: code that repairs one of them by half leaves all of "
             "them to a person; give each a use in which the others change nothing"
