@@ -32,7 +32,7 @@ def explain(
         bool,
         typer.Option(
             "--listing",
-            help="Print only the listings with all faults, to be handed out; rubric and reference are enough.",
+            help="Print only the listings with all faults, to be handed out; no release is needed.",
         ),
     ] = False,
     isolation: IsolationOption = FULL,
