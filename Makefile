@@ -16,6 +16,7 @@ AGAIN_ARGS ?= --times 20
 EXACT_SUBSETS ?= 2000
 DRAWS ?= 10
 PEERS ?= build/peers
+OTTER ?= build/otter
 BENCH_ARGS ?= --plot build/peers.svg
 SINCE ?= HEAD
 
@@ -82,14 +83,20 @@ $(PEERS)/.installed:
 	$(PEERS)/bin/python -m pip install $(PIP_FLAGS) nbgrader==0.9.6 otter-grader==7.0.0 torch==2.13.0 ipykernel
 	@touch $@
 
+# otter alone, for the test that has it grade beside this program; nbgrader is here already.
+$(OTTER)/.installed: | $(STAMP)
+	$(BIN)/python -m venv $(OTTER)
+	$(OTTER)/bin/python -m pip install $(PIP_FLAGS) otter-grader==7.0.0 ipykernel
+	@touch $@
+
 # Every attack and every honest control, handed in and graded; nothing may be stolen, touched or left.
 redteam: $(STAMP)
 	$(BIN)/python -m tests.redteam $(REDTEAM_ARGS)
 
 # Tests that take minutes each and are left out of `make test`: the red team's whole run, every attack in a box, every
 # planted answer of what is shipped, the sandbox of an ordinary user, killed graders. Continuous integration runs them.
-apart: $(STAMP)
-	$(BIN)/pytest -o faulthandler_timeout=2400 -m apart $(PYTEST_ARGS)
+apart: $(STAMP) $(OTTER)/.installed
+	OTTER=$(abspath $(OTTER))/bin/otter $(BIN)/pytest -o faulthandler_timeout=2400 -m apart $(PYTEST_ARGS)
 
 # Of these the red team's run alone, line by line.
 campaign: $(STAMP)

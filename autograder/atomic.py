@@ -16,7 +16,7 @@ import re
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 try:
@@ -55,8 +55,8 @@ def _refuse_others(path: Path, status: os.stat_result) -> None:
         raise OSError(errno.EINVAL, "not a regular file (a pipe, a socket or a device)", str(path))
 
 
-def write(path: Path, content: bytes, *, mode: int = 0o644) -> None:
-    """Put ``content`` at ``path`` in one step, with exactly these permissions.
+def write(path: Path, content: bytes | Iterable[bytes], *, mode: int = 0o644) -> None:
+    """Put ``content``, whole or in parts, at ``path`` in one step, with exactly these permissions.
 
     Raises:
         OSError: it could not be written; what was at ``path`` is as before.
@@ -65,7 +65,7 @@ def write(path: Path, content: bytes, *, mode: int = 0o644) -> None:
     partial, descriptor = _locked_partial(path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
+            file.writelines([content] if isinstance(content, bytes) else content)
             file.flush()
             partial.chmod(mode)
             if fcntl:

@@ -9,6 +9,7 @@ from pathlib import Path
 from autograder import atomic
 from autograder import rubric as rubrics
 from autograder.adopting import otter
+from autograder.adopting.settings import read_settings, stubs
 from autograder.course import Course, schedule
 from autograder.course.references import check_references
 from autograder.errors import CourseError, NotebookError, Place, RubricError
@@ -205,8 +206,9 @@ def build(
         return {f"{one.name}.ipynb": otter.released(folder, one.name) for one in rubric.assignment.notebooks}
     times = schedule.load(course, rubric)
     window = (times.personal(student) if student else times.common) if times else None
+    filled = stubs(read_settings(course.root)[0]) if rubric.assignment.adopted else {}
     released = {
-        name: build_release(source, rubric, name, language, window)
+        name: build_release(source, rubric, name, language, window, stubs=filled)
         for name, source in sources(course, rubric, listings).items()
     }
     releases = [load_release(data, name) for name, data in released.items()]
@@ -253,6 +255,11 @@ def sources(
             found[notebook.name] = otter.key(folder, notebook.name)
             continue
         path = folder / f"{notebook.name}.ipynb"
+        if rubric.assignment.adopted and not folder.is_dir():
+            raise CourseError(
+                f"{rubric.assignment.name}: only its release is here, so nothing sits as its answer key; put "
+                f"the source notebooks into {course.root / 'source' / rubric.assignment.name}"
+            )
         asked = [one for one in rubric.questions if one.notebook == notebook.name]
         if not path.exists() and asked and all(one.file for one in asked):
             found[notebook.name] = notebook_of_files(rubric, notebook.name)

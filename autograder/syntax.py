@@ -6,7 +6,7 @@ import ast
 import threading
 import unicodedata
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What the parser raises for source that is no Python, or is too deep."""
@@ -16,7 +16,7 @@ UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 _ONE_AT_A_TIME = threading.Lock()
 
 
-_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 _HIGHEST = 30
 """Marks on one letter; Unicode's stream-safe form has no more."""
 
@@ -64,7 +64,7 @@ def needed(source: str, name: str, without: Collection[str] = ()) -> str:
     binding: dict[str, list[ast.stmt]] = {}
     for statement in tree.body:
         for bound in _bound(statement):
-            earlier = [] if isinstance(statement, _DEFINITIONS) else binding.get(bound, [])
+            earlier = [] if isinstance(statement, _Definition) else binding.get(bound, [])
             binding[bound] = [*earlier, statement]
     wanted: set[int] = {id(one) for one in binding.pop("*", ())}
     for left_out in without:
@@ -73,11 +73,45 @@ def needed(source: str, name: str, without: Collection[str] = ()) -> str:
     while left:
         for statement in binding.pop(left.pop(), ()):
             wanted.add(id(statement))
-            left += [node.id for node in ast.walk(statement) if isinstance(node, ast.Name)]
+            left += sorted(_global_names(statement))
     lines = source.splitlines()
-    chosen = [one for one in tree.body if id(one) in wanted]
+    chosen, imported = [], set[str]()
+    for one in tree.body:
+        if id(one) in wanted and ast.dump(one) not in imported:
+            chosen.append(one)
+            imported |= {ast.dump(one)} if isinstance(one, ast.Import | ast.ImportFrom) else set()
     parts = ["\n".join(lines[first_line(one) - 1 : one.end_lineno]) for one in chosen]
     return "\n\n\n".join(parts).replace("\n\n\nimport ", "\nimport ").replace("\n\n\nfrom ", "\nfrom ") + "\n"
+
+
+def _global_names(node: ast.AST) -> set[str]:
+    """The names of the module that something uses: those that are local to a function are not among them."""
+    if isinstance(node, ast.Name):
+        return {node.id}
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        return set().union(*map(_global_names, ast.iter_child_nodes(node)))
+    body: list[ast.AST] = [node.body] if isinstance(node, ast.Lambda) else [*node.body]
+    around = (one for one in ast.iter_child_nodes(node) if one not in body)
+    inside = set[str]().union(*map(_global_names, body)) - _locals(node.args, body)
+    return inside.union(*map(_global_names, around))
+
+
+def _locals(arguments: ast.arguments, body: Iterable[ast.AST]) -> set[str]:
+    """The names that a function binds; what functions within it bind is theirs."""
+    found = {one.arg for one in ast.walk(arguments) if isinstance(one, ast.arg)}
+    outside: set[str] = set()
+    waiting = [*body]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Global):
+            outside |= {*node.names}
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        elif isinstance(node, ast.stmt):
+            found |= {*_bound(node)} if isinstance(node, ast.Import | ast.ImportFrom | _Definition) else set()
+        if not isinstance(node, ast.Lambda | _Definition):
+            waiting += ast.iter_child_nodes(node)
+    return found - outside
 
 
 def defines(source: str, name: str) -> bool:
@@ -92,7 +126,7 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
     """The names that a statement of a module defines."""
     if isinstance(statement, ast.Import | ast.ImportFrom):
         yield from ((one.asname or one.name).split(".")[0] for one in statement.names)
-    elif isinstance(statement, _DEFINITIONS):
+    elif isinstance(statement, _Definition):
         yield statement.name
     else:
         nodes = (node for node in ast.walk(statement) if isinstance(node, ast.Name))

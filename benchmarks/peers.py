@@ -1,6 +1,7 @@
 """This program beside nbgrader and otter on the same submissions, in one run: `make bench`.
 
-The same assignment in three forms (peers_assignment.py), the same class: right, wrong, crashing and slow
+The same assignment in three forms (peers_assignment.py), nbgrader's adopted by this program as a fourth, the
+same class: right, wrong, crashing and slow
 answers. Classes of two sizes are graded in turns by the commands that an instructor types. From both follows
 what a further submission takes, without the start. Beside them the floors: what the notebook with its tests
 takes in a bare process. At the end every mark is compared, and hostile submissions (peers_hostile.py) go
@@ -23,11 +24,17 @@ from typing import Any
 
 import peers_assignment as bench
 import peers_hostile as hostile
-from peers_tools import ROOT, Cost, Nbgrader, Otter, Ours, floor
+from peers_tools import ROOT, Adopted, Cost, Nbgrader, Otter, Ours, floor
 
 sys.path.insert(0, str(ROOT))
 
 FLOORS = ("import", "process", "fork", "gathered")
+_COMPARED = (
+    "ms_with_start",
+    "ms_without_start",
+    "processor_ms_with_start",
+    "processor_ms_without_start",
+)
 Tool = Ours | Nbgrader | Otter
 
 
@@ -36,7 +43,7 @@ def main() -> None:
     options = _options()
     with tempfile.TemporaryDirectory(prefix="autograder-peers-") as place:
         folder = Path(place)
-        tools: list[Tool] = [Ours(folder, Path(sys.prefix))]
+        tools: list[Tool] = [kind(folder, Path(sys.prefix)) for kind in (Ours, Adopted)]
         if options.peers:
             tools += [Nbgrader(folder, options.peers), Otter(folder, options.peers)]
         costs: dict[str, dict[int, list[Cost]]] = {tool.name: {} for tool in tools}
@@ -128,9 +135,10 @@ def figures(
         }
     ours = tools["autograder"]
     ratios = {
-        name: {key: round(one[key] / ours[key], 1) for key in ("ms_with_start", "ms_without_start")}
+        f"{name} to {own}": {key: round(one[key] / tools[own][key], 1) for key in _COMPARED}
+        for own in ("autograder", "adopted")
         for name, one in tools.items()
-        if one is not ours
+        if name not in ("autograder", "adopted")
     }
     bare = {
         kind: {

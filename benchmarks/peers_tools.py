@@ -111,10 +111,14 @@ class Ours:
     def __init__(self, folder: Path, environment: Path, *, alone: bool = False) -> None:
         """``alone``: of memory, only the command's own is told."""
         self._folder, self._bin, self._alone = folder / self.name, environment / "bin", alone
-        bench.our_course(self._folder)
-        self._log = folder / "autograder.log"
-        self.run("generate", NAME)
+        self._log = folder / f"{self.name}.log"
+        self._write()
         self.release = (self._folder / "release" / NAME / f"{NAME}.ipynb").read_text("utf-8")
+
+    def _write(self) -> None:
+        """The course, and its release."""
+        bench.our_course(self._folder)
+        self.run("generate", NAME)
 
     def hand_in(self, notebooks: Mapping[str, str]) -> None:
         """Nothing else is there then, and nothing is graded."""
@@ -143,6 +147,29 @@ class Ours:
             }
             for line in lines
         }
+
+
+class Adopted(Ours):
+    """This program on nbgrader's course as it is: its test cells, judged outside of the student's box."""
+
+    name = "adopted"
+
+    def _write(self) -> None:
+        bench.nbgrader_course(self._folder)
+        self.run("adopt")
+
+    def marks(self) -> Marks:
+        """Of everybody, by exercise."""
+        return {student: _by_exercise(own) for student, own in super().marks().items()}
+
+
+def _by_exercise(points: Mapping[str, float]) -> dict[str, float]:
+    """Points of exercises from those of their tests."""
+    return {
+        one.id: sum(points[test.item] for test in one.tests)
+        for one in bench.EXERCISES
+        if any(test.item in points for test in one.tests)
+    }
 
 
 class Nbgrader:
@@ -175,7 +202,6 @@ class Nbgrader:
     def marks(self) -> Marks:
         """Of everybody, as its gradebook has them."""
         found: dict[str, dict[str, float]] = {}
-        exercises = {test.item: one.id for one in bench.EXERCISES for test in one.tests}
         statement = """
             SELECT submitted_assignment.student_id, base_cell.name, grade.auto_score FROM grade
             JOIN base_cell ON base_cell.id = grade.cell_id
@@ -184,9 +210,8 @@ class Nbgrader:
         """
         with sqlite3.connect(self._folder / "gradebook.db") as database:
             for student, test, score in database.execute(statement):
-                own, exercise = found.setdefault(student, {}), exercises[test]
-                own[exercise] = own.get(exercise, 0.0) + float(score or 0)
-        return found
+                found.setdefault(student, {})[test] = float(score or 0)
+        return {student: _by_exercise(own) for student, own in found.items()}
 
 
 class Otter:

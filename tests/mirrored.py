@@ -17,6 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 ALWAYS = Path("tests/test_architecture.py")
+MANY = 8
 SLOW = ("pytest.mark.alone", "pytest.mark.long", "pytest.mark.apart")
 
 
@@ -82,6 +83,12 @@ def _quick(root: Path, folder: Path) -> Iterator[Path]:
             yield path.relative_to(root)
 
 
+def arguments(tests: Iterable[Path]) -> list[str]:
+    """What pytest is called with: many files share two cores, and for a few starting twice takes longer."""
+    files = list(dict.fromkeys(map(str, tests)))
+    return [*(["--numprocesses=2", "--dist=worksteal"] if len(files) > MANY else []), *files]
+
+
 if __name__ == "__main__":
     since = sys.argv[1] if len(sys.argv) > 1 else "HEAD"
-    print(*dict.fromkeys(mirrors(ROOT, changed(ROOT, since))), sep="\n")
+    print(*arguments(mirrors(ROOT, changed(ROOT, since))), sep="\n")

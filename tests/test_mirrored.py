@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from tests.mirrored import ROOT, changed, mirrors
+from tests.mirrored import ROOT, arguments, changed, mirrors
 
 
 def mirrored(*paths: str) -> set[str]:
@@ -43,6 +43,14 @@ def test_else_the_folder_is_run() -> None:
     found = mirrored("autograder/algebra/nodes.py")
     assert "tests/algebra/test_parse.py" in found
     assert "tests/algebra/test_hostile.py" not in found
+
+
+def test_many_files_share_two_cores() -> None:
+    """A whole folder does; a module with a file of its own does not. Each file is named once."""
+    few = arguments(mirrors(ROOT, [Path("autograder/atomic.py"), Path("tests/test_atomic.py")]))
+    assert ["tests/test_architecture.py", "tests/test_atomic.py"] == few
+    many = arguments(mirrors(ROOT, [Path("autograder/sandbox/inside/running.py")]))
+    assert {"--numprocesses=2", "tests/sandbox/test_shell.py"} <= set(many)
 
 
 def test_a_test_runs_itself() -> None:

@@ -7,6 +7,7 @@ over stated values, partial credit (``if …: points += 1``), and hashes of one 
 from __future__ import annotations
 
 import ast
+import contextlib
 import doctest
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -135,8 +136,8 @@ class _Reader:
                 return
             case ast.Assert():
                 self._asserted(node.test, worth)
-            case ast.Assign(targets=[ast.Name(id=name)]):
-                self._assigned(name, node.value)
+            case ast.Assign(targets=[target]) if _is_names(target):
+                self._assigned(target, node.value)
             case ast.Expr(value=ast.Call() as call) if _last(call.func) in _UNTOLD:
                 return
             case ast.Expr(value=ast.Call() as call) if _COMPARING.fullmatch(_last(call.func)):
@@ -209,18 +210,25 @@ class _Reader:
             case _:
                 raise Unstated(f"line {target.lineno} loops over what is not stated")
 
-    def _assigned(self, name: str, value: ast.expr) -> None:
+    def _assigned(self, target: ast.expr, value: ast.expr) -> None:
+        if isinstance(target, ast.Tuple):
+            together = isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts)
+            parts = value.elts if together and isinstance(value, ast.Tuple) else [value] * len(target.elts)
+            for one, part in zip(target.elts, parts, strict=True):
+                self._name(ast.unparse(one), part, whole=together)
+        else:
+            self._name(ast.unparse(target), value)
+
+    def _name(self, name: str, value: ast.expr, *, whole: bool = True) -> None:
+        """A name of the test's own; ``whole``: it is the value, and not a part of it."""
         if name in self._names:
             raise Unstated(f"line {value.lineno} binds {name}, a name of the answer")
         self._values.pop(name, None)
-        self._local.pop(name, None)
-        if self._uses(value):
-            self._local[name] = value
-            return
-        try:
-            self._values[name] = stated_value(value, self._values, self._libraries)
-        except Unstated:
-            self._local[name] = value
+        self._local[name] = value
+        if whole and not self._uses(value):
+            with contextlib.suppress(Unstated):
+                self._values[name] = stated_value(value, self._values, self._libraries)
+                del self._local[name]
 
     def _asserted(self, test: ast.expr, worth: Decimal | None) -> None:
         """An assertion, or the condition of some points: of each call the whole result is looked at."""
@@ -264,8 +272,10 @@ class _Reader:
         if len(digests) != 1:
             return False
         other = self._resolved(next(one for one in sides if one is not digests[0]))
-        names = self._used(other) - {*self._functions}
-        if len(names) != 1 or list(self._calls_in(other)):
+        names = self._used(other)
+        if names <= {*self._functions}:
+            return False  # the hash of what a call gives: all that it gives is compared instead
+        if len(names) != 1:
             raise Unstated(f"line {test.lineno} hashes more than one variable of the answer's")
         self._hashed[names.pop()] = _decimals(other)
         return True
@@ -291,6 +301,8 @@ class _Reader:
         for one in ast.walk(node):
             if isinstance(one, ast.Name) and isinstance(self._local.get(one.id), ast.expr):
                 yield from self._calls_in(self._local[one.id])
+            if isinstance(one, ast.Lambda) and self._uses(one):
+                raise Unstated(f"line {one.lineno} calls the answer in a function of its own")
             if (
                 isinstance(one, ast.Call)
                 and isinstance(one.func, ast.Name)
@@ -325,6 +337,11 @@ class _Reader:
 
     def _uses(self, node: ast.AST) -> bool:
         return bool(self._used(node))
+
+
+def _is_names(target: ast.expr) -> bool:
+    parts = target.elts if isinstance(target, ast.Tuple) else [target]
+    return all(isinstance(one, ast.Name) for one in parts)
 
 
 def _literal(node: ast.expr) -> Any:

@@ -64,6 +64,8 @@ class FoundAssignment(Struct, frozen=True):
     """What could not be taken over, or is not as it was: sentences for staff."""
     seconds: float = 0.0
     """How long a cell may take; 0: not said."""
+    cell_start: str = ""
+    """A line that runs at the beginning of each cell while notebooks are graded."""
 
     @property
     def judged(self) -> Mapping[str, str]:

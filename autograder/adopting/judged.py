@@ -14,16 +14,19 @@ from autograder.syntax import UNREADABLE, parsed
 _SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
 
 
-def with_reasons(tests: Iterable[FoundTest], before: Iterable[str]) -> tuple[FoundTest, ...]:
+def with_reasons(
+    tests: Iterable[FoundTest], before: Iterable[str], data: Collection[str] = ()
+) -> tuple[FoundTest, ...]:
     """Tests that know whether they are judged outside.
 
     Args:
         tests: of one question.
         before: the code cells of the notebook that are no tests and stand before them.
+        data: files and folders beside the notebook.
     """
     names = {name for source in before for name in _defined(source)}
     return tuple(
-        one if one.outside else replace(one, outside=judgeable(one.code, names) or "") for one in tests
+        one if one.outside else replace(one, outside=judgeable(one.code, names, data) or "") for one in tests
     )
 
 

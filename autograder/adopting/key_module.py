@@ -10,20 +10,22 @@ from autograder.syntax import UNREADABLE, parsed
 HEAD = (
     '"""Made by `autograder strengthen` from the answer key: what the proposed questions compare with."""\n'
 )
+OF_VARIABLE = "key_"
+"""Begins the function that gives a variable's value."""
 _MAGIC = ("%", "!", "?")
 
 
-def key_module(cells: Iterable[str], functions: Iterable[str], variables: Iterable[str]) -> str:
+def key_module(cells: Iterable[str], asked: Iterable[str]) -> str:
     """The text of a module with what is asked for and whatever that needs, in the notebook's order.
 
     Args:
         cells: the key's code cells without its tests; those that are no Python are left out.
-        functions: functions and classes that are asked for.
-        variables: those of which a function ``key_<name>`` gives the value.
+        asked: functions and classes; ``key_<name>`` is a function that gives the value of a variable.
     """
-    variables = list(variables)
+    names = list(asked)
+    variables = [name.removeprefix(OF_VARIABLE) for name in names if name.startswith(OF_VARIABLE)]
     statements = [node for source in cells for node in _statements(source)]
-    needed, kept = {*functions, *variables}, set[int]()
+    needed, kept = {*names, *variables}, set[int]()
     while True:
         found = {at for at, node in enumerate(statements) if _bound(node) & needed}
         if found == kept:
@@ -31,7 +33,7 @@ def key_module(cells: Iterable[str], functions: Iterable[str], variables: Iterab
         kept = found
         needed |= {name for at in kept for name in _read(statements[at])}
     lines = [ast.unparse(statements[at]) for at in sorted(kept)]
-    lines += [f"def key_{name}():\n    return {name}" for name in variables]
+    lines += [f"def {OF_VARIABLE}{name}():\n    return {name}" for name in variables]
     return HEAD + "\n" + "\n\n".join(lines) + "\n"
 
 

@@ -38,7 +38,9 @@ _DROPPED = ast.Expr | ast.AugAssign | ast.If | ast.For | ast.While | ast.Raise
 _FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
 _SAID = frozenset({"print", "display", "warn", "input"})
 """Calls whose texts are for people."""
-_EITHER_WAY = frozenset({"max", "min", "maximum", "minimum", "multiply", "add", "isclose", "allclose"})
+_EITHER_WAY = frozenset(
+    {"max", "min", "maximum", "minimum", "multiply", "add", "isclose", "allclose", "transpose", "swapaxes"}
+)
 """Functions whose first two arguments may be swapped."""
 
 

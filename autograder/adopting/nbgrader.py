@@ -85,7 +85,7 @@ def read_assignment(course: Path, name: str) -> FoundAssignment:
     for path in sorted(folder.glob("*.ipynb")):
         described = _loaded(path)
         notebooks.append(FoundNotebook(path.stem, data, starters))
-        questions += _questions(described, place, notes)
+        questions += _questions(described, place, data, notes)
         sources += [cell.source for cell in described.cells if cell.cell_type == "code"]
     if not questions:
         raise CourseError(f"{folder}: no cell of its notebooks carries points; expected nbgrader's metadata")
@@ -130,7 +130,9 @@ def _kept_sources(gradebook: Path, assignment: str) -> dict[tuple[str, str], str
         return {}  # another store, or none of nbgrader's: the release is read as it is
 
 
-def _questions(described: Release, place: _Place, notes: list[str]) -> Iterator[FoundQuestion]:
+def _questions(
+    described: Release, place: _Place, data: Sequence[str], notes: list[str]
+) -> Iterator[FoundQuestion]:
     """A question for each cell that carries points, in order."""
     answer, before = "", list[str]()
     for cell in described.cells:
@@ -149,7 +151,7 @@ def _questions(described: Release, place: _Place, notes: list[str]) -> Iterator[
             )
             if cell.cell_type == "code" and not own:
                 question = _tested(question, cell, place, notes)
-                question = replace(question, tests=with_reasons(question.tests, before))
+                question = replace(question, tests=with_reasons(question.tests, before, data))
             yield question
         if cell.cell_type == "code" and not (cell.grade and cell.is_locked):
             before.append(cell.source)

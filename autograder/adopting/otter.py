@@ -19,6 +19,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from autograder.adopting import otter_settings
 from autograder.adopting.found import FoundAssignment, FoundNotebook, FoundQuestion
 from autograder.adopting.judged import with_reasons
 from autograder.adopting.modules import preloaded
@@ -35,7 +36,7 @@ _ANSWER_TAG = "otter_answer_cell"
 _NO_ID = re.compile(r"[^A-Za-z0-9_-]")
 _MOST_TESTS = 8 << 20
 """Bytes of one file of tests in an archive."""
-_NOT_TAKEN = ("autograder_files", "student_files", "plugins", "seed", "strip_solutions_from_all_cells")
+_NOT_TAKEN = ("autograder_files", "student_files", "strip_solutions_from_all_cells")
 """Settings of an assignment that change what is graded, and are not followed."""
 
 
@@ -83,21 +84,35 @@ def read_assignment(root: Path, name: str) -> FoundAssignment:
     questions: list[FoundQuestion] = []
     notebooks: list[FoundNotebook] = []
     code: list[str] = []
+    starts: dict[str, str] = {}
     for one in _notebooks(folder, name if folder == root else ""):
         notebooks.append(FoundNotebook(one.name, one.data))
         code_of = [cell.key or cell.given or "" for cell in one.cells if cell.cell_type == "code"]
         questions += (
-            replace(found, tests=with_reasons(found.tests, code_of)) for found in _questions(one, notes)
+            replace(found, tests=with_reasons(found.tests, code_of, one.data))
+            for found in _questions(one, notes)
         )
         code += code_of
         code += [case.code for question in one.questions for case in question.cases if not case.doctest]
         if not one.key:
             notes.append(f"{one.name}.ipynb: there is no source; tests are those of the generated autograder")
         notes += [f"{one.name}.ipynb: {key}: not taken over" for key in _NOT_TAKEN if one.settings.get(key)]
+        notes += [f"{one.name}.ipynb: {remark}" for remark in otter_settings.remarks(one.settings)]
+        starts.setdefault(otter_settings.cell_start(one.settings), one.name)
     if not questions:
         raise CourseError(f"{folder}: none of its questions has tests, or is marked by a person")
+    if len(starts) > 1:
+        notes.append(f"seeds differ between notebooks; that of {next(iter(starts.values()))}.ipynb is used")
     preload, missing = preloaded(code, folder)
-    return FoundAssignment(name, "otter", tuple(notebooks), tuple(questions), preload, (*notes, *missing))
+    return FoundAssignment(
+        name,
+        "otter",
+        tuple(notebooks),
+        tuple(questions),
+        preload,
+        (*notes, *missing),
+        cell_start=next(iter(starts), ""),
+    )
 
 
 def key(folder: Path, notebook: str) -> bytes:
@@ -162,6 +177,9 @@ def _notebook(folder: Path, name: str) -> _Notebook:
         for one in source.questions
         if one.cases or one.settings.get("manual")
     )
+    first = f'# Initialize Otter\nimport otter\ngrader = otter.Notebook("{path.name}")'
+    if source.settings.get("init_cell", True):
+        source = replace(source, cells=(SourceCell("code", first, first), *source.cells))
     cells = _with_ids_of(source, _tree(student)) if student.is_file() else source.cells
     data = tuple(one for one in source.settings.get("files") or () if not path_fault(str(one)))
     return _Notebook(name, cells, questions, source.settings, tree.get("metadata", {}), key=True, data=data)
@@ -196,7 +214,8 @@ def _generated(folder: Path, name: str, tree: dict[str, Any]) -> _Notebook:
         one for one in beside if not one.endswith(".ipynb") and one != "tests" and not path_fault(one)
     )
     every = (*questions, *dict.fromkeys(manual))
-    return _Notebook(name, owned, every, {}, tree.get("metadata", {}), key=False, data=data)
+    settings = {"generate": next(filter(None, map(_config_of, _archives(folder))), {})}
+    return _Notebook(name, owned, every, settings, tree.get("metadata", {}), key=False, data=data)
 
 
 def _in_order(
@@ -230,6 +249,19 @@ def _files_of_tests(archive: Path) -> Iterator[tuple[str, str]]:
                     yield f"{archive.name}, {entry.filename}", packed.read(entry).decode("utf-8", "replace")
     except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
         raise CourseError(f"{archive}: cannot be unpacked: {error}") from error
+
+
+def _config_of(archive: Path) -> dict[str, Any]:
+    """What otter_config.json in an autograder says of grading."""
+    try:
+        with zipfile.ZipFile(archive) as packed:
+            entry = packed.getinfo("otter_config.json")
+            found = json.loads(packed.read(entry)) if entry.file_size <= _MOST_TESTS else {}
+    except KeyError:
+        return {}
+    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
+        raise CourseError(f"{archive}: otter_config.json cannot be read: {error}") from error
+    return found if isinstance(found, dict) else {}
 
 
 def _with_ids_of(source: OtterSource, student: dict[str, Any]) -> tuple[SourceCell, ...]:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from autograder.adopting.otter_settings import with_students_seed, without_plugins
 from autograder.adopting.otter_tests import OtterCase, case_of_cell
 from autograder.adopting.yaml_text import read_yaml
 from autograder.errors import CourseError
@@ -74,7 +75,7 @@ def read_source(tree: dict[str, Any], place: str) -> OtterSource:
     Raises:
         CourseError: a block is not closed or stands where it may not, or a setting is not YAML.
     """
-    reader = _Reader(place)
+    reader = _SourceReader(place)
     for number, (kind, text, raw) in enumerate(_cells(tree), start=1):
         reader.take(kind, text, raw, f"{place}, cell {number}")
     return reader.finished()
@@ -134,7 +135,7 @@ def _cells(tree: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
                 yield ("raw" if number % 2 else "markdown"), part.strip("\n"), {}
 
 
-class _Reader:
+class _SourceReader:
     """Goes through the cells of a source, in order."""
 
     def __init__(self, place: str) -> None:
@@ -220,7 +221,7 @@ class _Reader:
     def _plain(self, kind: str, text: str, identifier: str) -> None:
         block = self._blocks[-1] if self._blocks else ""
         name = str(self._question["name"]) if self._blocks else ""
-        text = without_ignored(text)
+        text = without_plugins(without_ignored(text), self._place)
         if block == "solution" and kind == "markdown":
             self._written.append(text)
             return
@@ -228,6 +229,7 @@ class _Reader:
         role: Role = "answer" if block in {"solution", "prompt"} else ""
         if role:
             self._answers.append(len(self._cells))
+        bare = with_students_seed(bare, self._settings) if kind == "code" else bare
         self._cells.append(SourceCell(kind, text, bare, role, name, identifier))
 
     def _strips(self, block: str) -> bool:

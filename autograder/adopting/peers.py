@@ -12,13 +12,12 @@ import shutil
 import sqlite3
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
 
 from autograder.errors import CourseError
-from autograder.rubric import Rubric
 
 _SECONDS = 3600
 """For one command."""
@@ -32,6 +31,7 @@ class PeerProgram(Struct, frozen=True):
     """A command line of nbgrader's or otter's."""
 
     path: Path
+    """Of the file, or a bare name to be looked for as shells do."""
 
     def run(self, folder: Path, *words: str | Path, may_fail: bool = False) -> str:
         """What it printed.
@@ -44,8 +44,9 @@ class PeerProgram(Struct, frozen=True):
         Raises:
             CourseError: it is not there, or could not do its work; quotes its last lines.
         """
-        path = f"{self.path.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"  # nbgrader needs alembic
-        command = [str(self.path), *map(str, words)]
+        program = Path(shutil.which(self.path) or self.path).absolute()
+        path = f"{program.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"  # nbgrader needs alembic
+        command = [str(program), *map(str, words)]
         try:
             done = subprocess.run(
                 command,
@@ -177,9 +178,3 @@ def results_marks(path: Path) -> Mapping[str, float]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise CourseError(f"{path}: expected a results.json with a list 'tests': {error!r}") from error
     return found
-
-
-def cells_of(rubric: Rubric) -> Iterator[tuple[str, str]]:
-    """Which question each grade cell belongs to: (cell, question)."""
-    for question in rubric.questions:
-        yield from ((cell, question.id) for cell in question.cells())

@@ -57,6 +57,8 @@ def written(points: Decimal) -> str:
 def _settings(found: FoundAssignment) -> Iterator[str]:
     if found.preload:
         yield f"preload = [{', '.join(map(quoted, found.preload))}]"
+    if found.cell_start:
+        yield f"cell_start = {quoted(found.cell_start)}"
     if found.seconds:
         yield f"\n[assignment.limits]\ncell_seconds = {found.seconds:g}"
 

@@ -13,6 +13,8 @@ from autograder.syntax import UNREADABLE, parsed
 FILE_NAME = "nbgrader_config.py"
 _UNDERSTOOD = {
     "Autograde.exclude_overwriting": None,
+    "ClearSolutions.code_stub": None,
+    "ClearSolutions.text_stub": None,
     "ExecutePreprocessor.timeout": None,
     "CourseDirectory.source_directory": "source",
     "CourseDirectory.release_directory": "release",
@@ -56,6 +58,23 @@ def read_settings(folder: Path) -> tuple[Mapping[str, Any], tuple[str, ...]]:
                 remarks.append(f"{FILE_NAME}: c.{name} is computed; not taken over")
     remarks += [one for name, value in values.items() if (one := _remark(name, value))]
     return values, tuple(remarks)
+
+
+def stubs(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What stands in the place of solutions, as nbgrader's ClearSolutions takes it; empty: its own texts.
+
+    Args:
+        values: of a course's configuration; one text as ``code_stub`` is that of Python.
+    """
+    found: dict[str, Any] = {}
+    code, text = (values.get(f"ClearSolutions.{name}") for name in ("code_stub", "text_stub"))
+    if isinstance(code, str):
+        code = {"python": code}
+    if isinstance(code, dict) and code and all(isinstance(one, str) for one in (*code, *code.values())):
+        found["code_stub"] = code
+    if isinstance(text, str):
+        found["text_stub"] = text
+    return found
 
 
 def _assigned(node: ast.AST) -> Iterator[str]:

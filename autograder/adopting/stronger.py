@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -11,14 +12,18 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from autograder.adopting.asked import AskedCall, AskedTest, described
+from autograder.adopting.key_module import OF_VARIABLE
 from autograder.adopting.rubric_text import quoted, written
 from autograder.adopting.stated import Unstated, hidden
 from autograder.rubric import Item, Question
-from autograder.rubric.lines import line_of
+from autograder.rubric.lines import every_line
 
 HIDDEN = 3
 """Calls with hidden inputs that a proposal has besides those of the test."""
-_COMPARE = 'compare = { rtol = 1e-5, atol = 1e-6, dtype = "any" }'
+_COMPARE = {
+    "numpy": 'compare = { rtol = 1e-5, atol = 1e-6, dtype = "any" }',
+    "torch": 'compare = { rtol = 1e-4, atol = 1e-5, dtype = "any" }',  # of single precision
+}
 ProposedKind = Literal["behaviour", "count", "value"]
 
 
@@ -68,13 +73,14 @@ def proposal(
     counts = all(one.counts for one in tests) and not refuses
     kind: ProposedKind = "count" if counts else "behaviour"
     parts = [part for item, one in zip(question.items, tests, strict=True) for part in _parts(item, one)]
-    cases = _cases([call for part in parts for call in part.calls] or good[:1], good)
+    looked_at = [call for part in parts for call in part.calls]
+    cases = _cases(looked_at, good) if looked_at else {"call 1": (good[0], good[0])}
     library = "torch" if any(one.library == "torch" for one in tests) else "numpy"
     lines = [
         *_head(question, kind, answer, f"{module}:{answer}", cell),
         f'library = "{library}"',
         *(['precision = "float32"'] if library == "torch" else []),
-        *([_COMPARE] if kind == "behaviour" else []),
+        *([_COMPARE[library]] if kind == "behaviour" else []),
     ]
     for name, (_, call) in cases.items():
         lines += ["", "[[question.case]]", f"name = {quoted(name)}"]
@@ -82,8 +88,10 @@ def proposal(
     for part in parts:
         names = [name for name, (origin, _) in cases.items() if origin in part.calls]
         lines += ["", *_item(part, names if len(names) < len(cases) else [])]
-    drawn = sum(name.startswith("hidden") for name in cases)
+    drawn = sum(name.startswith("hidden") or _is_drawn(call) for name, (_, call) in cases.items())
     more = f"which call is wrong, and {drawn} calls of {answer} with inputs that nobody has seen"
+    if not looked_at:
+        more = f"what came in the place of the exception; a call of {answer} that is right may not raise it"
     return Proposal(question.id, kind, answer, "\n".join(lines) + "\n", more)
 
 
@@ -101,7 +109,7 @@ class _Part(Struct, frozen=True):
 def _parts(item: Item, test: AskedTest) -> Iterator[_Part]:
     """An item for each condition that points hang on; else one for all calls.
 
-    Exceptions beside values are items of no points, without which the others earn nothing: as it was.
+    Exceptions besides are items of no points, without which that one earns nothing: as it was.
     """
     if test.calls[0].worth is not None:
         conditions: dict[int, list[AskedCall]] = {}
@@ -114,15 +122,11 @@ def _parts(item: Item, test: AskedTest) -> Iterator[_Part]:
         return
     refused = [call for call in test.calls if call.raises]
     plain = tuple(call for call in test.calls if not call.raises)
+    first = None if plain else refused.pop(0)
     own = [f"{item.id}-refuses-{number}" for number in range(1, len(refused) + 1)]
-    if not plain and len(refused) == 1:
-        yield _Part(item.id, item, item.points, refused=refused[0])
-    elif not plain:
-        raise Unstated("it expects several exceptions and no value: its points are for all of them together")
-    else:
-        yield _Part(item.id, item, item.points, plain, needs=tuple(own))
-        for name, call in zip(own, refused, strict=True):
-            yield _Part(name, item, Decimal(0), refused=call)
+    yield _Part(item.id, item, item.points, plain, first, tuple(own))
+    for name, call in zip(own, refused, strict=True):
+        yield _Part(name, item, Decimal(0), refused=call)
 
 
 def _cases(stated: Sequence[AskedCall], good: Sequence[AskedCall]) -> dict[str, tuple[AskedCall, AskedCall]]:
@@ -134,6 +138,11 @@ def _cases(stated: Sequence[AskedCall], good: Sequence[AskedCall]) -> dict[str, 
     for number in range(1, HIDDEN + 1) if drawn else ():
         found[f"hidden {number}"] = drawn[-number % len(drawn)]
     return found
+
+
+def _is_drawn(call: AskedCall) -> bool:
+    """Whether the test drew its arguments itself, so that here they are hidden anyhow."""
+    return any(isinstance(one, dict) and "draw" in one for one in (*call.args, *call.kwargs.values()))
 
 
 def _drawn(call: AskedCall, good: Sequence[AskedCall]) -> AskedCall:
@@ -157,7 +166,7 @@ def _hashed(question: Question, tests: Sequence[AskedTest], module: str, cell: s
     decimals = [one.decimals for one in tests if one.decimals is not None]
     absolute = 0.5 * 10.0 ** -max(decimals) if decimals else 1e-8
     lines = [
-        *_head(question, "value", answer, f"{module}:key_{answer}", cell),
+        *_head(question, "value", answer, f"{module}:{OF_VARIABLE}{answer}", cell),
         f'library = "numpy"\ncompare = {{ rtol = 1e-6, atol = {absolute:g}, dtype = "any" }}',
     ]
     for item in question.items:
@@ -212,11 +221,10 @@ def with_proposals(text: str, proposals: Mapping[str, str]) -> str:
         text: of the rubric, which is valid.
         proposals: the tables, by question id.
     """
-    count = len(tomllib.loads(text)["question"])
-    lines = text.splitlines(keepends=True)
-    starts = [(line_of(text, ("question", number)) or 1) - 1 for number in range(count)]
+    names = [str(one["id"]) for one in tomllib.loads(text)["question"]]
+    places, lines = every_line(text), re.split(r"(?<=\n)", text)
+    starts = [places["question", number] - 1 for number in range(len(names))]
     changed = "".join(lines[: starts[0]])
-    for number, (start, end) in enumerate(zip(starts, [*starts[1:], len(lines)], strict=True)):
-        name = tomllib.loads(text)["question"][number]["id"]
+    for name, start, end in zip(names, starts, [*starts[1:], len(lines)], strict=True):
         changed += f"{proposals[name].rstrip()}\n\n" if name in proposals else "".join(lines[start:end])
     return changed

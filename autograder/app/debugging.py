@@ -48,6 +48,8 @@ class ExplainedProbe(Struct, frozen=True):
     """In words; they hold hidden inputs."""
     inputs: tuple[tuple[str, ...], ...]
     """For each call, its arrays with their values, as far as they are small: ``tensor [2]: [0.1, 0.2]``."""
+    about: str
+    """The fault that the author made it for; empty: it was found by the search."""
     kills: Mapping[str, int]
     """Fault → percent of the listings without it whose outcome changes when it is planted."""
 
@@ -198,6 +200,7 @@ def _explained(
             probe,
             _in_words(scenarios[probe]),
             tuple(_inputs(one) for one in scenarios[probe].calls),
+            check.uses.about[probe],
             {fault: found.kills(fault, at) for fault in found.listings.faults},
         )
         for probe, at in zip(found.probes, found.chosen, strict=True)

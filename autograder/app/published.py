@@ -6,6 +6,7 @@ others is written only with a reason, which stands on it.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Mapping
 from datetime import datetime
 from decimal import Decimal
@@ -41,6 +42,8 @@ class ShownMark(Struct, frozen=True):
     parts: Mapping[str, str]
     """Points, and of how many, by item; by cell where a person marked it; what was given besides, and what
     being late costs."""
+    scale: str = ""
+    """A digest of the scale of the grades; empty: there is none."""
     changes: tuple[MarkChange, ...] = ()
     """What the page tells about earlier marks, the oldest first."""
 
@@ -51,7 +54,9 @@ class ShownMark(Struct, frozen=True):
         compared = (self.parts.keys() | other.parts.keys()) - opened - marked  # items tell of new marks too
         if any(self.parts.get(name) != other.parts.get(name) for name in compared):
             return True
-        return not opened and (self.total, self.grade) != (other.total, other.grade)
+        if opened:  # the range of grades narrows; by another scale it is another one
+            return self.grade != other.grade and "" != self.scale != other.scale
+        return (self.total, self.grade) != (other.total, other.grade)
 
 
 class AgreedChange(Struct, frozen=True):
@@ -125,7 +130,8 @@ def shown_mark(score: Score, rubric: Rubric, stands: Standing, at: datetime) -> 
         parts["late"] = f"{late.amount.normalize():f} {late.unit}, leaving {late.floor.normalize():f}"
     grades = [one.name for one in (stands.worst, stands.best) if one is not None]
     grade = " to ".join(dict.fromkeys(grades))
-    return ShownMark(at, stands.total, rubric.assignment.points, grade, parts)
+    scale = hashlib.sha256(msgspec.json.encode(stands.scale)).hexdigest() if stands.scale else ""
+    return ShownMark(at, stands.total, rubric.assignment.points, grade, parts, scale)
 
 
 def changed_mark(shown: ShownMark, new: ShownMark, at: datetime, reason: str) -> ShownMark:

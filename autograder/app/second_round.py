@@ -14,7 +14,6 @@ from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from autograder import assignment as assignments
 from autograder import atomic, generate
@@ -154,9 +153,8 @@ def second_round(
         generate.generate(course, files.name, language)
     kept = {} if before is None or replace_all else before.students
     second = assignments.load(course, files.name)
-    bare = replace(second, manifest=None)
     with Pool(isolation=isolation) as pool:
-        maker = _Maker(first, asked, Grader(bare, pool), files)
+        maker = _Maker(first, asked, Grader(second.for_everybody, pool), files)
         work = partial(_student, maker, kept, graded)
         with ThreadPoolExecutor(WORKERS) as threads:
             found = tuple(counted(threads.map(work, handed.values()), len(handed), watch))

@@ -14,7 +14,8 @@ from autograder import atomic
 from autograder.app import SILENT, Listener, counted
 from autograder.app.stores import OpenStore, open_store
 from autograder.assignment import Assignment
-from autograder.course import Course
+from autograder.course import Course, Handin
+from autograder.course.counting import everybody
 from autograder.errors import AutograderError, CourseError, NotebookError, describe_error
 from autograder.grading.batch import collect
 from autograder.grading.other_variants import CODE as FITS_ANOTHER
@@ -55,7 +56,9 @@ def similar(
     watch: Listener = SILENT,
     store: OpenStore = open_store,
 ) -> SimilarClass:
-    """Compare what lies in submitted/, each with each. Nothing is run, and nothing needs to be graded.
+    """Compare what counts of everybody, each with each. Nothing is run, and nothing needs to be graded.
+
+    What a group hands in together is compared once, as the work of whoever handed it in.
 
     Args:
         course: whose class.
@@ -71,10 +74,30 @@ def similar(
     """
     assignment = assignments.load(course, name)
     further, remarks = _given(given), list[str]()
-    handed = {one.student: partial(collect, assignment, one) for one in course.handins(name)}
+    handed = _works(assignment, everybody(course, assignment.rubric).handins)
     found = compare(assignment, handed, further=further, most=most, watch=watch)
     others = _others(assignment, store, remarks)
     return replace(found, others=others, remarks=(*found.remarks, *remarks))
+
+
+def _works(assignment: Assignment, counting: Sequence[Handin]) -> dict[str, Callable[[], SubmittedFiles]]:
+    """What is compared, by whoever handed it in: late ones as well, and what members of a group do alone."""
+    untimed = [replace(one, timing=None) for one in counting]
+    works = {one.student: partial(_alone, assignment, one) for one in untimed if one.by and one.own}
+    for one in sorted(untimed, key=lambda one: not one.by):  # a student's own last: it has what they do alone
+        works[one.owner] = partial(collect, assignment, replace(one, own=one.folder) if one.by else one)
+    return dict(sorted(works.items()))
+
+
+def _alone(assignment: Assignment, handin: Handin) -> SubmittedFiles:
+    """The notebooks of a member's own, and the files that go with them."""
+    handed = collect(assignment, handin)
+    own = [one for one in assignment.rubric.assignment.notebooks if one.individual]
+    return SubmittedFiles(
+        handin.student,
+        {one.name: handed.notebooks[one.name] for one in own},
+        {path: data for path, data in handed.files.items() if any(path in one.own for one in own)},
+    )
 
 
 def compare(

@@ -17,7 +17,7 @@ from autograder import assignment as assignments
 from autograder import atomic
 from autograder import rubric as rubrics
 from autograder.adopting.asked import AskedTest, read_test
-from autograder.adopting.key_module import HEAD, defined, key_module
+from autograder.adopting.key_module import HEAD, OF_VARIABLE, defined, key_module
 from autograder.adopting.mutants import Mutant, mutants
 from autograder.adopting.stated import Unstated
 from autograder.adopting.stronger import Proposal, proposal, with_proposals
@@ -128,6 +128,7 @@ def strengthen(
     assignment = assignments.load(course, name)
     if not assignment.rubric.assignment.adopted:
         raise CourseError(f"{name} was not adopted, so it has no test cells; see autograder adopt")
+    places = _places(course, name, apply=apply)
     with Pool(isolation=isolation) as pool, tempfile.TemporaryDirectory(prefix="strengthen-") as scratch:
         grader = Grader(assignment, pool)
         key = grade_answer_key(grader)
@@ -139,15 +140,17 @@ def strengthen(
         planned = runs.planned(most)
         threads = workers or cpu_count() or 1
         cells = runs.cells(planned, threads, watch)
-        written = _written(course, name, tried, apply=apply) if tried.proposals else ()
+    for path, text in zip(places, (tried.rubric, tried.module), strict=True) if tried.proposals else ():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        atomic.write(path, text.encode())
     accepted = {one.question: TestAdvice(one.question, one.kind, one.more) for one in tried.proposals}
     ordered = [one.id for one in assignment.rubric.questions if one.kind == "cells"]
     tests = tuple(accepted.get(one) or TestAdvice(one, reason=advice[one]) for one in ordered)
-    return Strengthened(name, tests, cells, written)
+    return Strengthened(name, tests, cells, places if tried.proposals else ())
 
 
 def _module_name(name: str) -> str:
-    return f"{''.join(one if one.isascii() and one.isalnum() else '_' for one in name)}_key"
+    return f"key_{''.join(one if one.isascii() and one.isalnum() else '_' for one in name)}"
 
 
 # ---------------------------------------------------------------- proposals
@@ -168,13 +171,14 @@ class _Reader(Struct, frozen=True):
                 yield cell.grade_id, cell.source
 
     def module(self, made: Iterable[Proposal]) -> str:
-        """The module that proposals compare with."""
-        proposals = list(made)
-        cells = [source for one in self.key.submissions for _, source in self.sources(one)]
-        hashed = [one.answer for one in proposals if one.kind == "value"]
-        return key_module(
-            cells, [one.answer for one in proposals if one.kind != "value"], dict.fromkeys(hashed)
+        """The module that proposals compare with, those that were written into the rubric before as well."""
+        known = (one.reference.partition(":") for one in self.assignment.rubric.questions)
+        before = [what for module, _, what in known if module == _module_name(self.assignment.name)]
+        names = dict.fromkeys(
+            [*before, *(f"{OF_VARIABLE}{one.answer}" if one.kind == "value" else one.answer for one in made)]
         )
+        cells = [source for one in self.key.submissions for _, source in self.sources(one)]
+        return key_module(cells, names)
 
     def proposals(self, module: str) -> tuple[list[Proposal], dict[str, str]]:
         """What tests could be replaced by, and why others cannot, by question."""
@@ -250,9 +254,10 @@ def _tried(reader: _Reader, made: Sequence[Proposal], scratch: Path, pool: Pool)
             refused[one.question] = f"it makes no valid question: {error}"
     if not sound:
         return _Tried((), refused, text, "")
+    grader, unanswered = _exam(reader, sound, scratch, pool)
+    refused |= unanswered
+    sound = [one for one in sound if one.question not in refused]
     tables = {one.question: one.text for one in sound}
-    copy = _copied(course, name, scratch, with_proposals(text, tables), reader.module(sound))
-    grader = Grader(assignments.load(copy, name), pool)
     key = grade_answer_key(grader)
     for one in sound:
         if reason := _no_value(grader, one):
@@ -266,6 +271,29 @@ def _tried(reader: _Reader, made: Sequence[Proposal], scratch: Path, pool: Pool)
     return _Tried(kept, refused, with_proposals(text, rest), reader.module(kept), grader, key)
 
 
+def _exam(
+    reader: _Reader, made: Sequence[Proposal], scratch: Path, pool: Pool
+) -> tuple[Grader, dict[str, str]]:
+    """The assignment with proposals, in a course of its own, without those that the key cannot answer.
+
+    Raises:
+        AutograderError: the release or the right results cannot be made for another reason.
+    """
+    course, name = reader.assignment.course, reader.assignment.name
+    text, unanswered = course.rubric(name).read_text("utf-8"), dict[str, str]()
+    while True:
+        kept = [one for one in made if one.question not in unanswered]
+        rubric = with_proposals(text, {one.question: one.text for one in kept})
+        copy = _copied(course, name, scratch / str(len(kept)), rubric, reader.module(kept))
+        try:
+            return Grader(assignments.load(copy, name), pool), unanswered
+        except CourseError as error:
+            failed = [one.question for one in kept if str(error).startswith(f"question {one.question!r}: ")]
+            if not failed:
+                raise
+            unanswered |= dict.fromkeys(failed, f"the answer key has no answer to hidden inputs: {error}")
+
+
 def _no_value(grader: Grader, made: Proposal) -> str:
     """Why the reference says nothing that could be compared; empty where it does."""
     for scenario in grader.sittings.common.expected.get(made.question, ()):
@@ -277,13 +305,13 @@ def _no_value(grader: Grader, made: Proposal) -> str:
     return ""
 
 
-def _copied(course: Course, name: str, scratch: Path, rubric: str, module: str) -> Course:
+def _copied(course: Course, name: str, folder: Path, rubric: str, module: str) -> Course:
     """A course with the assignment alone, another rubric, and one module more."""
     source = course.source(name)
     place = source.relative_to(course.root)
     others = shutil.ignore_patterns(*_OTHERS, ".*", "*.db") if source == course.root else None
-    shutil.copytree(source, scratch / "course" / place, ignore=others)
-    copy = Course(scratch / "course")
+    shutil.copytree(source, folder / place, ignore=others)
+    copy = Course(folder)
     if course.reference.is_dir():
         shutil.copytree(course.reference, copy.reference)
     copy.reference.mkdir(exist_ok=True)
@@ -296,16 +324,17 @@ def _copied(course: Course, name: str, scratch: Path, rubric: str, module: str) 
     return copy
 
 
-def _written(course: Course, name: str, tried: _Tried, *, apply: bool) -> tuple[Path, ...]:
-    """Write the proposed rubric, and the module that it compares with."""
+def _places(course: Course, name: str, *, apply: bool) -> tuple[Path, Path]:
+    """Where the proposed rubric lies, and the module that it compares with.
+
+    Raises:
+        CourseError: a file of somebody else's is in the way.
+    """
     folder = course.rubrics / "stronger"
     rubric = course.rubric(name) if apply else folder / f"{name}.toml"
     module = (course.reference if apply else folder) / f"{_module_name(name)}.py"
     if module.exists() and not module.read_text("utf-8").startswith(HEAD):
         raise CourseError(f"{module}: a file of yours lies there; rename it, the proposals need its name")
-    for path, text in ((rubric, tried.rubric), (module, tried.module)):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        atomic.write(path, text.encode())
     return rubric, module
 
 
@@ -343,9 +372,10 @@ class _MutantRuns(Struct, frozen=True):
             judged = [one for one in rubric.questions if one.notebook == notebook and self._is_judged(one)]
             for cell in release.cells:
                 answer = self.key.submissions[notebook].answers.get(cell.grade_id)
-                if cell.cell_type != "code" or not cell.is_answer or cell.grade_id == "" or answer is None:
-                    continue
                 own = [one.id for one in judged if one.answer_cell == cell.grade_id]
+                by_hand = cell.grade and not own
+                if answer is None or cell.cell_type != "code" or not cell.is_answer or by_hand:
+                    continue
                 made = mutants(answer.source, most)
                 tests = tuple(own or [one.id for one in judged])
                 if made and tests:

@@ -94,18 +94,20 @@ class ItemwiseCheck(ABC, Generic[Q, I]):
 
     def each(self, evidence: Evidence, verdict: Callable[[Item, I], Verdict]) -> tuple[ItemResult, ...]:
         """The results: of a person's items, of a cell that was left blank, and the verdict on all others."""
-        return tuple(self._result(item, evidence, verdict) for item in self.question.items)
-
-    def _result(self, item: Item, evidence: Evidence, verdict: Callable[[Item, I], Verdict]) -> ItemResult:
-        if item.manual:
-            return manual(self.question, item, evidence)
-        if self.is_unanswered(evidence.answer):
-            return result(self.question, item, no_answer())
-        try:
-            found = verdict(item, self.items[item.id])
-        except NoDraw:
-            found = review("the evidence has no draw")
-        return found if isinstance(found, ItemResult) else result(self.question, item, found)
+        results = []
+        for item in self.question.items:
+            found: Verdict
+            if item.manual:
+                found = manual(self.question, item, evidence)
+            elif self.is_unanswered(evidence.answer):
+                found = no_answer()
+            else:
+                try:
+                    found = verdict(item, self.items[item.id])
+                except NoDraw:
+                    found = review("the evidence has no draw")
+            results.append(found if isinstance(found, ItemResult) else result(self.question, item, found))
+        return tuple(results)
 
 
 class OracleCheck(ItemwiseCheck[Q, I]):

@@ -57,7 +57,8 @@ def explain(
     for one in () if json else found:
         report.console().print(_table(one))
         for probe in one.probes:
-            report.say(f"{probe.name}: {'; '.join(probe.calls)}")
+            made = f" (made for {probe.about})" if probe.about else ""
+            report.say(f"{probe.name}{made}: {'; '.join(probe.calls)}")
             for values in (one for some in probe.inputs for one in some):
                 report.say(f"  {values}")
         for words in one.confusions:

@@ -70,6 +70,8 @@ def collect(
                 report.say(f"{number} {meaning}")
         if found.absent:
             report.say(f"on the class list, with nothing handed in: {_listed(found.absent)}")
+        if dry_run:
+            report.say("a trial: nothing was written")
     report.print_notes(_notes(found))
     if found.attention:
         raise typer.Exit(EXIT_FINDINGS)

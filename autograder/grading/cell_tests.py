@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
+from msgspec.structs import replace
+
 from autograder.assignment import Assignment
 from autograder.checks.base import HasCellTests
 from autograder.checks.judging.judgeable import imports_of
@@ -14,6 +16,17 @@ from autograder.rubric import NotebookFile
 from autograder.sandbox.base import Sandbox
 from autograder.sandbox.session import Session, Visit
 from autograder.sandbox.testing import CellTester, Key, visit
+
+
+def with_start(cells: Sequence[Cell | Markdown], line: str) -> Sequence[Cell | Markdown]:
+    """The cells of a notebook as they run: a line before each that is code and no magic."""
+    return [
+        replace(cell, source=f"{line}\n{cell.source}")
+        if line and isinstance(cell, Cell) and cell.source.strip() and not cell.source.startswith("%%")
+        else cell
+        for cell in cells
+    ]
+
 
 INSIDE = ", tests inside"
 """Added to the level of isolation where tests ran in the student's own box."""

@@ -2,11 +2,13 @@
 
 What a test asks the solution's box for is looked at on the way: behaviour alone, nothing of how it is
 written. A test that changes something there gets a copy of the box, and so does one that fails, once more,
-with a judge that has seen nothing. A test meets the answer key among the others, at places that nobody can foresee.
+with a judge that has seen nothing. A test meets the answer key among the others, at places that nobody can
+foresee.
 """
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,9 +19,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.errors import BoxEnded, SandboxFault
-from autograder.records import CellOutcome, CellTest, Limits, Ref, Structured
+from autograder.records import CellOutcome, CellTest, Ending, Limits, Ref, Structured
 from autograder.sandbox.base import Box, BranchingBox, Sandbox, Usage
-from autograder.sandbox.testing import CellTester, Imports
+from autograder.sandbox.retry import retry_infrastructure
+from autograder.sandbox.testing import TIMED_OUT, CellTester, Imports
 from autograder.stream import Stream, derived
 
 KEY = ""
@@ -31,6 +34,23 @@ TOGETHER = 20
 _LIBRARIES = frozenset({"torch", "numpy", "math", "fractions", "decimal"})
 _CHANGING = frozenset({"set", "delete", "setitem", "delitem", "enter", "leave"})
 _FOR_ALL = frozenset({"__name__", "__class__", "__len__", "__iter__", "__next__", "__call__", "__getitem__"})
+_OPERATIONS = (
+    "name watch call method get set delete plain describe enter leave copy deepcopy backward "
+    "add sub mul truediv floordiv mod pow matmul lshift rshift and_ or_ xor iadd isub imul itruediv "
+    "ifloordiv imod ipow imatmul iand ior ixor neg pos invert eq ne lt le gt ge getitem setitem delitem "
+    "contains index len iter next bool hash str repr format abs round int float reversed"
+)
+_KNOWN = frozenset(_OPERATIONS.split())
+"""What a test may ask for; an operation that is new in `sandbox.inside.remote` is looked at first."""
+_OF_DATACLASSES = frozenset({"replace", "asdict", "astuple", "fields", "is_dataclass"})
+_LIBRARIES_OWN = (
+    "os sys io inspect builtins importlib subprocess gc ctypes types dis linecache pickle marshal shutil "
+    "pathlib tokenize traceback runpy code codeop pdb operator functools package jit source getsource"
+)
+_DEEP = frozenset(_LIBRARIES_OWN.split())
+"""What a library imports for itself, and what reads code: no test of behaviour needs it."""
+_BY_NAME = ("get", "set", "delete", "method")
+"""Operations on an attribute."""
 _INNER = ("f_", "gi_", "cr_", "ag_", "tb_", "co_", "func_")
 """How attributes begin that lead to frames and code."""
 
@@ -43,6 +63,8 @@ class PairOutcome(Struct, frozen=True):
     """Why the test tells nothing: it asks for what it may not, or cannot be run."""
     words: str = ""
     """What it raised, for staff."""
+    late: bool = False
+    """Its time was over, which may be the machine's fault."""
 
 
 class CrossRun(Struct, frozen=True, eq=False):
@@ -92,25 +114,25 @@ class CrossRun(Struct, frozen=True, eq=False):
             yield part
 
     def _part(self, part: Sequence[str]) -> list[tuple[str, str, PairOutcome]]:
-        open_ = {name: _Warm(functools.partial(self._solution, name)) for name in part}
         found = []
-        try:
+        with contextlib.ExitStack() as boxes:
+
+            def warm(opened: Callable[[], Box]) -> _Warm:
+                return boxes.enter_context(contextlib.closing(_Warm(opened)))
+
+            open_ = {name: warm(functools.partial(self._solution, name)) for name in dict.fromkeys(part)}
             for test, code in self.tests.items():
-                judge, again = _Warm(self._judge), _Warm(self._judge)
-                watch = _Watch(self.names)
+                judge, again, watch = warm(self._judge), warm(self._judge), _Watch(self.names)
                 for solution in part:
                     outcome = self._pair(code, open_[solution], judge, watch)
-                    if solution != KEY and not outcome.passed and not outcome.refused:
+                    failed = solution != KEY and not outcome.passed and not outcome.refused
+                    if failed or outcome.late:
                         # What fails by chance, or keeps count, seldom does so twice for one that forgets.
-                        watch.touched = True
-                        second = self._pair(code, open_[solution], again, watch)
+                        second = self._pair(code, open_[solution], again, watch, apart=True)
                         outcome = second if second.passed or second.refused else outcome
                     found.append((test, solution, outcome))
                 judge.close()
                 again.close()
-        finally:
-            for one in open_.values():
-                one.close()
         return found
 
     @property
@@ -132,25 +154,37 @@ class CrossRun(Struct, frozen=True, eq=False):
             box.run_cell(source, seconds=self.limits.cell_seconds)
         return box
 
-    def _pair(self, code: str, solution: _Warm, judge: _Warm, watch: _Watch) -> PairOutcome:
+    def _pair(
+        self, code: str, solution: _Warm, judge: _Warm, watch: _Watch, *, apart: bool = False
+    ) -> PairOutcome:
+        """What came of a pair; what fails on our side is run again.
+
+        Raises:
+            SandboxFault: it failed each time.
+        """
+        return retry_infrastructure(lambda: self._once(code, solution, judge, watch, apart=apart))
+
+    def _once(self, code: str, solution: _Warm, judge: _Warm, watch: _Watch, *, apart: bool) -> PairOutcome:
         test = CellTest("test", code, seconds=self.seconds, shared=False, students=tuple(self.names))
         tester = CellTester(judge.lent, self.imports, watch.refused)
-        apart = watch.touched
+        apart = apart or watch.touched
         try:
             with solution.copy() if apart else contextlib.nullcontext(solution.lent()) as box:
                 outcome = tester.run(test, box)
         except BoxEnded as ended:  # the solution's cells end every box
             outcome = CellOutcome(ending=ended.ending)
-        except SandboxFault as fault:
+        except SandboxFault:
             solution.close()
-            return PairOutcome(passed=False, refused=f"our fault: {fault}")
+            judge.close()
+            raise
         if outcome.ending is not None or (watch.touched and not apart):
             solution.close()
         words = ": ".join(one for one in (outcome.error, outcome.message) if one)
         if outcome.ending is not None:
             words = f"the solution's box ended: {outcome.ending.value}"
         why = outcome.refused or outcome.doubt
-        return PairOutcome(outcome.passed and not why, why, words[:300])
+        late = outcome.ending is Ending.CALL_TIME or outcome.refused == TIMED_OUT
+        return PairOutcome(outcome.passed and not why, why, words[:300], late)
 
 
 class _Watch:
@@ -184,21 +218,26 @@ def refused(asked: Sequence[Any], names: frozenset[str]) -> str:
         names: what it may ask for by name.
     """
     operation, operands, keywords = asked[0], list(asked[1]), dict(asked[2])
-    if operation == "test":
+    library = operation == "library" and operands[:1] == ["dataclasses"] and operands[1:2]
+    if operation not in _KNOWN and not (library and library[0] in _OF_DATACLASSES):
         return "it runs code of its own beside the solution"
-    if operation == "name":
-        return (
-            "" if operands and operands[0] in names else f"it asks for {operands[:1]}, which is not asked for"
-        )
-    if operands and not isinstance(operands[0], Ref) and operation in ("call", "get", "set", "delete"):
+    if operation in ("name", "watch"):
+        wanted = operands[0] if operands and isinstance(operands[0], tuple) else operands[:1]
+        others = [one for one in wanted if one not in names]
+        return f"it asks for {others[:1]}, which is no part of the question" if others or not wanted else ""
+    if operands and not isinstance(operands[0], Ref) and operation in ("call", *_BY_NAME):
         return "it calls what is not the solution's, beside the solution"
-    if operation in ("get", "set", "delete"):
+    if operation in _BY_NAME:
         name = operands[1] if len(operands) > 1 else ""
-        hidden = isinstance(name, str) and name.startswith("__") and name not in _FOR_ALL
-        if not isinstance(name, str) or hidden or name.startswith(_INNER):
+        if not isinstance(name, str) or (_is_inner(name) and name not in _FOR_ALL):
             return f"it looks at {name!r}, which shows how the solution is written"
     foreign = next((one for one in _named([*operands, *keywords.values()]) if not _is_harmless(one)), None)
     return f"it hands {foreign} to the solution" if foreign else ""
+
+
+def _is_inner(name: str) -> bool:
+    """Whether a name leads to code, to frames or to what a library imports for itself."""
+    return name.startswith(("_", *_INNER)) or name in _DEEP
 
 
 def _named(values: Iterable[Any]) -> Iterator[str]:
@@ -206,8 +245,15 @@ def _named(values: Iterable[Any]) -> Iterator[str]:
     for value in values:
         if isinstance(value, Structured):
             parts = list(value.parts) if isinstance(value.parts, list | tuple) else []
-            if value.type_name in ("named", "module"):
+            if value.type_name == "module":
+                yield f"the module {'.'.join(map(str, parts))}"
+            elif value.type_name == "named":
                 yield ".".join(map(str, parts))
+            elif value.type_name in ("layer", "optimizer"):
+                yield ".".join(
+                    map(str, parts[:2] if value.type_name == "layer" else ["torch.optim", *parts[:1]])
+                )
+                yield from _named(parts)
             else:
                 yield from _named(parts)
         elif isinstance(value, list | tuple | set | frozenset):
@@ -220,8 +266,12 @@ def _is_harmless(path: str) -> bool:
     """Whether something of a library's is a number's type, or a function that computes."""
     root, _, rest = path.partition(".")
     if root == "builtins":
-        return rest in ("int", "float", "str", "bool", "list", "tuple", "dict", "set", "bytes", "object")
-    return root in _LIBRARIES and not any(word in rest for word in ("load", "save", "open", "file", "_C"))
+        kind = getattr(builtins, rest, None)
+        return rest in ("int", "float", "str", "bool", "list", "tuple", "dict", "set", "bytes", "object") or (
+            isinstance(kind, type) and issubclass(kind, Exception)
+        )
+    computes = not any(word in rest for word in ("load", "save", "open", "file"))
+    return root in _LIBRARIES and computes and not any(map(_is_inner, rest.split(".")))
 
 
 class _Warm:

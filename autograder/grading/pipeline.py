@@ -33,7 +33,7 @@ from autograder.errors import (
 )
 from autograder.grading import scoring, storage_limit
 from autograder.grading.carrying import RightResults, carried_forward
-from autograder.grading.cell_tests import CellTests
+from autograder.grading.cell_tests import CellTests, with_start
 from autograder.grading.expected import box_seed, tried_values
 from autograder.grading.handed_files import NotebookFiles, read_files
 from autograder.grading.own_faults import judged_together
@@ -378,7 +378,7 @@ class _SubmissionRun:
         cell_tests = CellTests(assignment, notebook, submission.cells, sandbox, self._grader.seed)
         session = Session(
             sandbox,
-            submission.cells,
+            with_start(submission.cells, assignment.rubric.assignment.cell_start),
             limits,
             seed=self._grader.seed,
             files=files,

@@ -113,7 +113,7 @@ class StudentAssignments:
             return sitting
         known = self._ahead.pop(own, None) or self._of_inputs({own: sitting.assignment})[own]
         expected, named = known
-        return replace(sitting, expected=expected, own=own, named=named)
+        return replace(sitting, expected=expected, own=own, named={**sitting.named, **named})
 
     def ahead(self, attempts: Iterable[tuple[str, str]]) -> None:
         """Ask the reference for several submissions at once, where each meets inputs of its own.

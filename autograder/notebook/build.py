@@ -24,6 +24,7 @@ from nbgrader.preprocessors import (
     ComputeChecksums,
     LockCells,
 )
+from traitlets.config import Config
 
 from autograder.errors import CourseError, NotebookError, RubricError
 from autograder.messages import sentence
@@ -60,7 +61,13 @@ _PLACE = re.compile(r"^[ \t]*<!--[ \t]*exam\b[ \t]*(.*?)[ \t]*-->[ \t]*$", re.MU
 
 
 def build_release(
-    source: bytes, rubric: Rubric, notebook: str, language: str = "", window: Window | None = None
+    source: bytes,
+    rubric: Rubric,
+    notebook: str,
+    language: str = "",
+    window: Window | None = None,
+    *,
+    stubs: Mapping[str, Any] | None = None,
 ) -> bytes:
     """Make the release of one notebook. The same source gives the same bytes.
 
@@ -70,6 +77,7 @@ def build_release(
         notebook: the notebook's name without its ending.
         language: one of the assignment's; empty shows the texts of all of them.
         window: when an exam is sat, for its title page; None: not known yet.
+        stubs: settings of nbgrader's ClearSolutions: what stands in the place of solutions.
 
     Raises:
         CourseError: the source is not a notebook, or a cell's nbgrader metadata is not usable.
@@ -90,7 +98,8 @@ def build_release(
         node = MetadataValidator().upgrade_notebook_metadata(node)
         resources: dict[str, Any] = {}
         for step in _STEPS:
-            node, resources = step().preprocess(node, resources)
+            settings = Config({"ClearSolutions": dict(stubs or {})})
+            node, resources = step(config=settings).preprocess(node, resources)
     except (RuntimeError, ValueError, ValidationError) as error:
         raise NotebookError(
             "nbgrader-refused", f"notebook {notebook!r}: nbgrader refuses it: {error}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ _ELSEWHERE = ("task", "bonus", "notebook", "carry_forward", "answer_cell", "seco
 """Keys of a question that speak of what the new assignment does not have."""
 _KEPT = ("preload", "languages", "limits", "symbols", "redraw")
 _PROMPT = "second-round"
+_MADE_BY = "# Made by autograder second-round"
 
 
 class RoundFiles(Struct, frozen=True):
@@ -50,14 +51,20 @@ class RoundFiles(Struct, frozen=True):
     """The question changes, and not the answer."""
 
     def write(self, course: Course) -> None:
-        """Write rubric, source notebook and data files."""
-        folder = course.sources / self.name
+        """Write rubric, source notebook and data files.
+
+        Raises:
+            CourseError: there is an assignment of this name that was not made so.
+        """
+        folder, rubric = course.sources / self.name, course.rubrics / f"{self.name}.toml"
+        if rubric.exists() and not rubric.read_text("utf-8").startswith(_MADE_BY):
+            raise CourseError(f"{rubric}: is no second round; rename that assignment")
         for path, file in self.data.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             atomic.copy(file, folder / path)
         folder.mkdir(parents=True, exist_ok=True)
         atomic.write(folder / f"{self.name}.ipynb", self.notebook)
-        atomic.write(course.rubrics / f"{self.name}.toml", self.rubric)
+        atomic.write(rubric, self.rubric)
 
 
 def compose(first: Assignment, question: Question) -> RoundFiles:
@@ -102,7 +109,7 @@ def compose(first: Assignment, question: Question) -> RoundFiles:
     data = _data(first, question)
     notebook = {"name": name, "data": sorted({path.partition("/")[0] for path in data})}
     assignment = {"name": name, "title": titles, "points": own["points"], **settings, "notebooks": [notebook]}
-    rubric = f"# Made by autograder second-round of {first.name}, question {question.id}.\n" + tomli_w.dumps(
+    rubric = f"{_MADE_BY} of {first.name}, question {question.id}.\n" + tomli_w.dumps(
         {"version": 1, "assignment": assignment, "question": [own]}
     )
     prompts = {
@@ -151,21 +158,21 @@ def _notebook(
     while asked and cells[asked - 1]["cell_type"] == "markdown" and not flags[asked - 1].get("solution"):
         asked -= 1
     texts = cells[asked:at] if asked else cells[max(at - 1, 0) : at]
-    if not solution:
-        sources = [
-            joined(cell["source"]) or ""
-            for cell in cells
-            if cell["cell_type"] == "code" and cell not in given
-        ]
-        solution = needed(module(sources), question.answer)
+    solution = solution or _key(cells, given, question.answer)
     answer = {
         **cells[at],
         "source": f"### BEGIN SOLUTION\n{solution.strip()}\n### END SOLUTION",
         "metadata": {"nbgrader": {**flags[at], "grade_id": f"{question.id}-answer", "grade": False}},
     }
     answer["metadata"]["nbgrader"].pop("points", None)
-    prompt = {"cell_type": "markdown", "metadata": _locked(_PROMPT), "source": _in_languages(prompts)}
+    prompt = {
+        "id": _PROMPT,
+        "cell_type": "markdown",
+        "metadata": _locked(_PROMPT),
+        "source": _in_languages(prompts),
+    }
     graded: dict[str, Any] = {
+        "id": hashlib.sha256(question.id.encode()).hexdigest()[:12],
         "cell_type": "code",
         "metadata": _locked(question.id, points),
         "source": f'check("{question.id}")',
@@ -174,6 +181,17 @@ def _notebook(
     }
     tree["cells"] = [prompt, *given, *texts, answer, graded]
     return (json.dumps(tree, ensure_ascii=False, indent=1) + "\n").encode()
+
+
+def key_answer(first: Assignment, question: Question) -> str:
+    """What the answer key's notebook has for an answer, with all that it needs; empty: it is not there."""
+    path = first.course.source(first.name) / f"{question.notebook}.ipynb"
+    return _key(load_tree(atomic.read(path), [])["cells"], (), question.answer)
+
+
+def _key(cells: Sequence[Mapping[str, Any]], given: Collection[Mapping[str, Any]], answer: str) -> str:
+    code = (cell for cell in cells if cell["cell_type"] == "code" and cell not in given)
+    return needed(module(joined(cell["source"]) or "" for cell in code), answer)
 
 
 def _locked(grade_id: str, points: Decimal | None = None) -> dict[str, Any]:

@@ -99,6 +99,8 @@ class AssignmentSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Default: one notebook called as the assignment."""
     adopted: Literal["", "nbgrader", "otter"] = ""
     """Whose assignment it is: its notebooks and tests are that program's, and stay as they are."""
+    cell_start: str = ""
+    """A line that runs at the beginning of each cell while notebooks are graded, as otter's seeds do."""
     limits: Limits = Limits()
     redraw: Literal["never", "student", "attempt"] = "never"
     """How often hidden inputs are drawn: once for the whole class, for each student, or for each attempt."""

@@ -97,6 +97,11 @@ def written(text: str) -> Mapping[tuple[Key, ...], Written]:
     return _Lines(text).places
 
 
+def every_line(text: str) -> Mapping[tuple[Key, ...], int]:
+    """The line, counted from one, of every key and entry of a TOML file that is known to be valid."""
+    return _Lines(text).lines
+
+
 class _Lines:
     """The line of every key and every entry of a list in a TOML file that is known to be valid."""
 

@@ -126,7 +126,7 @@ class CellTester:
 
 
 def _told_inside(code: str, test: CellTest, student: Box, until: float) -> CellOutcome:
-    call = Call(REMOTE, args=("test", [code, test.doctest], {}, {}))
+    call = Call(REMOTE, args=("test", [code, test.doctest], {}, {}, "", 0))
     seconds = max(_LEAST_SECONDS, until - student.computed())
     (answer,) = student.ask([Scenario("test", (call,))], seconds=seconds)[0]
     if answer.ending is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 import msgspec
@@ -34,8 +34,8 @@ NO_INDIVIDUAL = (
     "the service does not know notebooks of each member's own (individual) where students hand in as groups; "
     "grade this assignment in a folder"
 )
-_AT_ONCE = 16
-"""Files that are fetched and written together."""
+_SMALL, _AT_ONCE = 1 << 20, 16
+"""Files of at most so many bytes are fetched together, so many of them; each larger one in parts."""
 
 
 def take(record: CourseRecord, course: Course, name: str) -> Version:
@@ -55,19 +55,30 @@ def take(record: CourseRecord, course: Course, name: str) -> Version:
     if not course.release(name).is_dir():
         raise CourseError(f"{course.release(name)}: not released yet; run: autograder generate {name}")
     listing: dict[str, str] = {}
-    contents: dict[str, bytes] = {}
-    for path, data in _files(course, name):
-        listing[path] = hashlib.sha256(data).hexdigest()
-        contents.setdefault(listing[path], data)
-        if sum(map(len, contents.values())) > MOST_BYTES:
+    places: dict[str, Path] = {}
+    known: dict[tuple[int, int], str] = {}
+    total = 0
+    for path in _files(course, name):
+        status = path.stat()
+        identity = (status.st_dev, status.st_ino)  # each student's own release has the same data files
+        if identity not in known:
+            known[identity] = hashlib.sha256(_content(path)).hexdigest()
+        digest = listing[path.relative_to(course.root).as_posix()] = known[identity]
+        total += 0 if digest in places else status.st_size
+        places.setdefault(digest, path)
+        if total > MOST_BYTES:
             raise CourseError(f"{name}: its files are larger than {MOST_BYTES >> 20} MB together")
-    return _kept(record, name, listing, contents.values(), rubric.version)
+    return _kept(record, name, listing, map(_content, places.values()), rubric.version)
 
 
 def _kept(
-    record: CourseRecord, name: str, listing: Mapping[str, str], new: Collection[bytes], rubric_version: int
+    record: CourseRecord, name: str, listing: Mapping[str, str], new: Iterable[bytes], rubric_version: int
 ) -> Version:
-    """The version with these files, digest by path; with a number of its own, unless it is there already."""
+    """The version with these files, digest by path; with a number of its own, unless it is there already.
+
+    Raises:
+        CourseError: what is new cannot be read, or is not what was listed.
+    """
     digest = hashlib.sha256(json.dumps(listing, sort_keys=True).encode()).hexdigest()
     with transaction.atomic():
         CourseRecord.objects.select_for_update().get(pk=record.pk)
@@ -78,7 +89,8 @@ def _kept(
         version = Version.objects.create(
             course=record, assignment=name, number=number, digest=digest, rubric_version=rubric_version
         )
-        blobs.put(new)
+        if not set(blobs.put(new)) <= set(listing.values()):
+            raise CourseError(f"{name}: its files were changed just now; take it over once more")
         VersionFile.objects.bulk_create(
             VersionFile(version=version, path=path, blob_id=one) for path, one in listing.items()
         )
@@ -142,8 +154,8 @@ def rubric_of(version: Version) -> Rubric:
     return rubrics.parse(data, path)
 
 
-def _files(course: Course, name: str) -> Iterator[tuple[str, bytes]]:
-    """All files that an assignment consists of, by path; links are not followed."""
+def _files(course: Course, name: str) -> Iterator[Path]:
+    """All files that an assignment consists of; links are not followed."""
     folders = [
         course.source(name),
         course.reference,
@@ -151,22 +163,25 @@ def _files(course: Course, name: str) -> Iterator[tuple[str, bytes]]:
         course.variants(name),
         *(course.root / "personal").glob(f"*/{name}"),
     ]
-    found = [course.rubric(name)]
+    yield course.rubric(name)
     for folder in folders:
-        found += [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink()]
-    known: dict[tuple[int, int], bytes] = {}
-    for path in found:
-        if "__pycache__" in path.parts or atomic.PARTIAL.fullmatch(path.name):
-            continue
-        try:
-            status = path.stat()
-            identity = (status.st_dev, status.st_ino)
-            data = known[identity] if identity in known else atomic.read(path, most=MOST_BYTES)
-        except OSError as error:
-            raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
-        if status.st_nlink > 1:  # each student's own release has the same data files
-            known[identity] = data
-        yield path.relative_to(course.root).as_posix(), data
+        for path in sorted(folder.rglob("*")):
+            if "__pycache__" in path.parts or atomic.PARTIAL.fullmatch(path.name):
+                continue
+            if path.is_file() and not path.is_symlink():
+                yield path
+
+
+def _content(path: Path) -> bytes:
+    """The bytes of a file of a course.
+
+    Raises:
+        CourseError: it cannot be read.
+    """
+    try:
+        return atomic.read(path, most=MOST_BYTES)
+    except OSError as error:
+        raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 def offer(record: CourseRecord, course: Course, name: str) -> Offer:
@@ -227,13 +242,15 @@ def lay_out(version: Version, folder: Path) -> Course:
             raise ServiceError(f"version {version.pk}: {path!r} is no path below a course")
         (folder / pure).parent.mkdir(parents=True, exist_ok=True)
         places.setdefault(digest, []).append(folder / pure)
-    digests = list(places)
-    for start in range(0, len(digests), _AT_ONCE):
-        for digest, data in blobs.get(digests[start : start + _AT_ONCE]).items():
-            first, *others = places[digest]
-            atomic.write(first, data)
-            for other in others:
-                atomic.link(first, other)
+    small = [digest for digest, size in blobs.sizes(places).items() if size <= _SMALL]
+    for start in range(0, len(small), _AT_ONCE):
+        for digest, data in blobs.get(small[start : start + _AT_ONCE]).items():
+            atomic.write(places[digest][0], data)
+    for digest, (first, *others) in places.items():
+        if digest not in small:
+            atomic.write(first, blobs.parts(digest))
+        for other in others:
+            atomic.link(first, other)
     for name in ("assignments", "rubrics"):
         (folder / name).mkdir(exist_ok=True)
     private = folder / PRIVATE
@@ -247,9 +264,11 @@ def names(version: Version, student: str) -> tuple[str, ...]:
     return tuple(_given(version, student))
 
 
-def released(version: Version, student: str) -> Mapping[str, bytes]:
-    """What a student gets: their own release where variants were handed out, else the common one."""
-    files = _given(version, student)
+def released(version: Version, student: str, names: Collection[str] | None = None) -> Mapping[str, bytes]:
+    """What a student gets, or some of it: their own where variants were handed out, else the common one."""
+    files = {
+        name: digest for name, digest in _given(version, student).items() if names is None or name in names
+    }
     contents = blobs.get(files.values())
     return {name: contents[digest] for name, digest in files.items()}
 

@@ -88,12 +88,15 @@ class StoreContract:
         return opened.store
 
     def test_every_store_is_called_alike(self, store: Store) -> None:
-        """Each method has the protocol's parameters, defaults and types."""
+        """Each method has the protocol's parameters and defaults; types are for a type checker."""
         implementation = type(store)
         assert isinstance(implementation.front_end, FrontEnd)
         for name in (name for name, one in vars(Store).items() if inspect.isfunction(one) and name[0] != "_"):
-            expected = inspect.signature(getattr(Store, name))
-            assert expected == inspect.signature(getattr(implementation, name)), name
+            expected, found = (
+                [(one.name, one.kind, one.default) for one in inspect.signature(of).parameters.values()]
+                for of in (getattr(Store, name), getattr(implementation, name))
+            )
+            assert expected == found, name
 
     # ---------------------------------------------------------------- results
 
@@ -383,6 +386,14 @@ class StoreContract:
         opened.store.give("exam", "grace", MHA, PersonMark(Decimal(5)))
         assert {"grace": {MHA: PersonMark(Decimal(5))}} == opened.store.marks("exam")
 
+    def test_points_of_items_go_with_the_mark_that_they_make_up(self, opened: OpenedStore) -> None:
+        """Whoever gives another mark beside the program gives it for the whole cell."""
+        keep(opened.store, middling(), RUBRIC, MOMENT)
+        items = {"plain": Decimal(3), "masked": Decimal("1.25")}
+        opened.store.give("exam", "grace", MHA, PersonMark(Decimal("4.25"), items=items))
+        opened.give("grace", MHA, PersonMark(Decimal(5)))
+        assert {"grace": {MHA: PersonMark(Decimal(5))}} == opened.store.marks("exam")
+
     def test_a_flag_comes_back_alone_and_beside_a_mark(self, opened: OpenedStore) -> None:
         """It is no mark: the cell waits as before; and it is taken back as it was given."""
         keep(opened.store, middling(), RUBRIC, MOMENT)
@@ -492,6 +503,8 @@ class StoreContract:
         assert store.marks("exam")["grace"][WHY].again
         store.decide("exam", {})
         assert store.marks("exam")["grace"][WHY].again
+        assert EnteredMarks(1, ()) == store.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal("0.5"))})
+        assert not store.marks("exam")["grace"][WHY].again
         assert EnteredMarks(1, ()) == store.decide("exam", {GRACE: Decision(WHY[1], "g", Decimal(1))})
         assert PersonMark(Decimal(1)) == store.marks("exam")["grace"][WHY]
 

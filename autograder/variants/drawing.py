@@ -10,6 +10,7 @@ import hashlib
 import json
 import unicodedata
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -34,6 +35,8 @@ class Fault(Struct, frozen=True):
     """Faults it is never drawn together with."""
     equivalent: bool = False
     """Right all the same; never drawn."""
+    item: dict[str, Any] = field(default_factory=dict)
+    """Further keys of its item in the rubric, e.g. ``edit`` of the kind ``debugging``."""
     lines: tuple[str, ...] = ()
     """What stands in a listing with this fault and not in the right one; see `telling_lines`."""
 

@@ -21,6 +21,8 @@ FIXED = frozenset(
 
 _SAME = "is the same for every student; no placeholder here"
 _OF_A_FAULT = frozenset({"id", "points", "text", "cell"})
+_OF_THE_CATALOGUE = frozenset({"edit"})
+"""Keys that an item of the common variant may have besides; for others the catalogue brings them."""
 
 Entry = Mapping[str, Any]
 
@@ -53,7 +55,7 @@ def _check_items(planted: Planted, question: Entry, where: str) -> None:
     if not items:
         raise RubricError(f"{planted.question!r} has no automatic items to draw", where)
     for item in items:
-        beyond = sorted(set(item) - _OF_A_FAULT)
+        beyond = sorted(set(item) - _OF_A_FAULT - _OF_THE_CATALOGUE)
         if beyond:
             raise RubricError(
                 f"{planted.question!r}, item {item.get('id')!r}: {', '.join(beyond)} cannot be kept "
@@ -74,7 +76,12 @@ def with_faults(question: Entry, faults: Sequence[Fault]) -> dict[str, Any]:
     """The question with these faults as its automatic items, in order; items for a person stay in place."""
     drawn = dict(zip((item["id"] for item in automatic(question)), faults, strict=True))
     items = [
-        {**item, "id": drawn[item["id"]].id, "text": dict(drawn[item["id"]].text)}
+        {
+            **{key: value for key, value in item.items() if key in _OF_A_FAULT},
+            **drawn[item["id"]].item,
+            "id": drawn[item["id"]].id,
+            "text": dict(drawn[item["id"]].text),
+        }
         if item["id"] in drawn
         else item
         for item in _tables(question.get("item"))

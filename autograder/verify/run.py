@@ -17,7 +17,7 @@ from autograder.verify import headroom
 from autograder.verify.findings import Matrix, Row
 from autograder.verify.matrix import matrix, paper, row
 from autograder.verify.papers import AnswerKey
-from autograder.verify.trials import TrialGrader
+from autograder.verify.trials import TOGETHER, TrialGrader
 
 ShowProgress = Callable[[Iterable[tuple[str, Row]], int], Iterable[tuple[str, Row]]]
 """Hands on the rows of an assignment as they come, and may show how far it is; their number is known."""
@@ -80,22 +80,28 @@ class Run:
         scores = {trial.name: self._grading.on_paper(question, trial) for trial in trials}
         left = [trial for trial in trials if scores[trial.name] is None]
         read = [trial for trial in left if self._grading.is_read(question, trial)]
-        names = {trial.name for trial in read}
         reading = threads.submit(self._grading.in_one_box, question, read)
+        together = dict.fromkeys((trial.name for trial in read), reading)
+        # The first is a paper like a student's, which tells what one takes.
+        listed = [trial for trial in left if self._grading.is_listing(question, trial)][1:]
+        for at in range(0, len(listed), TOGETHER):
+            some = listed[at : at + TOGETHER]
+            running_on = threads.submit(self._grading.one_after_another, question, some)
+            together |= dict.fromkeys((trial.name for trial in some), running_on)
         whole = True
         for trial in trials:
             score = scores[trial.name]
             if score is not None:
                 yield partial(self._row, question, trial, score)
-            elif trial.name in names:
-                yield partial(self._of_reading, question, trial, reading)
+            elif trial.name in together:
+                yield partial(self._of_many, question, trial, together[trial.name])
             else:
                 running = threads.submit(self._grading.in_box, question, trial, whole=whole)
                 whole = False
                 yield partial(self._of_box, question, trial, running)
 
-    def _of_reading(self, question: Question, trial: Trial, reading: Future[dict[str, Score]]) -> Row:
-        """What became of a trial that was read in a box with others; what is odd there is run alone."""
+    def _of_many(self, question: Question, trial: Trial, reading: Future[dict[str, Score]]) -> Row:
+        """What became of a trial that was run in a box with others; what is odd there is run alone."""
         score = reading.result().get(trial.name)
         if score is not None:
             judged = self._row(question, trial, score)

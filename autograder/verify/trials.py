@@ -11,16 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from autograder.checks.base import Draw, HasCellTests, HasSecondRound, Observations, Trial
+from autograder.checks.base import Draw, HasCellTests, HasListings, HasSecondRound, Observations, Trial
 from autograder.errors import SandboxError
 from autograder.grading import scoring
+from autograder.grading.expected import for_many
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.notebook.match import canonical
-from autograder.records import Answer, Cell, Graded, ItemResult, Limits, Markdown, Scenario, Score
+from autograder.records import Answer, Cell, Graded, ItemResult, Limits, Scenario, Score
 from autograder.rubric import Question
 from autograder.sandbox.base import Box
 from autograder.verify.papers import AnswerKey, with_sources
 
+TOGETHER = 64
+"""Listings that follow one another in one box."""
 RunScenarios = Callable[[tuple[Scenario, ...]], Sequence[Observations]]
 
 
@@ -76,9 +79,6 @@ class TrialGrader:
         notebook = next(
             one for one in assignment.rubric.assignment.notebooks if one.name == question.notebook
         )
-        cells = self._key.submissions[question.notebook].cells
-        grade_id = assignment.releases[question.notebook].answer_cell(question)
-        place = next((at for at, cell in enumerate(cells) if cell.grade_id == grade_id), len(cells))
         try:
             own = {path: data for path, data in self._key.files.items() if path in notebook.own}
             box = self._grader.pool.persistent(assignment.environment(notebook)).open(
@@ -87,12 +87,67 @@ class TrialGrader:
         except SandboxError:
             return {}
         sources = {name: (answers[name].source, plans[name]) for name in answers}
-        observed = read_all(box, cells[:place], sources, limits)
+        observed = read_all(box, self._before(question), sources, limits)
         return {
             trial.name: self._scored(trial, planted[trial.name], partial(_known, observed[trial.name]))
             for trial in trials
             if trial.name in observed
         }
+
+    def is_listing(self, question: Question, trial: Trial) -> bool:
+        """Whether the planted answer is code like the listings of its check, and nothing else is changed."""
+        check = self._grader.assignment.checks[question.id]
+        return isinstance(check, HasListings) and not (trial.earlier or trial.files or question.file)
+
+    def one_after_another(self, question: Question, trials: Sequence[Trial]) -> dict[str, Score]:
+        """The scores of trials that follow one another in one box, by name; those that end it are missing.
+
+        Each defines what the one before it defined; so hundreds of listings take seconds.
+        """
+        scores: dict[str, Score] = {}
+        left = list(trials)
+        while left:
+            try:
+                box = self._opened(question)
+            except SandboxError:
+                break
+            try:
+                while left:
+                    trial = left.pop(0)
+                    planted = self._planted(question, trial)
+                    listings = _Listings(box, self._grader.assignment.rubric.assignment.limits)
+                    listings.define(planted[question.id].source)
+                    score = self._scored(trial, planted, listings.ask)
+                    if listings.ended:
+                        break
+                    scores[trial.name] = score
+            except SandboxError:  # whatever is missing is run as a paper of its own
+                pass
+            finally:
+                box.close()
+        return scores
+
+    def _opened(self, question: Question) -> Box:
+        """A box in which the cells before a question's answer have run."""
+        assignment = self._grader.assignment
+        limits = for_many(assignment.rubric.assignment.limits, TOGETHER)
+        notebook = next(
+            one for one in assignment.rubric.assignment.notebooks if one.name == question.notebook
+        )
+        own = {path: data for path, data in self._key.files.items() if path in notebook.own}
+        box = self._grader.pool.persistent(assignment.environment(notebook)).open(
+            limits, seed=self._grader.seed, files=own
+        )
+        for cell in self._before(question):
+            box.run_cell(cell.source, seconds=limits.cell_seconds)
+        return box
+
+    def _before(self, question: Question) -> list[Cell]:
+        """The answer key's code cells before a question's answer."""
+        cells = self._key.submissions[question.notebook].cells
+        grade_id = self._grader.assignment.releases[question.notebook].answer_cell(question)
+        place = next((at for at, cell in enumerate(cells) if cell.grade_id == grade_id), len(cells))
+        return [cell for cell in cells[:place] if isinstance(cell, Cell) and cell.source.strip()]
 
     def _scored(self, trial: Trial, planted: Mapping[str, Answer], ask: RunScenarios) -> Score:
         """Judge the changed answers, in the rubric's order."""
@@ -180,6 +235,23 @@ class TrialGrader:
         return grader.assignment.checks[question.id].plan(answer, draw)
 
 
+class _Listings:
+    """One listing after another in a box."""
+
+    def __init__(self, box: Box, limits: Limits) -> None:
+        self._box, self._limits = box, limits
+        self.ended = False
+        """Whether the box ended, by the listing or a limit."""
+
+    def define(self, source: str) -> None:
+        self._box.run_cell(source, seconds=self._limits.cell_seconds)
+
+    def ask(self, plan: tuple[Scenario, ...]) -> Sequence[Observations]:
+        observed = self._box.ask(plan, seconds=self._limits.call_seconds)
+        self.ended |= any(one.ending is not None for some in observed for one in some)
+        return observed
+
+
 def _known(observed: Sequence[Observations], plan: tuple[Scenario, ...]) -> Sequence[Observations]:
     del plan
     return observed
@@ -197,7 +269,7 @@ def only_reads(plan: Sequence[Scenario]) -> bool:
 
 def read_all(
     box: Box,
-    before: Sequence[Cell | Markdown],
+    before: Sequence[Cell],
     sources: Mapping[str, tuple[str, tuple[Scenario, ...]]],
     limits: Limits,
 ) -> dict[str, Sequence[Observations]]:
@@ -209,15 +281,14 @@ def read_all(
 
     Args:
         box: fresh; closed here.
-        before: the cells of the notebook before the answer cell.
+        before: the code cells of the notebook before the answer cell.
         sources: by the trial's name, the answer cell and the plan.
         limits: how long a cell and a call may take.
     """
     found: dict[str, Sequence[Observations]] = {}
     try:
         for cell in before:
-            if isinstance(cell, Cell) and cell.source.strip():
-                box.run_cell(cell.source, seconds=limits.cell_seconds)
+            box.run_cell(cell.source, seconds=limits.cell_seconds)
         for name, (source, plan) in sources.items():
             names = [call.target for scenario in plan for call in scenario.calls]
             box.run_cell(f"for _ in {names!r}: globals().pop(_, None)", seconds=limits.cell_seconds)

@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import FileResponse, HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 
@@ -96,7 +96,8 @@ def files(request: HttpRequest, slug: str, assignment: str) -> HttpResponse:
     student, offer = found
     if not shown.times(offer, student, language_of(request)).open:
         return _told("it has not begun", 404)
-    return HttpResponse(packed(offer, student), content_type="application/zip")
+    given = versions.digests(offer.version, student)
+    return FileResponse(packed(offer.assignment, given), content_type="application/zip")
 
 
 @_with_key("GET")

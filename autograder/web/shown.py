@@ -205,7 +205,7 @@ def counts(offer: Offer, student: str) -> str:
 
 def checked(attempt: Attempt, language: str) -> list[CheckedFile]:
     """What can be seen of an attempt without running it; and what is not asked for, or is not there."""
-    released = versions.released(attempt.version, attempt.student)
+    released = versions.released(attempt.version, attempt.student, [FILE_NAME])
     specification = read_specification(released[FILE_NAME].decode(), FILE_NAME)
     files, assignment = attempts.contents(attempt), settings.RUNNING.loaded.of(attempt.version)
     asked_for = accepted(assignment.rubric)
@@ -256,8 +256,9 @@ def releases_of(offer: Offer, student: str) -> Mapping[str, Release]:
     assignment = loaded(offer)
     if assignment.manifest is None:
         return assignment.releases
-    files = versions.released(offer.version, student)
-    return {name: load_release(files[f"{name}.ipynb"], name) for name in assignment.releases}
+    notebooks = {f"{name}.ipynb": name for name in assignment.releases}
+    files = versions.released(offer.version, student, notebooks)
+    return {name: load_release(files[file], name) for file, name in notebooks.items()}
 
 
 def _name(offer: Offer, student: str) -> str:

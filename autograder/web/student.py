@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import io
+import tempfile
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
-from typing import Any
+from typing import IO, Any
 
 from django.conf import settings
 from django.contrib import messages as notices
 from django.core import signing
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import (
+    FileResponse,
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseRedirect,
+    StreamingHttpResponse,
+)
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import timezone
@@ -20,7 +28,7 @@ from autograder.errors import ServiceError
 from autograder.feedback.labels import Labels
 from autograder.feedback.view import change_text
 from autograder.grading.batch import accepted
-from autograder.service import attempts, changes, versions
+from autograder.service import attempts, blobs, changes, versions
 from autograder.service.models import Attempt, CourseRecord, Member, Offer, Role, State
 from autograder.web import shown
 from autograder.web.guard import Visit, course_page, open_page, own_page
@@ -35,6 +43,7 @@ _FRAME_POLICY = (
     "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 )
 _FRAMES = "autograder.frame"
+_BYTES = "application/octet-stream"
 
 
 def page(request: HttpRequest, template: str, context: dict[str, Any], status: int = 200) -> HttpResponse:
@@ -42,9 +51,20 @@ def page(request: HttpRequest, template: str, context: dict[str, Any], status: i
     return render(request, template, context, status=status, using="jinja2")
 
 
-def download(data: bytes, name: str) -> HttpResponse:
+def download(data: bytes, name: str) -> HttpResponseBase:
     """A file to be kept, never to be shown."""
-    response = HttpResponse(data, content_type="application/octet-stream")
+    return _kept_only(HttpResponse(data, content_type=_BYTES), name)
+
+
+def _in_parts(digest: str, name: str) -> HttpResponseBase:
+    """A file that the service keeps, however large it is."""
+    (size,) = blobs.sizes([digest]).values()
+    parts = blobs.parts(digest)
+    response = StreamingHttpResponse(parts, content_type=_BYTES, headers={"Content-Length": size})
+    return _kept_only(response, name.rpartition("/")[2])
+
+
+def _kept_only(response: HttpResponseBase, name: str) -> HttpResponseBase:
     plain = name.encode("ascii", "replace").decode().replace('"', "_").replace("\\", "_")
     response.headers["Content-Disposition"] = f'attachment; filename="{plain}"'
     response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"
@@ -229,42 +249,51 @@ def receipt(_: HttpRequest, visit: Visit, assignment: str, number: int) -> HttpR
 
 
 @course_page(Role.STUDENT)
-def own_file(_: HttpRequest, visit: Visit, assignment: str, number: int, name: str) -> HttpResponse:
+def own_file(_: HttpRequest, visit: Visit, assignment: str, number: int, name: str) -> HttpResponseBase:
     """A file that was handed in, as it arrived."""
-    row = get_object_or_404(_own(visit, assignment, number).files.select_related("blob"), name=name)
-    return download(bytes(row.blob.data), name.rpartition("/")[2])
+    row = get_object_or_404(_own(visit, assignment, number).files, name=name)
+    return _in_parts(row.blob_id, name)
 
 
-def _released(request: HttpRequest, visit: Visit, assignment: str) -> dict[str, bytes]:
+def _released(request: HttpRequest, visit: Visit, assignment: str) -> Mapping[str, str]:
+    """The digests of what a student gets, by name."""
     offer = visit.offer(assignment)
     if not shown.times(offer, visit.student, language_of(request)).open:
         raise Http404
-    return dict(versions.released(offer.version, visit.student))
+    return versions.digests(offer.version, visit.student)
 
 
 @course_page(Role.STUDENT)
-def released_file(request: HttpRequest, visit: Visit, assignment: str, name: str) -> HttpResponse:
+def released_file(request: HttpRequest, visit: Visit, assignment: str, name: str) -> HttpResponseBase:
     """A file of the release; personal where each has a variant."""
     files = _released(request, visit, assignment)
     if name not in files:
         raise Http404
-    return download(files[name], name.rpartition("/")[2])
+    return _in_parts(files[name], name)
 
 
 @course_page(Role.STUDENT)
-def archive(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+def archive(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponseBase:
     """All files of the release."""
-    _released(request, visit, assignment)  # or there is none yet
-    return download(packed(visit.offer(assignment), visit.student), f"{assignment}.zip")
+    files = _released(request, visit, assignment)
+    response = FileResponse(packed(assignment, files), content_type=_BYTES)
+    return _kept_only(response, f"{assignment}.zip")
 
 
-def packed(offer: Offer, student: str) -> bytes:
-    """All files that a student gets, as zip, in a folder of the assignment's name."""
-    written = io.BytesIO()
-    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as files:
-        for name, data in versions.released(offer.version, student).items():
-            files.writestr(f"{offer.assignment}/{name}", data)
-    return written.getvalue()
+def packed(assignment: str, files: Mapping[str, str]) -> IO[bytes]:
+    """Files that a student gets, as zip, in a folder of the assignment's name.
+
+    Args:
+        assignment: its name.
+        files: digests by name.
+    """
+    written = tempfile.TemporaryFile()  # noqa: SIM115 - whoever answers with it closes it
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, digest in files.items():
+            with archive.open(f"{assignment}/{name}", "w", force_zip64=True) as file:
+                file.writelines(blobs.parts(digest))
+    written.seek(0)
+    return written
 
 
 def framed(request: HttpRequest, visit: Visit, offer: Offer, student: str, **further: object) -> HttpResponse:

@@ -32,6 +32,14 @@ def test_loops_and_names_are_followed() -> None:
     assert found.counts
 
 
+def test_several_names_at_once() -> None:
+    """Parts of a result are about its call; arrays that are drawn side by side are arguments."""
+    found = read("q, k = np.zeros(2), 3\nloss, grad = f(q, k)\nassert abs(loss - 2) < 1e-9")
+    assert found.calls == (AskedCall(({"array": [0.0, 0.0]}, 3)),)
+    assert found.answer == "f"
+    assert "hands over b" in read("a, b = [1, 2]\nassert f(b) == 2").reason
+
+
 def test_arrays_are_stated_or_drawn() -> None:
     """What the test makes of numbers or draws itself, a rubric describes."""
     found = read(
@@ -75,6 +83,13 @@ def test_a_hashed_variable_with_what_it_is_rounded_to() -> None:
     assert "several variables" in read(f'assert h(x) == "{digest}"\nassert h(y) == "{digest}"').reason
 
 
+def test_the_hash_of_a_result_is_about_the_call() -> None:
+    """As the tests are that nbgrader makes itself."""
+    digest = "fd1f522459d5dc0cd9a73c3a17d64115c99d6a19"
+    found = read(f'assert sha1(str(len(f(3))).encode() + b"96a17").hexdigest() == "{digest}"')
+    assert (found.answer, found.calls, found.hashed) == ("f", (AskedCall((3,)),), False)
+
+
 @pytest.mark.parametrize(
     ("code", "reason"),
     [
@@ -84,6 +99,7 @@ def test_a_hashed_variable_with_what_it_is_rounded_to() -> None:
         ("assert C().run() == 3", "looks at C otherwise"),
         ("f = 3", "binds f, a name of the answer"),
         ("f.cache.clear()\nassert f(1) == 1", "line 1 does more than look at results"),
+        ("assert raised(lambda: f(0), ValueError)", "line 1 calls the answer in a function of its own"),
         ("assert 1 == 1", "calls no function of the answer's"),
         ("%time f(1)", "not plain Python"),
     ],

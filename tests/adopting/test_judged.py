@@ -11,9 +11,9 @@ from autograder.adopting.judged import with_reasons
 from tests.adopting import courses
 
 
-def reason(code: str, *before: str) -> str:
+def reason(code: str, *before: str, data: tuple[str, ...] = ()) -> str:
     """Why a test is not judged outside."""
-    return with_reasons([FoundTest("test", code, Decimal(1))], before)[0].outside
+    return with_reasons([FoundTest("test", code, Decimal(1))], before, data)[0].outside
 
 
 def test_names_of_the_notebook_decide() -> None:
@@ -24,8 +24,24 @@ def test_names_of_the_notebook_decide() -> None:
     assert not reason("f(1)", "import f")
 
 
+def test_files_that_everybody_has_may_be_read() -> None:
+    """They lie in the judge's box as well; others only in the student's, and nothing is written."""
+    data = ("words.txt", "data")
+    assert not reason("assert f(open('words.txt').read())", data=data)
+    assert not reason("assert os.path.exists('./data/rows.csv')", data=data)
+    assert not reason("bank.open('ada', 50)", data=data)
+    for code in ("open('mine.txt')", "open('words.txt', 'w')", "open(name)", "Path('mine.txt').exists()"):
+        assert "looks at files" in reason(code, data=data), code
+
+
+def test_functions_and_drawings_are_no_reason() -> None:
+    """The student's code calls the test's functions, and what is drawn is asked of its box."""
+    assert not reason("assert f(lambda x: x)", "def f(g): ...")
+    assert not reason("import matplotlib.pyplot as plt\nassert plt.gca().get_title()", "import pandas")
+
+
 def test_at_least_85_percent_of_the_corpus_is_judged_outside(tmp_path: Path) -> None:
-    """114 of 115 tests; the one left deletes a student's function to see whether it is used."""
+    """118 of 119 tests; the one left deletes a student's function to see whether it is used."""
     reasons: dict[str, str] = {}
     count = 0
     for name in courses.NAMES:
@@ -35,5 +51,5 @@ def test_at_least_85_percent_of_the_corpus_is_judged_outside(tmp_path: Path) -> 
         judged = read(tmp_path / name, name).judged
         count += len(judged)
         reasons |= {f"{name}, {test}": why for test, why in judged.items() if why}
-    assert count == 115
+    assert count == 119
     assert reasons == {"series, limit_uses.test": "it rebinds triangular"}

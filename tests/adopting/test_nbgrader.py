@@ -13,6 +13,7 @@ import pytest
 
 from autograder.adopting.nbgrader import assignments, read_assignment
 from autograder.adopting.rubric_text import rubric_text
+from autograder.app.adopting import adopt
 from autograder.errors import CourseError
 from tests.adopting import courses
 
@@ -94,15 +95,30 @@ def test_without_a_source_the_gradebook_knows_the_hidden_tests(series: Path) -> 
 def test_settings_that_are_not_followed_are_told(series: Path) -> None:
     """Nothing of nbgrader_config.py is run, and nothing of it is dropped in silence."""
     (series / "nbgrader_config.py").write_text(
-        "c = get_config()\nc.ExecutePreprocessor.timeout = 45\nc.ClearSolutions.code_stub = {}\n"
+        "c = get_config()\nc.ExecutePreprocessor.timeout = 45\n"
+        "c.ClearSolutions.begin_solution_delimeter = 'X'\n"
         "c.CourseDirectory.course_id = 'x'\nc.Autograde.exclude_overwriting = compute()\nboom()\n"
     )
     found = read_assignment(series, "series")
     assert found.seconds == 45
     assert found.remarks == (
         "nbgrader_config.py: c.Autograde.exclude_overwriting is computed; not taken over",
-        "nbgrader_config.py: c.ClearSolutions.code_stub is not taken over",
+        "nbgrader_config.py: c.ClearSolutions.begin_solution_delimeter is not taken over",
     )
+
+
+@pytest.mark.parametrize("stub", ["{'python': '# your turn'}", "'# your turn'"])
+def test_stubs_of_the_course_stand_in_the_place_of_solutions(series: Path, stub: str) -> None:
+    """By language, or as one text for Python; the release has them as nbgrader's would."""
+    (series / "nbgrader_config.py").write_text(
+        f"c = get_config()\nc.ClearSolutions.code_stub = {stub}\nc.ClearSolutions.text_stub = 'Your words'\n"
+    )
+    assert read_assignment(series, "series").remarks == ()
+    adopt(series)
+    cells = json.loads((series / "release" / "series" / "first.ipynb").read_text())["cells"]
+    texts = {one["metadata"]["nbgrader"]["grade_id"]: "".join(one["source"]) for one in cells[1:]}
+    assert texts["geometric"].endswith('begins with 1."""\n    # your turn')
+    assert texts["formula"] == "Your words"
 
 
 def test_questions_of_two_notebooks_may_share_an_id(series: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from autograder.adopting import otter
 from autograder.adopting.found import FoundQuestion
+from autograder.adopting.otter_settings import remarks, without_plugins
 from autograder.adopting.otter_tests import case_of_cell, resolved
 from autograder.adopting.rubric_text import rubric_text
 from autograder.errors import CourseError
@@ -48,7 +49,7 @@ def questions(folder: Path, name: str) -> dict[str, FoundQuestion]:
 
 @pytest.mark.parametrize("name", OTTERS)
 def test_students_notebook_is_otters(name: str, tmp_path: Path) -> None:
-    """Cell by cell the text is what otter assign gives to students, besides its own first and last cells.
+    """Cell by cell the text is what otter assign gives to students, besides its last cells.
 
     otter's comments around questions that become a PDF are left out.
     """
@@ -60,6 +61,7 @@ def test_students_notebook_is_otters(name: str, tmp_path: Path) -> None:
     ]
     texts = ["".join(cell["source"]).strip() for cell in ours["cells"]]
     assert [text for text in theirs if text in texts] == texts
+    assert texts[0] == theirs[0]
 
 
 @pytest.mark.parametrize("name", OTTERS)
@@ -123,6 +125,47 @@ def test_points_are_divided_as_otter_does() -> None:
     with pytest.raises(CourseError, match="2 are stated, but there are 3 tests"):
         resolved(cases, [1, 2], "x")
     assert resolved(cases, None, "x")[0] == Decimal(1)
+
+
+def test_seeds_begin_each_cell_while_it_is_graded(tmp_path: Path) -> None:
+    """Students have their own value; grading sets otter's before every cell."""
+    courses.load("dice").write(tmp_path)
+    found = otter.read_assignment(tmp_path, "dice")
+    assert tomllib.loads(rubric_text(found))["assignment"]["cell_start"] == "rng_seed = 42"
+    assert found.remarks == ()
+    assert "rng_seed = 713" in otter.released(tmp_path, "dice").decode()
+    assert "rng_seed = 713" not in otter.key(tmp_path, "dice").decode()
+
+
+def test_plugins_are_told_with_their_reasons(tmp_path: Path) -> None:
+    """None is run; what otter's own are for is done elsewhere."""
+    courses.load("dice").write(tmp_path)
+    path = tmp_path / "dice.ipynb"
+    stated = "requirements: null\\nplugins: [otter.plugins.builtin.RateLimiting]"
+    path.write_text(path.read_text().replace("requirements: null", stated))
+    (remark,) = otter.read_assignment(tmp_path, "dice").remarks
+    assert remark.startswith("dice.ipynb: plugins: otter.plugins.builtin.RateLimiting: not run: how often")
+
+
+def test_seeds_of_an_archive(tmp_path: Path) -> None:
+    """Without a source, otter_config.json says how it grades."""
+    folder = generated("words", tmp_path)
+    (archive,) = (folder / "dist" / "autograder").glob("*.zip")
+    with zipfile.ZipFile(archive, "a") as packed:
+        packed.writestr("otter_config.json", json.dumps({"seed": 7, "plugins": [{"mine.Plugin": {}}]}))
+    found = otter.read_assignment(folder, "words")
+    assert found.cell_start == "__import__('numpy').random.seed(7); __import__('random').seed(7)"
+    assert any("mine.Plugin: not run: a plugin is a program" in one for one in found.remarks)
+
+
+def test_plugin_blocks_are_calls() -> None:
+    """As otter writes them into the cell; while a notebook is graded they do nothing."""
+    block = "x = 1\n# BEGIN PLUGIN\nplugin: my.Plugin\nargs:\n  - x\nkwargs:\n  y: 2\n# END PLUGIN\nz = 3"
+    assert without_plugins(block, "cell 1") == 'x = 1\ngrader.run_plugin("my.Plugin", x, y=2)\nz = 3'
+    bad = {"seed": {"variable": "a b", "autograder_value": 3}}
+    assert list(remarks(bad)) == [
+        "seed: not taken over: expected a name and a whole number, got variable 'a b', autograder_value 3"
+    ]
 
 
 def test_a_block_without_an_end_is_refused(tmp_path: Path) -> None:

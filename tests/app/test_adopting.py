@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+from autograder import rubric as rubrics
 from autograder.app.adopting import adopt
+from autograder.course import Course
 from autograder.errors import CourseError
+from autograder.generate import sources
 from tests.adopting import courses
 
 
@@ -71,6 +75,16 @@ def test_release_has_no_check_of_ours(tmp_path: Path) -> None:
     text = "".join("".join(cell["source"]) for cell in released["cells"])
     assert "print(limit(0.9))" not in text
     assert "MARK SCHEME" not in text
+
+
+def test_without_a_source_there_is_no_answer_key(tmp_path: Path) -> None:
+    """The error says where the sources belong, and not that somebody should hand in a notebook."""
+    course = manual_course(tmp_path)
+    adopt(course)
+    shutil.rmtree(course / "source")
+    rubric = rubrics.load(course / "rubrics" / "series.toml")
+    with pytest.raises(CourseError, match=r"series: only its release is here.*into .*source/series"):
+        sources(Course(course), rubric)
 
 
 def test_what_is_no_course_is_refused(tmp_path: Path) -> None:

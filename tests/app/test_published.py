@@ -16,11 +16,13 @@ from autograder.app.published import (
     after_pages,
     plan_pages,
     read_published,
+    shown_mark,
     write_published,
 )
 from autograder.course import Course
 from autograder.errors import CourseError
-from autograder.grades import MarkChange
+from autograder.grades import MarkChange, PersonMark, standing
+from autograder.store.examples import RUBRIC, good
 
 THEN, LATER = datetime(2031, 2, 3, 4, 5, tzinfo=UTC), datetime(2031, 3, 4, 5, 6, tzinfo=UTC)
 SHOWN = ShownMark(
@@ -54,6 +56,9 @@ def moved(shown: ShownMark, total: str = "4", **parts: str) -> ShownMark:
         (OPEN, replace(SHOWN, parts={**SHOWN.parts, "mlp/mlp-why": "1/1"}), False),
         (OPEN, moved(OPEN, mlp_why="0/1", mlp_formula="1/2"), True),
         (OPEN, moved(OPEN, mlp_why="0/1", given="1"), True),
+        (replace(OPEN, scale="a"), replace(SHOWN, scale="a"), False),
+        (replace(OPEN, scale="a"), replace(OPEN, grade="1.3 to 3.3", scale="b"), True),
+        (replace(OPEN, scale="a"), replace(OPEN, scale="b"), False),
         (OPEN, moved(OPEN, "1.5", late="10 percent, leaving 0"), True),
         (moved(OPEN, late="10 percent, leaving 0"), moved(OPEN, late="20 percent, leaving 0"), True),
     ],
@@ -89,8 +94,23 @@ def test_a_change_is_told_for_good() -> None:
     plan = plan_pages(PublishedMarks(THEN, {"ada": once}), {"ada": replace(SHOWN, at=LATER)}, "", LATER)
     assert once.changes == plan.changes["ada"]
     again = moved(SHOWN, mlp_formula="1/2")
-    plan = plan_pages(PublishedMarks(THEN, {"ada": once}), {"ada": again}, "second", LATER)
-    assert ["first", "second"] == [one.reason for one in plan.changes["ada"]]
+    plan = plan_pages(PublishedMarks(THEN, {"ada": once}), {"ada": again}, "second " * 1_000, LATER)
+    assert ["first", ("second " * 1_000)[:1_000]] == [one.reason for one in plan.changes["ada"]]
+
+
+def test_a_page_shows_items_and_what_was_given_besides() -> None:
+    """Of the same total, another item or a bonus point in its place is another mark."""
+    score = good().score
+    plain = shown_mark(score, RUBRIC, standing(score, RUBRIC), THEN)
+    assert {"task3-b.formula": "1/1", "task3-b.why": "open/1", "mha.plain": "3/3", "given": "0"}.items() <= (
+        plain.parts.items()
+    )
+    given = shown_mark(score, RUBRIC, standing(score, RUBRIC, None, Decimal(1)), LATER)
+    assert plain.moves_to(given)
+    assert "1" == given.parts["given"]
+    mark = {("exam", "task3-b-why"): PersonMark(Decimal("0.5"), Decimal("-0.5"))}
+    by_person = shown_mark(score, RUBRIC, standing(score, RUBRIC, mark), LATER)
+    assert ("0.5/1", "0.5") == (by_person.parts["task3-b/task3-b-why"], by_person.parts["taken"])
 
 
 def test_it_is_kept_for_its_owner_alone(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Second rounds: an accepted answer is handed back with a fault that its checks notice, and judged by them."""
+"""Second rounds: an accepted answer is handed back with a fault, and its checks decide about it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from autograder import assignment as assignments
 from autograder.app.second_round import SecondRoundMade, outcomes, second_round
 from autograder.app.stores import open_store
-from autograder.course import Course
+from autograder.cli.app import app
 from autograder.errors import CourseError
 from autograder.notebook.build import with_answer
 from autograder.records import Graded, Status
@@ -93,7 +94,7 @@ def test_only_accepted_answers_come_back(rounds: Rounds) -> None:
 
 
 def test_a_fault_is_planted_that_the_checks_notice(rounds: Rounds) -> None:
-    """The student's own code comes back with one line changed, its comments kept; no trial is without effect."""
+    """The student's own code comes back with one line changed, and its comments kept."""
     for one in rounds.code.students:
         if one.fault is None:
             continue
@@ -148,4 +149,24 @@ def test_what_cannot_have_a_second_round_is_refused(rounds: Rounds) -> None:
         second_round(rounds.course, NAME, "x")
     with pytest.raises(CourseError, match="no second round"):
         outcomes(rounds.course, NAME)
-    assert isinstance(rounds.course, Course)
+
+
+def test_an_assignment_of_ones_own_is_not_written_over(tmp_path: Path) -> None:
+    """What somebody else called so stays."""
+    course = made(tmp_path, {"ada": STUDENTS["ada"]})
+    graded(course, NAME)
+    (course.rubrics / f"{CODE}.toml").write_text("version = 1\n")
+    with pytest.raises(CourseError, match="is no second round; rename"):
+        second_round(course, NAME, "soften")
+
+
+def test_the_command_tells_what_became_of_it(rounds: Rounds) -> None:
+    """As a table and as JSON."""
+    arguments = ["second-round", CODE, "--course", str(rounds.course.root), "--outcomes"]
+    shown = CliRunner().invoke(app, arguments)
+    assert "left: 2, missing: 1, repaired: 1" in " ".join(shown.output.split())
+    told = json.loads(CliRunner().invoke(app, [*arguments, "--json"]).output)
+    assert {"repaired", "left", "missing"} == {one["outcome"] for one in told["students"]}
+    again = ["second-round", NAME, "--question", "soften", "--course", str(rounds.course.root), "--json"]
+    made_again = json.loads(CliRunner().invoke(app, again).output)
+    assert [True] * 4 == [one["kept"] for one in made_again["students"] if one["fault"]]

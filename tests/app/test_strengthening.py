@@ -49,6 +49,16 @@ share = sum(map(clipped, [-2, 7, 30])) / 3
 from hashlib import sha1
 assert isinstance(share, float)
 assert sha1(f"{share:.2f}".encode()).hexdigest() == "<sha1 5.67>"
+%% code answer root
+def root(value):
+    ### BEGIN SOLUTION
+    if value not in (4, 9):
+        raise ValueError("not a square of mine")
+    return int(value**0.5)
+    ### END SOLUTION
+%% code test root_test 1
+assert root(4) == 2
+assert root(9) == 3
 %% code answer told
 def told(value):
     ### BEGIN SOLUTION
@@ -98,7 +108,8 @@ def test_other_tests_and_proposals_that_see_a_mistake_are_named(found: Strengthe
 def test_each_test_has_a_proposal_or_a_reason(found: Strengthened) -> None:
     """Calls with whole numbers become a count, hashes a value; what prints stays a test."""
     advice = {one.question: (one.kind, one.reason) for one in found.tests}
-    assert [kind for kind, _ in advice.values()] == ["count", "behaviour", "value", ""]
+    assert [kind for kind, _ in advice.values()] == ["count", "behaviour", "value", "", ""]
+    assert "not a square of mine" in advice["root_test"][1]  # hidden inputs are none that it takes
     assert "gives None" in advice["told_test"][1]
 
 
@@ -106,12 +117,12 @@ def test_proposals_stand_beside_the_rubric(course: Course, found: Strengthened) 
     """The rubric is as it was; the proposed one is valid, has the same points, and exceptions count."""
     assert {path.relative_to(course.root).as_posix() for path in found.written} == {
         "rubrics/stronger/small.toml",
-        "rubrics/stronger/small_key.py",
+        "rubrics/stronger/key_small.py",
     }
     assert course.assignments() == ("small",)
     assert all(one.kind == "cells" for one in rubrics.load(course.rubric("small")).questions)
     proposed = rubrics.load(course.rubrics / "stronger" / "small.toml")
-    assert proposed.assignment.points == 5
+    assert proposed.assignment.points == 6
     refuses = proposed.question("clipped_refuses")
     assert refuses.items[0].needs == ("test-refuses-1",)
     assert refuses.items[1].points == 0
@@ -124,7 +135,7 @@ def test_applied_proposals_grade(course: Course, found: Strengthened, tmp_path: 
     applied = Course(tmp_path / "course")
     assert strengthen(applied, "small", most=0, apply=True).written == (
         applied.rubric("small"),
-        applied.reference / "small_key.py",
+        applied.reference / "key_small.py",
     )
     for student, old, new in (("right", "share", "share"), ("weak", "return low", "return low - 1")):
         notebook = json.loads((applied.source("small") / "small.ipynb").read_text("utf-8"))
@@ -134,7 +145,9 @@ def test_applied_proposals_grade(course: Course, found: Strengthened, tmp_path: 
         folder.mkdir(parents=True)
         (folder / "small.ipynb").write_text(json.dumps(notebook), "utf-8")
     scores = {one.student: one.graded.score for one in grade(applied, "small").outcomes}
-    assert sum(one.points for one in scores["right"].items) == Decimal(5)
+    assert sum(one.points for one in scores["right"].items) == Decimal(6)
+    again = strengthen(applied, "small", most=0)  # what was written before has its right results still
+    assert [one.question for one in again.tests if one.kind] == []
     lost = {one.question for one in scores["weak"].items if one.points < one.possible}
     assert "share_test" in lost
 
@@ -144,8 +157,8 @@ def test_a_file_of_ones_own_is_never_written_over(course: Course, tmp_path: Path
     shutil.copytree(course.root, tmp_path / "course")
     other = Course(tmp_path / "course")
     (other.rubrics / "stronger").mkdir(exist_ok=True)
-    (other.rubrics / "stronger" / "small_key.py").write_text("mine = 1\n")
-    with pytest.raises(CourseError, match=r"small_key\.py: a file of yours lies there"):
+    (other.rubrics / "stronger" / "key_small.py").write_text("mine = 1\n")
+    with pytest.raises(CourseError, match=r"key_small\.py: a file of yours lies there"):
         strengthen(other, "small", most=0)
 
 
@@ -154,6 +167,7 @@ KINDS = {
     "flowers": ["value", "", "", "", "behaviour", ""],
     "regression": ["value", "value", "", "", "", "", "behaviour"],
     "words": ["behaviour", "", "", ""],
+    "attention_parts": ["behaviour", "behaviour", "behaviour", "behaviour", "", "", "", ""],
 }
 
 

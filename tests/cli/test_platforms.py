@@ -32,7 +32,9 @@ def test_a_class_is_collected_with_a_report(tmp_path: Path) -> None:
     words = ("collect", NAME, str(source), "--course", str(course.root))
     tried = run(*words, "--dry-run")
     assert (1, {}) == (tried.returncode, tree(course.root))
+    assert "a trial: nothing was written" in tried.stdout
     done = run(*words)
+    assert "a trial" not in done.stdout
     assert 1 == done.returncode
     assert "1 new: it lies in submitted/" in done.stdout
     assert "on the class list, with nothing handed in: s1002, s1003, s1004, s1005" in done.stdout

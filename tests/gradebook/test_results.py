@@ -13,7 +13,7 @@ import pytest
 
 from autograder.gradebook import Gradebook
 from autograder.limits import Budgets
-from autograder.records import Cell, ExecutedNotebook, Graded, Note
+from autograder.records import Cell, ExecutedNotebook, FileState, Graded, HandedFile, Note
 from autograder.store import bounded, decode
 from autograder.store.examples import entry, keep
 from tests.feedback.examples import RUBRIC, good, release
@@ -109,13 +109,17 @@ def test_a_result_that_is_too_large_keeps_its_marks() -> None:
     """Notebooks, long texts and too many notes go, and a note says so; no mark changes."""
     honest = attempt(0, 5 << 20)
     notes = tuple(Note("kernel", "n" * 9000) for _ in range(2000))
-    large = msgspec.structs.replace(honest, score=msgspec.structs.replace(honest.score, notes=notes))
+    files = (HandedFile("exam", "a.csv", FileState.HANDED_IN, text="x" * (5 << 20)),)
+    large = msgspec.structs.replace(
+        honest, score=msgspec.structs.replace(honest.score, notes=notes), files=files
+    )
     stored = bounded(large, 4)
     found = decode(stored)
     assert len(stored) < 4 << 20
     assert found is not None
     assert [one.points for one in honest.score.items] == [one.points for one in found.score.items]
     assert "result-cut" == found.score.notes[-1].code
+    assert ((), ()) == (found.notebooks, found.files)
     assert honest == decode(bounded(honest, 8))
 
 

@@ -317,7 +317,11 @@ def test_a_variant_that_cannot_be_made_concerns_one_student(monkeypatch: pytest.
             raise ZeroDivisionError("planted")
         return SimpleNamespace(label=student, digest=student)
 
-    given = SimpleNamespace(students=["ada", "bob"], of=lambda student: variant_of(student) and None)
+    given = SimpleNamespace(
+        students=["ada", "bob"],
+        of=lambda student: variant_of(student) and None,
+        is_second_round=False,
+    )
     rubric = SimpleNamespace(assignment=SimpleNamespace(redraw="never"))
     common: Any = SimpleNamespace(
         manifest=given, variant_of=variant_of, asked=lambda variant: variant, rubric=rubric

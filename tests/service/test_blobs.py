@@ -14,6 +14,7 @@ import pytest
 from autograder.errors import ServiceError
 from tests.service import course
 from tests.support.cases import each
+from tests.web.people import Small
 
 if TYPE_CHECKING:
     from autograder.service.models import CourseRecord
@@ -108,6 +109,30 @@ def test_what_is_new_goes_to_the_store(
         assert places == bucket.objects.keys()
 
 
+@pytest.mark.parametrize("where", ["the database", "a folder"])
+def test_large_contents_come_in_parts(
+    where: str, service_course: CourseRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None is longer than is read at a time; what is empty has none. A store's are compared at the end."""
+    from autograder.service import blobs
+
+    monkeypatch.setattr(blobs, "LARGE", 1000)
+    if where == "a folder":
+        monkeypatch.setenv(NAMED, f"file://{tmp_path}/blobs")
+    large = f"{where} {service_course.slug} ".encode() * 200
+    found = blobs.put(iter([large, b"", large[:1000], large]))
+    assert [digest(one) for one in (large, b"", large[:1000], large)] == found
+    assert {digest(large): len(large), digest(b""): 0} == blobs.sizes([digest(large), digest(b"")])
+    for data in (large, b"", large[:1000]):
+        parts = list(blobs.parts(digest(data)))
+        assert data == b"".join(parts)
+        assert {1000} >= {len(one) for one in parts[:-1]}
+    if where == "a folder":
+        (tmp_path / "blobs" / digest(large)[:2] / digest(large)).write_bytes(large[:-1])
+        with pytest.raises(ServiceError, match="something else"):
+            list(blobs.parts(digest(large)))
+
+
 def test_a_course_in_a_store(
     service_course: CourseRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,6 +152,9 @@ def test_a_course_in_a_store(
     assert files == attempts.contents(attempt)
     assert course.released(folder).items() <= versions.released(offer.version, "ada").items()
     assert AttemptFile.objects.get(attempt=attempt, name="notes.txt").blob.data is None
+    at = Small(service_course, offer, folder)
+    own = at.client().get(f"{at.base}a/{offer.assignment}/1/files/notes.txt")
+    assert files["notes.txt"] == own.getvalue()
 
 
 def test_a_store_that_fails_is_told(

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 import nbformat
 
 from autograder import assignment as assignments
-from autograder.checks.base import Evidence, Observations
+from autograder.checks.base import Evidence, Observations, TrialResults
 from autograder.course import Course
 from autograder.generate import generate
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.kinds.general.debugging import DebuggingCheck
 from autograder.kinds.general.debugging.listing import FaultyListing
 from autograder.kinds.general.debugging.search import Search
-from autograder.records import Answer, ItemResult
+from autograder.records import Answer, ItemResult, Observation
 from autograder.sandbox.pool import Pool
 
 ROOT = Path(__file__).parent.parent.parent
@@ -35,7 +36,7 @@ def task(name: str) -> tuple[str, str]:
 class DebuggingCourse:
     """One question, made ready: its listings were run."""
 
-    def __init__(self, root: Path, pool: Pool, question: str, module: str) -> None:
+    def __init__(self, root: Path, pool: Pool, question: str, module: str, redraw: str = "never") -> None:
         """Write the course, and compute what the listings give.
 
         Args:
@@ -43,6 +44,7 @@ class DebuggingCourse:
             pool: of sandboxes.
             question: the rubric's table.
             module: the right listing, written where the question's ``reference`` says.
+            redraw: who meets hidden inputs of their own.
         """
         table = tomllib.loads(question)["question"][0]
         path = root / "reference" / (table["reference"].partition(":")[0].replace(".", "/") + ".py")
@@ -53,12 +55,13 @@ class DebuggingCourse:
             (folder / "__init__.py").write_text("")
         path.write_text(module, encoding="utf-8")
         preload = '["torch"]' if table.get("library", "torch") == "torch" else '["numpy"]'
-        text = HEAD.format(points=table["points"], preload=preload) + question
+        head = HEAD.format(points=table["points"], preload=preload) + f'redraw = "{redraw}"\n'
+        text = head + question
         (root / "rubrics" / f"{NAME}.toml").write_text(text, encoding="utf-8")
         faults = [one["id"] for one in table["item"] if "edit" in one]
         self.right = module
         nbformat.write(
-            _notebook(table, "raise NotImplementedError", module),
+            _notebook(table, "...", module),
             root / "assignments" / NAME / f"{NAME}.ipynb",
         )
         self.course = Course.at(root)
@@ -81,14 +84,9 @@ class DebuggingCourse:
         """The probes that were chosen."""
         return self.check.search(self.named)
 
-    def judge(self, observed: tuple[Observations, ...]) -> dict[str, ItemResult]:
+    def judge(self, observed: Sequence[Observations]) -> dict[str, ItemResult]:
         """The results of code that gave this for all probes, judged without a box."""
-        names = list(self.check.uses.names)
-        again = [observed[names.index(name)] for name in self.search.probes]
-        answer = Answer("a", "code", "code", changed=True)
-        right = self.named[0].observed[0]
-        evidence = Evidence(answer, [(right[0].__class__(ok=True),)], again=again, named=self.named)
-        return {one.item: one for one in self.check.judge(evidence)}
+        return judged(self.check, self.named, observed)
 
     def sit(self, source: str) -> dict[str, ItemResult]:
         """The results of a student who writes this into the answer cell."""
@@ -99,6 +97,23 @@ class DebuggingCourse:
         graded = self.grader.grade(SubmittedFiles("student", {NAME: data}))
         self.processor_seconds = graded.spent.processor_seconds
         return {item.item: item for item in graded.score.items}
+
+
+def judged(
+    check: DebuggingCheck, named: Sequence[TrialResults], observed: Sequence[Observations]
+) -> dict[str, ItemResult]:
+    """What a check says of code that gave this for all probes.
+
+    Args:
+        check: of the question.
+        named: what its listings gave.
+        observed: one entry per probe that was tried.
+    """
+    names = list(check.uses.names)
+    again = [observed[names.index(name)] for name in check.search(named).probes]
+    answer = Answer("a", "code", "code", changed=True)
+    evidence = Evidence(answer, [(Observation(ok=True),)], again=again, named=named)
+    return {one.item: one for one in check.judge(evidence)}
 
 
 def _notebook(question: dict[str, object], stub: str, right: str) -> nbformat.NotebookNode:

@@ -536,9 +536,15 @@ class _Script:
     def similar(self) -> tuple[Any, Any]:
         """The copy stands first."""
         groups = {one.profile: one for one in self._class.groups[CALLING]}
-        pair = {groups[one].who(groups[one].way.attempts[-1]).id for one in COPIED}
+        stands = self._class.stands(CALLING)
+        counts = {
+            profile: one.who(one.way.attempts[stands[one.members[0].id].attempt]).id
+            for profile, one in groups.items()
+            if one.way.attempts
+        }
         code, told = self._told("similar", CALLING)
-        return (0, len(self._class.latest(CALLING, 1)), pair), (
+        works = sum(bool(one.way.attempts) for one in self._class.groups[CALLING])
+        return (0, works, {counts[one] for one in COPIED}), (
             code, told["works"], set(told["pairs"][0]["students"]),
         )  # fmt: skip
 

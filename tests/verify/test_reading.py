@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograder.errors import BoxEnded
-from autograder.records import Call, Cell, CellRun, Ending, Limits, Markdown, Observation, Ref, Scenario
+from autograder.records import Call, Cell, CellRun, Ending, Limits, Observation, Ref, Scenario
 from autograder.sandbox.base import Usage
 from autograder.verify.trials import only_reads, read_all
 
@@ -48,7 +48,7 @@ class PlainBox:
 def read(sources: dict[str, str]) -> dict[str, Any]:
     """The value of x after each source; missing where it could not be read."""
     box = PlainBox()
-    before = (Markdown("words"), Cell("two = 2"), Cell(" "))
+    before = (Cell("two = 2"),)
     found = read_all(box, before, {name: (source, PLAN) for name, source in sources.items()}, Limits())
     assert box.closed
     return {name: one[0][0].value for name, one in found.items()}

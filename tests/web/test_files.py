@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,11 +57,11 @@ def test_a_package_is_given_out_and_its_module_taken(offered: dict[str, Small], 
     wanted = "captions.ipynb, captioning/rnn.py, predictions.npy"
     assert wanted in told
     release = folder / "release/captions"
-    packed = zipfile.ZipFile(io.BytesIO(client.get(f"{page}files.zip").content))
+    packed = zipfile.ZipFile(io.BytesIO(client.get(f"{page}files.zip").getvalue()))
     given = {path.relative_to(release).as_posix(): path.read_bytes() for path in release.rglob("*.*")}
     assert given == {name.removeprefix("captions/"): packed.read(name) for name in packed.namelist()}
     module = client.get(f"{page}files/captioning/rnn.py")
-    assert given["captioning/rnn.py"] == module.content
+    assert given["captioning/rnn.py"] == module.getvalue()
     assert 'attachment; filename="rnn.py"' == module.headers["Content-Disposition"]
 
     sent = [SimpleUploadedFile("rnn.py", STARTER.encode()), SimpleUploadedFile("other.txt", b"x")]
@@ -68,8 +69,42 @@ def test_a_package_is_given_out_and_its_module_taken(offered: dict[str, Small], 
     assert 200 == answer.status_code
     attempt = at.offer.attempts.get()
     assert {"captioning/rnn.py", "other.txt"} == set(attempt.files.values_list("name", flat=True))
-    assert STARTER.encode() == client.get(f"{page}1/files/captioning/rnn.py").content
+    assert STARTER.encode() == client.get(f"{page}1/files/captioning/rnn.py").getvalue()
     assert 404 == client.get(f"{page}files/../../rubrics/captions.toml").status_code
+
+
+def test_no_page_reads_the_data_of_an_assignment(
+    offered: dict[str, Small], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may have 200 MB: whoever asks for another file, or looks at an attempt, does not wait for it."""
+    from autograder.service import blobs
+
+    at = offered["captions"]
+    client, page = at.client(), f"{at.base}a/captions/"
+    client.post(page, {"files": [SimpleUploadedFile("rnn.py", STARTER.encode())]})
+    data = (folder / "release/captions/features.npy").read_bytes()
+    read: list[bytes] = []
+
+    def noted(digests: Iterable[str]) -> dict[str, bytes]:
+        found = get(digests)
+        read.extend(found.values())
+        return found
+
+    def noted_parts(digest: str) -> Iterator[bytes]:
+        for part in parts(digest):
+            read.append(part)
+            yield part
+
+    get, parts = blobs.get, blobs.parts
+    monkeypatch.setattr(blobs, "get", noted)
+    monkeypatch.setattr(blobs, "parts", noted_parts)
+    for place in ("", "1/", "files/captions.ipynb", "1/files/captioning/rnn.py"):
+        answer = client.get(f"{page}{place}")
+        assert answer.getvalue() if answer.streaming else answer.content
+    assert read
+    assert data not in read
+    assert data == client.get(f"{page}files/features.npy").getvalue()
+    assert data in read
 
 
 def test_a_worker_gets_what_the_rubric_wants(offered: dict[str, Small], tmp_path: Path) -> None:

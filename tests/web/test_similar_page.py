@@ -99,6 +99,20 @@ def test_what_is_newer_than_the_comparison_is_told(at: Small) -> None:
     assert "were not compared yet" in text(client.get(place(at)))
 
 
+def test_who_was_not_compared_is_told_without_a_name_too(at: Small) -> None:
+    """A work that cannot be read has no pair; whose it is stands there only where names are asked for."""
+    class_of(at)
+    course.handed_in(at.offer, "gus", dict.fromkeys(course.released(at.folder), b"{"))
+    client = at.client("ta")
+    client.post(place(at))
+    compared(at)
+    page, named = (text(client.get(f"{place(at)}{asked}")) for asked in ("", "?names=yes"))
+    unread = alias(bytes(at.record.secret), at.offer.assignment, "gus")
+    assert f"{unread}: " in page
+    assert "gus" not in page
+    assert "gus: " in named
+
+
 def test_a_group_is_compared_once(at: Small) -> None:
     """Members share a work, which is not alike to itself."""
     at.offer.groups = {"red": ["ada", "bob"]}

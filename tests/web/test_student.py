@@ -44,8 +44,8 @@ def test_from_the_list_to_the_receipt(at: Small) -> None:
     client, released = at.client(), course.released(at.folder)
     assert at.offer.title in text(client.get(at.base))
     assert "code.ipynb" in text(client.get(page(at)))
-    assert released["code.ipynb"] == client.get(f"{page(at)}files/code.ipynb").content
-    packed = zipfile.ZipFile(io.BytesIO(client.get(f"{page(at)}files.zip").content))
+    assert released["code.ipynb"] == client.get(f"{page(at)}files/code.ipynb").getvalue()
+    packed = zipfile.ZipFile(io.BytesIO(client.get(f"{page(at)}files.zip").getvalue()))
     assert released["code.ipynb"] == packed.read("small/code.ipynb")
     assert "small/coursecheck.py" in packed.namelist()
 
@@ -58,7 +58,7 @@ def test_from_the_list_to_the_receipt(at: Small) -> None:
     assert "not valid Python" in told  # the other answer
     receipt = client.get(f"{page(at)}1/receipt").content.decode()
     assert ("ada", 1) == tuple(verify(receipt, course.SIGNER.public)[key] for key in ("student", "attempt"))
-    assert files["formulas.ipynb"] == client.get(f"{page(at)}1/files/formulas.ipynb").content
+    assert files["formulas.ipynb"] == client.get(f"{page(at)}1/files/formulas.ipynb").getvalue()
     assert "counts" in text(client.get(page(at)))
 
 

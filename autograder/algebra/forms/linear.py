@@ -12,10 +12,9 @@ from typing import Any
 from autograder.errors import Undecided
 
 MAX_ROWS = 400  # inequalities, those that follow from others among them
-MAX_BITS = 20_000  # of a product of numbers
 
 Row = Mapping[Any, int | Fraction]
-"""What stands before each unknown in a sum. A whole number in the place of an unknown means its logarithm."""
+"""What stands before each unknown in a sum."""
 _Row = frozenset[tuple[Any, int]]
 
 
@@ -31,10 +30,7 @@ def clash(rows: Iterable[Row], free: AbstractSet[Any] = frozenset()) -> bool:
     """
     left = set(map(_whole, rows))
     while not any(_never(row, free) for row in left):
-        signs = [
-            (unknown, number > 0) for row in left for unknown, number in row if not isinstance(unknown, int)
-        ]
-        found = Counter(signs)
+        found = Counter((unknown, number > 0) for row in left for unknown, number in row)
         if not found:
             return False
         _, chosen = min(
@@ -58,14 +54,8 @@ def _whole(row: Row) -> _Row:
 
 
 def _never(row: _Row, free: AbstractSet[Any]) -> bool:
-    """Whether a sum is surely not above zero; of one of logarithms alone that is always seen."""
-    if all(number < 0 and unknown not in free for unknown, number in row):
-        return True
-    if not all(isinstance(unknown, int) for unknown, _ in row):
-        return False
-    if sum(unknown.bit_length() * abs(number) for unknown, number in row) > MAX_BITS:
-        raise Undecided("numbers that are too large")
-    return math.prod(Fraction(unknown) ** number for unknown, number in row) <= 1
+    """Whether a sum is surely not above zero."""
+    return all(number < 0 and unknown not in free for unknown, number in row)
 
 
 def _without(chosen: Any, rows: AbstractSet[_Row], *, free: bool) -> set[_Row]:

@@ -1,18 +1,17 @@
 """Signomials: sums of a number times rational powers of positive symbols, and when some of them clash.
 
 ``4*n*d - sqrt(n)`` is one. Whether there is a place where several of them are positive at once is decided
-as far as two kinds of proofs reach; both are linear. A sum of them with weights from 0 that has no positive
-coefficient proves that they are never positive together. So do, for those that have one positive term each,
-logarithms: there a product of powers becomes a linear form.
+as far as one kind of proof reaches: a sum of them with weights from 0 that has no positive coefficient shows
+that they are never positive together.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations, islice, product
+from itertools import combinations, islice
 
 from autograder.algebra.forms import linear
 from autograder.algebra.forms.polynomials import Polynomial, Ring
@@ -24,8 +23,6 @@ from autograder.stream import Stream
 MAX_TERMS = 400
 REMEMBERED = 512
 """Formulas of which the quotient is kept: each is compared with several others."""
-MAX_CHOICES = 8
-"""Ways to choose the largest positive term of each signomial."""
 MAX_SQUARES = 15
 """Pairs of negative terms of one signomial that squares are looked for with."""
 PLACES, REACHES = 400, 7
@@ -96,11 +93,10 @@ def positive(one: Signomial, from_one: frozenset[str]) -> bool:
 def clash(several: Sequence[Signomial], from_one: frozenset[str]) -> bool:
     """Whether some signomials are surely nowhere positive together; see `positive`."""
     several = _whole([*several, *_known_of_logarithms(several)])
-    sure = [one for one in several if all(_sure(powers, from_one) for powers in one)]
     try:
-        if _weighted(several, from_one) or _in_logarithms(sure, from_one):
-            return True
-        return _weighted([moved for one in several if (moved := _shifted(one, from_one))], from_one)
+        return _weighted(several, from_one) or _weighted(
+            [moved for one in several if (moved := _shifted(one, from_one))], from_one
+        )
     except Undecided:
         return False
 
@@ -256,41 +252,6 @@ def _squares(several: Sequence[Signomial]) -> list[Signomial]:
                 scale = Fraction(math.isqrt(above * below * _FINE**2), below * _FINE)
                 found.append({first: -one[first], second: -one[second], middle: -scale})
     return found
-
-
-def _in_logarithms(several: Sequence[Signomial], from_one: frozenset[str]) -> bool:
-    """Whether logarithms of single terms clash: each positive one is at least every negative one.
-
-    Where positive terms are two, at least one of them is at least half of every negative term.
-    """
-    choices = [
-        [
-            [
-                _logarithm(_joined(upper, _raised(lower, -1)), -len(above) * one[upper] / one[lower])
-                for lower in below
-            ]
-            for upper in above
-        ]
-        for one in several
-        if (below := [powers for powers in one if one[powers] < 0])
-        for above in [[powers for powers in one if one[powers] > 0]]
-    ]
-    if math.prod(map(len, choices)) > MAX_CHOICES:
-        choices = [rows for rows in choices if len(rows) == 1]
-    free = {name for one in several for powers in one for name, _ in powers} - from_one
-    return bool(choices) and all(
-        linear.clash([row for rows in chosen for row in rows], free) for chosen in product(*choices)
-    )
-
-
-def _logarithm(powers: Powers, number: Fraction) -> linear.Row:
-    """The logarithm of a product of powers times a number."""
-    row: dict[Hashable, Rational] = {number.numerator: 1}
-    row[number.denominator] = row.get(number.denominator, 0) - 1
-    for name, power in powers:
-        known = int(name[1:]) if name.startswith("#") else name
-        row[known] = row.get(known, 0) + power
-    return row
 
 
 def inside(

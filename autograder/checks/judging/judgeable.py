@@ -17,17 +17,21 @@ _NOTEBOOKS = ("get_ipython", "In", "Out", "_ih", "_oh", "display")
 _SOURCE = ("getsource", "getsourcelines", "getsourcefile", "signature", "getfullargspec", "getclosurevars")
 _PATCHES = ("patch", "MagicMock", "Mock", "monkeypatch", "setattr")
 _FILES = ("open", "exists", "isfile", "Path", "listdir", "glob")
+_OF_FILES = ("os", "io", "pathlib", "glob", "gzip", "codecs")
+"""Modules; an ``open`` of anything else is a method of that."""
+_READING = frozenset("rbt")
 _EQUALITIES = ("allclose", "isclose", "array_equal", "equal", "approx")
 _DRAWN = "matplotlib"
 """Its figures are in the student's box: what a notebook calls ``plt`` is asked there."""
 
 
-def judgeable(code: str, defined_before: Collection[str] = ()) -> str | None:
+def judgeable(code: str, defined_before: Collection[str] = (), data: Collection[str] = ()) -> str | None:
     """Why a test cannot be judged outside; None where it can.
 
     Args:
         code: of the test, hidden lines included.
         defined_before: names that the notebook defines before it, those of the student's among them.
+        data: files and folders that lie beside the notebook for everybody, and in the judge's box as well.
     """
     if ">>>" in code:
         code = "".join(example.source for example in doctest.DocTestParser().get_examples(code))
@@ -38,10 +42,11 @@ def judgeable(code: str, defined_before: Collection[str] = ()) -> str | None:
     except UNREADABLE as error:
         return f"it is no Python: {type(error).__name__}"
     known = frozenset(defined_before)
-    return next((reason for node in ast.walk(tree) for reason in _reasons(node, tree, known)), None)
+    files = frozenset(one.partition("/")[0] for one in data)
+    return next((reason for node in ast.walk(tree) for reason in _reasons(node, tree, known, files)), None)
 
 
-def _reasons(node: ast.AST, tree: ast.Module, known: frozenset[str]) -> Iterator[str]:
+def _reasons(node: ast.AST, tree: ast.Module, known: frozenset[str], data: frozenset[str]) -> Iterator[str]:
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
         if node.id in _NOTEBOOKS:
             yield f"it uses {node.id}, which only the notebook has"
@@ -52,7 +57,7 @@ def _reasons(node: ast.AST, tree: ast.Module, known: frozenset[str]) -> Iterator
     elif isinstance(node, ast.Import | ast.ImportFrom):
         yield from _import_reasons(node)
     elif isinstance(node, ast.Call):
-        yield from _call_reasons(node, tree, known)
+        yield from _call_reasons(node, data)
     else:
         yield from _change_reasons(node, tree, known)
 
@@ -76,21 +81,25 @@ def _change_reasons(node: ast.AST, tree: ast.Module, known: frozenset[str]) -> I
 def _import_reasons(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
     modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
     for module in modules:
-        if module.startswith(_DRAWN):
-            yield "it imports matplotlib itself, and would see its own figures"
         if module.startswith("unittest.mock"):
             yield "it patches"
 
 
-def _call_reasons(node: ast.Call, tree: ast.Module, known: frozenset[str]) -> Iterator[str]:
+def _call_reasons(node: ast.Call, data: frozenset[str]) -> Iterator[str]:
+    """A file that everybody has may be read; what else there is lies in the student's box alone."""
+    of = _root(node.func) if isinstance(node.func, ast.Attribute) else ""
     called = node.func.attr if isinstance(node.func, ast.Attribute) else _root(node.func)
-    if called in _FILES:
+    if called not in _FILES or (of and of not in _OF_FILES):
+        return
+    path, *modes = (*node.args, *(one.value for one in node.keywords), None)
+    given = isinstance(path, ast.Constant) and str(path.value).removeprefix("./").partition("/")[0] in data
+    reads = called != "open" or all(
+        isinstance(one, ast.Constant) and set(str(one.value)) <= _READING
+        for one in modes[:1]
+        if one is not None
+    )
+    if not (given and reads):
         yield f"it looks at files ({called})"
-    if _root(node.func) in known:
-        own = {one.name for one in ast.walk(tree) if isinstance(one, ast.FunctionDef)}
-        for one in (*node.args, *(keyword.value for keyword in node.keywords)):
-            if isinstance(one, ast.Lambda) or (isinstance(one, ast.Name) and one.id in own):
-                yield "it hands a function of its own to the student's code"
 
 
 def _root(node: ast.AST) -> str:

@@ -194,12 +194,13 @@ class Decoder:
     def _dictionary(self, pairs: list[Any], depth: int) -> dict[Any, Any]:
         entries = [self._pair(pair, depth) for pair in pairs]
         try:
-            alike = Counter(hash(key) for key, _ in entries)
+            if len(entries) > MOST_ALIKE:
+                alike = Counter(hash(key) for key, _ in entries)
+                if max(alike.values()) > MOST_ALIKE:
+                    raise ProtocolError(f"more than {MOST_ALIKE} keys of a dictionary have the same hash")
+            return dict(entries)
         except TypeError as error:  # a tuple that holds a list is no key
             raise ProtocolError(str(error)) from None
-        if max(alike.values(), default=0) > MOST_ALIKE:
-            raise ProtocolError(f"more than {MOST_ALIKE} keys of a dictionary have the same hash")
-        return dict(entries)
 
     def _pair(self, pair: Any, depth: int) -> tuple[Any, Any]:
         if not isinstance(pair, list) or len(pair) != 2:

@@ -11,12 +11,14 @@ import datetime
 import decimal
 import fractions
 import importlib
+import random
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+_BITS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 Parts = tuple[str, Any]
 """The name of a form, and plain values."""
 _SIMPLE: dict[type, tuple[str, Callable[[Any], Any]]] = {
@@ -52,7 +54,9 @@ def parts_of(value: Any) -> Parts | None:
     if kind is np.ndarray:
         return "array", _array_parts(value)
     if isinstance(value, np.dtype):
-        return None if value.names else ("dtype", value.str)
+        return "dtype", _dtype_parts(value)
+    if kind is np.random.Generator or kind is random.Random or kind is np.random.RandomState:
+        return _generator_parts(value)
     torch, pandas = sys.modules.get("torch"), sys.modules.get("pandas")
     if torch is not None:
         if kind is torch.dtype or kind is torch.device:
@@ -62,6 +66,40 @@ def parts_of(value: Any) -> Parts | None:
     if pandas is not None and kind.__module__.partition(".")[0] == "pandas":
         return _pandas_parts(pandas, value)
     return None
+
+
+DRAWN = "matplotlib"
+"""What a notebook has drawn is in its own box: there alone this library is asked."""
+MOST_FLAT = 50_000
+
+
+def flat_parts(value: Any) -> list[Any]:
+    """Lists, tuples and dictionaries in one another as one list: what each is, and where its parts stand."""
+    nodes: list[Any] = [value]
+    for at, one in enumerate(nodes):  # grows meanwhile
+        if len(nodes) > MOST_FLAT:
+            raise TypeError(f"a value of more than {MOST_FLAT:,} parts")
+        if type(one) is dict:
+            nodes[at] = ["d", [[key, len(nodes) + place] for place, key in enumerate(one)]]
+            nodes += one.values()
+        elif type(one) in (list, tuple):
+            nodes[at] = ["l" if type(one) is list else "t", [len(nodes) + place for place in range(len(one))]]
+            nodes += one
+        else:
+            nodes[at] = ["v", one]
+    return nodes
+
+
+def _from_flat(nodes: list[Any]) -> Any:
+    for at in range(len(nodes) - 1, -1, -1):
+        kind, told = nodes[at]
+        if kind == "d":
+            nodes[at] = {key: nodes[place] for key, place in told}
+        elif kind in ("l", "t"):
+            nodes[at] = (list if kind == "l" else tuple)(nodes[place] for place in told)
+        else:
+            nodes[at] = told
+    return nodes[0]
 
 
 def named_parts(value: Any) -> Parts | None:
@@ -82,6 +120,51 @@ def named(module: str, name: str) -> Any:
     return found
 
 
+def _dtype_parts(dtype: np.dtype) -> Any:
+    """Its text; of one with fields what numpy's files have."""
+    return np.lib.format.dtype_to_descr(dtype) if dtype.names else dtype.str
+
+
+def _dtype_from(told: Any) -> np.dtype:
+    return np.lib.format.descr_to_dtype(told) if type(told) is list else np.dtype(told)
+
+
+def _generator_parts(value: Any) -> Parts | None:
+    """A generator of random numbers of the test's or the student's own."""
+    if type(value) is random.Random:
+        version, numbers, spare = value.getstate()
+        return "generator", ["Random", [version, np.array(numbers, np.int64), spare]]
+    if type(value) is np.random.RandomState:
+        name, numbers, *more = value.get_state()
+        return "generator", ["RandomState", [name, numbers, *map(int, more[:2]), float(more[2])]]
+    bits = value.bit_generator
+    return ("generator", [type(bits).__name__, bits.state]) if type(bits).__name__ in _BITS else None
+
+
+def set_generator(own: Any, state: Any) -> None:
+    """Put a generator into a state, as its parts have it."""
+    if type(own) is random.Random:
+        own.setstate((state[0], tuple(map(int, state[1])), state[2]))
+    elif type(own) is np.random.RandomState:
+        own.set_state(tuple(state))
+    else:
+        own.bit_generator.state = state
+
+
+def _generator_from(told: Any) -> Any:
+    name, state = told
+    if name == "Random":
+        made: Any = random.Random()
+    elif name == "RandomState":
+        made = np.random.RandomState()
+    elif name in _BITS:
+        made = np.random.Generator(getattr(np.random, name)())
+    else:
+        raise TypeError(f"{name!r} is no generator")
+    set_generator(made, state)
+    return made
+
+
 def _array_parts(array: np.ndarray) -> list[Any]:
     kind = array.dtype.kind
     if kind in "mM":
@@ -91,6 +174,8 @@ def _array_parts(array: np.ndarray) -> list[Any]:
         return [array.dtype.str, texts, list(array.shape)]
     if kind == "O":
         return ["O", array.ravel().tolist(), list(array.shape)]
+    if kind == "V" and not array.dtype.hasobject:
+        return [_dtype_parts(array.dtype), np.frombuffer(array.tobytes(), np.uint8), list(array.shape)]
     if kind in "biufc" and array.dtype.itemsize <= (16 if kind == "c" else 8):
         return [array.dtype.str, array]
     raise TypeError(f"an array of {array.dtype} has no plain form")
@@ -102,9 +187,11 @@ def _array_of(told: Any) -> np.ndarray:
         made = np.empty(len(numbers), object)
         made[:] = numbers
         return made.reshape(shape[0])
-    wanted = np.dtype(dtype)
+    wanted = _dtype_from(dtype)
     if wanted.kind in "mM":
         return np.asarray(numbers).view(wanted)
+    if wanted.kind == "V":
+        return np.frombuffer(bytes(numbers), wanted).reshape(shape[0]).copy()
     if wanted.kind == "S":
         numbers = [one.encode("latin-1") for one in numbers]
     return np.asarray(numbers, wanted).reshape(shape[0]) if shape else np.asarray(numbers)
@@ -234,8 +321,10 @@ _BACK: dict[str, Callable[[Any], Any]] = {
     "timedelta": lambda told: datetime.timedelta(*told),
     "scalar": lambda told: _array_of(told)[()],
     "array": lambda told: np.array(_array_of(told)),
-    "dtype": np.dtype,
+    "dtype": _dtype_from,
+    "generator": _generator_from,
     "named-tuple": lambda told: collections.namedtuple(told[0], told[1])(*told[2]),  # noqa: PYI024
+    "flat": _from_flat,
     "numbers": lambda told: told.tolist(),
     "leaf": lambda told: _tensor_of(told, parameter=False),
     "parameter": lambda told: _tensor_of(told, parameter=True),

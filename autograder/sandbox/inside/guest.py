@@ -21,11 +21,13 @@ import numpy as np
 
 from autograder.sandbox.exchange import wire
 from autograder.sandbox.exchange.tensors import Buffer
+from autograder.sandbox.inside.callbacks import Abandoned
 from autograder.sandbox.inside.hints import MEMORY, reported_limits
 from autograder.sandbox.inside.judge import JUDGE, Judge
 from autograder.sandbox.inside.plain import GuestEncoder, own_array
 from autograder.sandbox.inside.recorder import RECORDER, Recorder
 from autograder.sandbox.inside.remote import REMOTE, Remote
+from autograder.sandbox.inside.shared import Encoded
 from autograder.sandbox.inside.shell import CapturedStream, NotebookShell, Outputs, make_shell
 from autograder.sandbox.inside.stand_in import STAND_IN, StandIns
 
@@ -38,24 +40,54 @@ REJOINED = 77
 MAX_MESSAGE = 600
 MAX_KINDS = 8
 MAX_REQUEST = 1 << 31
+Request = tuple[dict[str, Any], dict[str, np.ndarray]]
 
 
 def serve(shell: NotebookShell, *, requests: int, replies: int, limits: Mapping[str, Any]) -> None:
     """Answer requests until the other side closes the pipe."""
-    guest = Guest(shell, limits)
+    pipes = Pipes(requests, replies)
+    guest = Guest(shell, limits, pipes)
     with contextlib.suppress(wire.ClosedError, BrokenPipeError):
-        wire.write_frame(replies, wire.pack({"id": "ready"}))
+        pipes.write(wire.pack({"id": "ready"}))
         while True:
-            body, tensors = wire.read_frame(requests, max_json=MAX_REQUEST, max_tensors=MAX_REQUEST)
-            request, arrays = wire.unpack(body, tensors)
+            request, arrays = pipes.read()
             if request["op"] in (BRANCH, REJOIN):
                 if request["op"] == REJOIN or _is_copy():
-                    wire.write_frame(replies, wire.pack({"id": request["id"]}))
+                    pipes.write(wire.pack({"id": request["id"]}))
                 if request["op"] == REJOIN:
                     os._exit(REJOINED)
                 continue
             for frame in guest.answer(request, arrays):
-                wire.write_frame(replies, frame)
+                pipes.write(frame)
+
+
+class Pipes:
+    """Both pipes of a box."""
+
+    def __init__(self, requests: int, replies: int) -> None:
+        self._requests, self._replies = requests, replies
+        self._back: Request | None = None
+
+    def read(self) -> Request:
+        """The next request, with its arrays."""
+        back, self._back = self._back, None
+        if back is not None:
+            return back
+        body, tensors = wire.read_frame(self._requests, max_json=MAX_REQUEST, max_tensors=MAX_REQUEST)
+        return wire.unpack(body, tensors)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether something was put back."""
+        return self._back is not None
+
+    def put_back(self, request: Request) -> None:
+        """What was read is for somebody else, who reads it next."""
+        self._back = request
+
+    def write(self, frame: list[Buffer]) -> None:
+        """Send a frame."""
+        wire.write_frame(self._replies, frame)
 
 
 def _is_copy() -> bool:
@@ -75,8 +107,10 @@ def _is_copy() -> bool:
 class Guest:
     """Carries out requests in the notebook's namespace."""
 
-    def __init__(self, shell: NotebookShell, limits: Mapping[str, Any]) -> None:
+    def __init__(self, shell: NotebookShell, limits: Mapping[str, Any], pipes: Pipes) -> None:
         self._shell = shell
+        self._pipes = pipes
+        self._now: dict[str, Any] = {}
         self._own = {RECORDER: Recorder(), STAND_IN: stand_ins(shell.user_ns)}
         self._ends: dict[str, Remote | Judge] = {}
         self._max_reply = int(limits["reply_mb"]) << 20
@@ -124,14 +158,20 @@ class Guest:
         for place, call in enumerate(calls):
             started = time.perf_counter()
             encoder = GuestEncoder()
-            with self._unheard():
-                observed = self._call(call, arrays, kept, encoder, room)
+            self._now = {"id": request_id, "n": number, "call": place}
+            try:
+                with self._unheard():
+                    observed = self._call(call, arrays, kept, encoder, room)
+            except Abandoned:
+                return
+            if self._pipes.waiting:  # student code has caught it
+                return
             if MEMORY in observed.get("met", ()):
                 kept.clear()
                 gc.collect()
             room -= sum(array.nbytes for array in encoder.arrays.values())
-            reply = {"id": request_id, "n": number, "call": place, "observed": observed}
-            yield wire.pack({**reply, "seconds": time.perf_counter() - started}, encoder.arrays)
+            reply = {**self._now, "observed": observed, "seconds": time.perf_counter() - started}
+            yield wire.pack(reply, encoder.arrays)
             if "v" not in observed:
                 return
 
@@ -165,6 +205,8 @@ class Guest:
                 encoder.arrays.clear()
                 text = f"over {self._max_reply >> 20} MB were returned"
                 return {"error": "ReplyTooLarge", "message": text, "met": ["reply-size"]}
+        except Abandoned:
+            raise
         except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt too are only answers
             met = reported_limits(error)
             name, kinds = type(error).__name__[:80], _kinds_of(error)
@@ -174,8 +216,31 @@ class Guest:
     def _end(self, name: str) -> Remote | Judge:
         """One end of a test that is run where no student code is."""
         if name not in self._ends:
-            self._ends[name] = Judge() if name == JUDGE else Remote(self._shell)
+            further = functools.partial(self._further, name)
+            self._ends[name] = Judge(further) if name == JUDGE else Remote(self._shell, further)
         return self._ends[name]
+
+    def _further(self, name: str, told: Encoded, depth: int = 0) -> Encoded:
+        """Answer the present call of a test, and wait for the one that follows from the answer.
+
+        Args:
+            name: of the end that asks.
+            told: the answer.
+            depth: calls of the test's functions that are open, this one included.
+
+        Raises:
+            Abandoned: the next request is another one: nothing follows any more.
+        """
+        if self._pipes.waiting:
+            raise Abandoned
+        self._pipes.write(wire.pack({**self._now, "observed": {"v": told[0]}, "seconds": 0.0}, told[1]))
+        request, arrays = self._pipes.read()
+        call = request["scenarios"][0][0] if request["op"] == "ask" else {}
+        if call.get("target") != name or (depth and call["args"][-1] != depth):
+            self._pipes.put_back((request, arrays))
+            raise Abandoned
+        self._now = {"id": request["id"], "n": 0, "call": 0}
+        return call["args"], arrays
 
     def _value(self, call: Mapping[str, Any], kept: dict[str, Any], decoder: wire.Decoder) -> Any:
         target = call["target"]

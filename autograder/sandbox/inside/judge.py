@@ -1,28 +1,33 @@
 """Runs tests where no student code is, and asks the student's box for what they use. Runs in the judge's box.
 
-A test runs in a thread of its own. When it needs something of the student's it waits, the request goes out as
-the answer to the present call, and the next call brings the reply. What it brings is the student's word:
-plain values are built from known parts alone, everything else is a handle (see `proxies`).
+When a test needs something of the student's, the request goes out as the answer to the present call, and the
+next call brings the reply. What it brings is the student's word: plain values are built from known parts
+alone, everything else is a handle (see `proxies`). The student's code may call functions that the test has
+handed to it (`callbacks`).
 """
 
 from __future__ import annotations
+import __future__
 
+import ast
 import builtins
 import contextlib
+import dataclasses
+import doctest
 import functools
 import importlib
 import os
-import queue
 import sys
-import threading
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from autograder.sandbox.exchange import wire
-from autograder.sandbox.inside import forms, generators, layers
+from autograder.sandbox.inside import forms, layers
+from autograder.sandbox.inside.callbacks import OwnFunctions
+from autograder.sandbox.inside.generators import Generators
 from autograder.sandbox.inside.plain import own_array
 from autograder.sandbox.inside.proxies import (
     CannotJudge,
@@ -40,16 +45,24 @@ from autograder.sandbox.inside.shared import Encoded, SharedValues
 
 JUDGE = "@judge"
 """The target of calls that run tests."""
-_PLAIN_RESULTS = ("call", "get", "getitem", "name", "next", "len", "int", "float", "str", "repr")
+MOST_FRAMES = 6000
+"""Of Python, where the student's code and the test's functions call one another."""
+_OF_DATACLASSES = ("fields", "replace", "asdict", "astuple", "is_dataclass")
+"""They look into a class, behind its back."""
+_PLAIN_RESULTS = ("call", "method", "get", "getitem", "name", "next", "len", "int", "float", "str", "repr")
 """Operations whose plain results a test can compare by itself."""
 
 
 class JudgeEncoder(HandleEncoder):
     """Handles go back as what they stand for; of a library's functions, classes and modules the names go."""
 
-    def __init__(self, mark: Callable[[Any], Any]) -> None:
-        super().__init__(_not_sent)
+    def __init__(
+        self, mark: Callable[[Any], Any], own: OwnFunctions, stands_for: Callable[[Any], Any]
+    ) -> None:
+        super().__init__(self._named_or_own)
+        self._stands_for = stands_for
         self._mark = mark
+        self._own = own
 
     def encode(self, value: Any, depth: int = 0) -> Any:
         """A handle is not looked at: what it says of itself is the student's word."""
@@ -63,6 +76,8 @@ class JudgeEncoder(HandleEncoder):
         """A module of torch's own goes in parts, and what its ``parameters()`` gives as an iterator."""
         if layers.is_layer(value):
             return self._form("layer", layers.parts(value, self._mark), depth)
+        if layers.is_optimizer(value):
+            return self._form("optimizer", layers.optimizer_parts(value, self._mark), depth)
         if layers.is_of_tensors(value):
             return self._form("iterator", [self._mark(one) for one in value], depth)
         return super().other(value, depth)
@@ -74,20 +89,29 @@ class JudgeEncoder(HandleEncoder):
             return {"$": "ref", "v": name_of(handle)}
         return super()._leaf(torch, value)
 
-
-def _not_sent(value: Any) -> Any:
-    parts = forms.named_parts(value)
-    if parts is None:
-        raise CannotJudge(f"hands a {type(value).__name__} of its own to the student's code")
-    return {"$": "form", "type": parts[0], "v": list(parts[1])}
+    def _named_or_own(self, value: Any) -> Any:
+        student = self._stands_for(value)
+        if student is not None:
+            return {"$": "ref", "v": name_of(student)}
+        if isinstance(value, BaseException):
+            return self._form("thrown", self._own.threw(value), 0)
+        parts = forms.named_parts(value)
+        if parts is not None:
+            return {"$": "form", "type": parts[0], "v": list(parts[1])}
+        own = self._own.parts(value)
+        if own is None:
+            raise CannotJudge(f"hands a {type(value).__name__} of its own to the student's code")
+        return {"$": "form", "type": "own", "v": own}
 
 
 class Namespace(dict[str, Any]):
     """The names of a test: its own, Python's, the libraries', and for all others the student's."""
 
-    def __init__(self, student: Callable[[str], Any]) -> None:
+    def __init__(self, student: Callable[[str], Any], module: Callable[[str], Any]) -> None:
         super().__init__(__name__="__main__", type=TypeOfTests)
         self._student = student
+        self._module = module
+        self["__builtins__"] = vars(builtins) | {"__import__": self._import}
 
     def __missing__(self, name: str) -> Any:
         return self._student(name)
@@ -102,8 +126,20 @@ class Namespace(dict[str, Any]):
         return True
 
     def get(self, name: str, default: Any = None) -> Any:
-        """As of a dictionary, with the student's names."""
+        """As of a dictionary, with the student's names; what doctest looks for is nobody's."""
+        if name in __future__.all_feature_names:
+            return default
         return self[name] if name in self else default  # noqa: SIM401 - `get` itself
+
+    def _import(
+        self, name: str, names: Any = None, local: Any = None, wanted: Any = (), level: int = 0
+    ) -> Any:
+        """As Python does it; what draws is the student's."""
+        root = name.partition(".")[0]
+        if root != forms.DRAWN:
+            return builtins.__import__(name, names, local, wanted, level)
+        found = self._module(name)
+        return found if wanted or name == root else self._module(root)
 
     def copy(self) -> Namespace:
         """Itself: doctest would lose the student's names with a copy."""
@@ -113,106 +149,193 @@ class Namespace(dict[str, Any]):
 class Judge:
     """The tests of one submission, one after another."""
 
-    def __init__(self) -> None:
-        self._requests: queue.SimpleQueue[Encoded] = queue.SimpleQueue()
-        self._replies: queue.SimpleQueue[Encoded] = queue.SimpleQueue()
-        self._imports: Mapping[str, tuple[str, str]] = {}
-        self._students: frozenset[str] = frozenset()
-        self._begin_again()
-
-    def do(self, tree: Any, arrays: Mapping[str, np.ndarray]) -> Encoded:
-        """Begin a test or bring it a reply; what it asks for next, or its outcome.
+    def __init__(self, further: Callable[[Encoded], Encoded]) -> None:
+        """For one box.
 
         Args:
-            tree: ``[test, imports, names]`` to begin, else ``[reply]``.
+            further: answers the present call with a request, and gives the reply to it.
+        """
+        self._further = further
+        self._imports: Mapping[str, tuple[str, str]] = {}
+        self._students: frozenset[str] = frozenset()
+        self._generators = Generators()
+        self._begin_again()
+        sys.setrecursionlimit(MOST_FRAMES)
+        for name in _OF_DATACLASSES:
+            setattr(dataclasses, name, self._of_students(getattr(dataclasses, name)))
+
+    def do(self, tree: Any, arrays: Mapping[str, np.ndarray]) -> Encoded:
+        """Run a test; its outcome.
+
+        Args:
+            tree: the test, imports, names that are the student's in any case, whether their box is another.
             arrays: beside it.
         """
-        if len(tree) == 1:
-            self._replies.put((tree[0], arrays))
-        else:
-            test, imports, names, again = wire.Decoder(arrays, own_array, self._decoded).decode(tree)
-            if again:
-                self._begin_again()
-            self._imports = {name: (module, attribute) for name, module, attribute in imports}
-            self._students = frozenset(names)
-            threading.Thread(target=self._run, args=(test,), daemon=True).start()
-        return self._requests.get()
+        test, imports, names, again = wire.Decoder(arrays, own_array, self._decoded).decode(tree)
+        if again:
+            self._begin_again()
+        self._imports = {name: (module, attribute) for name, module, attribute in imports}
+        self._students = frozenset(names)
+        return wire.Encoder().encode({"done": self._outcome(test)}), {}
+
+    def _of_students(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of dataclasses', which asks the student's box about what is the student's."""
+
+        @functools.wraps(function)
+        def asking(one: Any, *args: Any, **kwargs: Any) -> Any:
+            if instance_of(one, Handle):
+                return self._ask("library", "dataclasses", function.__name__, one, *args, **kwargs)
+            return function(one, *args, **kwargs)
+
+        return asking
 
     def _begin_again(self) -> None:
         """Forget what belongs to a student's box that is not there any more."""
         self._token = os.urandom(8).hex()
-        self._proxies = Proxies(self._ask)
-        self._shared = SharedValues("j", self._encoded, layers.is_layer)
-        self._namespace = Namespace(self._name)
+        self._proxies = Proxies(self._ask, self.count)
+        self._own = OwnFunctions()
+        self._shared = SharedValues("j", self._encoded, layers.is_copied)
+        self._namespace = Namespace(self._name, functools.partial(self._ask, "module"))
 
-    # ------------------------------------------------------------ the test's thread
-
-    def _run(self, test: Mapping[str, Any]) -> None:
-        self._namespace = self._namespace if test["shared"] else Namespace(self._name)
-        self._known: dict[str, Any] = {}
-        self._states, self._seeded, self._plain = generators.states(), False, 0
+    def _outcome(self, test: Mapping[str, Any]) -> dict[str, Any]:
+        self._namespace = (
+            self._namespace
+            if test["shared"]
+            else Namespace(self._name, functools.partial(self._ask, "module"))
+        )
+        self._bound: dict[str, Any] = {}
+        self._own.open = 0
+        self._generators.moved()
+        self._seeded, self._plain = False, 0
         self._proxies.own_words.clear()
         self._proxies.disputed = ""
+        names = self._names_of(test["code"], doctest_=test["doctest"])
+        with contextlib.suppress(CannotJudge):
+            if names:
+                self._ask("watch", tuple(names))
         found = outcome(test["code"], self._namespace, doctest=test["doctest"], refusals=CannotJudge)
         words = list(self._proxies.own_words)
         doubt = self._proxies.disputed or (
             f"it rests on {', '.join(words)} alone" if words and not self._plain else ""
         )
-        found |= {"own_words": words[:20], "doubt": doubt[:200]}
-        self._requests.put((wire.Encoder().encode({"done": found}), {}))
+        return found | {"own_words": words[:20], "doubt": doubt[:200]}
+
+    def _names_of(self, code: str, *, doctest_: bool) -> list[str]:
+        """What a test may ask of the notebook: names that it uses, and has not from elsewhere."""
+        if doctest_:
+            code = "".join(one.source for one in doctest.DocTestParser().get_examples(code))
+        try:
+            tree = ast.parse(code)
+        except SyntaxError:
+            return []
+        used: set[str] = set()
+        bound: set[str] = set()
+        for one in ast.walk(tree):
+            if type(one) is ast.Name:
+                (used if type(one.ctx) is ast.Load else bound).add(one.id)
+            elif isinstance(one, ast.FunctionDef | ast.ClassDef):
+                bound.add(one.name)
+            elif isinstance(one, ast.arg):
+                bound.add(one.arg)
+            elif isinstance(one, ast.alias):
+                bound.add((one.asname or one.name).partition(".")[0])
+            elif isinstance(one, ast.ExceptHandler) and one.name:
+                bound.add(one.name)
+        return sorted(
+            one for one in used - bound if not dict.__contains__(self._namespace, one) and self._is_asked(one)
+        )
+
+    def _is_asked(self, name: str) -> bool:
+        """Whether a name is the student's, where the test has not defined it."""
+        return name in self._students or not (
+            name.startswith("__") or hasattr(builtins, name) or name in self._imports
+        )
 
     def _ask(self, operation: str, *args: Any, **kwargs: Any) -> Any:
-        changed = {"changes": self._shared.changes(), "forget": self._shared.let_go(), "seeded": self._seeded}
-        now = generators.states()
-        moved = {name: one for name, one in now.items() if not generators.same(one, self._states.get(name))}
-        if moved:
-            self._seeded = changed["seeded"] = True
-            changed["states"] = moved
-        if (torch := sys.modules.get("torch")) is not None:
-            changed["grad"] = torch.is_grad_enabled()
-        sent: list[Any] = [operation, [self._marked(one) for one in args]]
-        sent += [{name: self._marked(one) for name, one in kwargs.items()}, changed, self._token]
-        try:
-            request = self._encoded({"ask": sent})
-        except (wire.ProtocolError, TypeError) as error:
-            raise CannotJudge(f"hands over what cannot go to the student's code: {error}") from error
-        told = self._exchanged(request)
-        self._states = now
-        if "states" in told:
-            generators.restore(told["states"])
-            self._states = generators.states()
-        self._shared.apply(told.get("changes", ()))
-        if "printed" in told:
-            sys.stdout.write(str(told["printed"]))
+        told = self._exchanged(self._request(operation, args, kwargs))
+        while "back" in told:
+            told = self._exchanged(self._called_back(told["back"]))
+        if "hooked" in told:
+            raise CannotJudge("the student's code puts a hook on what is the test's")
         if "failed" in told:
             raise CannotJudge(f"what the student's code returned could not be read: {told['failed']}")
         if "raised" in told:
-            raise self._exception(*told["raised"])
+            raise self._exception(told["raised"])
         found = told["v"]
-        if operation in _PLAIN_RESULTS and not instance_of(found, Handle) and found is not None:
-            self._plain += not isinstance(found, types.ModuleType | type)
+        if operation in _PLAIN_RESULTS:
+            self.count(found)
         return found
 
-    def _exchanged(self, request: Encoded) -> dict[str, Any]:
-        out, err = sys.stdout, sys.stderr  # each call of the box sets its own
-        self._requests.put(request)
-        tree, arrays = self._replies.get()
-        sys.stdout, sys.stderr = out, err
+    def count(self, found: Any) -> None:
+        """Keep in mind that the test got a plain value, if it is one."""
+        if not instance_of(found, Handle) and found is not None:
+            self._plain += not isinstance(found, types.ModuleType | type)
+
+    def _called_back(self, told: Any) -> Encoded:
+        """Call a function of the test's for the student's code; what is answered then."""
+        open_before = self._own.open
         try:
-            told = wire.Decoder(arrays, own_array, self._decoded).decode(tree)
+            found = self._own.called(told)
+        except CannotJudge:
+            raise
+        except BaseException as error:  # noqa: BLE001 - the student's code may catch what a function raises
+            return self._request("threw", [error], {}, depth=open_before + 1)
+        return self._request("returned", [found], {}, depth=open_before + 1)
+
+    def _request(
+        self, operation: str, args: Sequence[Any], kwargs: Mapping[str, Any], *, depth: int | None = None
+    ) -> Encoded:
+        beside: dict[str, Any] = {}
+        if changes := self._shared.changes():
+            beside["changes"] = changes
+        if gone := self._shared.let_go():
+            beside["forget"] = gone
+        if moved := self._generators.moved():
+            self._seeded = True
+            beside["states"] = moved
+        if self._seeded:
+            beside["seeded"] = True
+        torch = sys.modules.get("torch")
+        if torch is not None and not torch.is_grad_enabled():
+            beside["grad"] = False
+        sent: list[Any] = [operation, [self._marked(one) for one in args]]
+        sent += [{name: self._marked(one) for name, one in kwargs.items()}, beside]
+        try:
+            open_calls = self._own.open if depth is None else depth
+            return self._encoded({"ask": [*sent, self._token, open_calls]})
+        except (wire.ProtocolError, TypeError) as error:
+            raise CannotJudge(f"hands over what cannot go to the student's code: {error}") from error
+
+    def _exchanged(self, request: Encoded) -> dict[str, Any]:
+        tree, arrays = self._further(request)
+        try:
+            (told,) = self._read(tree, arrays)
+            self._generators.restore(told.get("states", {}))
+            self._shared.apply(told.get("changes", ()))
+            self._bound |= told.get("names", {})
+            for name in told.get("gone", ()):
+                self._bound.pop(name, None)
+            self._proxies.told(told.get("classes", ()), told.get("attributes", ()))
         except Exception as error:  # noqa: BLE001 - parts that fit no form are the student's word
             return {"failed": f"{type(error).__name__}: {error}"[:200]}
-        return (
-            told
-            if isinstance(told, dict) and ("v" in told or "raised" in told or "failed" in told)
-            else {"failed": "no reply"}
-        )
+        if "printed" in told:
+            sys.stdout.write(str(told["printed"]))
+        return told if told.keys() & {"v", "raised", "failed", "back"} else {"failed": "no reply"}
+
+    def _read(self, tree: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+        try:
+            return wire.Decoder(arrays, own_array, self._decoded).decode(tree)
+        except KeyError as error:
+            if error.args != ("torch",):
+                raise
+        importlib.import_module("torch")  # only the student's code has imported it
+        return wire.Decoder(arrays, own_array, self._decoded).decode(tree)
 
     def _marked(self, value: Any) -> Any:
         return value if instance_of(value, Handle) else self._shared.marked(value)
 
     def _encoded(self, value: Any) -> Encoded:
-        encoder = JudgeEncoder(self._marked)
+        encoder = JudgeEncoder(self._marked, self._own, self._proxies.stands_for)
         return encoder.encode(value), encoder.arrays
 
     def _decoded(self, tag: str, tree: Mapping[str, Any]) -> Any:
@@ -221,24 +344,35 @@ class Judge:
         name, told = tree["type"], tree["v"]
         if name == "shared":
             return self._shared.received(told)
+        if name == "own":
+            return self._own[told[0]]
         if name == "computed":
             return computed(told[0], told[1], self._ask)
         return forms.from_parts(name, told)
 
-    def _exception(self, name: str, text: str, kind: Any, error: Any, args: list[Any]) -> BaseException:
+    def _exception(self, told: list[Any]) -> BaseException:
+        name, text, kind, error, args, own, cause = told
+        if own is not None:
+            return self._own.raised(own)
         made = kind if instance_of(kind, type) else self._proxies.exception(kind)
         if not issubclass(made, BaseException):
             return CannotJudge("the student's code raised something that is no exception")
-        if not issubclass(made, Exception):
+        if issubclass(made, SystemExit | KeyboardInterrupt | GeneratorExit):
             return StudentExit(f"{name}: {text}")
-        try:
-            raised: BaseException = made(*(args or ([text] if text else [])))
-        except TypeError:
-            raised = Exception.__new__(made)
-            raised.args = (text,)
+        given = args or ([text] if text else [])
+        if self._proxies.stands_for(made) is not None:
+            raised: BaseException = made.__new__(made, *given)
+        else:
+            try:
+                raised = made(*given)
+            except TypeError:
+                raised = made.__new__(made)
+                raised.args = (text,)
         if instance_of(error, Handle):
             with contextlib.suppress(AttributeError, TypeError):
                 raised.student, raised.told = error, text  # type: ignore[attr-defined]
+        if cause is not None:
+            raised.__cause__ = self._exception(cause)
         return raised
 
     def _name(self, name: str) -> Any:
@@ -252,15 +386,14 @@ class Judge:
             with contextlib.suppress(ImportError, AttributeError):
                 imported = importlib.import_module(module)
                 return functools.reduce(getattr, attribute.split("."), imported) if attribute else imported
-        if name not in self._known:
+        if name in self._bound:
+            self.count(found := self._bound[name])
+        else:
             found = self._ask("name", name)
-            if instance_of(found, ClassHandle):
-                stand_in = self._proxies.exception(found)
-                found = stand_in if issubclass(stand_in, BaseException) else found
-            if not (instance_of(found, Handle) or instance_of(found, type)):
-                return found  # it may be another one after the next call
-            self._known[name] = found
-        return self._known[name]
+        if instance_of(found, ClassHandle):
+            stand_in = self._proxies.exception(found)
+            found = stand_in if issubclass(stand_in, BaseException) else found
+        return found
 
 
 def computed(value: Any, handle: Any, ask: Callable[..., Any]) -> Any:

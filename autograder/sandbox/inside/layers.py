@@ -1,5 +1,6 @@
-"""Modules of torch's own that a test makes and hands to the student's code. Runs in boxes, on both sides.
+"""Modules and optimizers of torch's own that a test makes and hands to the student's code.
 
+Runs in boxes, on both sides.
 Only a test's side takes them apart: what a student's box has of the kind stays there, behind a handle.
 """
 
@@ -24,6 +25,59 @@ def is_layer(value: Any) -> bool:
         return False
     own: dict[str, Any] = vars(value)
     return not any(own.get(name) for name in _HOOKS) and not any(name in own for name in _NOT_COPIED)
+
+
+def is_optimizer(value: Any) -> bool:
+    """Whether it is an optimizer of exactly a class of torch's."""
+    torch = sys.modules.get("torch")
+    return torch is not None and type(value) is getattr(torch.optim, type(value).__name__, None)
+
+
+def is_copied(value: Any) -> bool:
+    """Whether both sides get one of it, with the same state."""
+    return is_layer(value) or is_optimizer(value)
+
+
+def is_hooked(value: Any) -> bool:
+    """Whether somebody wants to be called when the other side's copy is used, which nobody will do."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return False
+    if isinstance(value, torch.Tensor):
+        return bool(value._backward_hooks)  # noqa: SLF001
+    return isinstance(value, torch.nn.Module) and any(
+        vars(one).get(name) for one in value.modules() for name in _HOOKS
+    )
+
+
+def optimizer_parts(value: Any, mark: Callable[[Any], Any]) -> list[Any]:
+    """The name of its class, and its groups with what it knows of each parameter."""
+    hypers, states = state(value)
+    groups = [[mark(one) for one in group["params"]] for group in value.param_groups]
+    return [type(value).__name__, groups, hypers, [None if one is None else mark(one) for one in states]]
+
+
+def built_optimizer(told: list[Any]) -> Any:
+    """The optimizer of these parts."""
+    name, groups, hypers, states = told
+    torch = sys.modules["torch"]
+    kind = getattr(torch.optim, name)
+    if not issubclass(kind, torch.optim.Optimizer):
+        raise TypeError(f"{name!r} is no optimizer")
+    made = kind([{**hyper, "params": params} for params, hyper in zip(groups, hypers, strict=True)])
+    set_optimizer(made, [hypers, states])
+    return made
+
+
+def set_optimizer(own: Any, told: list[Any]) -> None:
+    """Put an optimizer into a state, as `state` gives it."""
+    hypers, states = told
+    parameters = [one for group in own.param_groups for one in group["params"]]
+    for group, hyper in zip(own.param_groups, hypers, strict=True):
+        group.update(hyper)
+    for parameter, one in zip(parameters, states, strict=True):
+        if one is not None:
+            own.state[parameter] = one
 
 
 def parts(value: Any, mark: Callable[[Any], Any]) -> list[Any]:
@@ -73,7 +127,15 @@ def built(told: list[Any]) -> Any:
 
 
 def state(value: Any) -> list[Any]:
-    """What of it changes while it is used: modes, and tensors with their gradients."""
+    """What changes while it is used: modes, and tensors with their gradients.
+
+    Of an optimizer it is what is set for its groups, and what is kept of each parameter.
+    """
+    if is_optimizer(value):
+        hypers = [
+            {name: one for name, one in group.items() if name != "params"} for group in value.param_groups
+        ]
+        return [hypers, [value.state.get(one) for group in value.param_groups for one in group["params"]]]
     return [[one.training for one in value.modules()], [*value.parameters(), *value.buffers()]]
 
 

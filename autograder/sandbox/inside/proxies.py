@@ -11,7 +11,7 @@ import builtins
 import importlib
 import sys
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from autograder.sandbox.inside import forms
@@ -89,7 +89,7 @@ class Handle:
         return table_of(self).equal(self, other)
 
     def __hash__(self) -> int:
-        return hash(name_of(self))
+        return table_of(self).hash_of(self)
 
     def __bool__(self) -> bool:
         return bool(table_of(self).truth("bool", self))
@@ -125,12 +125,15 @@ class Handle:
         return table_of(self).ask("enter", self)
 
     def __exit__(self, _kind: object, error: object, _: object) -> bool:
-        """What the student's code raised is told, and may be caught there; what the test raised is not."""
-        raised = getattr(error, "student", None)
-        if not instance_of(raised, Handle):
-            table_of(self).ask("leave", self)
+        """An exception is told, and may be caught there; that the test found something wrong is not."""
+        table = table_of(self)
+        if error is None or not isinstance(error, Exception) or type(error) is AssertionError:
+            table.ask("leave", self)
             return False
-        return bool(table_of(self).ask("leave", self, raised))
+        caught = bool(table.ask("leave", self, error))
+        if caught and not instance_of(getattr(error, "student", None), Handle):
+            table.own_words[f"{table.title(self)}.__exit__"] = None
+        return caught
 
     def __mro_entries__(self, bases: Any) -> Any:
         raise CannotJudge("derives a class from the student's")
@@ -176,6 +179,22 @@ class CallableHandle(Handle):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call it in the student's box."""
         return table_of(self).ask("call", self, *args, **kwargs)
+
+
+class MethodHandle(CallableHandle):
+    """A method of an object, which is looked up only when something else is done with it than to call it."""
+
+    __slots__ = ("_method", "_object")
+
+    def __init__(self, table: Proxies, one: Any, method: str) -> None:
+        super().__init__(table, "", "")
+        object.__setattr__(self, "_object", one)
+        object.__setattr__(self, "_method", method)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it in the student's box."""
+        one, method = object.__getattribute__(self, "_object"), object.__getattribute__(self, "_method")
+        return table_of(self).ask("method", one, method, *args, **kwargs)
 
 
 class ClassHandle(CallableHandle):
@@ -236,19 +255,37 @@ def table_of(handle: Any) -> Proxies:
 def name_of(handle: Any) -> str:
     """Its name in the student's box."""
     name: str = object.__getattribute__(handle, "_name")
+    if not name:
+        one, method = object.__getattribute__(handle, "_object"), object.__getattribute__(handle, "_method")
+        found = table_of(handle).ask("get", one, method)
+        if not instance_of(found, Handle):
+            raise CannotJudge(f"looks at {method}, which is another thing each time")
+        name = name_of(found)
+        object.__setattr__(handle, "_name", name)
     return name
 
 
 class Proxies:
     """Handles by name, and what is known of their classes."""
 
-    def __init__(self, ask: Ask) -> None:
+    def __init__(self, ask: Ask, count: Callable[[Any], None]) -> None:
+        """Of one student's box.
+
+        Args:
+            ask: carries out an operation there.
+            count: is told of values that were sent ahead and are used now.
+        """
         self.ask = ask
+        self._count = count
+        self._methods: dict[str, frozenset[str]] = {}
+        self._attributes: dict[tuple[str, str], Any] = {}
         self.own_words: dict[str, None] = {}
         self.disputed = ""
         self._handles: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
         self._described: dict[str, tuple[str, list[Any]]] = {}
         self._stand_ins: dict[str, type] = {}
+        self._stood_for: dict[type, Any] = {}
+        self._hashes: dict[str, bool] = {}
 
     def handle(self, name: str, kind: str) -> Any:
         """What stands for an object: a module or class of a library itself, else a handle."""
@@ -271,7 +308,22 @@ class Proxies:
 
     def attribute(self, handle: Any, name: str) -> Any:
         """An attribute, as the student's box has it."""
+        own = name_of(handle) if type(handle) is not MethodHandle else ""
+        if (own, name) in self._attributes:
+            found = self._attributes[own, name]
+            self._count(found)
+            return found
+        kind = object.__getattribute__(handle, "_of")
+        if kind and name in self._methods.get(kind, ()):
+            return MethodHandle(self, handle, name)
         return self.ask("get", handle, name)
+
+    def told(self, classes: Iterable[list[Any]], attributes: Iterable[list[Any]]) -> None:
+        """What the student's box says ahead; attributes hold until it is asked for something else."""
+        for name, (title, bases, by_identity, methods) in classes:
+            self._describe(name, title, bases, by_identity)
+            self._methods[name] = frozenset(methods)
+        self._attributes = {(name, at): one for name, own in attributes for at, one in own.items()}
 
     # ------------------------------------------------------------ truth
 
@@ -279,9 +331,9 @@ class Proxies:
         """What a class of the student's says of its own object."""
         found = self.ask(operation, handle, *others)
         if operation in ("len", "contains") and self._holds_another(operation, handle, found, *others):
-            self.disputed = f"{self._title(handle)}.__{operation}__ says what the object does not hold"
+            self.disputed = f"{self.title(handle)}.__{operation}__ says what the object does not hold"
         if operation != "len" and not (instance_of(handle, CallableHandle) and operation == "bool"):
-            self.own_words[f"{self._title(handle)}.__{operation}__"] = None
+            self.own_words[f"{self.title(handle)}.__{operation}__"] = None
         return found
 
     def _holds_another(self, operation: str, handle: Any, found: Any, *others: Any) -> bool:
@@ -307,7 +359,7 @@ class Proxies:
         if (
             self.ask("eq", handle, _NOTHING_EQUALS) is True
         ):  # what is expected is not shown to the student's code
-            self.disputed = f"{self._title(handle)}.__eq__ says equal to anything"
+            self.disputed = f"{self.title(handle)}.__eq__ says equal to anything"
         return False
 
     def compare(self, operation: str, handle: Any, other: Any) -> Any:
@@ -345,7 +397,7 @@ class Proxies:
         """A real class in the place of an object's: derived from what a library has of its bases."""
         own = self.class_of(handle)
         if own is None:
-            return ClassHandle if instance_of(handle, ClassHandle) else type(lambda: None)
+            return type if instance_of(handle, ClassHandle) else type(lambda: None)
         return self._stand_in(own)
 
     def exception(self, kind: Any) -> type[BaseException]:
@@ -358,20 +410,59 @@ class Proxies:
             title, kinds = self._mro(kind)
             bases = [one for one in kinds if instance_of(one, type)]
             if bases and bases[0] is kinds[0]:
-                self._stand_ins[name] = bases[0]
+                made = bases[0]
+            elif bases and issubclass(bases[0], BaseException):
+                made = self._derived_exception(kind, title, kinds[1:])
             else:
-                self._stand_ins[name] = _derived(title, bases or [object])
+                made = _derived(title, bases or [object])
+            self._stand_ins[name] = made
+            self._stood_for[made] = kind
         return self._stand_ins[name]
+
+    def _derived_exception(self, kind: Any, title: str, kinds: list[Any]) -> type:
+        """Below what stands for its bases: ``except`` and ``issubclass`` see what derives from what."""
+        bases = [self._stand_in(one) if instance_of(one, ClassHandle) else one for one in kinds]
+        table = self
+
+        def __init__(error: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - of the class that is made
+            error.student = table.ask("call", kind, *args, **kwargs)
+            error.told = str(error.student)
+
+        own = {"__getattr__": _of_raised, "__str__": _text_of_raised, "__init__": __init__}
+        return type(title, tuple(bases), {"__module__": _STUDENTS, **own})
+
+    def stands_for(self, value: Any) -> Any:
+        """The handle of the class or the exception of the student's in whose place a value is; None else."""
+        if isinstance(value, type):
+            return self._stood_for.get(value) if value.__module__ == _STUDENTS else None
+        if isinstance(value, BaseException) and instance_of(one := vars(value).get("student"), Handle):
+            return one
+        return None
+
+    def hash_of(self, handle: Any) -> int:
+        """As the student's class says, where it says something of its own."""
+        own = self.class_of(handle)
+        if own is not None and not self._by_identity(own):
+            return int(self.ask("hash", handle))
+        return hash(name_of(handle))
+
+    def _by_identity(self, kind: Any) -> bool:
+        self._mro(kind)
+        return self._hashes[name_of(kind)]
 
     def _mro(self, kind: Any) -> tuple[str, list[Any]]:
         name = name_of(kind)
         if name not in self._described:
-            title, told = self.ask("describe", kind)
-            found = [_library_class(one) if instance_of(one, list) else one for one in told]
-            self._described[name] = str(title), [one for one in found if one is not None]
+            self._describe(name, *self.ask("describe", kind))
         return self._described[name]
 
-    def _title(self, handle: Any) -> str:
+    def _describe(self, name: str, title: str, told: list[Any], by_identity: bool) -> None:  # noqa: FBT001
+        self._hashes[name] = bool(by_identity)
+        found = [_library_class(one) if instance_of(one, list) else one for one in told]
+        self._described[name] = str(title), [one for one in found if one is not None]
+
+    def title(self, handle: Any) -> str:
+        """The name of an object's class."""
         own = self.class_of(handle)
         return "function" if own is None else self._mro(own)[0]
 
@@ -379,7 +470,11 @@ class Proxies:
 def library(name: str) -> Any:
     """A module that is loaded here, or of the standard library or of a loaded package; None for all else."""
     root = name.partition(".")[0]
-    if name in ("__main__", "test") or not (root in sys.modules or root in sys.stdlib_module_names):
+    if (
+        name in ("__main__", "test")
+        or root == forms.DRAWN
+        or not (root in sys.modules or root in sys.stdlib_module_names)
+    ):
         return None
     try:
         return importlib.import_module(name)
@@ -408,10 +503,8 @@ def _library_class(told: Any) -> type | None:
 def _derived(title: str, bases: list[type]) -> type:
     """A class of this name below the first base that can have one."""
     for base in bases:
-        raised = {"__getattr__": _of_raised, "__str__": _text_of_raised}
-        own = raised if issubclass(base, BaseException) else {}
         try:
-            return type(title, (base,), {"__module__": _STUDENTS, **own})
+            return type(title, (base,), {"__module__": _STUDENTS})
         except TypeError:
             continue
     return object

@@ -22,7 +22,9 @@ from typing import Any
 import numpy as np
 
 from autograder.sandbox.exchange import wire
-from autograder.sandbox.inside import forms, generators, layers
+from autograder.sandbox.inside import ahead, forms, layers
+from autograder.sandbox.inside.callbacks import Abandoned, Callbacks
+from autograder.sandbox.inside.generators import Generators
 from autograder.sandbox.inside.plain import GuestEncoder, as_plain, own_array
 from autograder.sandbox.inside.running import outcome
 from autograder.sandbox.inside.shared import Encoded, Keyed, SharedValues
@@ -30,8 +32,14 @@ from autograder.sandbox.inside.shared import Encoded, Keyed, SharedValues
 REMOTE = "@remote"
 """The target of calls by which tests reach it."""
 MOST_HANDLES = 100_000
+MOST_CAUSES = 3
 MOST_PRINTED = 200_000
 MANY_NUMBERS = 256
+DEEP = 16
+"""From here on containers go as a list of what is in them, since frames are not nested deeper than 32."""
+MANY_SHOWN = 8
+"""Of a list of objects so many are told with their attributes."""
+Further = Callable[[Encoded, int], Encoded]
 _PYTHONS = {kind: ["types", name] for name, kind in vars(types).items() if isinstance(kind, type)}
 """Classes of Python's own that only `types` has a name for: of generators, methods and the like."""
 _KEYS = frozenset((str, int, float, bool, type(None), tuple))
@@ -74,6 +82,7 @@ _BUILTINS = (
     "iter",
     "next",
     "bool",
+    "hash",
     "str",
     "repr",
     "format",
@@ -90,6 +99,7 @@ class HandleEncoder(GuestEncoder):
 
     def __init__(self, handle: Callable[[Any], dict[str, Any]]) -> None:
         super().__init__()
+        self._flat = False
         self._handle = handle
 
     def encode(self, value: Any, depth: int = 0) -> Any:
@@ -97,6 +107,12 @@ class HandleEncoder(GuestEncoder):
         kind = type(value)
         if kind is dict and not {type(key) for key in value} <= _KEYS:
             return self._form("mapping", [[key, one] for key, one in value.items()], depth)
+        if depth > DEEP and kind in (list, tuple, dict) and not self._flat:
+            self._flat = True
+            try:
+                return self._form("flat", forms.flat_parts(value), depth)
+            finally:
+                self._flat = False
         if kind is list and len(value) > MANY_NUMBERS and (numbers := _numbers(value)) is not None:
             return self._form("numbers", numbers, depth)
         return super().encode(value, depth)
@@ -150,20 +166,37 @@ def _numbers(values: list[Any]) -> np.ndarray | None:
 class Remote:
     """What of the notebook a test reaches, by handles that last as long as the box."""
 
-    def __init__(self, shell: Any) -> None:
+    def __init__(self, shell: Any, further: Further) -> None:
+        """Of a notebook.
+
+        Args:
+            shell: whose names it reaches.
+            further: answers the present operation with a call of a function of the test's, and gives the next
+                operation of the same depth.
+        """
         self._shell = shell
+        self._callbacks = Callbacks(self._called_back)
+        self._further = further
+        self._generators = Generators()
+        self._watched = ahead.Watched(shell.user_ns)
+        self._printed = io.StringIO()
+        self._classes: set[str] = set()
+        self._unseen: dict[type, Any] = {}
         self._token = os.urandom(4).hex()
         self._objects: dict[str, Any] = {}
         self._names: dict[int, str] = {}
-        self._judge: list[Any] = []
+        self._judge = ""
         self.shared = SharedValues("s", self._encoded)
         table = {name: getattr(operator, name) for name in _OPERATORS}
         table |= {name: getattr(builtins, name) for name in _BUILTINS}
-        own = ("test", "name", "get", "set", "delete", "plain", "describe", "enter", "leave")
+        own = ("test", "name", "watch", "get", "set", "delete", "plain", "describe", "enter", "leave")
         table |= {name: getattr(self, f"_{name}") for name in own}
         self._table: dict[str, Callable[..., Any]] = {
             **table,
             "call": lambda called, *args, **kwargs: called(*args, **kwargs),
+            "method": lambda one, name, *args, **kwargs: getattr(one, name)(*args, **kwargs),
+            "module": importlib.import_module,
+            "library": lambda module, name, *args, **kwargs: forms.named(module, name)(*args, **kwargs),
             "copy": copy.copy,
             "deepcopy": copy.deepcopy,
             "backward": lambda tensor, grad: tensor.backward(grad, retain_graph=True),
@@ -182,8 +215,14 @@ class Remote:
             return self.shared.received(told)
         if name == "computed":
             return told[0].detach().requires_grad_()
-        if name in ("layer", "iterator"):
-            return layers.built(told) if name == "layer" else iter(told)
+        if name == "own":
+            return self._callbacks.stub(*told)
+        if name == "thrown":
+            return self._callbacks.exception(*told)
+        if name in ("layer", "optimizer"):
+            return (layers.built if name == "layer" else layers.built_optimizer)(told)
+        if name == "iterator":
+            return iter(told)
         if name in ("named", "module"):
             module = importlib.import_module(told[0])
             return module if name == "module" else forms.named(told[0], told[1])
@@ -193,46 +232,106 @@ class Remote:
         """Carry out one operation.
 
         Args:
-            tree: its name in the table, operands, keywords, and what the test has changed since the last one:
-                shared values, and states of generators; and which judge's box says it.
+            tree: its name in the table, operands, keywords, what the test has changed since the last one
+                (shared values, and states of generators), which judge's box says it, and how many calls of
+                its functions are open.
             arrays: beside it.
 
         Returns:
-            A dictionary: ``v``, the value, or ``raised``; what was printed, and what is different now.
+            A dictionary: ``v``, the value, or ``raised``, or ``back``, a call of a function of the
+            test's; what was printed, and what is different now.
         """
-        operation, judge = tree[:4], tree[4:]
-        if judge != self._judge:  # it knows nothing of what was shared with the one before, nor by which keys
-            self._judge, self.shared = judge, SharedValues("s", self._encoded)
-        told = self._told(*wire.Decoder(arrays, own_array, self.decoded).decode(operation))
-        return self._encoded(told)
+        if tree[4] != self._judge:  # it knows nothing of what was told to the one before, nor by which keys
+            self._judge, self.shared = tree[4], SharedValues("s", self._encoded)
+            self._callbacks = Callbacks(self._called_back)
+            self._classes.clear()
+        with self._callbacks.served():
+            return self._carried_out(*self._read(tree, arrays))
 
-    def _told(
-        self, operation: str, args: list[Any], kwargs: dict[str, Any], beside: dict[str, Any]
-    ) -> dict[str, Any]:
+    def _read(
+        self, tree: Any, arrays: Mapping[str, np.ndarray]
+    ) -> tuple[str, list[Any], dict[str, Any], Any]:
+        operation, args, kwargs, beside, *_ = wire.Decoder(arrays, own_array, self.decoded).decode(tree)
         self.shared.forget(beside.get("forget", ()))
         self.shared.apply(beside.get("changes", ()))
-        generators.restore(beside.get("states", {}))
-        printed = io.StringIO()
+        self._generators.restore(beside.get("states", {}))
+        return operation, args, kwargs, beside
+
+    def _carried_out(
+        self, operation: str, args: list[Any], kwargs: dict[str, Any], beside: dict[str, Any]
+    ) -> Encoded:
+        shown: list[Any] = [args[0]] if operation in ("get", "method") else []
         try:
-            with contextlib.redirect_stdout(printed), _autograd(beside):
-                told = {"v": self.shared.marked(self._table[operation](*args, **kwargs))}
-        except MemoryError:
+            with contextlib.redirect_stdout(self._printed), _autograd(beside):
+                value = self._table[operation](*args, **kwargs)
+                told = {"v": self.shared.marked(value)}
+                shown.append(value)
+        except (MemoryError, Abandoned):
             raise
         except BaseException as error:  # noqa: BLE001 - SystemExit too is only an answer
             told = {"raised": self._raised(error)}
-        if text := printed.getvalue():
+            shown.append(error)
+        return self._with_news(told, shown, beside)
+
+    def _called_back(self, how: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Have a function of the test's called, and meanwhile carry out what it asks for."""
+        marked = [self.shared.marked(one) for one in args]
+        called = [how, key, marked, {name: self.shared.marked(one) for name, one in kwargs.items()}]
+        reply = self._with_news({"back": called}, [*args], {"seeded": True})
+        while True:
+            operation, told, keywords, beside = self._read(*self._further(reply, self._callbacks.open))
+            if operation == "returned":
+                return told[0]
+            if operation == "threw":
+                raise told[0]
+            reply = self._carried_out(operation, told, keywords, beside)
+
+    def _with_news(self, told: dict[str, Any], shown: list[Any], beside: Mapping[str, Any]) -> Encoded:
+        """What is told, with all that the test's side does not know yet."""
+        if text := self._printed.getvalue():
             told["printed"] = text[:MOST_PRINTED]
+            self._printed.seek(0)
+            self._printed.truncate()
         if changes := self.shared.changes():
             told["changes"] = changes
-        if beside.get("seeded"):
-            told["states"] = generators.states()
-        return told
+        if beside.get("seeded") and (states := self._generators.moved()):
+            told["states"] = states
+        if self.shared.any(layers.is_hooked):
+            told["hooked"] = True
+        newest = self.shared.newest
+        try:
+            return self._encoded(told | self._ahead(shown))
+        except Exception:  # noqa: BLE001 - what was to be sent ahead will be asked for, if it is used
+            self.shared.forget_since(newest)
+            return self._encoded(told)
+
+    def _ahead(self, shown: list[Any]) -> dict[str, Any]:
+        """Names that are bound to other things now, and attributes of objects."""
+        found: dict[str, Any] = {}
+        bound, gone = self._watched.news()
+        if bound:
+            found["names"] = {name: self.shared.marked(one) for name, one in bound.items()}
+        if gone:
+            found["gone"] = gone
+        parts = (one for some in shown if type(some) in (list, tuple) for one in some[:MANY_SHOWN])
+        held = [
+            [self._handle(one), {name: self.shared.marked(at) for name, at in own.items()}]
+            for one in (*shown, *parts)
+            if (own := ahead.attributes(one))
+        ]
+        if held:
+            found["attributes"] = held
+        return found
 
     # ------------------------------------------------------------ operations
 
     def _test(self, code: str, doctest: bool) -> tuple[tuple[str, Any], ...]:  # noqa: FBT001 - as it is sent
         """What came of a test in the notebook's own names, which is the student's word."""
         return tuple(outcome(code, self._shell.user_ns, doctest=doctest).items())
+
+    def _watch(self, names: tuple[str, ...]) -> None:
+        """The names that a test uses: what they stand for is told now, and when it is another thing."""
+        self._watched.begin([*names])
 
     def _name(self, name: str) -> Any:
         found = self._shell.user_ns
@@ -259,10 +358,12 @@ class Remote:
     def _describe(self, kind: type) -> list[Any]:
         """The name of a class, and those it derives from: by handle, or by where a library has them."""
         bases = [
-            _PYTHONS.get(one) or ([one.__module__, one.__qualname__] if _of_library(one) else one)
+            _PYTHONS.get(one)
+            or ([one.__module__, one.__qualname__] if _of_library(one) and not _is_drawn(one) else one)
             for one in type.mro(kind)
         ]
-        return [kind.__name__, bases]
+        own: Any = kind.__hash__
+        return [kind.__name__, bases, own is object.__hash__]
 
     def _enter(self, one: Any) -> Any:
         return type(one).__enter__(one)
@@ -275,9 +376,18 @@ class Remote:
 
     def _encoded(self, value: Any) -> Encoded:
         encoder = self.encoder()
-        return encoder.encode(value), encoder.arrays
+        tree = encoder.encode(value)
+        if type(value) is dict and self._unseen:
+            classes = []
+            while self._unseen:
+                kind, one = self._unseen.popitem()
+                classes.append([self._handle(kind), [*self._describe(kind), ahead.methods(kind, one)]])
+            tree["v"].append(["classes", encoder.encode(classes)])
+        return tree, encoder.arrays
 
     def _reference(self, value: Any) -> dict[str, Any]:
+        if (key := self._callbacks.key_of(value)) is not None:
+            return {"$": "form", "type": "own", "v": [key]}
         return {"$": "ref", "v": self._handle(value), "type": self._kind(value)}
 
     def _handle(self, value: Any) -> str:
@@ -298,20 +408,30 @@ class Remote:
             value, types.FunctionType | types.MethodType | types.BuiltinFunctionType | functools.partial
         ):
             return "function"
-        return f"{'callable' if callable(value) else 'object'} {self._handle(type(value))}"
+        kind = self._handle(type(value))
+        if kind not in self._classes:
+            self._classes.add(kind)
+            self._unseen[type(value)] = value
+        return f"{'callable' if callable(value) else 'object'} {kind}"
 
-    def _raised(self, error: BaseException) -> list[Any]:
+    def _raised(self, error: BaseException, depth: int = 0) -> list[Any]:
         try:
             text = str(error)[:600]
         except BaseException:  # noqa: BLE001 - a hostile __str__ is not worth an answer of its own
             text = ""
         plain = error.args if all(type(one) in (str, int, float, bool) for one in error.args) else ()
-        return [type(error).__name__[:80], text, type(error), error, list(plain)]
+        own, cause = self._callbacks.thrown(error), error.__cause__
+        behind = self._raised(cause, depth + 1) if cause is not None and depth < MOST_CAUSES else None
+        return [type(error).__name__[:80], text, type(error), error, list(plain), own, behind]
 
 
 def _autograd(beside: Mapping[str, Any]) -> contextlib.AbstractContextManager[Any]:
     torch = sys.modules.get("torch")
     return contextlib.nullcontext() if torch is None else torch.set_grad_enabled(beside.get("grad", True))
+
+
+def _is_drawn(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == forms.DRAWN
 
 
 def _of_library(kind: type) -> bool:

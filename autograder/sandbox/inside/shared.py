@@ -10,21 +10,24 @@ from __future__ import annotations
 import collections
 import hashlib
 import json
+import random
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from autograder.sandbox.inside import layers
+from autograder.sandbox.inside import forms, layers
 
 Encoded = tuple[Any, Mapping[str, np.ndarray]]
-MOST_HELD = 64
-"""So many a test holds before those are let go that nothing else of it refers to."""
 _CONTAINERS = (list, dict, set, bytearray, collections.deque, collections.Counter, collections.OrderedDict)
+_GENERATORS = (random.Random, np.random.Generator, np.random.RandomState)
+_FLAT = frozenset((int, float, str, bytes, bool, complex, type(None)))
+_SHORT = 1 << 14
+"""Bytes that are kept as they are, which is quicker than a digest."""
 _DEEPEST = 8
-_ALONE = 4
-"""References to a value that nobody else holds: the table's, its entry's, and those of asking."""
+_ALONE = 2
+"""References to a value that nobody else holds: its entry's, and that of asking."""
 
 
 class Keyed:
@@ -87,10 +90,8 @@ class SharedValues:
                 held[1] = self._digest(held[0])
 
     def let_go(self) -> list[str]:
-        """Forget what nobody else here holds any more, where there is much; the keys."""
-        if len(self._held) < MOST_HELD:
-            return []
-        gone = [key for key, held in self._held.items() if sys.getrefcount(held[0]) < _ALONE]
+        """Forget what nobody else here holds any more; the keys."""
+        gone = [key for key, held in self._held.items() if sys.getrefcount(held[0]) <= _ALONE]
         self.forget(gone)
         return gone
 
@@ -99,6 +100,19 @@ class SharedValues:
         for key in keys:
             if held := self._held.pop(key, None):
                 self._keys.pop(id(held[0]), None)
+
+    @property
+    def newest(self) -> int:
+        """How many got a key here until now."""
+        return self._number
+
+    def any(self, is_so: Callable[[Any], bool]) -> bool:
+        """Whether something that is held is so."""
+        return any(is_so(held[0]) for held in self._held.values())
+
+    def forget_since(self, number: int) -> None:
+        """Let go of what got its key here after so many: the other side did not get it."""
+        self.forget(f"{self._prefix}{one}" for one in range(number + 1, self._number + 1))
 
     def _hold(self, key: str, value: Any) -> None:
         self._held[key] = [value, self._digest(value)]
@@ -112,6 +126,10 @@ class SharedValues:
         return value if key is None else Keyed(key, value, known=True)
 
     def _digest(self, value: Any) -> bytes:
+        """What is another one when the value is."""
+        content = _plain_content(value)
+        if content is not None:
+            return content if len(content) <= _SHORT else hashlib.blake2b(content, digest_size=16).digest()
         try:
             tree, arrays = self._encode(_with_inside(_content(value), self._by_key))
         except Exception:  # noqa: BLE001 - what cannot travel by now has not changed for the other side
@@ -122,9 +140,33 @@ class SharedValues:
         return digest.digest()
 
 
+def _all_flat(values: Iterable[Any]) -> bool:
+    return _FLAT.issuperset(map(type, values))
+
+
+def _plain_content(value: Any) -> bytes | None:
+    """All of a value of numbers and texts, without encoding it; None of others."""
+    kind = type(value)
+    if kind is np.ndarray and not value.dtype.hasobject:
+        return f"{value.dtype.str}{value.shape}".encode() + bytes(value.tobytes())
+    if (kind is dict and _all_flat(value) and _all_flat(value.values())) or (
+        kind in (list, set) and _all_flat(value)
+    ):
+        return repr(value).encode("utf-8", "surrogatepass")
+    torch = sys.modules.get("torch")
+    if torch is not None and kind in (torch.Tensor, torch.nn.Parameter):
+        try:
+            parts = [value.detach().numpy()] + ([] if value.grad is None else [value.grad.detach().numpy()])
+        except (RuntimeError, TypeError):  # it has no such form
+            return None
+        told = f"{value.requires_grad}{[(one.dtype.str, one.shape) for one in parts]}"
+        return b"".join((told.encode(), *(one.tobytes() for one in parts)))
+    return None
+
+
 def _changeable(value: Any) -> bool:
     kind = type(value)
-    if kind in _CONTAINERS or kind is np.ndarray:
+    if kind in _CONTAINERS or kind is np.ndarray or kind in _GENERATORS:
         return True
     torch, pandas = sys.modules.get("torch"), sys.modules.get("pandas")
     if torch is not None and (kind is torch.Tensor or kind is torch.nn.Parameter):
@@ -156,16 +198,17 @@ def _with_inside(value: Any, mark: Callable[[Any], Any]) -> Any:
 
 
 def _content(value: Any) -> Any:
-    return layers.state(value) if layers.is_layer(value) else value
+    return layers.state(value) if layers.is_copied(value) else value
 
 
 def _replace(own: Any, value: Any) -> None:
-    """Make an object equal to another one, in place; a module from its state."""
-    if layers.is_layer(own):
-        layers.modes(own, value[0])
-        for mine, one in zip(layers.state(own)[1], value[1], strict=True):
-            if mine is not one:
-                _replace(mine, one)
+    """Make an object equal to another one, in place; a module or an optimizer from its state."""
+    if layers.is_copied(own):
+        _replace_state(own, value)
+    elif type(own) in _GENERATORS:
+        found = forms.parts_of(value)
+        assert found is not None
+        forms.set_generator(own, found[1][1])
     elif isinstance(own, list | bytearray):
         own[:] = value
     elif isinstance(own, dict | set):
@@ -182,3 +225,13 @@ def _replace(own: Any, value: Any) -> None:
         own.grad = value.grad
     else:
         own._update_inplace(value)  # noqa: SLF001 - as pandas' own methods with inplace=True
+
+
+def _replace_state(own: Any, value: Any) -> None:
+    if layers.is_optimizer(own):
+        layers.set_optimizer(own, value)
+        return
+    layers.modes(own, value[0])
+    for mine, one in zip(layers.state(own)[1], value[1], strict=True):
+        if mine is not one:
+            _replace(mine, one)

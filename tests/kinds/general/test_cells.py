@@ -90,6 +90,9 @@ def test_an_empty_test_is_refused() -> None:
 
 
 OUTSIDE = (
+    "def f(x): return x\nassert total(f) == 1",
+    "assert total(lambda x: x) == 1",
+    "import matplotlib.pyplot as plt\nassert plt.gca().lines",
     "assert squares(3) == [1, 4, 9]",
     "import numpy as np\nnp.testing.assert_allclose(scaled(np.ones(3)), 3)",
     "try:\n    squares(0)\nexcept ValueError:\n    pass\nelse:\n    raise AssertionError",
@@ -110,11 +113,8 @@ NOT_OUTSIDE = {
     "del squares\nassert total(1) == 1": "deletes",
     "squares = None\nassert total(1) == 1": "rebinds squares",
     "import builtins\nbuiltins.input = lambda: '3'": "patches a module",
-    "def f(x): return x\nassert total(f) == 1": "function of its own",
-    "assert total(lambda x: x) == 1": "function of its own",
     "class A(squares): pass": "derives",
     "assert open('x.txt').read()": "files",
-    "import matplotlib.pyplot as plt\nassert plt.gca().lines": "matplotlib",
     "assert (": "no Python",
 }
 

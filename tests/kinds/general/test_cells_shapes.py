@@ -16,7 +16,7 @@ from autograder.sandbox.testing import CellTester, Key, visit
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 RIGHT = """
-import collections, dataclasses
+import collections, dataclasses, functools
 import numpy as np, pandas as pd, torch
 from torch import nn
 class Net(nn.Module):
@@ -70,6 +70,48 @@ def fill(items): items[0] = 7
 def numbers():
     yield from range(3)
 def apply(f, x): return f(x)
+def each(f, xs):
+    for x in xs: yield f(x)
+def retried(times, on=Exception):
+    def decorate(f):
+        @functools.wraps(f)
+        def again(*args):
+            for left in range(times)[::-1]:
+                try: return f(*args)
+                except on:
+                    if not left: raise
+        return again
+    return decorate
+class Again(Refused): pass
+def refuse_again(): raise Again("none")
+def momentum(model, opt, x):
+    for _ in range(3):
+        opt.zero_grad(); model(x).sum().backward(); opt.step()
+    opt.param_groups[0]["lr"] = 0.5
+def nested(n): return [nested(n - 1)] if n > 0 else 1
+def depth(xs):
+    n = 0
+    while isinstance(xs, list): xs, n = xs[0], n + 1
+    return n
+stars = np.array([("Sun", 1.0), ("Vega", 2.1)], dtype=[("name", "U8"), ("mass", "f8")])
+def heavier(rows): rows["mass"] *= 2
+def shuffled(rng): return rng.permutation(5)
+@dataclasses.dataclass(frozen=True, order=True)
+class Card:
+    rank: int
+    suit: str = dataclasses.field(default="clubs", compare=False)
+class Locked:
+    def __init__(self, data): self.data = data
+    def __enter__(self): return self
+    def __exit__(self, kind, error, trace):
+        self.data.append(kind.__name__ if kind else "none")
+        return kind is not None
+def drawn():
+    import matplotlib; matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    fig, ax = plt.subplots()
+    ax.plot([0, 1, 2], [0, 1, 4], label="squares"); ax.set_title("Growth"); ax.legend()
+    return ax
 """
 SHAPES = {
     "a module's shapes": "m = Net()\nassert m(torch.ones(3, 4)).shape == (3, 2) and isinstance(m, nn.Module)",
@@ -108,6 +150,33 @@ SHAPES = {
     "a frame changed in place": "d = pd.DataFrame({'a': [1, 2]})\nmark(d)\nassert d['new'].tolist() == [1, 1]",
     "a list changed in place": "items = [1, 2]\nfill(items)\nassert items == [7, 2]",
     "a generator": "assert list(numbers()) == [0, 1, 2]",
+    "functions of the test's": "seen = []\ndef twice(x):\n    seen.append(x)\n    return 2 * x\n"
+    "assert apply(twice, 4) == 8 and apply(lambda f: f, twice) is twice and list(each(twice, iter([1, 2]))) == [2, 4]\n"
+    "assert seen == [4, 1, 2] and apply('{:>3}'.format, 'a') == '  a'",
+    "what a function of the test's raises": "class Own(ValueError): pass\ndef fail(x):\n    raise Own(x)\n"
+    "try:\n    apply(fail, 7)\nexcept Own as error:\n    assert error.args == (7,)\nelse:\n    assert False\nassert apply(abs, -1) == 1",
+    "a decorator": "tried = []\n@retried(3, on=ValueError)\ndef shaky(n):\n    'Doc.'\n    tried.append(n)\n"
+    "    if len(tried) < n:\n        raise ValueError\n    return 'done'\nassert shaky(3) == 'done' and len(tried) == 3 and shaky.__doc__ == 'Doc.'",
+    "functions that call one another": "def down(n):\n    return 0 if n == 0 else 1 + apply(down, n - 1)\nassert down(40) == 40",
+    "a function of the student's in one of the test's": "assert apply(lambda v: v + Vector([1]), Vector([2])).data[0] == 3",
+    "exceptions that derive from one another": "try:\n    refuse_again()\nexcept Refused as error:\n"
+    "    assert type(error).__name__ == 'Again' and issubclass(Again, Refused)\nelse:\n    assert False\nassert Missing(3).number == 3",
+    "an optimizer of the test's": "m, own = Net(), nn.Linear(4, 1)\nfor one in (m, own):\n    opt = torch.optim.SGD(one.parameters(), lr=0.1, momentum=0.9)\n"
+    "    first = next(iter(one.parameters())).detach().clone()\n    momentum(one, opt, torch.ones(2, 4))\n"
+    "    p = next(iter(one.parameters()))\n    assert not torch.equal(p, first) and opt.param_groups[0]['lr'] == 0.5\n"
+    "    assert opt.state[p]['momentum_buffer'].abs().sum() > 0\n    before = p.detach().clone()\n    opt.step()\n    assert not torch.equal(p, before)",
+    "what is nested deep": "assert depth(nested(500)) == 500\nhere = 1\nfor _ in range(300):\n    here = [here]\nassert depth(here) == 300",
+    "an array with fields": "assert stars['name'].tolist() == ['Sun', 'Vega'] and stars[1]['mass'] == 2.1\n"
+    "own = np.array([('a', 1.0)], dtype=stars.dtype)\nheavier(own)\nassert own['mass'][0] == 2",
+    "a generator of random numbers of the test's": "rng = np.random.default_rng(3)\na, b = shuffled(rng), shuffled(rng)\n"
+    "again = np.random.default_rng(3)\nassert np.array_equal(a, again.permutation(5)) and np.array_equal(b, again.permutation(5))",
+    "a data class": "from dataclasses import asdict, fields, is_dataclass, replace\nassert is_dataclass(Card) and [f.name for f in fields(Card)] == ['rank', 'suit']\n"
+    "assert replace(Card(2), rank=5).rank == 5 and asdict(Card(2)) == {'rank': 2, 'suit': 'clubs'} and len({Card(1), Card(1, 'x'), Card(2)}) == 2",
+    "a context that suppresses what the test raises": "seen = []\nwith Locked(seen):\n    {}['no']\nwith Locked(seen) as held:\n    held.data.append(1)\n"
+    "assert seen == ['KeyError', 1, 'none']",
+    "what is drawn": "import matplotlib.pyplot as plt\nfrom matplotlib.axes import Axes\nax = drawn()\nassert isinstance(ax, Axes) and ax.get_title() == 'Growth'\n"
+    "assert plt.gca() is ax and len(ax.lines) == 1 and ax.lines[0].get_ydata().tolist() == [0, 1, 4]\n"
+    "assert [one.get_text() for one in ax.get_legend().get_texts()] == ['squares']",
     "a library's function": "assert apply(np.sqrt, 4.0) == 2.0",
 }  # fmt: skip
 WRONG = {
@@ -133,14 +202,27 @@ WRONG = {
     "arrays[name] *= 2": "arrays[name] = arrays[name] * 2",
     "opt.step()": "pass",
     "return (x ** 2)": "return (x.detach() ** 2)",
-    "return f(x)": "return f(x) + 1",
+    "return f(x)": "return f(x), x",
+    "yield f(x)": "yield x",
+    "range(times)[::-1]": "range(1)",
+    "class Again(Refused)": "class Again(Exception)",
+    '["lr"] = 0.5': '["lr"] = 0.4',
+    "if n > 0 else 1": "if n > 1 else 1",
+    'rows["mass"] *= 2': 'rows = rows["mass"] * 2',
+    "rng.permutation(5)": "np.arange(5)",
+    "compare=False": "compare=True",
+    "return kind is not None": "return False",
+    "[0, 1, 4]": "[0, 1, 2]",
 }  # fmt: skip
 """What is another in an answer where everything is wrong."""
 
 REFUSED = {
-    "lists too deep to be handed over": "deep = 7\nfor _ in range(50):\n    deep = [deep]\nfill(deep)",
+    "a list in itself": "deep = []\ndeep.append(deep)\nfill(deep)",
+    "an object of a class of the test's": "class Own:\n    pass\nfill(Own())",
+    "a hook on a tensor of the test's": "w = torch.ones(1, requires_grad=True)\nhooked(w)\nw.sum().backward()",
 }
 """What cannot go to the student's code is no fault of theirs."""
+HOOKED = "\ndef hooked(t):\n    t.register_hook(lambda g: 2 * g)\n    return 1\n"
 LYING = """
 class Short(list):
     def __len__(self): return 3
@@ -187,7 +269,7 @@ def test_wrong_answers_fail(sandbox: Sandbox) -> None:
 
 def test_what_cannot_be_handed_over_goes_to_a_person(sandbox: Sandbox) -> None:
     """It is a limit of ours, and costs nobody points."""
-    found = outcomes(sandbox, RIGHT, REFUSED)
+    found = outcomes(sandbox, RIGHT + HOOKED, REFUSED)
     assert [] == [name for name, one in found.items() if not one.refused]
 
 

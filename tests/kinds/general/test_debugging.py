@@ -8,13 +8,21 @@ from pathlib import Path
 
 import pytest
 
+from autograder import rubric
+from autograder.checks.base import Draw, Trial
 from autograder.errors import CourseError, RubricError
-from autograder.kinds.general.debugging import planted
+from autograder.grading.student_assignments import StudentAssignments
+from autograder.kinds.general.debugging import DebuggingCheck, planted
 from autograder.kinds.general.debugging.listing import Edit, FaultyListing
+from autograder.personal.variant_set import make_variants
 from autograder.records import ItemResult, Status
 from autograder.sandbox.pool import Pool
 from autograder.syntax import needed
-from tests.support.debugging_course import TASKS, DebuggingCourse, task
+from autograder.verify.papers import grade_answer_key
+from autograder.verify.trials import TrialGrader
+from reference.listings import GIVEN
+from tests.support.debugging_course import HEAD, TASKS, DebuggingCourse, judged, task
+from tests.support.repair_variants import variants
 
 NAMES = sorted(path.stem for path in TASKS.glob("*.toml"))
 SOURCE = "def f(x):\n    a = x + 1\n    b = a * 2\n    return a, b\n"
@@ -283,3 +291,185 @@ def whole_task(pool: Pool, folder: Path, name: str) -> None:
 def test_every_set_of_faults_is_exact(pool: Pool, tmp_path: Path, name: str) -> None:
     """All sets of faults of a task of the catalogue are told from each other, in its text and in others."""
     whole_task(pool, tmp_path, name)
+
+
+RELATED = (
+    QUESTION.replace("points = 5", "points = 2").replace("tries = 4", "tries = 1")
+    + fault("sum", "x + 1", "x + 2")
+    + fault("double", "a * 2", "a * 3")
+    + '[[question.use]]\nname = "twice as much"\nabout = "double"\nrelate = [[1, 2]]\n'
+    + 'step = [{ args = [4], keep = "y" }, { of = "y", method = "__getitem__", args = [1] }, '
+    + '{ of = "y", method = "__getitem__", args = [0], keep = "a" }, '
+    + '{ of = "a", method = "__mul__", args = [2] }]\n'
+)
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+def test_a_relation_decides_about_code_that_computes_something_else(pool: Pool, tmp_path: Path) -> None:
+    """A fault is left where the relation about it does not hold; what raises goes to a person."""
+    course = DebuggingCourse(tmp_path / "course", pool, RELATED, SOURCE)
+    assert "twice as much 1" in course.search.probes
+    right = course.sit("def f(x):\n    return x + 7, 2 * (x + 7)\n")
+    assert (set(), {"sum"}) == (lost(right), waiting(right))
+    other = course.sit("def f(x):\n    return x + 7, 5 * (x + 7)\n")
+    assert ({"double"}, {"sum"}) == (lost(other), waiting(other))
+    odd = course.sit("def f(x):\n    return None\n")
+    assert (set(), {"sum", "double"}) == (lost(odd), waiting(odd))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ('about = "double"', 'about = "doubel"', "no fault 'doubel'; known: sum, double"),
+        ("relate = [[1, 2]]", "relate = [[1, 3]]", "relate names [1, 3]; 2 things are looked at"),
+    ],
+)
+def test_a_relation_that_cannot_be_read_is_refused(before: str, after: str, told: str) -> None:
+    """The use, what is wrong with it, and what there is."""
+    head = HEAD.format(points=2, preload='["numpy"]')
+    made = rubric.parse((head + RELATED.replace(before, after)).encode())
+    with pytest.raises(RubricError) as raised:
+        DebuggingCheck(made.questions[0], made)
+    assert told in str(raised.value)
+
+
+WEIGHTS = """
+[[question]]
+id = "q"
+kind = "debugging"
+points = 1
+answer = "Layer"
+reference = "task:Layer"
+tries = 1
+construct = { args = [3] }
+weights = { "inner.weight" = [2, 3], "inner.bias" = [2] }
+[[question.case]]
+args = [{ draw = "normal", shape = [4, 3] }]
+"""
+LAYER = """
+from torch import nn
+
+class Layer(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.inner = nn.Linear(width, 2)
+
+    def forward(self, x):
+        return self.inner(x) * 2
+"""
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+def test_weights_are_found_under_other_names(pool: Pool, tmp_path: Path) -> None:
+    """By name, then by shape and order; further rows of a table that is longer are zeros."""
+    question = WEIGHTS + fault("twice", "* 2", "* 3")
+    course = DebuggingCourse(tmp_path / "course", pool, question, LAYER)
+    renamed = LAYER.replace("inner", "layer")
+    assert set() == lost(course.sit(renamed))
+    assert {"twice"} == lost(course.sit(renamed.replace("* 2", "* 3")))
+    longer = LAYER.replace("width, 2", "width, 5").replace("(x) * 2", "(x)[:, :2] * 2")
+    assert "as expected" not in course.sit(longer)["twice"].staff
+    assert (set(), set()) == (lost(course.sit(longer)), waiting(course.sit(longer)))
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+def test_attempts_meet_hidden_inputs_of_their_own(pool: Pool, tmp_path: Path) -> None:
+    """With ``redraw`` other probes of those that were tried are asked, and every set is told as exactly."""
+    question = QUESTION.replace("points = 5", "points = 2") + "".join(
+        (fault("sum", "x + 1", "x + 2"), fault("double", "a * 2", "a * 3"))
+    )
+    course = DebuggingCourse(tmp_path / "course", pool, question, SOURCE, redraw="attempt")
+    asked = {course.check.search(course.named, Draw(bytes([turn]) * 32)).probes for turn in range(4)}
+    assert len(asked) > 1
+    for subset in course.listing.subsets:
+        for attempt in range(3):
+            results = course.sit(f"# {attempt}\n{course.listing.text(subset)}")
+            assert (set(subset), set()) == (lost(results), waiting(results))
+
+
+POOL = """
+FAULTS = [
+    {"id": "sum", "right": "x + 1", "faulty": "x + 2"},
+    {"id": "double", "right": "a * 2", "faulty": "a * 3"},
+    {"id": "order", "right": "return a, b", "faulty": "return b, a"},
+]
+
+
+def catalogue():
+    return [
+        {
+            "id": one["id"],
+            "difficulty": 1,
+            "text": {"en": one["id"]},
+            "item": {"edit": [{"right": one["right"], "faulty": one["faulty"]}]},
+        }
+        for one in FAULTS
+    ]
+
+
+def listing(faults):
+    import inspect
+
+    text = inspect.getsource(f)
+    for one in FAULTS:
+        if one["id"] in faults:
+            text = text.replace(one["right"], one["faulty"])
+    return text
+"""
+DRAWN = '[variant.draw.faults]\nfaults = "task"\nquestion = "q"\ndifficulty = [2, 2]\n'
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+def test_students_get_faults_of_their_own(pool: Pool, tmp_path: Path) -> None:
+    """Two of three are drawn for each; each one's are told as exactly as the common ones."""
+    question = (
+        DRAWN
+        + QUESTION.replace("points = 5", "points = 2")
+        + "".join((fault("sum", "x + 1", "x + 2"), fault("double", "a * 2", "a * 3")))
+    )
+    course = DebuggingCourse(tmp_path / "course", pool, question, SOURCE + POOL)
+    students = [f"student{number}" for number in range(6)]
+    made = make_variants(course.assignment, students, pool)
+    drawn = {made.variants[student].faults["faults"]: student for student in students}
+    assert {("sum", "order"), ("double", "order")} <= set(drawn)
+    for faults, student in drawn.items():
+        asked = made.common.with_variant(made.variants[student], made.catalogues)
+        check = asked.checks["q"]
+        assert isinstance(check, DebuggingCheck)
+        assert faults == tuple(check.faults)
+        sittings = StudentAssignments(course.assignment, course.course.secret(), pool, {student: asked})
+        sitting = sittings.of(student, {})
+        for one in sitting.named["q"]:
+            results = judged(check, sitting.named["q"], one.observed)
+            assert (set(one.code.split()), set()) == (lost(results), waiting(results))
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+def test_listings_are_planted_one_after_another(masked: DebuggingCourse) -> None:
+    """Each loses what it has, also after one that ended the box, which is to be run by itself."""
+    grading = TrialGrader(masked.grader, grade_answer_key(masked.grader))
+    sources = {name: masked.listing.text([name]) for name in ("sum", "double")}
+    sources = {"sum": sources["sum"], "ends": "def f(x):\n    __import__('os')._exit(1)\n", **sources}
+    trials = [Trial(name, source, (name,)) for name, source in sources.items()]
+    assert all(grading.is_listing(masked.question, trial) for trial in trials)
+    scores = grading.one_after_another(masked.question, trials)
+    assert ["sum", "double"] == list(scores)
+    for name, score in scores.items():
+        assert {name} == lost({one.item: one for one in score.items})
+
+
+@pytest.mark.sandbox
+@pytest.mark.apart
+def test_right_decoders_of_other_kinds_lose_nothing(pool: Pool, tmp_path: Path) -> None:
+    """Sines for positions, shared weights and fifty others compute something else, and are right."""
+    course = DebuggingCourse(tmp_path / "decoder", pool, *task("decoder"))
+    accepted = [one for one in variants("accepted") if set(one.planted) == set(course.faults)]
+    assert len(accepted) > 50
+    for variant in accepted:
+        results = course.sit("\n\n".join([GIVEN, variant.source(), *variant.cells_after()]))
+        assert (set(), set()) == (lost(results), waiting(results)), variant.name

@@ -56,7 +56,7 @@ def chosen(asks: Mapping[str, Sequence[str]], most: int) -> tuple[set[str], set[
     outcomes = [{name: ProbeOutcome((float(left),)) for name in asks} for left in range(2)]
     subsets = [frozenset[str](), frozenset({"a"})]
     wanted = {name: frozenset(some) for name, some in asks.items()}
-    listings = Listings.of(("a",), subsets, tuple(asks), outcomes, rules=Rules(), about={}, asks=wanted)
+    listings = Listings.of(("a",), subsets, dict.fromkeys(asks, ""), outcomes, rules=Rules(), asks=wanted)
     found = search(listings, most)
     return set(found.probes), set().union(*wanted.values()) - found.asked
 

@@ -33,7 +33,7 @@ def found(tells: Mapping[str, str], own: Mapping[str, float | None], about: str 
         for subset in subsets
     ]
     made = {probe: "axis" * (probe == about) for probe in tells}
-    listings = Listings.of(FAULTS, subsets, tuple(tells), outcomes, rules=Rules(), about=made)
+    listings = Listings.of(FAULTS, subsets, made, outcomes, rules=Rules())
     code: dict[str, ProbeOutcome | None] = {
         probe: RAISED if value is None else ProbeOutcome((value,)) for probe, value in own.items()
     }

@@ -21,6 +21,10 @@ SHOTS = os.environ.get("SCREENSHOTS", "")
 RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa", "best-practice")
 _AXE = Axe()
 _LOADED = "() => typeof axe === 'object'"
+_CLIPPED = (
+    "() => [...document.querySelectorAll('.scroll')]"
+    ".filter(one => one.scrollWidth > one.clientWidth + 1).map(one => one.ariaLabel)"
+)
 _OVER = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -133,6 +137,8 @@ class Reader:
             self.page.set_viewport_size({"width": width, "height": HEIGHT})
             where = f"{name} at {width} px"
             assert 0 >= self.page.evaluate(_OVER), f"{where}: wider than the window"
+            clipped = self.page.evaluate(_CLIPPED)
+            assert [] == clipped, f"{where}: has to be scrolled sideways"
             self._shot(f"{name}-{self.language()}-{width}")
             found = self.unreachable()
             assert not found, f"{where}: {found}"

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Route
 
 from autograder.messages import languages
 from tests.service import course, told
-from tests.web.browser.reader import HEIGHT, NARROW, WIDE, Reader
+from tests.web.browser.reader import Reader
 from tests.web.people import PASSWORD, Small
 from tests.web.test_staff import canned
 
@@ -80,11 +80,6 @@ def test_pages_of_a_student(full: Small, reader: Callable[..., Reader], language
     place = f"{full.base}a/small/"
     pages = {"course": full.base, "assignment": place, "attempt": f"{place}1/", "waiting": f"{place}2/"}
     tour(one, language, pages)
-    one.goto(place)
-    one.page.set_viewport_size({"width": NARROW, "height": HEIGHT})
-    clipped = "one => one.scrollWidth > one.clientWidth"
-    assert [False] == [one.evaluate(clipped) for one in one.page.locator(".scroll").all()]
-    one.page.set_viewport_size({"width": WIDE, "height": HEIGHT})
     one.goto(f"{place}feedback/")
     one.looks("feedback")
     frame = one.page.locator("iframe.made").get_attribute("src")

@@ -45,6 +45,8 @@ from autograder.syntax import needed
 
 MAX_STAFF = 600
 MOST_FAULTS = 12
+TURNS = 16
+"""Choices of probes, where attempts or students shall meet hidden inputs of their own."""
 
 
 class DebuggingQuestion(CalleeOptions, frozen=True):
@@ -89,10 +91,6 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
             raise RubricError("the right listing is missing: reference = 'module:name'", where, "reference")
         if options.take_first or not options.repeat:
             raise RubricError("take_first and repeat have no meaning here; leave them out", where)
-        if self.rubric.assignment.redraw != "never":
-            raise RubricError(
-                "the probes are searched for once for a class; leave redraw out of [assignment]", where
-            )
         self.uses = ListingUses(
             question, options, options.use, tries=options.tries, weights=options.weights, stir=options.stir
         )
@@ -108,7 +106,9 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
             if use.about and use.about not in self.faults:
                 known = ", ".join(self.faults)
                 raise RubricError(f"use {use.name!r}: no fault {use.about!r}; known: {known}", where, "use")
-        self._searched: tuple[Sequence[TrialResults], Search] | None = None
+        self._listings: tuple[Sequence[TrialResults], Listings] | None = None
+        self._searched: dict[int, Search] = {}
+        self._tried: Draw | None = None
 
     def _prepare_item(self, item: Item, own: DebuggingItem) -> None:
         where = place(self.question, item)
@@ -125,7 +125,7 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
     # ------------------------------------------------------------ what is asked
 
     def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
-        """Whether there is such a name, and what its weights are called; the rest follows later."""
+        """Whether there is such a name, and what its weights are called; the rest is asked then."""
         del answer, draw
         name = Scenario(f"{self.question.id}: name", (Call(self.question.answer, read=True, keep="it"),))
         naming = self.uses.naming()
@@ -169,7 +169,8 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         return FaultyListing(needed(source, self.question.reference.partition(":")[2]), self.faults, where)
 
     def listing_plan(self, draw: Draw) -> tuple[Scenario, ...]:
-        """Every probe that is tried."""
+        """Every probe that is tried; each student is asked some of them."""
+        self._tried = draw
         return tuple(self.uses.scenarios(draw).values())
 
     def accept(self, listed: Sequence[TrialResults]) -> None:
@@ -231,22 +232,24 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         if ready or self._missing(evidence) is not None or evidence.draw is None:
             return SecondRound()
         own = self.uses.own_weights(observations_at(evidence.observed, 1))
-        scenarios = self.uses.scenarios(evidence.draw, own)
+        scenarios = self.uses.scenarios(self._tried or evidence.draw, own)
         inputs = Inputs(self.options, evidence.draw)
         properties = (
             Scenario(f"{self.question.id}: property of {name}", one.calls(inputs))
             for name, one in self._properties.items()
         )
-        return SecondRound((*(scenarios[name] for name in self.search(evidence.named).probes), *properties))
+        return SecondRound(
+            (*(scenarios[name] for name in self.search(evidence.named, evidence.draw).probes), *properties)
+        )
 
-    def search(self, named: Sequence[TrialResults]) -> Search:
-        """The chosen probes; searched for once.
+    def search(self, named: Sequence[TrialResults], draw: Draw | None = None) -> Search:
+        """The chosen probes; searched for once for each turn.
 
         Args:
             named: what the listings gave.
+            draw: whose probes: where a rubric says ``redraw`` there are `TURNS` choices.
         """
-        if self._searched is None or self._searched[0] is not named:
-            ids = tuple(self.faults)
+        if self._listings is None or self._listings[0] is not named:
             outcomes = [self._outcomes(self.uses.names, one.observed) for one in named]
             subsets = [frozenset(one.code.split()) for one in named]
             uses, errors = self.uses, self._errors(named)
@@ -257,11 +260,14 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
                 else frozenset[str]()
                 for probe, asked in uses.asks.items()
             }
-            listings = Listings.of(
-                ids, subsets, uses.names, outcomes, rules=self.options.compare, about=uses.about, asks=asks
-            )
-            self._searched = named, search(listings, self.options.probes)
-        return self._searched[1]
+            rules = self.options.compare
+            made = Listings.of(tuple(self.faults), subsets, uses.about, outcomes, rules=rules, asks=asks)
+            self._listings, self._searched = (named, made), {}
+        redrawn = draw is not None and self.rubric.assignment.redraw != "never"
+        turn = draw.seed[0] % TURNS if redrawn and draw is not None else 0
+        if turn not in self._searched:
+            self._searched[turn] = search(self._listings[1], self.options.probes, turn)
+        return self._searched[turn]
 
     def _outcomes(
         self, probes: Sequence[str], observed: Sequence[Observations]
@@ -299,7 +305,7 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
             return missing
         if not evidence.named:
             return review("the listings were not run")
-        chosen = self.search(evidence.named)
+        chosen = self.search(evidence.named, evidence.draw)
         return verdicts(chosen, self._outcomes(chosen.probes, evidence.again))
 
     def _verdict(
@@ -341,7 +347,7 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
 
     def _by_property(self, fault: str, evidence: Evidence, open_: FaultVerdict) -> FaultVerdict:
         """What the author's property of right code says, where no listing decides."""
-        chosen = self.search(evidence.named).probes
+        chosen = self.search(evidence.named, evidence.draw).probes
         at = len(chosen) + list(self._properties).index(fault)
         observations = observations_at(evidence.again, at)
         finding = self._properties[fault].verdict(observations, self.question.answer, evidence.draw)

@@ -15,7 +15,7 @@ from autograder.kinds.general.debugging.listing import FaultyListing
 
 MOST_REWRITTEN = 40
 """Sets of rewritings that are tried, of which many change nothing."""
-MOST_SUBSETS = 64
+MOST_SUBSETS = 500
 """Subsets that are planted, besides the smallest and the largest ones."""
 
 

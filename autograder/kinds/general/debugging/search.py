@@ -58,8 +58,8 @@ class Listings(Struct, frozen=True, eq=False):
     classes: Mapping[str, Classes]
     table: np.ndarray
     """(listings, probes): the class of each outcome."""
-    about: Mapping[str, str]
-    """Probe → the fault that the author made it for; such probes are asked whatever they tell."""
+    about: tuple[str, ...]
+    """The fault that the author made each probe for, or ""; one of each such use is always asked."""
     asks: Mapping[str, frozenset[str]] = {}
     """Probe → what of all that the author stated it asks, in words: its use, and chosen values."""
 
@@ -68,11 +68,10 @@ class Listings(Struct, frozen=True, eq=False):
         cls,
         faults: Sequence[str],
         subsets: Sequence[Subset],
-        probes: Sequence[str],
+        probes: Mapping[str, str],
         outcomes: Sequence[Mapping[str, ProbeOutcome | None]],
         *,
         rules: Rules,
-        about: Mapping[str, str],
         asks: Mapping[str, frozenset[str]] | None = None,
     ) -> Listings:
         """Sort the outcomes.
@@ -80,16 +79,16 @@ class Listings(Struct, frozen=True, eq=False):
         Args:
             faults: their ids.
             subsets: the faults of each listing.
-            probes: their names.
+            probes: their names → the fault that the author made each for, or "".
             outcomes: of each listing, by probe.
             rules: the tolerance.
-            about: probe → the fault that the author made it for; empty: none.
             asks: probe → the uses and values that it asks, in words; default: nothing is to be asked.
         """
         classes = {probe: Classes(rules) for probe in probes}
         table = np.array(
             [[classes[probe].add(some.get(probe)) for probe in probes] for some in outcomes], np.int64
         ).reshape(len(outcomes), len(probes))
+        about = tuple(probes.values())
         return cls(tuple(faults), tuple(subsets), tuple(probes), classes, table, about, asks or {})
 
     def has(self, fault: str) -> np.ndarray:
@@ -133,7 +132,7 @@ class Search(Struct, frozen=True, eq=False):
         return round(100 * int(changed) / max(len(pairs), 1))
 
 
-def search(listings: Listings, most: int) -> Search:
+def search(listings: Listings, most: int, turn: int = 0) -> Search:
     """Choose the probes: for each fault one that tells it by itself, then those that tell most listings.
 
     Before, every use is asked and every value that the author wrote, as far as there is room.
@@ -144,15 +143,20 @@ def search(listings: Listings, most: int) -> Search:
     Args:
         listings: what they gave for all probes that were tried.
         most: how many are chosen at most.
+        turn: another one prefers others of the probes that tell as much.
     """
-    places = range(len(listings.probes))
+    places = _in_turn(listings.probes, turn)
     cost = {at: int((listings.table[:, at] < 0).sum()) for at in places}
-    chosen = [at for at in places if listings.about.get(listings.probes[at])][:most]
+    made: dict[str, int] = {}
+    for at in places:
+        if listings.about[at]:
+            made.setdefault(_use(listings.probes[at]), at)
+    chosen = sorted(made.values())[:most]
     _cover(listings, chosen, most, cost)
     for number in range(SPEAKING):
         for fault in listings.faults:
             telling = [at for at in places if listings.speaks(fault, at)]
-            telling.sort(key=lambda at: (len(set(listings.table[:, at].tolist())), at))
+            telling.sort(key=lambda at: len(set(listings.table[:, at].tolist())))
             if number < len(telling) and telling[number] not in chosen and len(chosen) < most:
                 chosen.append(telling[number])
         _refine(listings, chosen, most, cost)
@@ -163,26 +167,38 @@ def search(listings: Listings, most: int) -> Search:
 
 def _cover(listings: Listings, chosen: list[int], most: int, cost: Mapping[int, int]) -> None:
     """Add probes until every use and value that the author wrote is asked, those that tell most first."""
-    asks = [listings.asks.get(probe, frozenset()) for probe in listings.probes]
-    left = frozenset[str]().union(*asks).difference(*(asks[at] for at in chosen))
-    classes = [len(set(listings.table[:, at].tolist())) for at in range(len(asks))]
+    asks = {at: listings.asks.get(listings.probes[at], frozenset()) for at in cost}
+    left = frozenset[str]().union(*asks.values()).difference(*(asks[at] for at in chosen))
+    classes = {at: len(set(listings.table[:, at].tolist())) for at in cost}
     while left and len(chosen) < most:
-        new = {at: len(some & left) for at, some in enumerate(asks) if some & left}
-        best = min((-count, -classes[at], cost[at], at) for at, count in new.items())[-1]
+        new = {at: (len(some & left), classes[at], -cost[at]) for at, some in asks.items() if some & left}
+        best = max(new, key=new.__getitem__)
         chosen.append(best)
         left -= asks[best]
 
 
+def _use(probe: str) -> str:
+    return probe.rsplit(" ", 1)[0]
+
+
+def _in_turn(probes: Sequence[str], turn: int) -> list[int]:
+    """The places of probes, those of each use begun at another one."""
+    uses: dict[str, list[int]] = {}
+    for at, probe in enumerate(probes):
+        uses.setdefault(_use(probe), []).append(at)
+    return [at for some in uses.values() for at in some[turn % len(some) :] + some[: turn % len(some)]]
+
+
 def _refine(listings: Listings, chosen: list[int], most: int, cost: Mapping[int, int]) -> None:
-    """Add the probes that split most groups of listings, until none does."""
+    """Add the probes that split most groups of listings, until none does; of equal ones the first in turn."""
     groups = _groups(listings.table[:, chosen])
     while len(chosen) < most:
         split = {
             at: len(set(zip(groups.tolist(), listings.table[:, at].tolist(), strict=True)))
-            for at in range(len(listings.probes))
+            for at in cost
             if at not in chosen
         }
-        best = min(split, key=lambda at: (-split[at], cost[at], at), default=-1)
+        best = min(split, key=lambda at: (-split[at], cost[at]), default=-1)
         if best < 0 or split[best] <= len(set(groups.tolist())):
             return
         chosen.append(best)

@@ -24,7 +24,6 @@ from autograder.stream import derived
 
 MOST_CANDIDATES = 120
 """Probes that are tried before some are chosen."""
-RESULT = "result"
 PARAMETERS = Ref("parameters")
 WEIGHTS = Ref("weights")
 NOISE = Ref("noise")
@@ -62,7 +61,7 @@ class Use(Struct, frozen=True, forbid_unknown_fields=True):
     let: dict[str, Any] = {}
     """Values that stay in the box under a name."""
     about: str = ""
-    """The fault that it tells: code without it gives what listings without it give, whatever else it does."""
+    """The fault that it tells: code without it gives what the listings without it give."""
     relate: tuple[tuple[int, int], ...] = ()
     """Pairs of what is looked at, counted from 1: only whether the two of a pair are alike is looked at."""
     stir: bool | None = None
@@ -159,7 +158,7 @@ class ListingUses:
         return _Turn(self._uses[name], self._options.construct, int(number) - 1)
 
     def pairs(self, probe: str) -> tuple[tuple[int, int], ...]:
-        """Places of calls of which only whether they gave the same is looked at; none: all of it is."""
+        """Places of calls of which it only counts whether they gave the same; none: all counts."""
         use = self._uses[self.use_of(probe)]
         first = self.calls[self.use_of(probe)] - len(use.step)
         seen = [first + number for number, step in enumerate(use.step) if not step.keep]

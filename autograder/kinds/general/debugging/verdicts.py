@@ -50,7 +50,7 @@ class _Judgement:
             [listings.classes[probe].find(outcomes.get(probe)) for probe in search.probes], np.int64
         )
         self._errors = [one.error if one else "" for one in map(outcomes.get, search.probes)]
-        self._about = [listings.about.get(probe, "") for probe in search.probes]
+        self._about = [listings.about[at] for at in search.chosen]
         self._known = self._own != UNKNOWN
 
     def verdicts(self) -> Verdicts:

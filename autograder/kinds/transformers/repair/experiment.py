@@ -267,7 +267,6 @@ def put(mode: str) -> Call:
 
 SLOPES = Ref("slopes")
 IDLE = Ref("idle")
-OWN = Ref("own")
 OTHER = Ref("other")
 ALL_WEIGHTS = Count("weights", Call(WEIGHTS, "numel"))
 STIRRED_ANEW = 2

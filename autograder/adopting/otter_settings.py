@@ -1,0 +1,94 @@
+"""otter's settings of an assignment that change what runs: seeds, and plugins, which are not run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from autograder.adopting.yaml_text import read_yaml
+
+_PLUGINS = {
+    "RateLimiting": "how often somebody hands in is for the platform to say",
+    "GmailNotifications": "no mail is sent; autograder feedback makes pages",
+    "GoogleSheetsGradeOverride": "people give marks in formgrader, or by autograder mark import",
+}
+"""Why those that otter has itself are not needed."""
+_OTHER = "a plugin is a program that changes what was handed in, or its marks; none is run"
+_BEGIN = re.compile(r".*# BEGIN PLUGIN(?: (EXPORT))?\s*$")
+_END = re.compile(r".*# END PLUGIN\s*$")
+
+
+def cell_start(settings: Mapping[str, Any]) -> str:
+    """The line with which otter begins each cell while it grades; empty where there is none."""
+    graded, seeds = _graded(settings), _table(settings, "seed")
+    variable = seeds.get("variable") or graded.get("seed_variable")
+    seed = seeds.get("autograder_value") if seeds.get("variable") else graded.get("seed")
+    if not isinstance(seed, int) or isinstance(seed, bool):
+        return ""
+    if variable is None:
+        return f"__import__('numpy').random.seed({seed}); __import__('random').seed({seed})"
+    return f"{variable} = {seed}" if str(variable).isidentifier() else ""
+
+
+def with_students_seed(source: str, settings: Mapping[str, Any]) -> str:
+    """A cell as students get it: the seed variable has their value."""
+    seeds = _table(settings, "seed")
+    variable, value = seeds.get("variable"), seeds.get("student_value")
+    if not variable or not isinstance(value, int):
+        return source
+    assigned = re.compile(rf"^([ \t]*){re.escape(str(variable))}[ \t]*=(?!=).*$", re.MULTILINE)
+    return assigned.sub(rf"\g<1>{variable} = {value}", source)
+
+
+def remarks(settings: Mapping[str, Any]) -> Iterator[str]:
+    """What of it is not taken over, and why."""
+    seeds = _table(settings, "seed")
+    if settings.get("seed") and not cell_start(settings):
+        got = f"variable {seeds.get('variable')!r}, autograder_value {seeds.get('autograder_value')!r}"
+        yield f"seed: not taken over: expected a name and a whole number, got {got}"
+    stated = [*_list(settings, "plugins"), *_list(_graded(settings), "plugins")]
+    for plugin in dict.fromkeys(
+        str(next(iter(one), "")) if isinstance(one, dict) else str(one) for one in stated
+    ):
+        yield f"plugins: {plugin}: not run: {_PLUGINS.get(plugin.rpartition('.')[2], _OTHER)}"
+
+
+def without_plugins(source: str, place: str) -> str:
+    """A cell with the calls that otter puts in the place of plugin blocks. They do nothing while we grade.
+
+    Raises:
+        CourseError: a block is no YAML.
+    """
+    kept: list[str] = []
+    block: list[str] | None = None
+    call = ""
+    for line in source.split("\n"):
+        if block is None and (begun := _BEGIN.match(line)):
+            block, call = [], "add_plugin_files" if begun.group(1) else "run_plugin"
+        elif block is not None and _END.match(line):
+            table = read_yaml("\n".join(block), place)
+            words = [f'"{table.get("plugin", "")}"', *map(str, table.get("args") or ())]
+            words += [f"{key}={value}" for key, value in (table.get("kwargs") or {}).items()]
+            kept.append(f"grader.{call}({', '.join(words)})")
+            block = None
+        elif block is not None:
+            block.append(line)
+        else:
+            kept.append(line)
+    return "\n".join([*kept, *(block or ())])
+
+
+def _graded(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The settings of grading: ``generate``, or otter_config.json of an archive."""
+    return _table(settings, "generate")
+
+
+def _table(settings: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = settings.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _list(settings: Mapping[str, Any], name: str) -> list[Any]:
+    found = settings.get(name)
+    return found if isinstance(found, list) else []

@@ -1,0 +1,123 @@
+"""What a student's box tells a test before it asks: names that the test uses, and attributes of an object.
+
+Runs in the student's box. Sent ahead is what is small and cannot become another thing without anybody being
+told: numbers, texts, functions, objects by handle, and containers and arrays that both sides share.
+"""
+
+from __future__ import annotations
+
+import collections
+import sys
+import types
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from autograder.sandbox.inside import forms
+
+MOST_BYTES = 1 << 16
+MOST_PARTS = 2000
+MOST_ATTRIBUTES = 64
+MOST_METHODS = 300
+_NUMBERS = frozenset((int, float, bool, complex, type(None)))
+_FLAT = _NUMBERS | {str, bytes}
+_OBJECTS = types.FunctionType | types.ModuleType | types.BuiltinFunctionType | types.MethodType | type
+_PLAIN_BASES = (int, float, complex, str, bytes, bytearray, tuple, np.ndarray, np.generic, collections.deque)
+ABSENT = object()
+
+
+def is_steady(value: Any) -> bool:
+    """Whether a value may be sent ahead."""
+    kind = type(value)
+    if kind in _FLAT or isinstance(value, _OBJECTS):
+        return kind in _NUMBERS or kind not in (str, bytes) or len(value) <= MOST_BYTES
+    if kind in (list, dict, set, tuple):
+        inside = (*value, *value.values()) if kind is dict else value
+        return (
+            len(inside) <= MOST_PARTS
+            and _FLAT.issuperset(map(type, inside))
+            and len(repr(value)) <= MOST_BYTES
+        )
+    if kind is np.ndarray:
+        return not value.dtype.hasobject and value.nbytes <= MOST_BYTES
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        leaf = kind in (torch.Tensor, torch.nn.Parameter) and value.is_leaf
+        return bool(leaf and value.numel() * value.element_size() <= MOST_BYTES)
+    if isinstance(value, _PLAIN_BASES) or str(kind.__module__).partition(".")[0] == "pandas":
+        return False
+    return forms.parts_of(value) is None
+
+
+def attributes(value: Any) -> dict[str, Any]:
+    """What an object itself holds under its names, where its class leaves that to Python."""
+    kind = type(value)
+    if not _is_usual(kind) or isinstance(value, _OBJECTS):
+        return {}
+    own = getattr(value, "__dict__", None)
+    if type(own) is not dict or len(own) > MOST_ATTRIBUTES:
+        return {}
+    return {
+        name: one
+        for name, one in own.items()
+        if type(name) is str and name[:1] != "_" and is_steady(one) and not _taken_over(kind, name)
+    }
+
+
+def methods(kind: type, one: Any) -> list[str]:
+    """Names of the functions in a class, which an object of it has as its methods."""
+    if not _is_usual(kind):
+        return []
+    own = getattr(one, "__dict__", {})
+    found: dict[str, Any] = {}
+    for base in type.mro(kind)[:-1]:
+        for name, function in vars(base).items():
+            found.setdefault(name, function)
+    names = [
+        name
+        for name, function in found.items()
+        if type(function) is types.FunctionType and name[:1] != "_" and name not in own
+    ]
+    return names[:MOST_METHODS]
+
+
+def _is_usual(kind: Any) -> bool:
+    """Whether a class leaves it to Python how attributes are found."""
+    return bool(kind.__getattribute__ is object.__getattribute__)
+
+
+def _taken_over(kind: type, name: str) -> bool:
+    """Whether a property or the like of the class answers in the place of what the object holds."""
+    for base in type.mro(kind):
+        if name in vars(base):
+            found = type(vars(base)[name])
+            return hasattr(found, "__set__") or hasattr(found, "__delete__")
+    return False
+
+
+class Watched:
+    """Names of the notebook that a test uses, and what they stood for when it was last told."""
+
+    def __init__(self, names: Mapping[str, Any]) -> None:
+        self._names = names
+        self._told: dict[str, Any] = {}
+
+    def begin(self, wanted: list[str]) -> None:
+        """Watch these from now on, none of which is told yet."""
+        self._told = dict.fromkeys(wanted, ABSENT)
+
+    def news(self) -> tuple[dict[str, Any], list[str]]:
+        """What is bound otherwise than was told, and what cannot be told ahead any more."""
+        bound: dict[str, Any] = {}
+        gone: list[str] = []
+        for name, told in self._told.items():
+            now = self._names.get(name, ABSENT)
+            if now is told:
+                continue
+            self._told[name] = now
+            if now is not ABSENT and is_steady(now):
+                bound[name] = now
+            else:
+                gone.append(name)
+        return bound, gone

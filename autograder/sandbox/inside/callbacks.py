@@ -1,0 +1,186 @@
+"""Functions of a test that the student's code calls: they run in the judge's box, on plain data and handles.
+
+Runs in boxes, on both sides. `OwnFunctions` keeps them where the test is; `Callbacks` makes what stands for
+them in the student's box. All that can be asked of one is that it is called, or, of an iterator, that it
+goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import os
+import threading
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from autograder.sandbox.inside import forms
+
+MOST_OPEN = 150
+"""Calls of a test's functions, one inside the other: each takes some room on the stacks of both boxes."""
+_FUNCTIONS = (
+    types.FunctionType,
+    types.MethodType,
+    types.BuiltinFunctionType,
+    types.MethodWrapperType,
+    functools.partial,
+    type(functools.lru_cache(lambda: None)),
+)
+_LIBRARIES = frozenset(("builtins", "itertools"))
+_TEXT = frozenset(("__name__", "__qualname__", "__doc__"))
+
+
+class Abandoned(BaseException):
+    """The test is over, while a function of its own was still being called."""
+
+
+class OwnFunctions:
+    """The test's side: functions and iterators by key, and what they raised."""
+
+    def __init__(self) -> None:
+        self._number = itertools.count()
+        self._functions: dict[str, Any] = {}
+        self._keys: dict[int, str] = {}
+        self._thrown: dict[str, BaseException] = {}
+        self.open = 0
+
+    def parts(self, value: Any) -> list[Any] | None:
+        """Key, what it is, and how it is named; None of what is neither function nor iterator."""
+        is_function = isinstance(value, _FUNCTIONS)
+        kind = type(value)
+        if not is_function and not (
+            kind is types.GeneratorType or (kind.__module__ in _LIBRARIES and hasattr(kind, "__next__"))
+        ):
+            return None
+        key = self._keys.get(id(value))
+        if key is None:
+            key = self._keys[id(value)] = f"own-{next(self._number)}"
+            self._functions[key] = value
+        names = {one: getattr(value, one, None) for one in sorted(_TEXT)}
+        texts = [[one, text] for one, text in names.items() if type(text) is str]
+        return [key, "call" if is_function else "next", texts]
+
+    def __getitem__(self, key: str) -> Any:
+        return self._functions[key]
+
+    def called(self, told: list[Any]) -> Any:
+        """Carry out what the student's code asks for.
+
+        Args:
+            told: how (``call`` or ``next``), key, arguments and keywords.
+
+        Raises:
+            BaseException: as the function does.
+        """
+        how, key, args, kwargs = told
+        function = self._functions[str(key)]
+        if self.open >= MOST_OPEN:
+            raise RecursionError("maximum recursion depth exceeded")
+        self.open += 1
+        try:
+            return next(function) if how == "next" else function(*args, **kwargs)
+        finally:
+            self.open -= 1
+
+    def threw(self, error: BaseException) -> list[Any]:
+        """What is told of an exception: the nearest known class, its own name, text, arguments, key."""
+        key = f"error-{next(self._number)}"
+        self._thrown[key] = error
+        known = next(one for one in type(error).__mro__ if forms.named_parts(one) is not None)
+        plain = error.args if all(type(one) in (str, int, float, bool) for one in error.args) else ()
+        return [known, type(error).__name__, str(error)[:600], list(plain), key]
+
+    def raised(self, key: str) -> BaseException:
+        """The exception that came back."""
+        return self._thrown[key]
+
+
+class Callbacks:
+    """The student's side."""
+
+    def __init__(self, call: Callable[[str, str, tuple[Any, ...], dict[str, Any]], Any]) -> None:
+        """Of a test.
+
+        Args:
+            call: asks for a call: how, key, arguments and keywords.
+        """
+        self._call = call
+        self._lock = threading.RLock()
+        self._stubs: dict[str, Any] = {}
+        self._keys: dict[int, str] = {}
+        self._thrown: dict[int, tuple[BaseException, str]] = {}
+        self._serving = False
+        self.open = 0
+
+    @contextlib.contextmanager
+    def served(self) -> Iterator[None]:
+        """Meanwhile the test waits for what comes of an operation, and its functions can be called."""
+        self._process, self._serving, self.open = os.getpid(), True, 0
+        try:
+            yield
+        finally:
+            self._serving = False
+
+    def stub(self, key: str, how: str, texts: list[list[str]]) -> Any:
+        """What stands for a function or an iterator of the test's."""
+        if key not in self._stubs:
+            made = _stub(functools.partial(self._asked, how, key), how)
+            for name, text in texts if how == "call" else ():
+                setattr(made, name, text)
+            self._stubs[key] = made
+            self._keys[id(made)] = key
+        return self._stubs[key]
+
+    def key_of(self, value: Any) -> str | None:
+        """The key of what a stub stands for."""
+        return self._keys.get(id(value))
+
+    def thrown(self, error: BaseException) -> str | None:
+        """The key of an exception that a function of the test's raised."""
+        return self._thrown.get(id(error), (None, None))[1]
+
+    def exception(self, known: Any, title: str, text: str, args: Any, key: str) -> BaseException:
+        """What stands for an exception of the test's."""
+        kind: Any = known if known.__name__ == title else type(title, (known,), {})
+        try:
+            made: BaseException = kind(*(args or ([text] if text else [])))
+        except TypeError:
+            made = kind.__new__(kind)
+            made.args = (text,)
+        self._thrown[id(made)] = made, key
+        return made
+
+    def _asked(self, how: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        with self._lock:
+            if not self._serving or self._process != os.getpid():
+                raise RuntimeError("a function of a test can be called only while the test waits for it")
+            self.open += 1
+            try:
+                return self._call(how, key, args, kwargs)
+            finally:
+                self.open -= 1
+
+
+def _stub(asked: Callable[..., Any], how: str) -> Any:
+    if how == "next":
+        return _OwnIterator(asked)
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return asked(args, kwargs)
+
+    return function
+
+
+class _OwnIterator:
+    """Goes on in the judge's box."""
+
+    def __init__(self, asked: Callable[..., Any]) -> None:
+        self._asked = asked
+
+    def __iter__(self) -> _OwnIterator:
+        return self
+
+    def __next__(self) -> Any:
+        return self._asked((), {})

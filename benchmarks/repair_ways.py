@@ -1,0 +1,129 @@
+"""The decoder's faults judged in two ways, side by side: `python benchmarks/repair_ways.py [--held FOLDER]`.
+
+By the hand-made experiments of the kind ``repair``, and by the kind ``debugging`` with the task in
+``reference/repair/decoder.toml``. Both grade all sets of the eight faults and the catalogue of rewritings,
+each through the whole pipeline and the real sandbox. An answer is *exact* where every item is as it has to
+be, goes *to a person* where nothing is wrong but something is left open, and is *wrong* otherwise. A held
+list is a folder with answers (``NN.py``) and ``expected.toml``: tables ``[[answer]]`` with ``file``,
+``class``, ``faults_left``, and ``arguable`` items, which do not count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tempfile
+import time
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from autograder.records import ItemResult, Status
+from autograder.sandbox.pool import Pool
+from reference.faults.decoder import EXAM, listing, trials
+from reference.listings import GIVEN
+from tests.support.debugging_course import DebuggingCourse, task
+from tests.support.repair_course import RepairCourse
+from tests.support.repair_variants import FILES, variants
+
+
+@dataclass(frozen=True)
+class Case:
+    """One answer, and what it must lose."""
+
+    group: str
+    name: str
+    source: str
+    loses: frozenset[str]
+    open: frozenset[str] = frozenset()
+    """Items that do not count."""
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--held", type=Path, help="a folder with answers and expected.toml")
+    parser.add_argument("--no-subsets", action="store_true", help="leave the 256 sets of faults out")
+    options = parser.parse_args()
+    cases = [*([] if options.no_subsets else subsets()), *catalogue(), *held(options.held)]
+    found: Counter[tuple[str, str, str]] = Counter()
+    with Pool() as pool, tempfile.TemporaryDirectory() as folder:
+        started = time.perf_counter()
+        general = DebuggingCourse(Path(folder) / "general", pool, *task("decoder"))
+        print(f"search: {time.perf_counter() - started:.1f} s, {len(general.named)} listings")
+        by_hand = RepairCourse(Path(folder) / "by-hand", pool)
+        spent: dict[str, list[float]] = {"by hand": [], "general": []}
+        for case in cases:
+            results = {
+                "by hand": by_hand.sit(case.source),
+                "general": general.sit(f"{GIVEN}\n\n{case.source}"),
+            }
+            spent["by hand"].append(by_hand.processor_seconds)
+            spent["general"].append(general.processor_seconds)
+            for way, judged in results.items():
+                how, items = rating(case, judged)
+                found[case.group, way, how] += 1
+                if how != "exact":
+                    print(f"{way}: {how}: {case.group}: {case.name}: {', '.join(items)}", flush=True)
+    table(found, spent)
+
+
+def subsets() -> Iterator[Case]:
+    """Every set of faults left, as planted."""
+    for size in range(len(EXAM) + 1):
+        for left in combinations(EXAM, size):
+            yield Case(
+                "sets of faults", " + ".join(left) or "none", f"{listing(left)}# mine\n", frozenset(left)
+            )
+
+
+def catalogue() -> Iterator[Case]:
+    """What ``verify`` plants for the exam, and the variants with its eight faults."""
+    for trial in trials():
+        yield Case("planted by verify", trial["name"], trial["source"], frozenset(trial["loses"]))
+    for file in FILES:
+        for variant in variants(file):
+            if set(variant.planted) == set(EXAM):
+                source = "\n\n".join([variant.source(), *variant.cells_after()])
+                yield Case(file, variant.name, source, frozenset(variant.loses), frozenset(variant.review))
+
+
+def held(folder: Path | None) -> Iterator[Case]:
+    """A held list."""
+    if folder is not None:
+        for answer in tomllib.loads((folder / "expected.toml").read_text(encoding="utf-8"))["answer"]:
+            source = (folder / answer["file"]).read_text(encoding="utf-8")
+            loses, arguable = frozenset(answer["faults_left"]), frozenset(answer.get("arguable", ()))
+            yield Case(f"held, {answer['class']}", answer["file"], source, loses, arguable)
+
+
+def rating(case: Case, results: Mapping[str, ItemResult]) -> tuple[str, list[str]]:
+    """How an answer was judged, and the items that are not as they have to be."""
+    counted = [item for item in EXAM if item not in case.open]
+    waiting = [item for item in counted if results[item].status is Status.NEEDS_REVIEW]
+    decided = (item for item in counted if item not in waiting)
+    wrong = [item for item in decided if (results[item].status is not Status.PASSED) != (item in case.loses)]
+    return ("wrong", wrong) if wrong else ("to a person", waiting) if waiting else ("exact", [])
+
+
+def table(found: Counter[tuple[str, str, str]], spent: Mapping[str, list[float]]) -> None:
+    """Print what came of it: exact / to a person / wrong."""
+    print(f"{'':22}" + "".join(f"{way:>18}" for way in spent))
+    for group in dict.fromkeys(group for group, _, _ in found):
+        cells = (
+            "/".join(str(found[group, way, how]) for how in ("exact", "to a person", "wrong"))
+            for way in spent
+        )
+        print(f"{group:22}" + "".join(f"{cell:>18}" for cell in cells))
+    for name, of in (("processor ms, median", statistics.median), ("processor ms, most", max)):
+        print(f"{name:22}" + "".join(f"{1000 * of(some):18.0f}" for some in spent.values()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+# ruff: noqa: E501 - attacks are read line by line
+"""Student code that gets a function of a test: it can call it, and reach nothing else of the judge's box."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from autograder.checks.judging.judgeable import imports_of
+from autograder.records import Cell, CellOutcome, CellTest, Limits
+from autograder.sandbox.base import Environment, Sandbox
+from autograder.sandbox.pool import Pool
+from autograder.sandbox.session import Session
+from autograder.sandbox.testing import CellTester, Key, visit
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
+TESTS = {
+    "function": "secret, seen = 41, []\ndef plus(x):\n    seen.append(x)\n    return x + 1\n"
+    "assert use(plus, secret) == 42 and seen == [41]",
+    "iterator": "assert use(iter([3, 4]), None) == [3, 4]",
+    "optimizer": "import random\nrng = random.Random(7)\nassert use(rng, None) == random.Random(7).random()",
+    "context": "with guard() as held:\n    assert held == 5",
+}
+"""Each asks for one right value."""
+RIGHT = """
+import random, contextlib
+def use(one, x):
+    if isinstance(one, random.Random): return one.random()
+    return one(x) if callable(one) else list(one)
+@contextlib.contextmanager
+def guard(): yield 5
+"""
+_GUARD = """
+class guard:
+    def __enter__(self): return {held}
+    def __exit__(self, *told):
+        {left}
+        return True
+"""
+
+
+def _use(body: str, guard: str = _GUARD.format(held="0", left="pass")) -> str:
+    lines = "\n".join(f"    {line}" for line in body.split("\n"))
+    return f"import sys, os, gc, threading\ndef use(one, x):\n{lines}\n{guard}"
+
+
+ATTACKS = {
+    "globals of the function": _use("return one.__globals__['secret'] + 1"),
+    "its code replaced": _use("one.__code__ = (lambda x: 42).__code__\nreturn one(x)"),
+    "what it closes over": _use("asked = one.__closure__[0].cell_contents\nreturn asked(('x',), {})"),
+    "any key": _use("""
+asked = one.__closure__[0].cell_contents
+call = asked.func.__self__._call
+for key in [f'own-{n}' for n in range(50)] + ['', '__class__', 'own--1', None, 'exit']:
+    for how in ('call', 'next', 'get', '__getattribute__', 'exec'):
+        try: call(how, key, ('x',), {})
+        except Exception: pass
+return 42"""),
+    "operations of the other side": _use("""
+asked = one.__closure__[0].cell_contents
+remote = asked.func.__self__._call.__self__
+for tree in ({'ask': ['name', ['secret'], {}, {}, 0]}, {'done': {'value': None}}, {'v': 42}, {'raised': []}):
+    try: remote._further(({'$': 'dict', 'v': [[k, v] for k, v in tree.items()]}, {}), 1)
+    except Exception: pass
+return 42"""),
+    "a function that never ends": _use("while True: one(0)"),
+    "called from everywhere": _use("""
+out = []
+ts = [threading.Thread(target=lambda: out.append(one(41))) for _ in range(5)]
+[t.start() for t in ts]; [t.join() for t in ts]
+return out[0]"""),
+    "called by a child": _use("""
+if os.fork() == 0:
+    try: one(41)
+    finally: os._exit(0)
+os.wait()
+return 42"""),
+    "one inside the other": _use("return one(Deep(one))")
+    + "\nclass Deep:\n    def __init__(self, f): self.f = f\n    def __add__(self, o): return self.f(self)\n",
+    "an argument that adds up": _use("return one(Odd(41))")
+    + "\nclass Odd(int):\n    def __add__(self, o): return Odd(42)\n    def __eq__(self, o): return True\n    __hash__ = int.__hash__\n",
+    "a result that equals all": _use("one(41)\nreturn Odd()")
+    + "\nclass Odd:\n    def __eq__(self, o): return True\n    def __next__(self): return self\n    def __iter__(self): return self\n",
+    "its own exception as the end": _use("raise SystemExit(0)"),
+    "the test's assertion suppressed": _use("return 0", _GUARD.format(held="0", left="pass")),
+    "the box is ended": _use(
+        "one(41) if callable(one) else None\nos._exit(0)", _GUARD.format(held="os._exit(0)", left="pass")
+    ),
+    "too much is handed over": _use("one([0] * 10**7)\nreturn 42"),
+    "classes of the test's exceptions": _use("""
+try: one('text')
+except BaseException as error:
+    for kind in type(error).__mro__:
+        try: kind.__init__ = lambda *a: None; kind.__eq__ = lambda *a: True
+        except TypeError: pass
+    raise
+return 42"""),
+    "a list that says one thing and holds another": _use("return Odd([0, 1])")
+    + "\nclass Odd(list):\n    def __eq__(self, o): return True\n    def __iter__(self): return iter([3, 4])\n",
+    "the seed of the test": _use(
+        "one.seed(1) if hasattr(one, 'seed') else None\nreturn one.random() if hasattr(one, 'random') else 0"
+    ),
+    "the reply is made up": _use("os.write(4, b'AG' + bytes(100))\nreturn 42"),
+    "what is told ahead": _use("return 0")
+    + "\nclass Meta(type):\n    def __getattribute__(k, n): return object.__getattribute__\nclass Odd(metaclass=Meta): pass\nuse = Odd()\n",
+}
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    """One for all attacks."""
+    with Pool() as pool:
+        yield pool.sandbox(Environment(preload=("numpy",)))
+
+
+def outcomes(sandbox: Sandbox, source: str) -> dict[str, CellOutcome]:
+    """What came of each test."""
+    limits = Limits(cell_seconds=2, call_seconds=2)
+    found: dict[Key, CellOutcome] = {}
+    tester = CellTester(lambda: sandbox.open(limits, seed=1), imports_of([]))
+    tests = {("q", name): CellTest(name, code, seconds=1) for name, code in TESTS.items()}
+    with Session(sandbox, [Cell(source)], limits, visits={1: visit(tester, tests, found)}) as session:
+        session.run()
+    tester.close()
+    return {name: outcome for (_, name), outcome in found.items()}
+
+
+def earned(found: dict[str, CellOutcome]) -> list[str]:
+    """The tests that give points."""
+    return [name for name, one in found.items() if one.passed and not one.doubt and one.value is None]
+
+
+def test_a_right_answer_earns_everything(sandbox: Sandbox) -> None:
+    """The tests that the attacks meet are fair."""
+    assert [*TESTS] == earned(outcomes(sandbox, RIGHT))
+
+
+HONEST = {"an argument that adds up": ["function"]}
+"""Plain data arrives of what was handed over, so this does what is asked."""
+
+
+def test_attacks_earn_nothing(sandbox: Sandbox) -> None:
+    """Keys that were not handed out, messages out of turn and lies about arguments lead nowhere."""
+    assert len(ATTACKS) >= 20
+    found = {name: earned(outcomes(sandbox, source)) for name, source in ATTACKS.items()}
+    assert HONEST == {name: tests for name, tests in found.items() if tests}
+
+
+def test_a_function_is_forgotten_when_its_test_is_over(sandbox: Sandbox) -> None:
+    """What was kept of one test cannot be called in a cell, nor answered by another test."""
+    kept = "kept = []\ndef use(one, x):\n    kept.append(one)\n    return 42\n"
+    late = "try:\n    kept[0](1)\n    late = 'called'\nexcept RuntimeError:\n    late = 'over'"
+    limits = Limits()
+    found: dict[Key, CellOutcome] = {}
+    tester = CellTester(lambda: sandbox.open(limits, seed=1), imports_of([]))
+    first = {("q", "keeps"): CellTest("keeps", "assert use(lambda x: x, 1) == 42")}
+    second = {("q", "late"): CellTest("late", "assert late == 'over'")}
+    visits = {1: visit(tester, first, found), 2: visit(tester, second, found)}
+    with Session(sandbox, [Cell(kept), Cell(late)], limits, visits=visits) as session:
+        session.run()
+    tester.close()
+    assert [True, True] == [one.passed for one in found.values()]
+
+
+def test_a_test_that_cannot_go_on_leaves_the_notebook_in_order(sandbox: Sandbox) -> None:
+    """It ends while its function is being called; later cells and tests run as ever, even where code resists."""
+    kept = (
+        "def use(one, x):\n    for _ in range(3):\n        try: one(x)\n        except BaseException: pass\n"
+        "    return 42\n"
+    )
+    limits = Limits()
+    found: dict[Key, CellOutcome] = {}
+    tester = CellTester(lambda: sandbox.open(limits, seed=1), imports_of([]))
+    refused = "class Own: pass\ndef ask(x):\n    use(Own(), 1)\nuse(ask, 1)"
+    first = {("q", "refused"): CellTest("refused", refused)}
+    second = {("q", "after"): CellTest("after", "assert use(lambda x: x, 1) == 42 and y == 3")}
+    visits = {1: visit(tester, first, found), 2: visit(tester, second, found)}
+    with Session(sandbox, [Cell(kept), Cell("y = 3")], limits, visits=visits) as session:
+        session.run()
+    tester.close()
+    refused_one, after = found.values()
+    assert "of its own" in refused_one.refused
+    assert after.passed, after

@@ -1,0 +1,98 @@
+"""docs/adopting.md: the steps of both chapters about moving, typed in order on courses that others made."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.adopting import courses
+from tests.adopting.test_programs import STUDENTS
+from tests.cli.running import PROGRAMS, ROOT, environment, run
+
+pytestmark = [pytest.mark.apart, pytest.mark.sandbox]
+
+PAGE = (ROOT / "docs" / "adopting.md").read_text("utf-8")
+
+
+def typed(chapter: str, folder: Path) -> dict[str, subprocess.CompletedProcess[str]]:
+    """The results of a chapter's commands, by the second word of each."""
+    text = PAGE.partition(f"\n## {chapter}\n")[2].partition("\n## ")[0]
+    block = re.search(r"```\n(.*?)```", text, re.DOTALL)
+    assert block, chapter
+    found = {}
+    for line in block[1].splitlines():
+        program, command, *words = shlex.split(line)
+        assert program == "autograder"
+        found[command] = run(command, *words, cwd=folder)
+    return found
+
+
+def test_coming_from_nbgrader(tmp_path: Path) -> None:
+    """The course of nbgrader's user guide as its package has it, in the words of a new user."""
+    spec = importlib.util.find_spec("nbgrader")
+    assert spec is not None
+    assert spec.origin is not None
+    guide = Path(spec.origin).parent / "docs" / "source" / "user_guide"
+    course = tmp_path / "my-course"
+    for part in ("source/ps1", "submitted"):
+        shutil.copytree(guide / part, course / part)
+    before = {path: path.read_bytes() for path in course.rglob("*") if path.is_file()}
+    done = typed("Coming from nbgrader", tmp_path)
+    assert "9 questions, 4 tests, 3 of them judged outside" in done["adopt"].stdout
+    codes = {command: one.returncode for command, one in done.items()}
+    assert codes == {
+        "adopt": 1,  # a test cell deletes a function of the student's
+        "validate": 0,
+        "grade": 0,
+        "compare": 1,
+        "feedback": 0,
+        "grades": 0,
+        "strengthen": 0,
+    }, done
+    assert "6 of 8 marks are the same as nbgrader's" in done["compare"].stdout
+    assert "bitdiddle" in done["grades"].stdout
+    assert (course / "rubrics" / "stronger" / "ps1.toml").is_file()
+    assert {path: path.read_bytes() for path in before} == before
+
+    nbgrader = [str(PROGRAMS / "nbgrader"), "export", "--to=all.csv"]
+    exported = subprocess.run(nbgrader, cwd=course, env=environment(), capture_output=True, check=False)
+    assert exported.returncode == 0, exported.stderr
+    assert "hacker" in (course / "all.csv").read_text()
+
+
+def test_coming_from_otter(tmp_path: Path) -> None:
+    """An assignment of the corpus, with the marks that otter 7.0.0 gave."""
+    assignment = courses.load("words")
+    recorded = json.loads((courses.EXPECTED / "words.json").read_text("utf-8"))
+    assignment.write(tmp_path / "homework")
+    handed = courses.submissions(assignment, recorded["released"])
+    for student in STUDENTS:
+        into = tmp_path / "homework" / "submitted" / student / "words"
+        into.mkdir(parents=True)
+        (into / "words.ipynb").write_text(json.dumps(handed[student]["words"]), "utf-8")
+        old = tmp_path / "old" / "results" / student
+        old.mkdir(parents=True)
+        marks = recorded["marks"][student].items()
+        tests = [{"name": name, "score": score} for name, score in marks]
+        (old / "results.json").write_text(json.dumps({"tests": tests}))
+    done = typed("Coming from otter", tmp_path)
+    codes = {command: one.returncode for command, one in done.items()}
+    assert codes == {
+        "adopt": 0,
+        "generate": 0,
+        "validate": 1,  # a test passes for the stub as well
+        "grade": 0,
+        "compare": 0,
+        "feedback": 0,
+        "strengthen": 1,  # mistakes pass
+    }, done
+    assert "q3.test-2" in done["validate"].stdout
+    assert "answer key" not in done["validate"].stdout
+    assert "16 of 16 marks are the same as otter's" in done["compare"].stdout

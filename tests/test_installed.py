@@ -1,0 +1,61 @@
+"""What installed packages register: found by name, loaded when wanted, and named where something is wrong."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from autograder import installed
+from autograder.errors import CourseError
+from autograder.installed import EntryGroup, load, package, registered
+
+
+def group(monkeypatch: pytest.MonkeyPatch, name: str, *entries: tuple[str, str]) -> EntryGroup:
+    """A group of its own, in which these are registered: names and what they stand for."""
+    found = [EntryPoint(entry, value, name) for entry, value in entries]
+    monkeypatch.setattr(installed, "entry_points", lambda *, group: found)
+    return EntryGroup(name, "shelf", CourseError)
+
+
+def test_names_lead_to_objects(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In order; without a distribution, a package is called by its module."""
+    made = group(monkeypatch, "tests.named", ("tall", "pathlib:Path"), ("low", "decimal:Decimal"))
+    assert ["low", "tall"] == list(registered(made))
+    assert "pathlib" == package(registered(made)["tall"])
+    from decimal import Decimal
+
+    assert Decimal is load(made, "low")
+
+
+def test_one_name_of_two_packages_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both are named; the same entry found twice, as in an editable installation, is one."""
+    made = group(monkeypatch, "tests.twice", ("low", "decimal:Decimal"), ("low", "decimal:Decimal"))
+    assert ["low"] == list(registered(made))
+    made = group(monkeypatch, "tests.both", ("low", "decimal:Decimal"), ("low", "pathlib:Path"))
+    with pytest.raises(CourseError, match="shelf 'low': two packages register it: decimal, pathlib"):
+        registered(made)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("loww", "unknown shelf 'loww'; did you mean 'low'"),
+        ("our", "unknown shelf 'our'; did you mean 'ours'"),
+        ("zzz", "unknown shelf 'zzz'; known are: gone, lacking, low, ours"),
+        ("gone", "shelf 'gone': no cannot be loaded: No module named"),
+        ("lacking", "shelf 'lacking': decimal cannot be loaded: "),
+    ],
+)
+def test_what_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, name: str, said: str) -> None:
+    """With the nearest name, ours among them; and why a package cannot be loaded."""
+    entries = (("low", "decimal:Decimal"), ("gone", "no.such:thing"), ("lacking", "decimal:Nothing"))
+    made = group(monkeypatch, f"tests.missing.{name}", *entries)
+    with pytest.raises(CourseError, match=said):
+        load(made, name, ["ours"])
+
+
+def test_where_nothing_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This package itself is not installed as it should be."""
+    with pytest.raises(CourseError, match="none is registered; install this package again"):
+        load(group(monkeypatch, "tests.none"), "low")
