@@ -177,18 +177,11 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         """Refuse a question whose probes tell nothing.
 
         Raises:
-            RubricError: every listing gives the same for every probe, or the right one always raises in a use
-                that is not said to; says what that is, and what to state.
+            RubricError: every listing gives the same for every probe, or the right one always raises, in a
+                use or for a value, and nothing says so; says what that is, and what to state.
         """
         if any(len(set(column.tolist())) > 1 for column in self.search(listed).listings.table.T):
-            for use, (error, count, tries) in self.raising(listed).items():
-                if count == tries and not self.uses.always_raises(use):
-                    raise RubricError(
-                        f"use {use!r}: the right listing raises {error} in {count} of {tries} tries; state "
-                        "arguments for which it does not, or raises = true where that is what is looked at",
-                        place(self.question),
-                        "use",
-                    )
+            self._refuse_raising(self._errors(listed))
             return
         right = next(one for one in listed if not one.code)
         outcomes = self._outcomes(self.uses.names, right.observed).values()
@@ -201,6 +194,19 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
             place(self.question),
             "use",
         )
+
+    def _refuse_raising(self, errors: Mapping[str, str]) -> None:
+        for words in self.uses.stated:
+            asking = [probe for probe, asked in self.uses.asks.items() if words in asked]
+            said = any(self.uses.always_raises(self.uses.use_of(probe)) for probe in asking)
+            if asking and not said and all(errors[probe] for probe in asking):
+                raise RubricError(
+                    f"{words}: the right listing raises {errors[asking[0]]} in {len(asking)} of "
+                    f"{len(asking)} tries; state arguments for which it does not, or raises = true in the use where that is "
+                    "what is looked at",
+                    place(self.question),
+                    "use",
+                )
 
     def raising(self, listed: Sequence[TrialResults]) -> dict[str, tuple[str, int, int]]:
         """Use → the exception that the right listing raises there, in how many tries, and of how many."""
