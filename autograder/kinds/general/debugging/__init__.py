@@ -202,7 +202,7 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
             if asking and not said and all(errors[probe] for probe in asking):
                 raise RubricError(
                     f"{words}: the right listing raises {errors[asking[0]]} in {len(asking)} of "
-                    f"{len(asking)} tries; state arguments for which it does not, or raises = true in the use "
+                    f"{len(asking)} tries; state arguments for which it does not, or raises = true in a use "
                     "where that is what is looked at",
                     place(self.question),
                     "use",
