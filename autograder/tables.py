@@ -92,7 +92,11 @@ def check_known_keys(
 def hint(name: str, names: Collection[str]) -> str:
     """The nearest known name, or all that are known."""
     close = difflib.get_close_matches(name, names, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(sorted(names)) or 'none'}"
+    return (
+        f"did you mean {close[0]!r}?"
+        if close
+        else f"known are: {', '.join(sorted(filter(None, names))) or 'none'}"
+    )
 
 
 def rubric_error(error: msgspec.ValidationError, table: Any, to: type[Any], place: str) -> RubricError:

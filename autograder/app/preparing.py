@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autograder import assignment as assignments
 from autograder import atomic, generate, verify
 from autograder import rubric as rubrics
 from autograder.app import SILENT, Isolation, Listener, counted
+from autograder.app.debugging import handed_out
 from autograder.app.lists import read_roster
 from autograder.app.roll import nearest_id
 from autograder.authoring import start as begin
@@ -96,7 +98,8 @@ def validate(course: Course, name: str, isolation: Isolation = Isolation.NAMESPA
     release(course, name)
     with Pool(isolation=isolation) as pool:
         loaded = assignments.load(course, name)
-        return Validated(verify.validate(loaded, pool), tuple(verify.credit(loaded.rubric)))
+        findings = (*handed_out(loaded), *verify.validate(loaded, pool))
+        return Validated(findings, tuple(verify.credit(loaded.rubric)))
 
 
 def build_and_verify(
@@ -123,12 +126,12 @@ def build_and_verify(
     try:
         release(course, name)
         with Pool(isolation=isolation) as pool:
-            return verify.verify(
-                assignments.load(course, name),
-                pool,
-                workers=workers or None,
-                watch=lambda rows, total: counted(rows, total, watch),
+            loaded = assignments.load(course, name)
+            other = tuple(handed_out(loaded))
+            found = verify.verify(
+                loaded, pool, workers=workers or None, watch=lambda rows, total: counted(rows, total, watch)
             )
+            return replace(found, findings=(*other, *found.findings))
     except SandboxError:
         raise
     except AutograderError as error:

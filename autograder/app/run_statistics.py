@@ -39,7 +39,7 @@ def run_statistics(outcomes: Sequence[Outcome], seconds: float) -> dict[str, Any
         "not readable": sum(not outcome.graded.notebooks for outcome in outcomes if not _refused(outcome)),
         "mean points": round(statistics.mean(score.points for score in scores), 2) if scores else Decimal(0),
         "points waiting for a person": sum((score.pending for score in scores), Decimal(0)),
-        "items for review by fault": faults,
+        "items waiting because of our own errors": faults,
         "no answer": sum(item.status is Status.NO_ANSWER for score in scores for item in score.items),
         "seconds": round(seconds, 2),
         "median milliseconds per submission": _median([graded.seconds for graded in fresh]),

@@ -31,6 +31,7 @@ COLUMNS = (
     "possible",
     "answer",
     "suggestion",
+    "reason",
     "guide",
     "cell_points",
     "points",

@@ -48,6 +48,8 @@ class SheetAnswer(Struct, frozen=True):
     text: str
     group: str
     """Of equal answers; empty: it stands by itself."""
+    reasons: Mapping[str, str] = {}
+    """Item → why it waits, for staff."""
 
     @property
     def open(self) -> bool:
@@ -96,6 +98,10 @@ class SheetBundle(Struct, frozen=True):
         """The remark on an item as a sheet shows it; empty where there are different ones."""
         found = {comment_of(plain(one.mark.remarks.get(item.id, ""))[:MOST_COMMENT]) for one in self.answers}
         return found.pop() if len(found) == 1 else ""
+
+    def reason(self, item: Item) -> str:
+        """Why an item waits; where there are different reasons, all of them."""
+        return "; ".join(dict.fromkeys(filter(None, (one.reasons.get(item.id) for one in self.answers))))
 
     @property
     def flag(self) -> str:
@@ -195,7 +201,8 @@ def answers_of(subject: SheetSubject) -> tuple[list[SheetAnswer], list[str]]:
                 text = marked.answers([graded]).get(student, "")
                 mark = own.get((question.notebook, cell), PersonMark())
                 group = marked.group(text)
-                found.append(SheetAnswer(student, question, cell, asked, verdicts, mark, text, group))
+                why = {one.item: one.staff for one in graded.score.items if one.question == question.id}
+                found.append(SheetAnswer(student, question, cell, asked, verdicts, mark, text, group, why))
     return found, outdated
 
 

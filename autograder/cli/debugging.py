@@ -29,7 +29,11 @@ def explain(
     name: NameArgument,
     course: CourseOption = HERE,
     listing: Annotated[
-        bool, typer.Option("--listing", help="Print only the listings with all faults, to be handed out.")
+        bool,
+        typer.Option(
+            "--listing",
+            help="Print only the listings with all faults, to be handed out; no release is needed.",
+        ),
     ] = False,
     isolation: IsolationOption = FULL,
     json: JsonOption = False,
@@ -42,21 +46,26 @@ def explain(
     from autograder.app import debugging
     from autograder.cli import report
 
+    if listing and not json:
+        for text in debugging.faulty_listings(open_course(course), name).values():
+            sys.stdout.write(text)
+        return
     with report.at_isolation(isolation):
         found = debugging.explain(open_course(course), name, isolation)
     if json:
         report.print_json({"assignment": name, "questions": msgspec.to_builtins(found)})
     for one in () if json else found:
-        if listing:
-            sys.stdout.write(one.faulty)
-            continue
         report.console().print(_table(one))
         for probe in one.probes:
             made = f" (made for {probe.about})" if probe.about else ""
             report.say(f"{probe.name}{made}: {'; '.join(probe.calls)}")
+            for values in (one for some in probe.inputs for one in some):
+                report.say(f"  {values}")
         for words in one.confusions:
             report.say(f"not told apart: {words}")
-    raise typer.Exit(EXIT_FINDINGS if any(one.confusions for one in found) and not listing else 0)
+        for words in one.warnings:
+            report.say(f"warning: {words}")
+    raise typer.Exit(EXIT_FINDINGS if any(one.confusions for one in found) else 0)
 
 
 def _table(one: ExplainedQuestion) -> Table:

@@ -20,6 +20,7 @@ from autograder.feedback.answers import MarkedCell, highlighted, marked_cells, p
 from autograder.feedback.labels import Labels
 from autograder.feedback.render import filled
 from autograder.feedback.sanitise import POLICY, printable_text
+from autograder.feedback.waiting import waiting_items
 from autograder.grades import CellPoints, Standing
 from autograder.records import Graded
 from autograder.rubric import Item, Question, Rubric
@@ -139,6 +140,11 @@ def render_marking(
         "marking.html",
         title=spoken.pick(rubric.assignment.title, rubric.assignment.name),
         tasks=tasks,
+        waiting=[
+            one
+            for graded in results
+            for one in waiting_items(graded, standings[graded.score.student], rubric)
+        ],
         language=spoken.language,
         marking=marking,
         policy=POLICY,

@@ -16,6 +16,7 @@ from autograder.feedback.labels import Labels
 from autograder.feedback.render import filled
 from autograder.feedback.sanitise import printable_text
 from autograder.feedback.sorting import POLICY_WITH_SORTING, SCRIPT
+from autograder.feedback.waiting import waiting_items
 from autograder.grades import Standing, standing
 from autograder.records import Graded, ItemResult, Note, Score, Status
 from autograder.rubric import Rubric
@@ -92,7 +93,9 @@ def render_summary(
     points = [one.total for one in stands]
     scale = rubric.assignment.grading
     mean = (sum(points, Decimal(0)) / len(points)).quantize(Decimal("0.01")) if points else Decimal(0)
-    by_hand = any(item.manual for question in rubric.questions for item in question.items)
+    by_hand = any(item.manual for question in rubric.questions for item in question.items) or any(
+        any(waiting_items(one, stand, rubric)) for one, stand in zip(graded, stands, strict=True)
+    )
     return filled(
         "summary.html",
         title=labels.pick(rubric.assignment.title, rubric.assignment.name),
@@ -131,7 +134,7 @@ def _rows(
     labels = Labels("en")
     by_cell = {(one.id, item.id): item.cell or one.id for one in rubric.questions for item in one.items}
     noted = [
-        _notes([*_flags(stands), *graded.score.notes])
+        _notes([*_flags(stands), *_reasons(graded, stands, rubric), *graded.score.notes])
         for graded, stands in zip(results, standings, strict=True)
     ]
     shared = _shared([graded.score.student for graded in results], noted)
@@ -199,6 +202,11 @@ def _flags(stands: Standing) -> list[Note]:
         for cell in question.cells
         if cell.flagged
     ]
+
+
+def _reasons(graded: Graded, stands: Standing, rubric: Rubric) -> list[Note]:
+    """Why points wait."""
+    return [Note("waits", f"waits: {one.why}", one.place) for one in waiting_items(graded, stands, rubric)]
 
 
 def _rank(stands: Standing) -> int:

@@ -164,6 +164,19 @@ def test_nobody_is_named_without_names(made: Class) -> None:
     assert not any(row["who"][0].isdigit() or row["state"][0].isdigit() for row in rows)
 
 
+def test_what_the_program_could_not_decide_says_why(made: Class, assignment: Assignment) -> None:
+    """An item that waits though it is not marked by hand has its reason; another one has none."""
+    graded = result(assignment, "zoe", formulas_why="Two.", open="softmax")
+    items = tuple(replace(one, staff=f"odd: {one.item}") for one in graded.score.items)
+    results = {"zoe": replace(graded, score=replace(graded.score, items=items))}
+    subject = SheetSubject(assignment, made.store, results)
+    rows = sheets.make_sheet(subject).rows
+    manual = {item.id for question in assignment.rubric.questions for item in question.items if item.manual}
+    assert {row["reason"] for row in rows if row["item"] in manual} <= {""}
+    assert {row["item"] for row in rows} - manual
+    assert all(f"odd: {row['item']}" == row["reason"] for row in rows if row["item"] not in manual)
+
+
 def test_a_choice_of_rows(made: Class) -> None:
     """Of some cells, and of answers that wait; a cell that is not there is named with the nearest."""
     assert {"thoughts"} == {row["cell"] for row in made.sheet(cells=("thoughts",))}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -32,8 +33,10 @@ def planted_otherwise(folder: Path, before: str, after: str) -> None:
 
 def test_faults_are_explained(folder: Path) -> None:
     """Each fault with what it changes, the calls, the same as an object, and the text with all faults."""
+    bare = run(*EXPLAIN, "--listing", cwd=folder)
     table = run(*EXPLAIN, cwd=folder)
     assert 0 == table.returncode, table.stderr
+    assert "  array [5, 3]: [[" in table.stdout
     assert "debugging: 8 listings" in table.stdout
     assert "model.fit(array [5, 3]); model.invert(array [2, 3])" in table.stdout
     (question,) = only_object(run(*EXPLAIN, "--json", cwd=folder).stdout)["questions"]
@@ -41,7 +44,8 @@ def test_faults_are_explained(folder: Path) -> None:
     assert [] == question["confusions"]
     assert {"columns": 100, "order": 0, "back": 100} in [one["kills"] for one in question["probes"]]
     listing = run(*EXPLAIN, "--listing", cwd=folder).stdout
-    assert question["faulty"] == listing
+    assert question["faulty"] == listing == bare.stdout
+    assert 2 == len([one for one in question["probes"][0]["inputs"] if one])
     handed_out = (folder / "release" / "sheet" / "sheet.ipynb").read_text("utf-8")
     assert all(line.strip() in handed_out for line in listing.splitlines())
 
@@ -56,3 +60,16 @@ def test_what_cannot_be_told_is_said(folder: Path) -> None:
     refused = run(*EXPLAIN, cwd=folder)
     assert 3 == refused.returncode
     assert "the right listing gives TypeError; state how the code is used: construct" in refused.stderr
+
+
+def test_another_listing_than_that_of_the_faults_is_an_error(folder: Path) -> None:
+    """Validate compares what is handed out with what the rubric states, and names the first other line."""
+    notebook = folder / "assignments" / "sheet" / "sheet.ipynb"
+    text = notebook.read_text("utf-8")
+    assert 1 == text.count("z * self.scale - self.mean")
+    notebook.write_text(text.replace("z * self.scale - self.mean", "z * self.scale + 2"), "utf-8")
+    told = run("validate", "sheet", cwd=folder)
+    assert 1 == told.returncode
+    assert "+ 2' where the listing" in told.stdout
+    shutil.rmtree(folder / "release")
+    assert 0 == run(*EXPLAIN, "--listing", cwd=folder).returncode

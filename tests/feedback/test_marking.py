@@ -176,6 +176,20 @@ def test_whoever_waits_is_shown_even_without_a_text() -> None:
     assert "nothing written: 1" in page_of(replace(wrote("ada", "", empty=True), notebooks=())).text
 
 
+def test_what_the_program_could_not_decide_is_listed_with_its_reason() -> None:
+    """An automatic item that waits says why."""
+    graded = good()
+    items = tuple(
+        replace(one, status=Status.NEEDS_REVIEW, points=Decimal(0), staff="odd in <b>loss 1</b>")
+        if one.question == "task3-f"
+        else one
+        for one in graded.score.items
+    )
+    page = page_of(replace(graded, score=replace(graded.score, items=items))).text
+    assert "ada task3-f, formula odd in <b>loss 1</b>" in page
+    assert "What the program could not decide" not in page_of(good()).text
+
+
 def test_an_answer_in_the_grade_cell_itself_is_found() -> None:
     """Where there is no answer cell of its own, the answer is what stands in the question's cell."""
     manual = TOML.replace(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from msgspec.structs import replace
 
 from autograder.feedback.summary import render_summary
-from autograder.records import Note
+from autograder.records import Note, Status
 from tests.feedback.examples import RUBRIC, good, hostile, middling
 from tests.feedback.test_render import Page
 
@@ -33,6 +35,19 @@ def test_the_same_note_about_many_cells_is_one_line() -> None:
     assert 1 == text.count("Put back.")
     assert "Put back. (30 places: q0, q1," in text
     assert "z: Odd." in text
+
+
+def test_why_points_wait_is_told() -> None:
+    """What the program could not decide stands beside its student, the same reason once."""
+    items = tuple(
+        replace(one, status=Status.NEEDS_REVIEW, points=Decimal(0), staff="odd in loss 1")
+        if one.question == "mha"
+        else one
+        for one in good().score.items
+    )
+    graded = replace(good(), score=replace(good().score, items=items))
+    text = Page(render_summary([graded], RUBRIC)).text
+    assert "waits: odd in loss 1 (2 places: mha, plain, mha, masked)" in text
 
 
 def test_nothing_of_a_student_becomes_markup() -> None:

@@ -157,6 +157,14 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         source, finding = reference_value(observations_at(expected, 0), 2)
         if finding is not None or not isinstance(source, str):
             raise RubricError("the reference's text cannot be read", place(self.question), "reference")
+        return self.listing_in(source)
+
+    def listing_in(self, source: str) -> FaultyListing:
+        """The right listing in a module's text, with the places of its faults.
+
+        Raises:
+            CourseError: see `FaultyListing`.
+        """
         where = f"question {self.question.id!r}"
         return FaultyListing(needed(source, self.question.reference.partition(":")[2]), self.faults, where)
 
@@ -169,9 +177,11 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         """Refuse a question whose probes tell nothing.
 
         Raises:
-            RubricError: every listing gives the same for every probe; says what that is, and what to state.
+            RubricError: every listing gives the same for every probe, or the right one always raises, in a
+                use or for a value, and nothing says so; says what that is, and what to state.
         """
-        if self.search(listed).probes:
+        if any(len(set(column.tolist())) > 1 for column in self.search(listed).listings.table.T):
+            self._refuse_raising(self._errors(listed))
             return
         right = next(one for one in listed if not one.code)
         outcomes = self._outcomes(self.uses.names, right.observed).values()
@@ -184,6 +194,43 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
             place(self.question),
             "use",
         )
+
+    def _refuse_raising(self, errors: Mapping[str, str]) -> None:
+        for words in self.uses.stated:
+            asking = [probe for probe, asked in self.uses.asks.items() if words in asked]
+            said = any(self.uses.always_raises(self.uses.use_of(probe)) for probe in asking)
+            if asking and not said and all(errors[probe] for probe in asking):
+                raise RubricError(
+                    f"{words}: the right listing raises {errors[asking[0]]} in {len(asking)} of "
+                    f"{len(asking)} tries; state arguments for which it does not, or raises = true in a use "
+                    "where that is what is looked at",
+                    place(self.question),
+                    "use",
+                )
+
+    def raising(self, listed: Sequence[TrialResults]) -> dict[str, tuple[str, int, int]]:
+        """Use → the exception that the right listing raises there, in how many tries, and of how many."""
+        errors = self._errors(listed)
+        found: dict[str, tuple[str, int, int]] = {}
+        for use in dict.fromkeys(map(self.uses.use_of, errors)):
+            own = [error for probe, error in errors.items() if self.uses.use_of(probe) == use]
+            if raised := [error for error in own if error]:
+                found[use] = raised[0], len(raised), len(own)
+        return found
+
+    def _errors(self, listed: Sequence[TrialResults]) -> dict[str, str]:
+        """Probe → the exception that the right listing raises; empty for none."""
+        right = next(one for one in listed if not one.code)
+        gave = {
+            name: outcome(observations_at(right.observed, at), self.uses.calls[self.uses.use_of(name)])
+            for at, name in enumerate(self.uses.names)
+        }
+        return {name: one.error if one else "" for name, one in gave.items()}
+
+    def not_asked(self, named: Sequence[TrialResults]) -> tuple[str, ...]:
+        """The uses and values that the author wrote and no chosen probe asks."""
+        asked = self.search(named).asked
+        return tuple(one for one in self.uses.stated if one not in asked)
 
     def second_round(self, evidence: Evidence) -> SecondRound:
         """The probes that were chosen, and the properties."""
@@ -211,7 +258,16 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         if self._listings is None or self._listings[0] is not named:
             outcomes = [self._outcomes(self.uses.names, one.observed) for one in named]
             subsets = [frozenset(one.code.split()) for one in named]
-            made = Listings.of(tuple(self.faults), subsets, self.uses.about, outcomes, self.options.compare)
+            uses, errors = self.uses, self._errors(named)
+            # Where the right listing raises, nothing is asked of the values that the author wrote.
+            asks = {
+                probe: asked
+                if not errors[probe] or uses.always_raises(uses.use_of(probe))
+                else frozenset[str]()
+                for probe, asked in uses.asks.items()
+            }
+            rules = self.options.compare
+            made = Listings.of(tuple(self.faults), subsets, uses.about, outcomes, rules=rules, asks=asks)
             self._listings, self._searched = (named, made), {}
         redrawn = draw is not None and self.rubric.assignment.redraw != "never"
         turn = draw.seed[0] % TURNS if redrawn and draw is not None else 0
@@ -264,13 +320,12 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         if isinstance(found, Finding):
             return found
         if own.new_defect:
-            return failed("debugging.defect", found.defect) if found.defect else None
-        verdict = found.faults[item.id]
-        if verdict.left is None and item.id in self._properties:
-            verdict = self._by_property(item, evidence, verdict)
+            return self._defect(evidence, found)
+        verdict = self._of_fault(item.id, evidence, found)
         if verdict.left is None:
-            made = result(self.question, item, review(verdict.why, "review.person"))
-        elif verdict.left:
+            why = "; ".join(filter(None, (verdict.why, found.defect)))
+            return review(quote(why, MAX_STAFF), "review.person")
+        if verdict.left:
             made = result(self.question, item, failed("debugging.left", verdict.why))
         else:
             told = Message("debugging.repaired")
@@ -280,13 +335,29 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         note = f"; note: {found.defect}" if found.defect else ""
         return msgspec.structs.replace(made, staff=quote(made.staff + note, MAX_STAFF))
 
-    def _by_property(self, item: Item, evidence: Evidence, open_: FaultVerdict) -> FaultVerdict:
+    def _defect(self, evidence: Evidence, found: Verdicts) -> Finding | None:
+        """Whether there is a new defect; while a fault waits, that may be all there is."""
+        if not found.defect:
+            return None
+        judged = ((fault, self._of_fault(fault, evidence, found)) for fault in self.faults)
+        waiting = ", ".join(fault for fault, verdict in judged if verdict.left is None)
+        if waiting:
+            return review(quote(f"{waiting} may be why; {found.defect}", MAX_STAFF), "review.person")
+        return failed("debugging.defect", found.defect)
+
+    def _of_fault(self, fault: str, evidence: Evidence, found: Verdicts) -> FaultVerdict:
+        verdict = found.faults[fault]
+        if verdict.left is None and fault in self._properties:
+            return self._by_property(fault, evidence, verdict)
+        return verdict
+
+    def _by_property(self, fault: str, evidence: Evidence, open_: FaultVerdict) -> FaultVerdict:
         """What the author's property of right code says, where no listing decides."""
         chosen = self.search(evidence.named, evidence.draw).probes
-        at = len(chosen) + list(self._properties).index(item.id)
+        at = len(chosen) + list(self._properties).index(fault)
         observations = observations_at(evidence.again, at)
-        finding = self._properties[item.id].verdict(observations, self.question.answer, evidence.draw)
-        name = self.items[item.id].property
+        finding = self._properties[fault].verdict(observations, self.question.answer, evidence.draw)
+        name = self.items[fault].property
         if finding is None:
             return FaultVerdict(left=False, why=f"{name} holds; {open_.why}")
         if finding.status is Status.FAILED and finding.code.startswith("property."):

@@ -60,6 +60,8 @@ class Listings(Struct, frozen=True, eq=False):
     """(listings, probes): the class of each outcome."""
     about: tuple[str, ...]
     """The fault that the author made each probe for, or ""; one of each such use is always asked."""
+    asks: Mapping[str, frozenset[str]] = {}
+    """Probe → what of all that the author stated it asks, in words: its use, and chosen values."""
 
     @classmethod
     def of(
@@ -68,7 +70,9 @@ class Listings(Struct, frozen=True, eq=False):
         subsets: Sequence[Subset],
         probes: Mapping[str, str],
         outcomes: Sequence[Mapping[str, ProbeOutcome | None]],
+        *,
         rules: Rules,
+        asks: Mapping[str, frozenset[str]] | None = None,
     ) -> Listings:
         """Sort the outcomes.
 
@@ -78,12 +82,14 @@ class Listings(Struct, frozen=True, eq=False):
             probes: their names → the fault that the author made each for, or "".
             outcomes: of each listing, by probe.
             rules: the tolerance.
+            asks: probe → the uses and values that it asks, in words; default: nothing is to be asked.
         """
         classes = {probe: Classes(rules) for probe in probes}
         table = np.array(
             [[classes[probe].add(some.get(probe)) for probe in probes] for some in outcomes], np.int64
         ).reshape(len(outcomes), len(probes))
-        return cls(tuple(faults), tuple(subsets), tuple(probes), classes, table, tuple(probes.values()))
+        about = tuple(probes.values())
+        return cls(tuple(faults), tuple(subsets), tuple(probes), classes, table, about, asks or {})
 
     def has(self, fault: str) -> np.ndarray:
         """(listings,): whether each has the fault."""
@@ -102,6 +108,11 @@ class Search(Struct, frozen=True, eq=False):
     chosen: tuple[int, ...]
     """Places of probes, in the order in which they are asked."""
     confusions: tuple[Confusion, ...]
+
+    @property
+    def asked(self) -> frozenset[str]:
+        """What the chosen probes ask of all that the author stated."""
+        return frozenset[str]().union(*(self.listings.asks.get(probe, ()) for probe in self.probes))
 
     @property
     def probes(self) -> tuple[str, ...]:
@@ -124,6 +135,7 @@ class Search(Struct, frozen=True, eq=False):
 def search(listings: Listings, most: int, turn: int = 0) -> Search:
     """Choose the probes: for each fault one that tells it by itself, then those that tell most listings.
 
+    Before, every use is asked and every value that the author wrote, as far as there is room.
     Those that the author made for a fault come before. A probe that tells a fault whatever else there is, and
     gives little else, also tells it in code that computes something of its own elsewhere. What room is left
     is used for one more of each.
@@ -140,6 +152,7 @@ def search(listings: Listings, most: int, turn: int = 0) -> Search:
         if listings.about[at]:
             made.setdefault(_use(listings.probes[at]), at)
     chosen = sorted(made.values())[:most]
+    _cover(listings, chosen, most, cost)
     for number in range(SPEAKING):
         for fault in listings.faults:
             telling = [at for at in places if listings.speaks(fault, at)]
@@ -150,6 +163,18 @@ def search(listings: Listings, most: int, turn: int = 0) -> Search:
     # What hangs or ends the box in many listings is asked last, so that it costs a student least.
     order = tuple(sorted(chosen, key=lambda at: (_ending(listings, at), cost[at], at)))
     return Search(listings, order, _confusions(listings, order))
+
+
+def _cover(listings: Listings, chosen: list[int], most: int, cost: Mapping[int, int]) -> None:
+    """Add probes until every use and value that the author wrote is asked, those that tell most first."""
+    asks = {at: listings.asks.get(listings.probes[at], frozenset()) for at in cost}
+    left = frozenset[str]().union(*asks.values()).difference(*(asks[at] for at in chosen))
+    classes = {at: len(set(listings.table[:, at].tolist())) for at in cost}
+    while left and len(chosen) < most:
+        new = {at: (len(some & left), classes[at], -cost[at]) for at, some in asks.items() if some & left}
+        best = max(new, key=new.__getitem__)
+        chosen.append(best)
+        left -= asks[best]
 
 
 def _use(probe: str) -> str:

@@ -6,6 +6,7 @@ One use with its arguments drawn once is a *probe*, a scenario that begins with 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import lcm
 from typing import Any
 
 import msgspec
@@ -14,7 +15,7 @@ from msgspec import Struct
 
 from autograder.checks.base import ENDED, Draw, Observations
 from autograder.checks.options import Case, named_cases, place
-from autograder.checks.planning.drawing import SAMPLE, Inputs
+from autograder.checks.planning.drawing import SAMPLE, Inputs, plain
 from autograder.checks.planning.subject import Callee, CalleeOptions, Construct, Weights
 from autograder.errors import Place, RubricError
 from autograder.records import Call, Ending, Observation, Opaque, Ref, Scenario, Tensor
@@ -67,6 +68,8 @@ class Use(Struct, frozen=True, forbid_unknown_fields=True):
     """Instead of the question's."""
     tries: int = 0
     """How many probes are tried; default: the question's."""
+    raises: bool = False
+    """The right listing raises in all of them, and that is what is looked at."""
 
 
 class ListingUses:
@@ -76,6 +79,8 @@ class ListingUses:
         names: of the probes, in order.
         about: the fault that a probe is about, by the probe; empty: whichever it tells.
         calls: how many calls a probe has, by its use.
+        asks: what a probe asks, by the probe: its use, and the values of each ``choose``, which take turns.
+        stated: every use and every value of each ``choose``, in words.
     """
 
     def __init__(
@@ -119,6 +124,9 @@ class ListingUses:
             for number in range(1, (use.tries or tries) + 1)
         )
         self.about = {name: self._uses[self.use_of(name)].about for name in self.names}
+        turns = {name: self._turn(name) for name in self.names}
+        self.asks = {name: frozenset(turn.asked) for name, turn in turns.items()}
+        self.stated = tuple(dict.fromkeys(one for turn in turns.values() for one in turn.all))
         if len(self.names) > MOST_CANDIDATES:
             raise RubricError(
                 f"expected at most {MOST_CANDIDATES} probes to try, got {len(self.names)}; lower tries",
@@ -140,6 +148,14 @@ class ListingUses:
             own: what weights are called in the code that is asked; default: as stated.
         """
         return {name: self._scenario(name, draw, own or {}) for name in self.names}
+
+    def always_raises(self, use: str) -> bool:
+        """Whether the author says that the right listing raises in all probes of a use."""
+        return self._uses[use].raises
+
+    def _turn(self, probe: str) -> _Turn:
+        name, number = probe.rsplit(" ", 1)
+        return _Turn(self._uses[name], self._options.construct, int(number) - 1)
 
     def pairs(self, probe: str) -> tuple[tuple[int, int], ...]:
         """Places of calls of which it only counts whether they gave the same; none: all counts."""
@@ -174,7 +190,7 @@ class ListingUses:
         return found
 
     def _scenario(self, probe: str, draw: Draw, own: OwnWeights) -> Scenario:
-        use = self._uses[self.use_of(probe)]
+        use = self._turn(probe).use
         options = msgspec.structs.replace(self._options, construct=_construction(use, self._options))
         inputs = Inputs(options, Draw(derived(draw.seed, "debugging", probe)))
         subject = Callee(self._question.answer, options, self._weights)
@@ -213,6 +229,59 @@ class ListingUses:
             grad=True,
             default_dtype=options.dtype,
         )
+
+
+class _Turn:
+    """A use with one value of each ``choose``: they take turns, so that few probes have all of them.
+
+    Attributes:
+        use: with its construction, or the question's.
+        asked: the use and the values, in words.
+        all: the use and every value of each ``choose``.
+    """
+
+    def __init__(self, use: Use, construct: Construct | None, number: int) -> None:
+        """Choose the values.
+
+        Args:
+            use: as stated.
+            construct: the question's.
+            number: of the probe among those of the use, from 0.
+        """
+        self._number, self._period = number, 1
+        self.asked, self.all = [f"use {use.name!r}"], [f"use {use.name!r}"]
+        within = f"use {use.name!r}: " if use.construct else ""
+        if made := use.construct or construct:
+            made = Construct(
+                tuple(self._value(f"{within}construct {at}", one) for at, one in enumerate(made.args, 1)),
+                {name: self._value(f"{within}construct {name}", one) for name, one in made.kwargs.items()},
+            )
+        within = f"use {use.name!r}: "
+        steps = tuple(
+            msgspec.structs.replace(
+                step,
+                args=tuple(self._value(f"{within}argument {at}", one) for at, one in enumerate(step.args, 1)),
+                kwargs={name: self._value(f"{within}{name}", one) for name, one in step.kwargs.items()},
+            )
+            for step in use.step
+        )
+        let = {name: self._value(f"{within}{name}", one) for name, one in use.let.items()}
+        self.use = msgspec.structs.replace(use, construct=made, step=steps, let=let)
+
+    def _value(self, where: str, value: Any) -> Any:
+        """An argument in which one value of each ``choose`` is left."""
+        if isinstance(value, list | tuple):
+            return [self._value(where, one) for one in value]
+        if not isinstance(value, Mapping) or set(value) != {"choose"} or not value["choose"]:
+            return value
+        values = value["choose"]
+        # Where two have the same number of values, one is a step further in each round: so all of them meet.
+        before, self._period = self._period, self._period * len(values)
+        further = self._number % self._period // lcm(before, len(values))
+        chosen = values[(self._number + further) % len(values)]
+        self.asked.append(f"{where} = {plain(chosen)!r}")
+        self.all += [f"{where} = {plain(one)!r}" for one in values]
+        return {"choose": [chosen]}
 
 
 def _named(call: Call, own: OwnWeights) -> Call:

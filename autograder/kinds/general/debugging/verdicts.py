@@ -49,7 +49,7 @@ class _Judgement:
         self._own = np.array(
             [listings.classes[probe].find(outcomes.get(probe)) for probe in search.probes], np.int64
         )
-        self._raised = [bool(one and one.error) for one in map(outcomes.get, search.probes)]
+        self._errors = [one.error if one else "" for one in map(outcomes.get, search.probes)]
         self._about = [listings.about[at] for at in search.chosen]
         self._known = self._own != UNKNOWN
 
@@ -96,16 +96,65 @@ class _Judgement:
                 alive &= self._has[fault] == verdict.left
         # With all others known a probe may speak that was silent before, and say otherwise.
         for fault, verdict in dict(found).items():
-            others = [self._has[one] == found[one].left for one in found if one != fault]
-            again = self._voted(fault, np.logical_and.reduce([np.ones(len(alive), bool), *others]))
+            again = self._voted(fault, self._beside(fault, found))
             if again is None or again.left != verdict.left:
                 del found[fault]
                 if again is not None:
                     found[fault] = again
+        found |= {fault: FaultVerdict(None, found[fault].why) for fault in self._unproved(found)}
         return {
             fault: found.get(fault) or FaultVerdict(None, self._undecided(fault, alive))
             for fault in self._faults
         }
+
+    def _beside(self, fault: str, found: Mapping[str, FaultVerdict]) -> np.ndarray:
+        """(listings,): those that have of the other faults what was found."""
+        others = [self._has[one] == found[one].left for one in found if one != fault]
+        beside: np.ndarray = np.logical_and.reduce([np.ones(len(self._subsets), bool), *others])
+        return beside
+
+    def _unproved(self, found: Mapping[str, FaultVerdict]) -> set[str]:
+        """The faults that seem repaired although they may be why a probe gives what no listing gives.
+
+        One of the faults that change what such a probe gives must be why. A fault is cleared where all
+        probes of a use are as its verdict says, and another one without such a use is there to blame.
+        """
+        beside = {fault: self._beside(fault, found) for fault in self._faults}
+        odd: dict[int, set[str]] = {}
+        cleared = set()
+        for fault in self._faults:
+            uses: dict[str, tuple[bool, bool]] = {}
+            for at in np.flatnonzero(self._known & (np.array(self._about) == "")).tolist():
+                with_, without = self._classes(fault, at, beside[fault])
+                if with_ == without:
+                    continue
+                verdict = found.get(fault)
+                expected = with_ | without if verdict is None else with_ if verdict.left else without
+                if (own := int(self._own[at])) not in expected:
+                    odd.setdefault(at, set()).add(fault)
+                fits = verdict is not None and own in expected
+                use = self._search.probes[at].rpartition(" ")[0]
+                tells, all_fit = uses.get(use, (False, True))
+                uses[use] = (tells or not with_ & without, all_fit and fits)
+            if any(tells and all_fit for tells, all_fit in uses.values()):
+                cleared.add(fault)
+        doubted = {
+            fault for faults in odd.values() for fault in faults if fault not in cleared or faults <= cleared
+        }
+        return {
+            fault
+            for fault in doubted
+            if fault in found and found[fault].left is False and not self._author_speaks(fault, beside[fault])
+        }
+
+    def _author_speaks(self, fault: str, alive: np.ndarray) -> bool:
+        """Whether a probe that was made for a fault gives what listings without it give, and only these."""
+        for at in np.flatnonzero(self._known):
+            if self._about[at] == fault:
+                with_, without = self._classes(fault, int(at), alive)
+                if not with_ & without and int(self._own[at]) in without:
+                    return True
+        return False
 
     def _voted(self, fault: str, alive: np.ndarray) -> FaultVerdict | None:
         """What all probes say by which listings with and without the fault are told apart.
@@ -143,7 +192,7 @@ class _Judgement:
         """
         found = set()
         for at in np.flatnonzero(self._known):
-            if (fault := self._about[at]) and not self._raised[at]:
+            if (fault := self._about[at]) and not self._errors[at]:
                 with_, without = self._classes(fault, int(at), alive)
                 if int(self._own[at]) not in with_ | without:
                     found.add(fault)
@@ -163,9 +212,18 @@ class _Judgement:
     def _new(self) -> str:
         differing = self._differing()
         nearest = int(np.argmin(differing))
-        at = np.flatnonzero((self._table[nearest] != self._own) & self._known)
-        probe = self._search.probes[int(at[0])]
-        return f"computes what no listing computes; nearest is {self._words(nearest)}, not in {probe}"
+        probes = self._search.probes
+        other = [probes[at] for at in np.flatnonzero((self._table[nearest] != self._own) & self._known)]
+        raised: dict[str, list[str]] = {}
+        for probe, error in zip(probes, self._errors, strict=True):
+            if error:
+                raised.setdefault(error, []).append(probe)
+        told = [
+            f"raises {error} in {'all probes' if len(some) == len(probes) else ', '.join(some)}"
+            for error, some in raised.items()
+        ]
+        nearest_is = f"nearest is {self._words(nearest)}, not in {', '.join(other)}"
+        return "; ".join(["computes what no listing computes", nearest_is, *told])
 
     def _words(self, place: int) -> str:
         return in_words(self._subsets[place], self._faults)

@@ -1,0 +1,48 @@
+"""Why points wait that the program could not decide on: an item each, for staff."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from autograder.feedback.sanitise import printable_text
+from autograder.grades import Standing
+from autograder.records import Graded, Status
+from autograder.rubric import Rubric
+
+_MOST_REASON = 1000
+
+
+class WaitingItem(Struct, frozen=True):
+    """An item that nobody was expected to mark, and on which a person decides."""
+
+    student: str
+    place: str
+    """Question and item."""
+    why: str
+
+
+def waiting_items(graded: Graded, stands: Standing, rubric: Rubric) -> Iterator[WaitingItem]:
+    """What waits of a student, until a person has marked its cell; items marked by hand are left out.
+
+    Args:
+        graded: the result.
+        stands: the student's marks with what people gave.
+        rubric: the common one.
+    """
+    pending = {(one.id, cell.name) for one in stands.questions for cell in one.cells if cell.pending}
+    cells = {
+        (question.id, item.id): item.cell or question.id
+        for question in rubric.questions
+        for item in question.items
+        if not item.manual
+    }
+    for one in graded.score.items:
+        cell = cells.get((one.question, one.item))
+        if one.status is Status.NEEDS_REVIEW and (one.question, cell) in pending:
+            yield WaitingItem(
+                printable_text(graded.score.student, 200),
+                f"{one.question}, {one.item}",
+                printable_text(one.staff or "no reason is known", _MOST_REASON),
+            )

@@ -1,0 +1,101 @@
+"""What may pass beside outcomes that no listing gives: only what something observed speaks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+
+from autograder.checks.options import Rules
+from autograder.kinds.general.debugging.search import Listings, Search
+from autograder.kinds.general.debugging.use import ProbeOutcome
+from autograder.kinds.general.debugging.verdicts import Verdicts, verdicts
+
+FAULTS = ("axis", "mean")
+RAISED = ProbeOutcome(error="ValueError")
+
+
+def found(tells: Mapping[str, str], own: Mapping[str, float | None], about: str = "") -> Verdicts:
+    """Judge code by probes.
+
+    Args:
+        tells: probe → the faults that change what it gives, with blanks between; right is 0.
+        own: probe → what the code gives; None: it raises.
+        about: the probe that the author made for ``axis``.
+    """
+    subsets = [frozenset(one) for size in range(3) for one in combinations(FAULTS, size)]
+    outcomes: list[dict[str, ProbeOutcome | None]] = [
+        {
+            probe: ProbeOutcome(
+                (float(sum(4 ** FAULTS.index(one) for one in names.split() if one in subset)),)
+            )
+            for probe, names in tells.items()
+        }
+        for subset in subsets
+    ]
+    made = {probe: "axis" * (probe == about) for probe in tells}
+    listings = Listings.of(FAULTS, subsets, made, outcomes, rules=Rules())
+    code: dict[str, ProbeOutcome | None] = {
+        probe: RAISED if value is None else ProbeOutcome((value,)) for probe, value in own.items()
+    }
+    return verdicts(Search(listings, tuple(range(len(tells))), ()), code)
+
+
+def left(judged: Verdicts) -> dict[str, bool | None]:
+    """What is left, by fault."""
+    return {fault: one.left for fault, one in judged.faults.items()}
+
+
+def test_code_that_is_right_for_some_inputs_waits() -> None:
+    """One probe of four is right, and nothing tells what is wrong in the others: a person decides on all."""
+    probes = {f"loss {number}": "axis mean" for number in range(1, 5)}
+    judged = found(probes, {"loss 1": None, "loss 2": 0.0, "loss 3": None, "loss 4": None})
+    assert {"axis": None, "mean": None} == left(judged)
+    assert "like listings without it in loss 2" == judged.faults["mean"].why
+    assert (
+        "computes what no listing computes; nearest is the right listing, not in loss 1, loss 3, loss 4; "
+        "raises ValueError in loss 1, loss 3, loss 4" == judged.defect
+    )
+
+
+def test_a_half_repaired_fault_takes_nothing_else_down() -> None:
+    """A use that tells one fault speaks for it; what is odd where both are told is put down to the other."""
+    judged = found(
+        {"plain 1": "axis", "plain 2": "axis", "both 1": "axis mean", "both 2": "axis mean"},
+        {"plain 1": 0.0, "plain 2": 0.0, "both 1": 7.5, "both 2": 0.0},
+    )
+    assert {"axis": False, "mean": None} == left(judged)
+    kept = found({"plain 1": "axis", "both 1": "axis mean"}, {"plain 1": 1.0, "both 1": 7.5})
+    assert {"axis": True, "mean": None} == left(kept)
+
+
+def test_what_only_one_fault_explains_is_put_down_to_it() -> None:
+    """A probe that tells one fault alone, and gives what no listing gives, leaves that fault to a person."""
+    judged = found(
+        {"plain 1": "axis", "both 1": "axis mean", "counted 1": "mean"},
+        {"plain 1": 7.5, "both 1": 0.0, "counted 1": 0.0},
+    )
+    assert {"axis": None, "mean": False} == left(judged)
+
+
+def test_where_every_fault_has_a_use_that_speaks_for_it_nothing_passes() -> None:
+    """The outcome has to come from somewhere: where no fault is left to blame, none of them is won."""
+    judged = found(
+        {"plain 1": "axis", "counted 1": "mean", "both 1": "axis mean"},
+        {"plain 1": 0.0, "counted 1": 0.0, "both 1": None},
+    )
+    assert {"axis": None, "mean": None} == left(judged)
+
+
+def test_a_relation_of_the_author_speaks_for_code() -> None:
+    """Code that computes something of its own passes by the probe that was made for the fault."""
+    judged = found(
+        {"loss 1": "axis mean", "relation 1": "axis"}, {"loss 1": 7.5, "relation 1": 0.0}, "relation 1"
+    )
+    assert {"axis": False, "mean": None} == left(judged)
+
+
+def test_code_that_always_raises_says_so() -> None:
+    """Staff read which exception it is."""
+    judged = found({"loss 1": "axis", "loss 2": "mean"}, {"loss 1": None, "loss 2": None})
+    assert {"axis": None, "mean": None} == left(judged)
+    assert judged.defect.endswith("raises ValueError in all probes")
