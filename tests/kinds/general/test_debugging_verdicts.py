@@ -99,3 +99,12 @@ def test_code_that_always_raises_says_so() -> None:
     judged = found({"loss 1": "axis", "loss 2": "mean"}, {"loss 1": None, "loss 2": None})
     assert {"axis": None, "mean": None} == left(judged)
     assert judged.defect.endswith("raises ValueError in all probes")
+
+
+def test_what_was_not_asked_speaks_for_nobody() -> None:
+    """Who is right in the first probe and uses the time up waits for a person; what is left stays lost."""
+    probes = {"loss 1": "axis mean", "loss 2": "axis mean"}
+    judged = found(probes, {"loss 1": 0.0})
+    assert {"axis": None, "mean": None} == left(judged)
+    assert "computes the same as the right listing; nothing is known of loss 2" == judged.faults["mean"].why
+    assert {"axis": True, "mean": None} == left(found(probes, {"loss 1": 1.0}))

@@ -59,8 +59,17 @@ class _Judgement:
             return Verdicts({fault: FaultVerdict(None, why) for fault in self._faults})
         same = self._differing() == 0
         if same.any():
-            return Verdicts({fault: self._of_listings(fault, same) for fault in self._faults})
-        return Verdicts(self._by_votes(), self._new())
+            return Verdicts(self._asked({fault: self._of_listings(fault, same) for fault in self._faults}))
+        return Verdicts(self._asked(self._by_votes()), self._new())
+
+    def _asked(self, found: Mapping[str, FaultVerdict]) -> dict[str, FaultVerdict]:
+        """The verdicts; nothing is repaired because a probe was not asked, as when the time was used up."""
+        silent = [probe for probe, known in zip(self._search.probes, self._known, strict=True) if not known]
+        told = f"nothing is known of {', '.join(silent)}"
+        return {
+            fault: one if one.left is not False or not silent else FaultVerdict(None, f"{one.why}; {told}")
+            for fault, one in found.items()
+        }
 
     def _differing(self) -> np.ndarray:
         """(listings,): in how many probes each listing gives something else; unknown ones do not count."""
