@@ -11,45 +11,27 @@ import argparse
 import json
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import peers_assignment as bench
 from peers_assignment import NAME
 from peers_tools import Cost, Ours
 
-AFTERWARDS = (("grades", NAME), ("feedback", NAME), ("statistics", NAME))
+AFTERWARDS = ("grades", "feedback", "statistics")
 
 
-class Figures(NamedTuple):
-    """What a class of one size cost."""
-
-    size: int
-    commands: dict[str, Cost]
-
-    def told(self) -> str:
-        """One line for each command; per submission where it does the same for each."""
-        lines = [f"{self.size:,} submissions"]
-        for name, cost in self.commands.items():
-            each = 1000 * cost.processor / self.size
-            lines.append(
-                f"  {name:12} {cost.wall:9.2f} s   {cost.processor:9.2f} s of the processor"
-                f"   {each:8.2f} ms each   {cost.peak_mb:6.0f} MB"
-            )
-        return "\n".join(lines)
-
-
-def measure(size: int) -> Figures:
-    """A class of this size, in a course of its own."""
+def measure(size: int) -> Iterator[tuple[str, Cost]]:
+    """What each command costs with a class of this size, in a course of its own."""
     with tempfile.TemporaryDirectory() as folder:
         ours = Ours(Path(folder), Path(sys.prefix), alone=True)
         ours.hand_in({"first": bench.answered(ours.release, next(bench.students(1, 1)).answers)})
-        commands = {"one": ours.grade()}  # the course's sandbox is tested, and expected results are made
+        yield "one", ours.grade()  # the course's sandbox is tested, and expected results are made
         ours.hand_in({one.name: bench.answered(ours.release, one.answers) for one in bench.students(size, 0)})
-        commands |= {"grade": ours.grade(), "grade again": ours.grade()}
-        for words in AFTERWARDS:
-            commands[words[0]] = ours.run(*words)
-    return Figures(size, commands)
+        yield "grade", ours.grade()
+        yield "grade again", ours.grade()
+        for name in AFTERWARDS:
+            yield name, ours.run(name, NAME)
 
 
 def main() -> None:
@@ -58,12 +40,20 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[10, 100, 1000, 10000])
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    found = []
+    found: dict[int, dict[str, Cost]] = {}
     for size in options.sizes:
-        found.append(measure(size))
-        print(found[-1].told(), flush=True)
+        print(f"{size:,} submissions")
+        found[size] = {}
+        for name, cost in measure(size):
+            found[size][name] = cost
+            each = 1000 * cost.processor / size
+            print(
+                f"  {name:12} {cost.wall:9.2f} s   {cost.processor:9.2f} s of the processor"
+                f"   {each:8.2f} ms each   {cost.peak_mb:6.0f} MB",
+                flush=True,
+            )
     if options.json:
-        stated = {one.size: {name: cost._asdict() for name, cost in one.commands.items()} for one in found}
+        stated = {size: {name: cost._asdict() for name, cost in one.items()} for size, one in found.items()}
         options.json.write_text(json.dumps(stated, indent=1) + "\n", "utf-8")
 
 
