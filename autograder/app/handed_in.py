@@ -54,7 +54,7 @@ def share_marks(
         GradebookError: the store refused.
     """
     name = rubric.assignment.name
-    alone = {one.name for one in rubric.assignment.notebooks if one.individual}
+    alone = rubric.assignment.individual
     members: dict[tuple[StudentGroup, str], list[str]] = {}
     for student, graded in results.items():
         score = graded.score

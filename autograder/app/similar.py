@@ -90,11 +90,14 @@ def _works(assignment: Assignment, counting: Sequence[Handin]) -> dict[str, Call
 
 
 def _alone(assignment: Assignment, handin: Handin) -> SubmittedFiles:
-    """The notebooks of a member's own, and the files that go with them."""
-    handed = collect(assignment, handin)
-    own = [one for one in assignment.rubric.assignment.notebooks if one.individual]
+    return part_alone(assignment.rubric, handin.student, collect(assignment, handin))
+
+
+def part_alone(rubric: Rubric, student: str, handed: SubmittedFiles) -> SubmittedFiles:
+    """Of what counts for a member of a group, their own notebooks, and the files that go with them."""
+    own = [one for one in rubric.assignment.notebooks if one.individual]
     return SubmittedFiles(
-        handin.student,
+        student,
         {one.name: handed.notebooks[one.name] for one in own},
         {path: data for path, data in handed.files.items() if any(path in one.own for one in own)},
     )

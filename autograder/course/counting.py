@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -21,6 +22,13 @@ from autograder.rubric import Rubric
 from autograder.variants.drawing import canonical_id
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+class HeldParts(Struct, frozen=True):
+    """Which attempts have what, where members of a group hand in some of it together and some of it alone."""
+
+    together: Callable[[Handin], bool]
+    alone: Callable[[Handin], bool]
 
 
 class Counting(Struct, frozen=True):
@@ -57,18 +65,27 @@ def _of_folder(
 ) -> list[Handin]:
     name = rubric.assignment.name
     attempts = {one.student: [one, *course.earlier(one.student, name)] for one in course.handins(name)}
-    shared = [f"{one.name}.ipynb" for one in rubric.assignment.notebooks if not one.individual]
-    apart = len(shared) < len(rubric.assignment.notebooks)
-
-    def holds(attempt: Handin) -> bool:
-        return (
-            not apart
-            or any((attempt.folder / one).exists() for one in shared)
-            or bool(copies_in(attempt.folder, shared))
+    parts = None
+    if rubric.assignment.individual:
+        parts = HeldParts(
+            partial(_holds_any, part_files(rubric, alone=False)),
+            partial(_holds_any, part_files(rubric, alone=True)),
         )
+    return settled(attempts, times, groups.load(course, name), left, now, parts=parts)
 
-    found = settled(attempts, times, groups.load(course, name), left, now, holds=holds)
-    return [_with_own(one, attempts, times, left, now) for one in found] if apart else found
+
+def part_files(rubric: Rubric, *, alone: bool) -> list[str]:
+    """The paths of what a group hands in together, or of what each member hands in alone."""
+    found: dict[bool, list[str]] = {True: [], False: []}
+    for one in rubric.assignment.notebooks:
+        found[one.individual] += [f"{one.name}.ipynb", *one.own]
+    return [path for path in found[alone] if path not in found[not alone]]
+
+
+def _holds_any(paths: Sequence[str], attempt: Handin) -> bool:
+    """Whether a folder has one of these files, at its place or, as browsers leave it, without its folders."""
+    names = {name for path in paths for name in (path, path.rpartition("/")[2])}
+    return any((attempt.folder / one).exists() for one in names) or bool(copies_in(attempt.folder, paths))
 
 
 def settled(
@@ -78,7 +95,7 @@ def settled(
     left: Mapping[str, int],
     now: datetime,
     *,
-    holds: Callable[[Handin], bool] = lambda _: True,
+    parts: HeldParts | None = None,
 ) -> list[Handin]:
     """Of everybody the attempt that counts, by name; of a group's members, whoever of them handed it in.
 
@@ -88,8 +105,9 @@ def settled(
         teams: who hands in together.
         left: slip days before this assignment, by canonical id; who is not in it has all of them.
         now: the time.
-        holds: whether an attempt has what a group hands in together.
+        parts: which attempts have what, where members hand in some of it alone; None: they share all of it.
     """
+    holds = parts.together if parts else lambda _: True
     whole: dict[str, Handin] = {}
     member_of = groups.by_student(teams)
     for student, found in attempts.items():
@@ -104,6 +122,8 @@ def settled(
             student = own[0].student if own else member  # as the folder is called, whatever its encoding
             members = [_for(student, one, team) for one in together]
             whole[student] = _counting(members, times, left, now)
+            if parts and (alone := _latest_first(filter(parts.alone, own))):
+                whole[student] = _with_own(whole[student], alone, times, left, now)
     return [whole[student] for student in sorted(whole)]
 
 
@@ -118,17 +138,13 @@ def _counting(
 
 
 def _with_own(
-    handin: Handin,
-    attempts: Mapping[str, Sequence[Handin]],
-    times: Schedule | None,
-    left: Mapping[str, int],
-    now: datetime,
+    handin: Handin, alone: Sequence[Handin], times: Schedule | None, left: Mapping[str, int], now: datetime
 ) -> Handin:
-    """A member's submission with the folder of their own notebooks; the later of both is the time."""
-    team, found = handin.group, attempts.get(handin.student, ())
-    if team is None or not found:
-        return handin
-    own = _counting([_for(handin.student, one, team) for one in found], times, left, now)
+    """A member's submission with the folder of their own notebooks; the later of both is the time.
+
+    An attempt without any of them, such as a newer one of the group's part, takes none of them back.
+    """
+    own = _counting([replace(one, group=handin.group) for one in alone], times, left, now)
     doubtful = own.timing is not None and bool(own.timing.doubt)
     later = (own.submitted_at or _LONG_AGO) > (handin.submitted_at or _LONG_AGO)
     timed = own if doubtful or later else handin

@@ -141,7 +141,7 @@ def _together(rubric: Rubric, handins: Iterable[Handin]) -> list[list[Handin]]:
 
     Members of a group share one, unless it came too late for some, or each has notebooks of their own.
     """
-    apart = any(one.individual for one in rubric.assignment.notebooks)
+    apart = bool(rubric.assignment.individual)
     found: dict[tuple[object, ...], list[Handin]] = {}
     for one in handins:
         shared = one.group is not None and not apart and not (one.timing and one.timing.refused)
@@ -331,8 +331,7 @@ def collect(assignment: Assignment, handin: Handin) -> SubmittedFiles:
     for notebook in assignment.rubric.assignment.notebooks:
         folder = handin.own if notebook.individual and handin.group else handin.folder
         if folder is None:
-            told = f"{notebook.name}.ipynb is each member's own, and {handin.student} handed in none"
-            notebooks[notebook.name] = NotebookError("missing", told)
+            notebooks[notebook.name] = none_alone(notebook.name, handin.student)
             continue
         copies = {} if folder.is_symlink() else copies_in(folder, expected)
         notebooks[notebook.name] = _first(folder, [f"{notebook.name}.ipynb"], copies)
@@ -342,6 +341,45 @@ def collect(assignment: Assignment, handin: Handin) -> SubmittedFiles:
             if not _is_missing(content):
                 files[path] = content
     return SubmittedFiles(handin.owner, notebooks, files)
+
+
+def none_alone(notebook: str, student: str) -> NotebookError:
+    """What stands in place of a member's own notebook, where they handed in none."""
+    return NotebookError("missing", f"{notebook}.ipynb is each member's own, and {student} handed in none")
+
+
+def without_own(graded: Graded, rubric: Rubric, student: str, digest: str) -> Graded:
+    """A group's result as that of a member who handed in nothing alone: nobody else's stands in its place.
+
+    Args:
+        graded: of the attempt that counts for the group, whatever whoever handed it in did alone.
+        rubric: of the assignment.
+        student: the member.
+        digest: of what counts for the member.
+    """
+    alone = rubric.assignment.individual
+    places = alone | {
+        place for one in rubric.questions if one.notebook in alone for place in (one.id, *one.cells())
+    }
+    found = {
+        (item.question, item.item): item
+        for name in alone
+        for items in refused_results(rubric, none_alone(name, student), notebook=name).values()
+        for item in items
+    }
+    items = tuple(
+        replace(found.get((item.question, item.item), item), possible=item.possible)
+        for item in graded.score.items
+    )
+    notes = tuple(note for note in graded.score.notes if note.place not in places)
+    return replace(
+        graded,
+        score=replace(graded.score, items=items, notes=notes),
+        digest=digest,
+        notebooks=tuple(one for one in graded.notebooks if one.name not in alone),
+        files=tuple(one for one in graded.files if one.notebook not in alone),
+        stated={},
+    )
 
 
 def accepted(rubric: Rubric) -> list[str]:

@@ -113,6 +113,11 @@ class AssignmentSettings(Struct, frozen=True, forbid_unknown_fields=True):
     grading: scales.Scale | None = None
     """From points to a grade; None: the assignment has no grades."""
 
+    @property
+    def individual(self) -> frozenset[str]:
+        """The names of the notebooks that each member of a group hands in alone."""
+        return frozenset(one.name for one in self.notebooks if one.individual)
+
 
 class Item(Struct, frozen=True):
     """One line of the rubric, worth some points."""

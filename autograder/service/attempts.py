@@ -18,10 +18,18 @@ from django.utils import timezone
 from msgspec.structs import replace
 
 from autograder.course import Handin, groups, name_fault, schedule
-from autograder.course.counting import settled
+from autograder.course.counting import HeldParts, part_files, settled
 from autograder.course.schedule import Schedule
 from autograder.errors import NotebookError, ServiceError
-from autograder.grading.batch import accepted, as_member, refused, refused_files, with_timing, within
+from autograder.grading.batch import (
+    accepted,
+    as_member,
+    refused,
+    refused_files,
+    with_timing,
+    within,
+    without_own,
+)
 from autograder.grading.pipeline import SubmittedFiles
 from autograder.paths import meant_places
 from autograder.records import Graded, StudentGroup
@@ -151,12 +159,38 @@ def contents(attempt: Attempt) -> dict[str, bytes]:
     return {name: found[digest] for name, digest in files.items()}
 
 
-def to_grade(attempt: Attempt, rubric: Rubric, files: Mapping[str, bytes]) -> SubmittedFiles:
+def to_grade(attempt: Attempt, rubric: Rubric) -> SubmittedFiles:
     """What a grader gets: the notebooks that the rubric asks for, and the files that go with them."""
     found = timed(attempt, rubric)
     if found and all(one.timing and one.timing.refused for one in found):
         return refused_files(attempt.student, rubric)
-    return submitted(attempt.student, rubric, files)
+    asked, files = as_graded(attempt, rubric)
+    return submitted(asked, rubric, files)
+
+
+def as_graded(attempt: Attempt, rubric: Rubric) -> tuple[str, dict[str, bytes]]:
+    """Who is asked the questions of an attempt, and its files, by name.
+
+    Where it has what counts of a member's own notebooks, everything else is the group's.
+    """
+    if is_apart(attempt.offer, rubric):
+        handin = counting(attempt.offer, attempt.student, rubric)
+        if handin is not None and result_of(handin) == str(attempt.pk):
+            return handin.owner, counted_contents(handin, rubric)
+    return attempt.student, contents(attempt)
+
+
+def counted_contents(handin: Handin, rubric: Rubric) -> dict[str, bytes]:
+    """All files that count for a student, by name; of a member of a group, what is their own and the rest."""
+    files = contents(Attempt(pk=uuid.UUID(handin.folder.name)))
+    if handin.group is None or not rubric.assignment.individual:
+        return files
+    alone = part_files(rubric, alone=True)
+    own = files if handin.own == handin.folder else {}
+    if handin.own is not None and handin.own != handin.folder:
+        own = contents(Attempt(pk=uuid.UUID(handin.own.name)))
+    together = {name: data for name, data in files.items() if name not in alone}
+    return together | {name: data for name, data in own.items() if name in alone}
 
 
 def submitted(student: str, rubric: Rubric, files: Mapping[str, bytes]) -> SubmittedFiles:
@@ -243,18 +277,38 @@ def keep(attempt: Attempt, graded: Graded, rubric: Rubric, environment: str) -> 
         with connection.cursor() as cursor:  # two attempts of one student, or group, may be done at once
             cursor.execute("SELECT pg_advisory_xact_lock(%s, hashtext(%s))", [row.offer_id, min(members)])
         handins = _counting(row.offer, rubric, members)
+        outdated = _outdated(row, rubric, handins)
         entries = [
-            GradedEntry(
-                replace(key, student=who), as_counted(graded, handin, rubric), rubric, row.submitted_at
-            )
-            for who, handin in handins.items()
-            if handin.folder.name == str(row.pk)
+            counted_entry(key, graded, rubric, handin)
+            for handin in handins.values()
+            if result_of(handin) == str(row.pk) and row.pk not in outdated
         ]
         if entries:
             store.record(entries)
             if row.offer.published_at and PlatformCourse.objects.filter(course=row.offer.course).exists():
                 tasks.send_scores(row.offer_id)
+        grade_again(Attempt.objects.filter(pk__in=outdated))
     return True
+
+
+def _outdated(row: Attempt, rubric: Rubric, handins: Mapping[str, Handin]) -> list[uuid.UUID]:
+    """Of an attempt and those beside which it counts for the group, whose results are of other files by now.
+
+    Another member handed in the group's part meanwhile, or another attempt of it counts.
+    """
+    parts = [one for one in handins.values() if one.own is not None]
+    names = {result_of(one): one for one in parts if str(row.pk) in (one.folder.name, result_of(one))}
+    graded = Attempt.objects.filter(pk__in=names, state=State.GRADED).select_related("offer", "result")
+    return [
+        one.pk for one in graded if one.result and to_grade(one, rubric).digest() != one.result.submission
+    ]
+
+
+def counted_entry(key: Key, graded: Graded, rubric: Rubric, handin: Handin) -> GradedEntry:
+    """A result as it is recorded for one for whom it counts; the key is that of the attempt's own."""
+    found = as_counted(graded, handin, rubric)
+    mine = replace(key, student=handin.student, submission=found.digest)
+    return GradedEntry(mine, found, rubric, handin.submitted_at)
 
 
 def as_counted(graded: Graded, handin: Handin, rubric: Rubric) -> Graded:
@@ -262,6 +316,9 @@ def as_counted(graded: Graded, handin: Handin, rubric: Rubric) -> Graded:
 
     Slip days are each student's own: what is taken of one member of a group may be refused of another.
     """
+    if handin.group and handin.own is None and rubric.assignment.individual:
+        files = submitted(handin.owner, rubric, counted_contents(handin, rubric))
+        graded = without_own(graded, rubric, handin.student, files.digest())
     found = with_timing(as_member(graded, handin), handin.timing)
     return refused(found, rubric) if handin.timing and handin.timing.refused else found
 
@@ -269,8 +326,8 @@ def as_counted(graded: Graded, handin: Handin, rubric: Rubric) -> Graded:
 def counting(offer: Offer, student: str, rubric: Rubric) -> Handin | None:
     """The attempt of a student that counts, as the schedule has it; its folder's name is the attempt's id.
 
-    Where there are no times it is the last one; of a group, whoever of its members handed it in. None:
-    nothing was handed in.
+    Where there are no times it is the last one; of a group, whoever of its members handed it in, and beside
+    it the one that has what the student handed in alone (`Handin.own`). None: nothing was handed in.
     """
     return _counting(offer, rubric, together(offer, student)).get(student)
 
@@ -280,6 +337,16 @@ def all_counting(offer: Offer, rubric: Rubric) -> dict[str, Handin]:
     return _counting(offer, rubric)
 
 
+def result_of(handin: Handin) -> str:
+    """The id of the attempt whose result is a student's: where they handed in some of it alone, that one."""
+    return (handin.own or handin.folder).name
+
+
+def is_apart(offer: Offer, rubric: Rubric) -> bool:
+    """Whether there are groups whose members hand in some of it alone."""
+    return bool(offer.groups and rubric.assignment.individual)
+
+
 def groups_of(offer: Offer) -> tuple[StudentGroup, ...]:
     """Who hands in together."""
     return tuple(StudentGroup(name, tuple(members)) for name, members in sorted(offer.groups.items()))
@@ -287,8 +354,13 @@ def groups_of(offer: Offer) -> tuple[StudentGroup, ...]:
 
 def together(offer: Offer, student: str) -> tuple[str, ...]:
     """The members of a student's group; who is in none is alone."""
-    group = groups.by_student(groups_of(offer)).get(canonical_id(student))
+    group = group_of(offer, student)
     return group.members if group else (student,)
+
+
+def group_of(offer: Offer, student: str) -> StudentGroup | None:
+    """A student's group; None: they hand in alone."""
+    return groups.by_student(groups_of(offer)).get(canonical_id(student))
 
 
 def _counting(offer: Offer, rubric: Rubric, students: Collection[str] | None = None) -> dict[str, Handin]:
@@ -296,16 +368,40 @@ def _counting(offer: Offer, rubric: Rubric, students: Collection[str] | None = N
 
     Whoever of a group is named, all of its members are.
     """
+    times = schedule_of(offer, rubric)
+    found = _settled(offer, rubric, times, slip_days_left(offer, times), students)
+    return {one.student: one for one in found}
+
+
+def _settled(
+    offer: Offer,
+    rubric: Rubric,
+    times: Schedule | None,
+    left: Mapping[str, int],
+    students: Collection[str] | None = None,
+) -> list[Handin]:
     attempts = Attempt.objects.filter(offer=offer).exclude(state=State.FAILED)
     if students is not None:
         attempts = attempts.filter(student__in=students)
     handins: dict[str, list[Handin]] = {}
     for one in attempts.only("pk", "student", "submitted_at").order_by("student", "-number"):
         handins.setdefault(one.student, []).append(_handin(one))
-    times = schedule_of(offer, rubric)
-    left = slip_days_left(offer, times)
-    found = settled(handins, times, groups_of(offer), left, timezone.now())
-    return {one.student: one for one in found}
+    return settled(
+        handins, times, groups_of(offer), left, timezone.now(), parts=_parts(offer, rubric, attempts)
+    )
+
+
+def _parts(offer: Offer, rubric: Rubric, attempts: QuerySet[Attempt]) -> HeldParts | None:
+    """Which attempts have what, where there are groups whose members hand in some of it alone."""
+    if not is_apart(offer, rubric):
+        return None
+
+    def holding(*, alone: bool) -> Callable[[Handin], bool]:
+        files = AttemptFile.objects.filter(attempt__in=attempts, name__in=part_files(rubric, alone=alone))
+        found = {str(one) for one in files.values_list("attempt", flat=True)}
+        return lambda one: one.folder.name in found
+
+    return HeldParts(holding(alone=False), holding(alone=True))
 
 
 def slip_days_left(offer: Offer, times: Schedule | None) -> dict[str, int]:
@@ -318,12 +414,7 @@ def slip_days_left(offer: Offer, times: Schedule | None) -> dict[str, int]:
     own = offer.times["slip_days"]["place"]
     for earlier in sorted((one for one in places if places[one] < own), key=places.__getitem__):
         rubric = versions.rubric_of(earlier.version)
-        handins: dict[str, list[Handin]] = {}
-        attempts = Attempt.objects.filter(offer=earlier).exclude(state=State.FAILED)
-        for one in attempts.only("pk", "student", "submitted_at").order_by("student", "-number"):
-            handins.setdefault(one.student, []).append(_handin(one))
-        found = settled(handins, schedule_of(earlier, rubric), groups_of(earlier), left, timezone.now())
-        for handin in found:
+        for handin in _settled(earlier, rubric, schedule_of(earlier, rubric), left):
             if handin.timing and handin.timing.slip:
                 left[canonical_id(handin.student)] = handin.timing.slip.left
     return left

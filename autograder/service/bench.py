@@ -420,8 +420,8 @@ class Bench:
         """What runs, as grading runs it."""
         from autograder.service import attempts  # its tables ask for Django's settings, which name the bench
 
-        assignment = self._loaded.of(attempt.version).for_student(attempt.student)
-        files = attempts.contents(attempt)
+        asked, files = attempts.as_graded(attempt, self._loaded.of(attempt.version).rubric)
+        assignment = self._loaded.of(attempt.version).for_student(asked)
         wanted = next(one for one in assignment.rubric.assignment.notebooks if one.name == notebook)
         name, release = f"{notebook}.ipynb", assignment.releases[notebook]
         if name not in files and release.has_answers:

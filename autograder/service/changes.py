@@ -107,7 +107,7 @@ def _mark(offer: Offer, assignment: Assignment, student: str, row: ShownMarks | 
     shown = _decoded(row)
     if not shown.moves_to(new):
         return replace(new, changes=shown.changes)
-    number = handin.folder.name if handin else ""
+    number = attempts.result_of(handin) if handin else ""
     at, reason = _why(offer, student, shown.at, row, number)
     return changed_mark(shown, new, (at or now).replace(microsecond=0), reason)
 

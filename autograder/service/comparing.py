@@ -15,8 +15,9 @@ from markupsafe import Markup
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.app.similar import SimilarClass, compare, fits_others
+from autograder.app.similar import SimilarClass, compare, fits_others, part_alone
 from autograder.assignment import Assignment
+from autograder.course import Handin
 from autograder.errors import describe_error
 from autograder.grading.pipeline import SubmittedFiles
 from autograder.marking.similarity.beside import BesideRow, beside
@@ -25,7 +26,7 @@ from autograder.records import Note
 from autograder.rubric import Rubric
 from autograder.service import attempts, tasks
 from autograder.service.loaded import Loaded
-from autograder.service.models import Attempt, Offer
+from autograder.service.models import Offer
 from autograder.service.store import DatabaseStore
 from autograder.service.telling import Comparison
 
@@ -101,18 +102,25 @@ def _kept(offer: Offer, assignment: Assignment) -> KeptComparison:
 
 
 def of_class(offer: Offer, assignment: Assignment) -> SimilarClass:
-    """The works that count, each with each; that of a group once, as its member's who handed it in."""
-    counting = attempts.all_counting(offer, assignment.rubric)
-    numbers = {one.owner: one.folder.name for one in counting.values()}
-    rows = {str(one.pk): one for one in Attempt.objects.filter(pk__in=numbers.values())}
-    handed = {
-        student: partial(_files, rows[number], assignment.rubric)
-        for student, number in sorted(numbers.items())
-    }
-    found = compare(assignment, handed)
+    """The works that count, each with each; that of a group once, as its member's who handed it in.
+
+    What members do alone is each one's.
+    """
+    rubric = assignment.rubric
+    counting = attempts.all_counting(offer, rubric).values()
+    handed = {one.student: partial(_alone, one, rubric) for one in counting if one.by and one.own}
+    for one in sorted(
+        counting, key=lambda one: not one.by
+    ):  # a student's own last: it has what they do alone
+        handed[one.owner] = partial(_files, replace(one, own=one.folder) if one.by else one, rubric)
+    found = compare(assignment, dict(sorted(handed.items())))
     others = fits_others(DatabaseStore(offer.course).results(offer.assignment))
     return replace(found, others=others)
 
 
-def _files(attempt: Attempt, rubric: Rubric) -> SubmittedFiles:
-    return attempts.submitted(attempt.student, rubric, attempts.contents(attempt))
+def _files(handin: Handin, rubric: Rubric) -> SubmittedFiles:
+    return attempts.submitted(handin.owner, rubric, attempts.counted_contents(handin, rubric))
+
+
+def _alone(handin: Handin, rubric: Rubric) -> SubmittedFiles:
+    return part_alone(rubric, handin.student, _files(handin, rubric))

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 from django.db import transaction
 from django.utils import timezone
+from msgspec.structs import replace
 
 from autograder import assignment as assignments
 from autograder import atomic
@@ -24,6 +25,7 @@ from autograder.app.published import read_published, write_published
 from autograder.app.stores import open_store
 from autograder.assignment import Assignment
 from autograder.course import Course, Handin, groups, schedule
+from autograder.course.counting import everybody
 from autograder.errors import NothingKept, ServiceError
 from autograder.grading.batch import collect
 from autograder.paths import files_below
@@ -119,10 +121,14 @@ def _handed_in(course: Course, offer: Offer, store: DatabaseStore, signer: Signe
     members = {member for team in attempts.groups_of(offer) for member in team.members}
     handed_in = {one.student for one in course.handins(offer.assignment)}
     store.enrol(Student(one) for one in sorted(handed_in | members))
+    counted: dict[Path | None, Handin] = {}
+    if assignment.rubric.assignment.individual:
+        counted = {one.own: one for one in everybody(course, assignment.rubric).handins}
     for latest in course.handins(offer.assignment):
         earlier = sorted(course.earlier(latest.student, offer.assignment), key=_moment)
         for handin in (*earlier, latest):
-            _attempt(assignment, offer, handin, known.get(latest.student), signer)
+            whole = replace(counted.get(handin.folder, handin), timing=None)
+            _attempt(assignment, offer, whole, known.get(latest.student), signer)
 
 
 def _recorded(assignment: Assignment, known: dict[str, Graded], book: Store, store: DatabaseStore) -> None:
@@ -144,15 +150,20 @@ def _recorded(assignment: Assignment, known: dict[str, Graded], book: Store, sto
 def _attempt(
     assignment: Assignment, offer: Offer, handin: Handin, known: Graded | None, signer: Signer
 ) -> None:
-    """One attempt of a folder; nothing where it is in the database already."""
-    files = dict(_files(handin.folder, assignment.rubric)) if handin.folder.is_dir() else {}
+    """One attempt of a folder; nothing where it is in the database already.
+
+    Of a member's own notebooks it is the folder with these, whatever of the group counts beside them.
+    """
+    folder = handin.own or handin.folder
+    files = dict(_files(folder, assignment.rubric)) if folder.is_dir() else {}
     if not files:
         return
     of_student = Attempt.objects.filter(offer=offer, student=handin.student)
     if of_student.filter(digest=attempts.digest_of(handin.student, files)).exists():
         return
     with transaction.atomic():
-        made = attempts.hand_in(offer, handin.student, files, signer, at=handin.submitted_at)
+        at = Handin.at(handin.student, folder).submitted_at
+        made = attempts.hand_in(offer, handin.student, files, signer, at=at)
         if known is not None and known.digest == collect(assignment, handin).digest():
             current = CurrentResult.objects.filter(
                 course=offer.course, assignment=offer.assignment, student=handin.student
@@ -255,8 +266,8 @@ def _leave_attempts(offer: Offer, course: Course) -> None:
         handin = attempts.counting(offer, student, rubric)
         of_student = Attempt.objects.filter(offer=offer, student=student).order_by("number")
         last = str(of_student.last().pk)  # of a member for whom another one's counts, too
-        if handin is not None and handin.owner == student:
-            last = handin.folder.name
+        if handin is not None and of_student.filter(pk=attempts.result_of(handin)).exists():
+            last = attempts.result_of(handin)
         for attempt in of_student:
             place = course.root / "submitted" / student / offer.assignment
             if str(attempt.pk) != last:

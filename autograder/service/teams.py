@@ -8,7 +8,7 @@ from django.db import transaction
 
 from autograder.course import name_fault
 from autograder.rubric import Rubric
-from autograder.service import attempts, tasks, versions
+from autograder.service import attempts, tasks
 from autograder.service.marking.refusals import NotTaken
 from autograder.service.models import (
     Attempt,
@@ -40,12 +40,10 @@ def form(offer: Offer, rubric: Rubric, wanted: Mapping[str, Iterable[str]]) -> t
         Whom the change concerns.
 
     Raises:
-        NotTaken: a name cannot be one, a member is not on the class list or stands twice, parts of the
-            assignment are each member's own, or marks by people would be lost.
+        NotTaken: a name cannot be one, a member is not on the class list or stands twice, or marks by people
+            would be lost.
     """
     groups = _checked(offer, wanted)
-    if groups and versions.has_individual(rubric):
-        raise NotTaken("groups-individual")
     with transaction.atomic():
         row = Offer.objects.select_for_update(no_key=True).get(pk=offer.pk)
         before = row.groups

@@ -30,10 +30,6 @@ from autograder.service.store import DatabaseStore
 
 MOST_BYTES = 512 << 20
 """Of all files of a version together; of those with several names once."""
-NO_INDIVIDUAL = (
-    "the service does not know notebooks of each member's own (individual) where students hand in as groups; "
-    "grade this assignment in a folder"
-)
 _SMALL, _AT_ONCE = 1 << 20, 16
 """Files of at most so many bytes are fetched together, so many of them; each larger one in parts."""
 
@@ -198,8 +194,6 @@ def offer(record: CourseRecord, course: Course, name: str) -> Offer:
     version = take(record, course, name)
     rubric = rubrics.load(course.rubric(name))
     teams = {team.name: list(team.members) for team in groups.load(course, name)}
-    if teams and has_individual(rubric):
-        raise CourseError(f"{course.rubric(name)}: {NO_INDIVIDUAL}")
     schedule.load(course, rubric)  # impossible times are told now, and not to the first who hands in
     times = msgspec.to_builtins(schedule.stated(course, name) or {})
     releases = {
@@ -222,11 +216,6 @@ def offer(record: CourseRecord, course: Course, name: str) -> Offer:
             made.version, made.groups = version, teams
             made.save(update_fields=["version", "groups"])
     return made
-
-
-def has_individual(rubric: Rubric) -> bool:
-    """Whether members of a group would hand in some of it alone."""
-    return any(one.individual for one in rubric.assignment.notebooks)
 
 
 def lay_out(version: Version, folder: Path) -> Course:

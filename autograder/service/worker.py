@@ -108,7 +108,7 @@ class Worker:
 
     def _graded(self, attempt: Attempt, ready: _Ready) -> bool:
         assignment = ready.grader.assignment
-        handed = attempts.to_grade(attempt, assignment.rubric, attempts.contents(attempt))
+        handed = attempts.to_grade(attempt, assignment.rubric)
         connections.close_all()  # somebody else's meanwhile: there are more graders than connections
         graded = ready.grader.grade(handed)
         if attempt.tries < attempts.MOST_TRIES and _fault(graded):
@@ -132,7 +132,7 @@ class Worker:
 
     def _tried(self, row: DraftResult, ready: _Ready) -> None:
         rubric, attempt = ready.grader.assignment.rubric, row.attempt
-        handed = attempts.to_grade(attempt, rubric, attempts.contents(attempt))
+        handed = attempts.to_grade(attempt, rubric)
         key = Key.of(attempt.student, handed.digest(), rubric, ready.environment)
         graded = trying.found(row, key)
         if graded is None:

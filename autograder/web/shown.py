@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -56,6 +56,19 @@ class TimesShown(Struct, frozen=True):
         return not self.start
 
 
+class PartShown(Struct, frozen=True):
+    """What a group hands in together, or a member alone."""
+
+    code: str
+    """``together`` or ``alone``."""
+    there: Sequence[str]
+    """The files of it that were handed in."""
+    missing: Sequence[str]
+    student: str = ""
+    """Who handed in what is there."""
+    received: str = ""
+
+
 class LineShown(Struct, frozen=True):
     """One remark on an answer."""
 
@@ -88,10 +101,12 @@ def loaded(offer: Offer) -> Assignment:
     return settings.RUNNING.loaded.of(offer.version)
 
 
-def wanted(assignment: Assignment) -> list[str]:
-    """The names of the files that are to be handed in."""
+def wanted(assignment: Assignment, *, alone: bool | None = None) -> list[str]:
+    """The names of the files that are to be handed in; of a group's together, or by each member alone."""
     names = []
     for notebook in assignment.rubric.assignment.notebooks:
+        if alone not in (None, notebook.individual):
+            continue
         if assignment.releases[notebook.name].has_answers:
             names.append(f"{notebook.name}.ipynb")
         names += [*notebook.starter, *(one.path for one in notebook.results)]
@@ -117,6 +132,8 @@ def _over(offer: Offer, student: str, schedule: Schedule) -> str:
     """What becomes of an attempt that is handed in late now."""
     rule = schedule.rule(student)
     if rule in {"accept", "refuse"} or (schedule.counts or COUNTS[rule]) != "in-time":
+        return rule
+    if any(not one.there for one in parts(offer, student, "en")):
         return rule
     found = attempts.counting(offer, student, loaded(offer).rubric)
     return "kept" if found and found.timing and not (found.timing.late or found.timing.doubt) else rule
@@ -160,7 +177,7 @@ def lateness(attempt: Attempt, language: str) -> list[str]:
     if late <= window.terms.grace:
         return []
     found = attempts.counting(attempt.offer, attempt.student, rubric)
-    counts = found is not None and found.folder.name == str(attempt.pk)
+    counts = found is not None and attempts.result_of(found) == str(attempt.pk)
     if counts and found and found.timing and attempt.state == State.GRADED:
         return [messages.render(one, language) for one in found.timing.messages(language)]
     told = {"late": duration(late), "end": _by(window.end, window, language)}
@@ -197,10 +214,44 @@ def _by(moment: datetime, window: Window, language: str) -> str:
     return format_moment(by_clock(moment, window), window.zone, language)
 
 
-def counts(offer: Offer, student: str) -> str:
-    """The id of the attempt that counts; empty: there is none."""
-    found = attempts.counting(offer, student, loaded(offer).rubric)
-    return found.folder.name if found else ""
+def counts(offer: Offer, student: str) -> dict[str, str]:
+    """The attempts that count for a student: by id, the code of the sentence that says for what."""
+    rubric = loaded(offer).rubric
+    found = attempts.counting(offer, student, rubric)
+    if found is None:
+        return {}
+    whole = found.group is None or not rubric.assignment.individual or found.own == found.folder
+    if whole:
+        return {found.folder.name: "counts"}
+    alone = {found.own.name: "counts-alone"} if found.own else {}
+    return {found.folder.name: "counts-together", **alone}
+
+
+def parts(offer: Offer, student: str, language: str) -> list[PartShown]:
+    """What a group hands in together and a member alone, and what is there; nothing: all is one."""
+    assignment = loaded(offer)
+    if not _is_apart(offer, student):
+        return []
+    found = attempts.counting(offer, student, assignment.rubric)
+    folders = {"together": found.folder if found else None, "alone": found.own if found else None}
+    return [
+        _part(code, folder.name if folder else "", wanted(assignment, alone=code == "alone"), language)
+        for code, folder in folders.items()
+    ]
+
+
+def _part(code: str, number: str, names: Sequence[str], language: str) -> PartShown:
+    attempt = Attempt.objects.select_related("offer").get(pk=number) if number else None
+    held = set(attempt.files.values_list("name", flat=True)) if attempt else set()
+    there, missing = [one for one in names if one in held], [one for one in names if one not in held]
+    if attempt is None or not there:
+        return PartShown(code, (), missing)
+    return PartShown(code, there, missing, attempt.student, received(attempt, language))
+
+
+def _is_apart(offer: Offer, student: str) -> bool:
+    """Whether a student hands in some of it with others, and some of it alone."""
+    return attempts.is_apart(offer, loaded(offer).rubric) and bool(attempts.group_of(offer, student))
 
 
 def checked(attempt: Attempt, language: str) -> list[CheckedFile]:
@@ -214,9 +265,9 @@ def checked(attempt: Attempt, language: str) -> list[CheckedFile]:
         for name in sorted(files)
         if name.endswith(".ipynb") and name in asked_for
     ]
-    told = set()
+    told = _other_part(attempt, assignment, files)
     for name, beside in specification.get("files", {}).items():
-        if f"{name}.ipynb" not in files:
+        if f"{name}.ipynb" not in files and not (told and told.issuperset(one["path"] for one in beside)):
             told |= {one["path"] for one in beside}
             report = saved_notebook.report_on_files(specification, name, language, files)
             found.append(_seen(messages.sentence("page.files", language), report))
@@ -226,6 +277,14 @@ def checked(attempt: Attempt, language: str) -> list[CheckedFile]:
         line = LineShown(MISSING, MARKS[MISSING], messages.sentence(code, language), "")
         found.append(CheckedFile(name, cells=[line]))
     return found
+
+
+def _other_part(attempt: Attempt, assignment: Assignment, files: Collection[str]) -> set[str]:
+    """The files that are not missing in an attempt: it has nothing of what is handed in with them."""
+    if not _is_apart(attempt.offer, attempt.student):
+        return set()
+    both = (wanted(assignment, alone=False), wanted(assignment, alone=True))
+    return {name for part in both if set(part).isdisjoint(files) for name in part}
 
 
 def _checked(

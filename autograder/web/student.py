@@ -125,6 +125,7 @@ def assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
             "team": team.name if team else "",
             "partners": ", ".join(one for one in members if one != visit.student),
             "counts": shown.counts(offer, visit.student),
+            "parts": shown.parts(offer, visit.student, language),
             "news": _news(offer, visit.student, language),
         },
     )
@@ -219,7 +220,7 @@ def attempt(request: HttpRequest, visit: Visit, assignment: str, number: int) ->
             "received": shown.received(found, language),
             "files": sorted(found.files.values_list("name", flat=True)),
             "checked": shown.checked(found, language),
-            "counts": shown.counts(found.offer, visit.student) == str(found.pk),
+            "counts": shown.counts(found.offer, visit.student).get(str(found.pk), ""),
             "lateness": shown.lateness(found, language),
             **_grading(found),
         },

@@ -23,8 +23,14 @@ TEAMS: Mapping[str, str | tuple[str, str]] = {
         "The groups were changed; it concerns 1 student.",
         "The groups were changed; it concerns {number} students.",
     ),
-    "web.groups-individual": "parts of this assignment are handed in by each member alone, which the "
-    "service does not know for groups",
+    "web.parts": "Together and alone",
+    "web.parts-told": "Hand in whatever has changed: of the group's files one attempt counts for all of "
+    "you, of your own files one of your attempts for you alone. Nobody else of your group sees your own "
+    "files. The later of both attempts is the time that counts for you.",
+    "web.part-together": "Files of the group",
+    "web.part-alone": "Your own files",
+    "web.part-there": "{file}: handed in by {student}, {moment}",
+    "web.part-missing": "{file}: not handed in yet",
     "web.groups-stranger": "{student} is not on the class list",
     "web.groups-twice": "{student} is in group {group} already; take them out there first",
     "web.groups-large": "group {group} has more than {most} members",

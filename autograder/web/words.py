@@ -57,6 +57,8 @@ _STUDENT: Mapping[str, str | tuple[str, str]] = {
     "web.attempt": "Attempt {number}",
     "web.received": "Received {moment}",
     "web.counts": "counts",
+    "web.counts-together": "counts for the group",
+    "web.counts-alone": "counts for your own part",
     "web.state-waiting": "waiting to be graded",
     "web.state-running": "being graded",
     "web.preparing": "The first attempt after a pause takes up to a minute longer: grading is being "

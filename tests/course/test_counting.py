@@ -346,6 +346,13 @@ def test_members_may_have_notebooks_of_their_own(course: Course) -> None:
     assert {folders["ada"]} == {one.folder for one in found.values()}
     assert [folders["ada"], folders["bob"], None] == [one.own for one in found.values()]
     assert [timedelta(0), DAY, timedelta(0)] == [one.timing.late for one in found.values() if one.timing]
+    kept = course.root / "earlier" / "bob" / "one" / "1"
+    kept.parent.mkdir(parents=True)
+    folders["bob"].rename(kept)
+    (hand_in(course, "bob", "one", 2 * DAY) / "one.ipynb").rename(folders["bob"] / "shared.ipynb")
+    found = handins(course, "one")
+    assert {"bob"} == {one.owner for one in found.values()}
+    assert [folders["ada"], kept, None] == [one.own for one in found.values()]
 
 
 def test_the_example_of_the_documentation_is_accepted(course: Course) -> None:

@@ -278,7 +278,7 @@ def test_times_decide_which_attempt_counts(offer: Offer, folder: Path, rule: str
     found = attempts.counting(offer, "ada", rubric)
     assert found is not None
     assert str(both[counts].pk) == found.folder.name
-    refused = attempts.to_grade(both[1], rubric, attempts.contents(both[1])).notebooks["code"]
+    refused = attempts.to_grade(both[1], rubric).notebooks["code"]
     assert (rule == "refuse") is (not isinstance(refused, bytes))
 
 

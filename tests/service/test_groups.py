@@ -12,7 +12,6 @@ import pytest
 
 from autograder.app import open_course
 from autograder.course.counting import everybody
-from autograder.errors import CourseError
 from autograder.grades import PersonMark
 from autograder.records import Deduction
 from autograder.service.loaded import Loaded
@@ -145,7 +144,7 @@ def test_what_is_refused_of_one_member_counts_for_the_other(offer: Offer, folder
     made = hand_in(offer, folder, "ada", 1)
     with closing(Loaded()) as loaded:
         rubric = loaded.of(offer.version).rubric
-    handed = attempts.to_grade(made, rubric, attempts.contents(made))
+    handed = attempts.to_grade(made, rubric)
     assert all(isinstance(one, bytes) for one in handed.notebooks.values())
     codes = {
         who: {item.code == "late" for item in one.score.items}
@@ -186,13 +185,3 @@ def test_marks_are_shared_when_they_are_published(offer: Offer, folder: Path) ->
         rubric = loaded.of(offer.version).rubric
     assert [] == share_marks(store, rubric, attempts.groups_of(offer), store.results(NAME))
     assert PersonMark(Decimal(1), comment="Good.") == store.marks(NAME)["ada"][WHY]
-
-
-def test_notebooks_of_each_members_own_are_refused(service_course: CourseRecord, folder: Path) -> None:
-    """Said when the assignment is offered, not when somebody hands in."""
-    from autograder.service import versions
-
-    path = folder / "rubrics" / f"{NAME}.toml"
-    path.write_text(path.read_text().replace('{ name = "code" }', '{ name = "code", individual = true }'))
-    with pytest.raises(CourseError, match="does not know notebooks of each member's own"):
-        versions.offer(service_course, open_course(folder), NAME)

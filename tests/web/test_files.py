@@ -120,7 +120,7 @@ def test_a_worker_gets_what_the_rubric_wants(offered: dict[str, Small], tmp_path
     assignment = assignments.load(laid_out, "captions")
     assert assignment.digest() == assignments.load(open_course(at.folder), "captions").digest()
     assert {"captioning/rnn.py", "predictions.npy"} == set(assignment.key_files)
-    files = attempts.to_grade(attempt, assignment.rubric, attempts.contents(attempt)).files
+    files = attempts.to_grade(attempt, assignment.rubric).files
     assert STARTER.encode() == files["captioning/rnn.py"]
     refused = files["predictions.npy"]
     assert isinstance(refused, NotebookError)

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 
 from django.db import transaction
 from django.utils import timezone
-from msgspec.structs import replace
 
 from autograder.course import Handin
 from autograder.errors import ServiceError
@@ -64,7 +63,7 @@ def apply(draft: DraftVersion, by: Account, reason: str = "") -> None:
         handins = attempts.all_counting(row.offer, rubric)
         results = _results(row, handins)
         _locked_marks(row)
-        counted = dict.fromkeys(handin.folder.name for _, handin in sorted(handins.items()))
+        counted = dict.fromkeys(attempts.result_of(handin) for _, handin in sorted(handins.items()))
         rows = [results[name] for name in counted]
         for start in range(0, len(rows), _TOGETHER):
             _recorded(row, rows[start : start + _TOGETHER], rubric, handins)
@@ -111,7 +110,7 @@ def _results(draft: DraftVersion, handins: Mapping[str, Handin]) -> dict[str, Dr
     Raises:
         ServiceError: somebody has none, or one that is not up to date.
     """
-    counting = [handin.folder.name for handin in handins.values()]
+    counting = [attempts.result_of(handin) for handin in handins.values()]
     locked = Attempt.objects.select_for_update().filter(pk__in=counting).order_by("pk")
     since = {str(one.pk): one.queued_at for one in locked if one.state == State.GRADED}
     rows = DraftResult.objects.select_for_update(of=("self",)).filter(draft=draft).order_by("pk")
@@ -123,7 +122,7 @@ def _results(draft: DraftVersion, handins: Mapping[str, Handin]) -> dict[str, Dr
         and row.graded_at is not None
         and row.graded_at >= since.get(str(row.attempt_id), timezone.now())
     }
-    missing = sorted(who for who, handin in handins.items() if handin.folder.name not in found)
+    missing = sorted(who for who, handin in handins.items() if attempts.result_of(handin) not in found)
     if missing:
         raise ServiceError(f"not graded by this draft yet: {', '.join(missing[:5])}; wait, or try again")
     return found
@@ -147,7 +146,7 @@ def _recorded(
         _entry(row, rubric, handin)
         for row in rows
         for handin in handins.values()
-        if handin.folder.name == str(row.attempt_id)
+        if attempts.result_of(handin) == str(row.attempt_id)
     ]
     marks = list(_followed(draft, entries, rubric))
     store.record(entries)
@@ -161,8 +160,7 @@ def _recorded(
 def _entry(row: DraftResult, rubric: Rubric, handin: Handin) -> GradedEntry:
     stored = StoredResult.objects.get(pk=row.result_id)
     key = Key(*(getattr(stored, field) for field in Key.__struct_fields__))
-    graded = attempts.as_counted(_graded(bytes(stored.graded)), handin, rubric)
-    return GradedEntry(replace(key, student=handin.student), graded, rubric, row.attempt.submitted_at)
+    return attempts.counted_entry(key, _graded(bytes(stored.graded)), rubric, handin)
 
 
 def _graded(stored: bytes) -> Graded:
@@ -206,7 +204,7 @@ def _offered(draft: DraftVersion, rubric: Rubric, handins: Mapping[str, Handin])
     """
     offer = Offer.objects.select_for_update(of=("self",)).select_related("course").get(pk=draft.offer_id)
     now = attempts.all_counting(offer, rubric)
-    if {one.folder for one in now.values()} != {one.folder for one in handins.values()}:
+    if {(one.folder, one.own) for one in now.values()} != {(one.folder, one.own) for one in handins.values()}:
         raise ServiceError("somebody handed in just now; try again when that is graded")
     Offer.objects.filter(pk=offer.pk).update(version=draft.version_id)
     others = Attempt.objects.filter(offer=offer, state__in=(State.WAITING, State.FAILED))

@@ -17,7 +17,7 @@ from autograder.marking.moves import (
     rubric_changes,
     student_move,
 )
-from autograder.records import Score
+from autograder.records import Graded, Score
 from autograder.service import attempts, versions
 from autograder.service.drafts import trying
 from autograder.service.drafts.marks import as_mark, followed, place_of
@@ -59,18 +59,19 @@ def effect(draft: DraftVersion) -> DraftEffect:
     handins = attempts.all_counting(offer, after)
     moved, waiting, same = [], [], 0
     for student, handin in sorted(handins.items()):
-        result = known.get(uuid.UUID(handin.folder.name))
+        result = known.get(uuid.UUID(attempts.result_of(handin)))
         if result is None:
             waiting += [student] if student not in failed else []
             continue
         rows, given = marks.get(student, []), given_to(offer, student)
         was, submission = current.get(student) or (None, "")
-        follower = MarkFollower(after, was, result[0], was is not None and submission != result[1])
+        counted = attempts.as_counted(Graded(result[0], digest=result[1]), handin, after)
+        follower = MarkFollower(after, was, counted.score, was is not None and submission != counted.digest)
         stood = {place_of(row): as_mark(row) for row in rows}
         stand = {place_of(row): followed(follower, row) for row in rows}
         found = student_move(
             MarkedScore(was, before, stood, given) if was else None,
-            MarkedScore(result[0], after, stand, given),
+            MarkedScore(counted.score, after, stand, given),
         )
         if found is None:
             same += 1

@@ -55,7 +55,7 @@ def catch_up(draft: DraftVersion) -> None:
     A result is old where its attempt was to be graded again since, as after a change of times.
     """
     handins = attempts.all_counting(draft.offer, versions.rubric_of(draft.version))
-    counting = {one.folder.name for one in handins.values()}
+    counting = {attempts.result_of(one) for one in handins.values()}
     with transaction.atomic():
         known = {str(one): row for row, one in draft.results.values_list("pk", "attempt_id")}
         draft.results.filter(pk__in=[row for one, row in known.items() if one not in counting]).delete()
@@ -173,7 +173,7 @@ def keep(row: DraftResult, graded: Graded, rubric: Rubric, key: Key) -> bool:
     attempt = row.attempt
     members = attempts.together(attempt.offer, attempt.student)
     found = (attempts.counting(attempt.offer, who, rubric) for who in members)
-    handin = next((one for one in found if one and one.folder.name == str(attempt.pk)), None)
+    handin = next((one for one in found if one and attempts.result_of(one) == str(attempt.pk)), None)
     with transaction.atomic():
         mine = DraftResult.objects.select_for_update(of=("self",)).filter(pk=row.pk, draft__settled="")
         if handin is None or not mine.exists():

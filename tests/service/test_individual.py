@@ -1,0 +1,342 @@
+"""Notebooks of each member's own in the service: what a group hands in together counts for all."""
+
+from __future__ import annotations
+
+import datetime
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from autograder.app import open_course
+from autograder.app.classes import grade
+from autograder.course.counting import everybody
+from autograder.generate import generate
+from autograder.grades import PersonMark
+from autograder.grading import scoring
+from autograder.records import Graded, ItemResult, Message, Status
+from autograder.rubric import Rubric
+from autograder.service.loaded import Loaded
+from autograder.store import Key, Student
+from tests.service import course
+from tests.support import small_course
+
+if TYPE_CHECKING:
+    from autograder.service.models import Attempt, CourseRecord, Offer
+
+NAME = small_course.NAME
+RIGHT = (
+    "def softmax(scores):\n    e = numpy.exp(scores - scores.max(-1, keepdims=True))\n"
+    "    return e / e.sum(-1, keepdims=True)"
+)
+END = datetime.datetime(2026, 5, 4, 12, tzinfo=datetime.UTC)
+Marks = Mapping[str, tuple[int, int]]
+"""By student: points for the group's question about layers, and for the function that each writes alone."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The small course in a folder; its second notebook is each member's own, and three are a group."""
+    root = tmp_path / "course"
+    path = small_course.small_course(root).rubric(NAME)
+    path.write_text(path.read_text().replace('{ name = "code" }', '{ name = "code", individual = true }'))
+    generate(open_course(root), NAME)
+    (root / "groups.csv").write_text("group,student\nred,ada\nred,bob\nred,cleo\n")
+    return root
+
+
+@pytest.fixture
+def offer(service_course: CourseRecord, folder: Path) -> Offer:
+    """Its assignment, offered by the service."""
+    service_course.secret = open_course(folder).secret()
+    service_course.save()
+    return course.offered(service_course, folder)
+
+
+def hand_in(
+    offer: Offer, folder: Path, student: str, *names: str, days: float = 0, **answers: str
+) -> Attempt:
+    """An attempt that has these notebooks, so many days after the end."""
+    from autograder.service import attempts
+
+    files = course.answered(folder, **answers)
+    wanted = {f"{name}.ipynb": files[f"{name}.ipynb"] for name in names}
+    return attempts.hand_in(offer, student, wanted, course.SIGNER, at=END + datetime.timedelta(days=days))
+
+
+def rubric_of(offer: Offer) -> Rubric:
+    """The rubric as it is offered."""
+    from autograder.service import versions
+
+    return versions.rubric_of(offer.version)
+
+
+def judged(attempt: Attempt, rubric: Rubric) -> Graded:
+    """What a grader would say of two questions, by the files that it gets."""
+    from autograder.service import attempts
+
+    handed = attempts.to_grade(attempt, rubric)
+    right = {
+        "layers": b"layers = 12" in _bytes(handed.notebooks["formulas"]),
+        "softmax": b"return e / e.sum" in _bytes(handed.notebooks["code"]),
+    }
+    results = {
+        question.id: [
+            ItemResult(
+                question.id,
+                item.id,
+                Status.PASSED if right.get(question.id) else Status.NO_ANSWER,
+                item.points if right.get(question.id) else Decimal(0),
+                item.points,
+                Message("passed"),
+                "",
+            )
+            for item in question.items
+            if not item.manual
+        ]
+        for question in rubric.questions
+    }
+    return Graded(scoring.score(handed.student, rubric, results), digest=handed.digest())
+
+
+def _bytes(content: object) -> bytes:
+    return content if isinstance(content, bytes) else b""
+
+
+def grade_waiting(offer: Offer, judge: Callable[[Attempt, Rubric], Graded] = judged) -> list[str]:
+    """Grade what waits until nothing does; whose attempts that were, in order."""
+    from autograder.service import attempts, versions
+
+    done = []
+    for _ in range(20):
+        waiting = list(offer.attempts.filter(state="waiting").order_by("submitted_at"))
+        if not waiting:
+            return done
+        for one in waiting:
+            claimed = attempts.claim(one.pk)
+            assert claimed is not None
+            rubric = versions.rubric_of(claimed.version)
+            assert attempts.keep(claimed, judge(claimed, rubric), rubric, "e" * 64)
+            done.append(one.student)
+    raise AssertionError("grading does not come to an end")
+
+
+def marks(offer: Offer) -> Marks:
+    """What everybody has."""
+    from autograder.service.store import DatabaseStore
+
+    def points(one: Graded, question: str) -> int:
+        return int(sum(item.points for item in one.score.items if item.question == question))
+
+    results = DatabaseStore(offer.course).results(NAME)
+    return {who: (points(one, "layers"), points(one, "softmax")) for who, one in results.items()}
+
+
+def test_a_member_has_the_groups_part_and_their_own(offer: Offer, folder: Path) -> None:
+    """Of three members one hands in all, one their own part alone, and one nothing."""
+    from autograder.service.store import DatabaseStore
+
+    hand_in(offer, folder, "ada", "formulas", "code", layers_answer="layers = 12", softmax_answer=RIGHT)
+    hand_in(offer, folder, "bob", "code", days=0.1)
+    assert ["ada", "bob"] == grade_waiting(offer)
+    assert {"ada": (1, 3), "bob": (1, 0), "cleo": (1, 0)} == marks(offer)
+    results = DatabaseStore(offer.course).results(NAME)
+    assert {"ada": "", "bob": "ada", "cleo": "ada"} == {who: one.score.by for who, one in results.items()}
+    told = {item.student.code for item in results["cleo"].score.items if item.question == "softmax"}
+    assert {"refused"} == told
+    assert {"red"} == {one.score.group.name for one in results.values() if one.score.group}
+
+
+def test_who_hands_in_again_changes_what_it_counts_for(offer: Offer, folder: Path) -> None:
+    """The group's part by one of them changes all, one's own that one alone; marks of people stay."""
+    from autograder.service.models import CurrentResult
+    from autograder.service.store import DatabaseStore
+
+    hand_in(offer, folder, "ada", "formulas", "code", layers_answer="layers = 12", softmax_answer=RIGHT)
+    hand_in(offer, folder, "bob", "code", days=0.1, softmax_answer=RIGHT)
+    grade_waiting(offer)
+    hand_in(offer, folder, "bob", "formulas", days=0.2, layers_answer="layers = 13")
+    assert ["bob", "ada", "bob"] == grade_waiting(offer)  # the new one, and both that have a part beside it
+    assert {"ada": (0, 3), "bob": (0, 3), "cleo": (0, 0)} == marks(offer)
+
+    store = DatabaseStore(offer.course)
+    store.give(NAME, "cleo", ("formulas", "mlp-why"), PersonMark(Decimal(1)))
+    before = dict(CurrentResult.objects.filter(course=offer.course).values_list("student", "result"))
+    hand_in(offer, folder, "ada", "code", days=0.3)
+    assert ["ada"] == grade_waiting(offer)
+    assert {"ada": (0, 0), "bob": (0, 3), "cleo": (0, 0)} == marks(offer)
+    after = dict(CurrentResult.objects.filter(course=offer.course).values_list("student", "result"))
+    assert ["ada"] == [who for who in before if before[who] != after[who]]
+
+    hand_in(offer, folder, "cleo", "formulas", "code", days=0.4, layers_answer="layers = 12")
+    assert {"ada", "bob", "cleo"} == set(grade_waiting(offer))
+    assert {"ada": (1, 0), "bob": (1, 3), "cleo": (1, 0)} == marks(offer)
+    assert Decimal(1) == store.marks(NAME)["cleo"]["formulas", "mlp-why"].points
+
+
+def test_what_comes_while_a_part_is_graded_is_not_lost(offer: Offer, folder: Path) -> None:
+    """It was read beside what the group had before: it is graded again, and does not count until then."""
+    from autograder.service import attempts
+
+    hand_in(offer, folder, "ada", "formulas", layers_answer="layers = 13")
+    made = hand_in(offer, folder, "bob", "code", days=0.1, softmax_answer=RIGHT)
+    claimed = attempts.claim(made.pk)
+    assert claimed is not None
+    rubric = rubric_of(offer)
+    early = judged(claimed, rubric)
+    hand_in(offer, folder, "ada", "formulas", days=0.2, layers_answer="layers = 12")
+    assert attempts.keep(claimed, early, rubric, "e" * 64)
+    assert "bob" not in marks(offer)
+    grade_waiting(offer)
+    assert {"ada": (1, 0), "bob": (1, 3), "cleo": (1, 0)} == marks(offer)
+
+
+def test_a_late_part_costs_whose_it_is(offer: Offer, folder: Path) -> None:
+    """The later of both is the time, as in a folder."""
+    from autograder.service.standing import standings
+
+    offer.times = {"end": END.isoformat(), "late": "penalty", "penalty": {"per_day": "10", "cap": "50"}}
+    offer.save()
+    hand_in(offer, folder, "ada", "formulas", "code", days=-1, layers_answer="layers = 12")
+    hand_in(offer, folder, "bob", "code", days=0.5, softmax_answer=RIGHT)
+    grade_waiting(offer)
+    with closing(Loaded()) as loaded:
+        late = {who: one.late for who, one in standings(offer, loaded.of(offer.version)).items()}
+    assert Decimal(0) == late["ada"] == late["cleo"] < late["bob"]
+
+
+def test_what_is_refused_is_refused_of_whose_it_is(offer: Offer, folder: Path, tmp_path: Path) -> None:
+    """Where late parts are refused and one's own came too late; in a folder as well."""
+    from autograder.service import attempts, moving
+
+    offer.times = {"end": END.isoformat(), "late": "refuse"}
+    offer.save()
+    hand_in(offer, folder, "ada", "formulas", "code", days=-1, layers_answer="layers = 12")
+    hand_in(offer, folder, "bob", "code", days=0.5, softmax_answer=RIGHT)
+    hand_in(offer, folder, "ada", "code", days=0.5, softmax_answer=RIGHT)
+    grade_waiting(offer)
+    assert {"ada": (1, 0), "bob": (0, 0), "cleo": (1, 0)} == marks(offer)
+    left = moving.leave(offer.course, tmp_path / "left")
+    rubric = rubric_of(offer)
+    there = {one.student: one.timing for one in everybody(left, rubric).handins}
+    assert there == {who: one.timing for who, one in attempts.all_counting(offer, rubric).items()}
+    assert [False, True, False] == [one.refused for one in there.values() if one]
+
+
+def test_groups_are_formed_and_dissolved(offer: Offer, folder: Path) -> None:
+    """Whoever is alone has all of it from their own attempt."""
+    from autograder.service import teams
+    from autograder.service.store import DatabaseStore
+
+    hand_in(offer, folder, "ada", "formulas", "code", layers_answer="layers = 12")
+    hand_in(offer, folder, "bob", "code", days=0.1, softmax_answer=RIGHT)
+    grade_waiting(offer)
+    teams.form(offer, rubric_of(offer), {})
+    grade_waiting(offer)
+    assert {"ada": (1, 0), "bob": (0, 3)} == marks(offer)
+    DatabaseStore(offer.course).enrol([Student("ada"), Student("bob")])
+    teams.form(offer, rubric_of(offer), {"blue": ["ada", "bob"]})
+    grade_waiting(offer)
+    assert {"ada": (1, 0), "bob": (1, 3)} == marks(offer)
+
+
+def test_a_draft_is_tried_on_what_counts(offer: Offer, folder: Path) -> None:
+    """Each member moves by it, who handed in nothing alone by the group's part."""
+    from autograder.authoring.edits import PointsEdit
+    from autograder.service import attempts, drafts, versions
+    from autograder.service.drafts import trying
+    from autograder.service.drafts.beginning import begin_edits
+    from autograder.service.models import Account
+
+    hand_in(offer, folder, "ada", "formulas", "code", layers_answer="layers = 12", softmax_answer=RIGHT)
+    hand_in(offer, folder, "bob", "code", days=0.1, softmax_answer=RIGHT)
+    grade_waiting(offer)
+    by = Account.objects.create(username=f"individual-{offer.pk}")
+    draft = begin_edits(offer, [PointsEdit("layers", "number", Decimal(2))], "a change", by)
+    rubric = versions.rubric_of(draft.version)
+    for row in draft.results.all():
+        mine = trying.claim(row.pk)
+        assert mine is not None
+        found = judged(mine.attempt, rubric)
+        assert trying.keep(mine, found, rubric, Key.of(mine.attempt.student, found.digest, rubric, "e" * 64))
+    told = drafts.effect(draft)
+    assert (3, ["ada", "bob", "cleo"]) == (told.total, sorted(one.student for one in told.moved))
+    drafts.apply(draft, by)
+    offer.refresh_from_db()
+    assert {"ada": (2, 3), "bob": (2, 3), "cleo": (2, 0)} == marks(offer)
+    assert attempts.all_counting(offer, rubric)["cleo"].own is None
+
+
+def test_members_can_have_copied_what_is_their_own(offer: Offer, folder: Path) -> None:
+    """The group's part is one work; what each did alone is compared."""
+    from autograder.service import comparing
+
+    for days, who in enumerate(("ada", "bob")):
+        names = ("formulas", "code") if who == "ada" else ("code",)
+        hand_in(offer, folder, who, *names, days=days, softmax_answer=RIGHT)
+    grade_waiting(offer)
+    with closing(Loaded()) as loaded:
+        found = comparing.of_class(offer, loaded.of(offer.version))
+    assert ({"ada", "bob"}, {("ada", "bob")}, ()) == (
+        set(found.works),
+        {tuple(sorted(one.students)) for one in found.pairs},
+        found.remarks,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+def test_a_folder_has_the_same_results(
+    offer: Offer, folder: Path, service_course: CourseRecord, tmp_path: Path
+) -> None:
+    """Through the worker and into a folder: the command finds every result by its key, an import as well."""
+    from django.db import connections
+
+    from autograder.service import attempts, moving
+    from autograder.service.models import Attempt, CourseRecord
+    from autograder.service.store import DatabaseStore
+    from autograder.service.worker import Worker
+
+    hand_in(offer, folder, "ada", "formulas", "code", layers_answer="layers = 13", softmax_answer=RIGHT)
+    hand_in(offer, folder, "bob", "code", days=0.1, softmax_answer=RIGHT)
+
+    def work() -> None:
+        with Worker() as worker:
+            while found := offer.attempts.filter(state="waiting").order_by("number", "student").first():
+                worker.grade(found.pk)
+        connections.close_all()
+
+    def emptied() -> None:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        assert {("graded", "")} == set(offer.attempts.values_list("state", "problem"))
+
+    emptied()
+    assert {"ada": (0, 3), "bob": (0, 3), "cleo": (0, 0)} == marks(offer)
+    hand_in(offer, folder, "bob", "formulas", days=0.2, layers_answer="layers = 12")
+    emptied()
+    assert {"ada": (1, 3), "bob": (1, 3), "cleo": (1, 0)} == marks(offer)
+
+    DatabaseStore(service_course).enrol(Student(one) for one in ("ada", "bob", "cleo"))
+    left = moving.leave(service_course, tmp_path / "left")
+    rubric = rubric_of(offer)
+    there = {one.student: one for one in everybody(left, rubric).handins}
+    here = attempts.all_counting(offer, rubric)
+    assert {who: (one.owner, one.own is None) for who, one in here.items()} == {
+        who: (one.owner, one.own is None) for who, one in there.items()
+    }
+    again = grade(left, NAME)
+    assert {"ada": False, "bob": False, "cleo": False} == {one.student: one.fresh for one in again.outcomes}
+
+    CourseRecord.objects.filter(pk=service_course.pk).update(secret=bytes(32))  # so that it is another one's
+    record = moving.take_over(left, f"{service_course.slug}-again", course.SIGNER)
+    rows = Attempt.objects.filter(offer__course=record).order_by("student", "submitted_at")
+    assert [("ada", "graded"), ("bob", "graded"), ("bob", "waiting")] == list(
+        rows.values_list("student", "state")
+    )
+    assert marks(offer) == marks(record.offers.get())

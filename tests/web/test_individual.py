@@ -1,0 +1,135 @@
+"""Notebooks of each member's own on the pages: what is there, what is missing, and whose nobody else sees."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from autograder.app import open_course
+from autograder.generate import generate
+from autograder.records import ExecutedNotebook, Markdown
+from tests.service import course
+from tests.service.test_individual import RIGHT, grade_waiting, judged
+from tests.support import small_course
+from tests.support.small_course import NAME
+from tests.web.people import Small, small
+from tests.web.test_student import text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from autograder.records import Graded
+    from autograder.rubric import Rubric
+    from autograder.service.models import Attempt, CourseRecord
+
+SECRET = "what only ada knows"
+
+
+@pytest.fixture
+def at(service_course: CourseRecord, tmp_path: Path) -> Small:
+    """ada, bob and cleo are a group; the second notebook is each one's own."""
+    path = small_course.small_course(tmp_path / "course").rubric(NAME)
+    path.write_text(path.read_text().replace('{ name = "code" }', '{ name = "code", individual = true }'))
+    generate(open_course(tmp_path / "course"), NAME)
+    made = small(service_course, tmp_path / "course")
+    made.offer.groups = {"red": ["ada", "bob", "cleo"]}
+    made.offer.save()
+    return made
+
+
+def hand_in(at: Small, student: str, *names: str) -> Attempt:
+    """An attempt that has these notebooks."""
+    files = course.answered(at.folder, layers_answer="layers = 12", softmax_answer=f"# {SECRET}\n{RIGHT}")
+    return course.handed_in(at.offer, student, {f"{one}.ipynb": files[f"{one}.ipynb"] for one in names})
+
+
+def with_notebooks(attempt: Attempt, rubric: Rubric) -> Graded:
+    """A result that shows what was written into each notebook."""
+    from msgspec.structs import replace
+
+    from autograder.service import attempts
+
+    handed = attempts.to_grade(attempt, rubric)
+    shown = [
+        ExecutedNotebook(name, (Markdown(data.decode()),), (None,))
+        for name, data in handed.notebooks.items()
+        if isinstance(data, bytes)
+    ]
+    return replace(judged(attempt, rubric), notebooks=tuple(shown))
+
+
+def test_a_page_says_what_is_there_and_what_is_missing(at: Small) -> None:
+    """For the group and for oneself; an attempt of one part is not said to lack the other."""
+    pages = {who: at.client("student", who) for who in ("ada", "bob", "zoe")}
+    place = f"{at.base}a/{NAME}/"
+    empty = text(pages["bob"].get(place))
+    assert "formulas.ipynb: not handed in yet" in empty
+    assert "code.ipynb: not handed in yet" in empty
+    hand_in(at, "ada", "formulas", "code")
+    hand_in(at, "bob", "code")
+    grade_waiting(at.offer)
+    seen = {who: text(client.get(place)) for who, client in pages.items()}
+    for who in ("ada", "bob"):
+        assert "formulas.ipynb: handed in by ada" in seen[who]
+        assert f"code.ipynb: handed in by {who}" in seen[who]
+        assert "not handed in yet" not in seen[who]
+    assert "counts for the group" in seen["bob"]
+    assert "counts for your own part" in seen["bob"]
+    assert "counts for the group" not in seen["ada"]  # one attempt of hers is both
+    assert "Together and alone" not in seen["zoe"]
+    alone = text(pages["bob"].get(f"{place}1/"))
+    assert "counts for your own part" in alone
+    assert "formulas.ipynb" not in alone
+    assert 200 == pages["bob"].get(f"{place}1/receipt").status_code
+
+
+def test_nobody_sees_what_another_did_alone(at: Small) -> None:
+    """Not in the files, not in the feedback: neither a member with a part of their own nor one without."""
+    from autograder.service import attempts, versions
+    from autograder.web import shown
+
+    hand_in(at, "ada", "formulas", "code")
+    made = course.handed_in(at.offer, "bob", {"code.ipynb": course.answered(at.folder)["code.ipynb"]})
+    rubric = versions.rubric_of(at.offer.version)
+    grade_waiting(at.offer, with_notebooks)
+    at.offer.published_at = made.submitted_at
+    at.offer.save()
+    feedback = {who: shown.feedback(at.offer, who, "en") or "" for who in ("ada", "bob", "cleo")}
+    assert {"ada": True, "bob": False, "cleo": False} == {
+        who: SECRET in page for who, page in feedback.items()
+    }
+    assert all("layers = 12" in page for page in feedback.values())
+    place = f"{at.base}a/{NAME}/"
+    for who in ("bob", "cleo"):
+        client = at.client("student", who)
+        assert SECRET not in text(client.get(place))
+        number = 1 if who == "cleo" else 2
+        assert 404 == client.get(f"{place}{number}/").status_code
+        assert 404 == client.get(f"{place}{number}/files/code.ipynb").status_code
+    assert SECRET not in str(attempts.to_grade(made, rubric).notebooks["code"])
+
+
+def test_staff_form_groups_of_such_an_assignment(at: Small) -> None:
+    """Whoever leaves has what they handed in themselves, and the exports have a line for each."""
+    from autograder.service import collecting
+    from autograder.service.store import DatabaseStore
+    from autograder.store import Student
+    from autograder.web import shown
+
+    DatabaseStore(at.record).enrol(Student(one) for one in ("ada", "bob", "cleo"))
+    hand_in(at, "ada", "formulas", "code")
+    hand_in(at, "bob", "code")
+    grade_waiting(at.offer)
+
+    def points() -> dict[str, int]:
+        lines = collecting.lines_of(at.offer, shown.loaded(at.offer), "en")
+        return {one.student: int(one.points) for one in lines if one.points is not None}
+
+    assert {"ada": 4, "bob": 4, "cleo": 1} == points()
+    place = f"{at.base}staff/a/{NAME}/groups/"
+    client = at.client("instructor")
+    assert 302 == client.post(place, {"group": "red", "members": "ada, cleo"}).status_code
+    at.offer.refresh_from_db()
+    grade_waiting(at.offer)
+    assert {"ada": 4, "bob": 3, "cleo": 1} == points()
