@@ -142,9 +142,14 @@ def _with_own(
 ) -> Handin:
     """A member's submission with the folder of their own notebooks; the later of both is the time.
 
-    An attempt without any of them, such as a newer one of the group's part, takes none of them back.
+    An attempt without any of them, such as a newer one of the group's part, takes none of them back. Of two
+    parts one of which came too late to count, the other stands alone.
     """
     own = _counting([replace(one, group=handin.group) for one in alone], times, left, now)
+    if _is_refused(own) and not _is_refused(handin):  # what does not count takes nothing away
+        return handin
+    if _is_refused(handin) and not _is_refused(own):
+        return replace(own, own=own.folder)
     doubtful = own.timing is not None and bool(own.timing.doubt)
     later = (own.submitted_at or _LONG_AGO) > (handin.submitted_at or _LONG_AGO)
     timed = own if doubtful or later else handin
@@ -155,6 +160,10 @@ def _with_own(
         time_fault=timed.time_fault,
         timing=timed.timing,
     )
+
+
+def _is_refused(handin: Handin) -> bool:
+    return handin.timing is not None and handin.timing.refused
 
 
 def _for(student: str, attempt: Handin, team: StudentGroup) -> Handin:

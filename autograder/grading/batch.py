@@ -345,7 +345,9 @@ def collect(assignment: Assignment, handin: Handin) -> SubmittedFiles:
 
 def none_alone(notebook: str, student: str) -> NotebookError:
     """What stands in place of a member's own notebook, where they handed in none."""
-    return NotebookError("missing", f"{notebook}.ipynb is each member's own, and {student} handed in none")
+    return NotebookError(
+        "missing", f"{notebook}.ipynb is each member's own, and {student} handed in none that counts"
+    )
 
 
 def without_own(graded: Graded, rubric: Rubric, student: str, digest: str) -> Graded:

@@ -50,7 +50,7 @@ def test_members_share_one_notebook_and_bring_the_other(assignment: Assignment) 
         "zoe": {"formulas": b"zoe formulas", "code": b"zoe code"},
     } == read
     assert isinstance(missing, NotebookError)
-    assert ("missing", "code.ipynb is each member's own, and cleo handed in none") == (
+    assert ("missing", "code.ipynb is each member's own, and cleo handed in none that counts") == (
         missing.code,
         str(missing),
     )

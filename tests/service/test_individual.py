@@ -209,22 +209,36 @@ def test_a_late_part_costs_whose_it_is(offer: Offer, folder: Path) -> None:
     assert Decimal(0) == late["ada"] == late["cleo"] < late["bob"]
 
 
-def test_what_is_refused_is_refused_of_whose_it_is(offer: Offer, folder: Path, tmp_path: Path) -> None:
-    """Where late parts are refused and one's own came too late; in a folder as well."""
+@pytest.mark.parametrize(
+    ("late", "wanted"),
+    [
+        ("code", {"ada": (1, 3), "bob": (1, 0), "cleo": (1, 0)}),
+        ("formulas", {"ada": (0, 3), "bob": (0, 3), "cleo": (0, 0)}),
+    ],
+)
+def test_a_refused_part_takes_nothing_away(
+    offer: Offer, folder: Path, tmp_path: Path, late: str, wanted: Marks
+) -> None:
+    """The other part counts, in a folder as well, and what was in time of the same part."""
     from autograder.service import attempts, moving
 
     offer.times = {"end": END.isoformat(), "late": "refuse"}
     offer.save()
-    hand_in(offer, folder, "ada", "formulas", "code", days=-1, layers_answer="layers = 12")
-    hand_in(offer, folder, "bob", "code", days=0.5, softmax_answer=RIGHT)
-    hand_in(offer, folder, "ada", "code", days=0.5, softmax_answer=RIGHT)
+    answers = {"layers_answer": "layers = 12", "softmax_answer": RIGHT}
+    first, second = ("formulas", "code") if late == "code" else ("code", "formulas")
+    hand_in(offer, folder, "ada", *({"code", first}), days=-1, **answers)
+    if late == "formulas":
+        hand_in(offer, folder, "bob", "code", days=-1, **answers)
+    hand_in(offer, folder, "bob", second, days=0.5, **answers)
+    hand_in(offer, folder, "ada", "code", days=0.5)
     grade_waiting(offer)
-    assert {"ada": (1, 0), "bob": (0, 0), "cleo": (1, 0)} == marks(offer)
+    assert wanted == marks(offer)
     left = moving.leave(offer.course, tmp_path / "left")
-    rubric = rubric_of(offer)
-    there = {one.student: one.timing for one in everybody(left, rubric).handins}
-    assert there == {who: one.timing for who, one in attempts.all_counting(offer, rubric).items()}
-    assert [False, True, False] == [one.refused for one in there.values() if one]
+    there = {one.student: one for one in everybody(left, rubric_of(offer)).handins}
+    here = attempts.all_counting(offer, rubric_of(offer))
+    assert {who: (one.owner, one.timing, one.own is None) for who, one in there.items()} == {
+        who: (one.owner, one.timing, one.own is None) for who, one in here.items()
+    }
 
 
 def test_groups_are_formed_and_dissolved(offer: Offer, folder: Path) -> None:
