@@ -20,6 +20,7 @@ from autograder.app.stores import OpenStore, open_store
 from autograder.assignment import Assignment
 from autograder.checks.judging.judgeable import imports_of
 from autograder.course import Course, Handin
+from autograder.course.counting import everybody
 from autograder.errors import CourseError, NotebookError, describe_error
 from autograder.grading.batch import collect
 from autograder.grading.cross_tests import KEY, CrossRun, Outcomes, PairOutcome
@@ -122,7 +123,7 @@ def class_against_class(
     with store(first, new=False) as opened:
         graded = opened.results(name)
     gathered = _Gathered(first, asked, tested, graded)
-    gathered.read(course.handins(name))
+    gathered.read(one for one in everybody(course, first.rubric).handins if one.owner == one.student)
     right = key_answer(first, tested)
     if not right:
         raise CourseError(f"{name}: the answer key does not define {tested.answer!r}, which is tested")
@@ -185,7 +186,11 @@ class _Gathered:
 
     def _read(self, handin: Handin) -> None:
         student = handin.student
-        notebooks = collect(self._first, handin).notebooks
+        handed, graded = collect(self._first, handin), self._graded.get(student)
+        if graded is not None and handed.digest() != graded.digest:
+            self.left_out.append(f"{student}: what lies there now is not what was graded")
+            return
+        notebooks = handed.notebooks
         submissions: dict[str, Submission] = {}
         for question in (self._asked, self._tested):
             data = notebooks[question.notebook]
@@ -197,7 +202,7 @@ class _Gathered:
         if code := _test_code(self._first, self._asked, self._tested, submissions[self._asked.id]):
             self.tests[student] = code
         source = own_answer(submissions[self._tested.id], self._tested.answer)
-        bug = _bug(self._tested, self._graded.get(student))
+        bug = _bug(self._tested, graded)
         if bug is None or not source:
             self.left_out.append(f"{student}: no solution that the checks decided about")
             return
