@@ -226,9 +226,6 @@ class _Gathered:
     def judged(self, found: Outcomes, points: Decimal, pairs: int, seconds: float) -> ClassAgainstClass:
         """What the outcomes say."""
         why = {student: _why(outcomes) for student, outcomes in found.on_key.items()}
-        for student, outcomes in found.on_solutions.items():
-            told = next((one.refused for one in outcomes.values() if one.refused), "")
-            why[student] = why[student] or told
         valid = [student for student, reason in why.items() if not reason]
         killed = {student: self._wrong(found.on_solutions[student], student) for student in valid}
         bugs = {student: {self.solutions[one].bug for one in some} for student, some in killed.items()}
@@ -259,6 +256,7 @@ class _Gathered:
             name
             for name, outcome in outcomes.items()
             if not outcome.passed
+            and not outcome.refused
             and self.solutions[name].bug
             and set(self.solutions[name].students) != {student}
         ]
@@ -267,7 +265,8 @@ class _Gathered:
         """Solutions that pass all checks, and fail many tests."""
         least = max(Decimal(2), MANY * len(valid))
         for name, solution in self.solutions.items():
-            failing = [one for one in valid if not found.on_solutions[one][name].passed]
+            on_it = {one: found.on_solutions[one][name] for one in valid}
+            failing = [one for one, outcome in on_it.items() if not outcome.passed and not outcome.refused]
             if not solution.bug and len(failing) >= least:
                 yield Hole(solution.students, tuple(failing), found.on_solutions[failing[0]][name].words)
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from autograder.sandbox.inside import forms
+from autograder.sandbox.inside.proxies import CannotJudge
 
 MOST_OPEN = 150
 """Calls of a test's functions, one inside the other: each takes some room on the stacks of both boxes."""
@@ -76,8 +77,8 @@ class OwnFunctions:
         """
         how, key, args, kwargs = told
         function = self._functions[str(key)]
-        if self.open >= MOST_OPEN:
-            raise RecursionError("maximum recursion depth exceeded")
+        if self.open >= MOST_OPEN:  # Python itself goes deeper, so this is no fault of the student's
+            raise CannotJudge(f"it calls its own functions more than {MOST_OPEN} deep")
         self.open += 1
         try:
             return next(function) if how == "next" else function(*args, **kwargs)
