@@ -236,3 +236,29 @@ def test_sleeping_between_calls_has_an_end(sandbox: Sandbox) -> None:
     tester.close()
     assert not any(one.passed for one in found.values())
     assert time.monotonic() - began < 60
+
+
+def test_a_handed_over_function_looks_as_it_is(sandbox: Sandbox) -> None:
+    """Its parameters can be counted and passed by name, with their defaults; a generator can be sent values."""
+    source = (
+        "import inspect\n"
+        "def curry(one):\n    many = len(inspect.signature(one).parameters)\n"
+        "    def rest(got):\n"
+        "        return one(*got) if len(got) == many else lambda x: rest([*got, x])\n"
+        "    return rest([])\n"
+        "def named(one): return one(1, c=5)\n"
+        "def drive(gen):\n    next(gen)\n    found = gen.send(5)\n    gen.close()\n    return found\n"
+    )
+    tests = {
+        "curry": "assert curry(lambda a, b, c: a + b + c)(1)(2)(3) == 6",
+        "named": "def own(a, /, b=2, *, c, d='x', **more): return [a, b, c, d]\nassert named(own) == [1, 2, 5, 'x']",
+        "unplain": "def own(a, b=[7], *, c): return [a, b, c]\nassert named(own) == [1, [7], 5]",
+        "drive": "def gen():\n    x = yield 1\n    yield 2 * x\nassert drive(gen()) == 10",
+    }
+    limits, found = Limits(), dict[Key, CellOutcome]()
+    tester = CellTester(lambda: sandbox.open(limits, seed=1), imports_of([]))
+    asked = {("q", name): CellTest(name, code) for name, code in tests.items()}
+    with Session(sandbox, [Cell(source)], limits, visits={1: visit(tester, asked, found)}) as session:
+        session.run()
+    tester.close()
+    assert [True] * len(tests) == [one.passed for one in found.values()], found
