@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import threading
 import unicodedata
 import warnings
@@ -74,13 +75,13 @@ def needed(source: str, name: str, without: Collection[str] = ()) -> str:
         for statement in binding.pop(left.pop(), ()):
             wanted.add(id(statement))
             left += sorted(_global_names(statement))
-    lines = source.splitlines()
+    lines = lines_of(source)
     chosen, imported = [], set[str]()
     for one in tree.body:
         if id(one) in wanted and ast.dump(one) not in imported:
             chosen.append(one)
             imported |= {ast.dump(one)} if isinstance(one, ast.Import | ast.ImportFrom) else set()
-    parts = ["\n".join(lines[first_line(one) - 1 : one.end_lineno]) for one in chosen]
+    parts = ["".join(lines[first_line(one) - 1 : one.end_lineno]).rstrip("\r\n") for one in chosen]
     return "\n\n\n".join(parts).replace("\n\n\nimport ", "\nimport ").replace("\n\n\nfrom ", "\nfrom ") + "\n"
 
 
@@ -131,6 +132,11 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
     else:
         nodes = (node for node in ast.walk(statement) if isinstance(node, ast.Name))
         yield from (node.id for node in nodes if isinstance(node.ctx, ast.Store))
+
+
+def lines_of(source: str) -> list[str]:
+    """The lines of a module as Python counts them, with their ends; a text has further kinds of line ends."""
+    return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z", source)
 
 
 def first_line(statement: ast.stmt) -> int:

@@ -86,3 +86,11 @@ def test_what_is_local_to_a_function_is_not_needed() -> None:
     assert "y = 2\n\n\nz = 3\n\n\nlimit = 5\n\n\ndef f" in found
     assert "rows = 4" not in found
     assert "x = 1" not in found
+
+
+@pytest.mark.parametrize("odd", ["\u2028", "\x0c", "\x85", "\x1c"])
+def test_lines_are_those_of_python(odd: str) -> None:
+    """What else ends a line of a text ends none of a module."""
+    source = f"# a{odd}b\nx = 1\n\ndef f():\n    y = x\n    return y\n"
+    assert "x = 1\n\n\ndef f():\n    y = x\n    return y\n" == needed(source, "f")
+    assert "x = 1\n" == needed("y = 2\r\nx = 1\r\n", "x")

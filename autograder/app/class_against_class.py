@@ -20,6 +20,7 @@ from autograder.app.stores import OpenStore, open_store
 from autograder.assignment import Assignment
 from autograder.checks.judging.judgeable import imports_of
 from autograder.course import Course, Handin
+from autograder.course.counting import everybody
 from autograder.errors import CourseError, NotebookError, describe_error
 from autograder.grading.batch import collect
 from autograder.grading.cross_tests import KEY, CrossRun, Outcomes, PairOutcome
@@ -122,7 +123,7 @@ def class_against_class(
     with store(first, new=False) as opened:
         graded = opened.results(name)
     gathered = _Gathered(first, asked, tested, graded)
-    gathered.read(course.handins(name))
+    gathered.read(one for one in everybody(course, first.rubric).handins if one.owner == one.student)
     right = key_answer(first, tested)
     if not right:
         raise CourseError(f"{name}: the answer key does not define {tested.answer!r}, which is tested")
@@ -185,7 +186,11 @@ class _Gathered:
 
     def _read(self, handin: Handin) -> None:
         student = handin.student
-        notebooks = collect(self._first, handin).notebooks
+        handed, graded = collect(self._first, handin), self._graded.get(student)
+        if graded is not None and handed.digest() != graded.digest:
+            self.left_out.append(f"{student}: what lies there now is not what was graded")
+            return
+        notebooks = handed.notebooks
         submissions: dict[str, Submission] = {}
         for question in (self._asked, self._tested):
             data = notebooks[question.notebook]
@@ -197,7 +202,7 @@ class _Gathered:
         if code := _test_code(self._first, self._asked, self._tested, submissions[self._asked.id]):
             self.tests[student] = code
         source = own_answer(submissions[self._tested.id], self._tested.answer)
-        bug = _bug(self._tested, self._graded.get(student))
+        bug = _bug(self._tested, graded)
         if bug is None or not source:
             self.left_out.append(f"{student}: no solution that the checks decided about")
             return
@@ -221,9 +226,6 @@ class _Gathered:
     def judged(self, found: Outcomes, points: Decimal, pairs: int, seconds: float) -> ClassAgainstClass:
         """What the outcomes say."""
         why = {student: _why(outcomes) for student, outcomes in found.on_key.items()}
-        for student, outcomes in found.on_solutions.items():
-            told = next((one.refused for one in outcomes.values() if one.refused), "")
-            why[student] = why[student] or told
         valid = [student for student, reason in why.items() if not reason]
         killed = {student: self._wrong(found.on_solutions[student], student) for student in valid}
         bugs = {student: {self.solutions[one].bug for one in some} for student, some in killed.items()}
@@ -254,6 +256,7 @@ class _Gathered:
             name
             for name, outcome in outcomes.items()
             if not outcome.passed
+            and not outcome.refused
             and self.solutions[name].bug
             and set(self.solutions[name].students) != {student}
         ]
@@ -262,7 +265,8 @@ class _Gathered:
         """Solutions that pass all checks, and fail many tests."""
         least = max(Decimal(2), MANY * len(valid))
         for name, solution in self.solutions.items():
-            failing = [one for one in valid if not found.on_solutions[one][name].passed]
+            on_it = {one: found.on_solutions[one][name] for one in valid}
+            failing = [one for one, outcome in on_it.items() if not outcome.passed and not outcome.refused]
             if not solution.bug and len(failing) >= least:
                 yield Hole(solution.students, tuple(failing), found.on_solutions[failing[0]][name].words)
 

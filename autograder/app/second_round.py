@@ -21,6 +21,7 @@ from autograder.app import SILENT, Isolation, Listener, counted
 from autograder.app.stores import OpenStore, open_store
 from autograder.assignment import Assignment
 from autograder.course import Course, Handin, manifest
+from autograder.course.counting import everybody
 from autograder.course.manifest import Manifest, OwnFault, StudentRelease
 from autograder.errors import CourseError, NotebookError, describe_error
 from autograder.grading import own_faults as judging
@@ -41,8 +42,6 @@ from autograder.sandbox.pool import Pool
 from autograder.stream import Stream, derived
 from autograder.variants.drawing import Variant, canonical_id
 
-CHANGED = "changed"
-"""The fault of a round in which the question changes."""
 MOST_TRIED = 10
 """Faults that are tried in one answer, of the catalogue and of general mutations each."""
 WORKERS = 2
@@ -143,7 +142,9 @@ def second_round(
     asked = _question(first, question)
     with store(first, new=False) as opened:
         graded = opened.results(name)
-    handed = {one.student: one for one in course.handins(name) if not students or one.student in students}
+    # Of a group whoever handed it in, as nobody else has the answer as their own.
+    own = [one for one in everybody(course, first.rubric).handins if one.owner == one.student]
+    handed = {one.student: one for one in own if not students or one.student in students}
     if unknown := sorted(set(students) - handed.keys()):
         raise CourseError(f"{name}: {', '.join(unknown)} handed nothing in")
     files = compose(first, asked)
@@ -188,7 +189,7 @@ def outcomes(course: Course, name: str, store: OpenStore = open_store) -> tuple[
 
 
 def _outcome(graded: Graded | None, fault: OwnFault) -> str:
-    return "missing" if graded is None else judging.outcome(graded.score.items, fault)
+    return "missing" if graded is None else judging.outcome_of_round(graded.score.items, fault)
 
 
 def _question(first: Assignment, wanted: str) -> Question:
@@ -245,10 +246,12 @@ class _Maker:
 
         as_it_was = results(source)
         if self.files.changed:
-            kill = _kill(CHANGED, 0, as_it_was)
+            kill = _kill(judging.CHANGED, 0, as_it_was)
             if not kill.loses:
                 return StudentRound(student, reason="right-anyway"), ""
-            return StudentRound(student, OwnFault(CHANGED, 0, kill.loses), (kill,), seconds=seconds), source
+            return StudentRound(
+                student, OwnFault(judging.CHANGED, 0, kill.loses), (kill,), seconds=seconds
+            ), source
         if any(one.status is not Status.PASSED for one in as_it_was):
             return StudentRound(student, reason="not-alone"), ""
         tried: list[Kill] = []

@@ -132,7 +132,7 @@ def strengthen(
     with Pool(isolation=isolation) as pool, tempfile.TemporaryDirectory(prefix="strengthen-") as scratch:
         grader = Grader(assignment, pool)
         key = grade_answer_key(grader)
-        reader = _Reader(assignment, key)
+        reader = _Reader(assignment, key, course.rubric(name).read_text("utf-8"))
         made, advice = reader.proposals(_module_name(name))
         tried = _tried(reader, made, Path(scratch), pool)
         advice |= tried.refused
@@ -140,6 +140,8 @@ def strengthen(
         planned = runs.planned(most)
         threads = workers or cpu_count() or 1
         cells = runs.cells(planned, threads, watch)
+    if apply and tried.proposals and course.rubric(name).read_text("utf-8") != reader.rubric:
+        raise CourseError(f"{course.rubric(name)} was changed meanwhile; run this once more")
     for path, text in zip(places, (tried.rubric, tried.module), strict=True) if tried.proposals else ():
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic.write(path, text.encode())
@@ -161,6 +163,8 @@ class _Reader(Struct, frozen=True):
 
     assignment: Assignment
     key: AnswerKey
+    rubric: str
+    """The rubric's text, as it is proved with the proposals."""
 
     def sources(self, notebook: str) -> Iterator[tuple[str, str]]:
         """grade_id and source of the key's code cells that are no tests."""
@@ -243,8 +247,7 @@ class _Tried(Struct, frozen=True):
 
 def _tried(reader: _Reader, made: Sequence[Proposal], scratch: Path, pool: Pool) -> _Tried:
     """Let the key and the release sit an exam with the proposals, in a course of its own."""
-    course, name = reader.assignment.course, reader.assignment.name
-    text, refused, sound = course.rubric(name).read_text("utf-8"), dict[str, str](), []
+    text, refused, sound = reader.rubric, dict[str, str](), []
     for one in made:
         try:
             rubric = rubrics.parse(with_proposals(text, {one.question: one.text}).encode())
@@ -263,12 +266,17 @@ def _tried(reader: _Reader, made: Sequence[Proposal], scratch: Path, pool: Pool)
         if reason := _no_value(grader, one):
             refused[one.question] = reason
     for finding in (*check_key(key), *check_release(grader)):
-        place = finding.place.partition(".")[0]
-        if place in tables:
+        place = _of_question(finding.place, tables)
+        if place:
             refused.setdefault(place, f"the {finding.paper} does not earn what it should: {finding.got}")
     kept = tuple(one for one in sound if one.question not in refused)
     rest = {one.question: one.text for one in kept}
     return _Tried(kept, refused, with_proposals(text, rest), reader.module(kept), grader, key)
+
+
+def _of_question(place: str, questions: Iterable[str]) -> str:
+    """The question that a finding is about, by its place: ids may have dots. Empty: none of these."""
+    return max((one for one in questions if place.startswith(f"{one}.") or place == one), key=len, default="")
 
 
 def _exam(
@@ -280,7 +288,7 @@ def _exam(
         AutograderError: the release or the right results cannot be made for another reason.
     """
     course, name = reader.assignment.course, reader.assignment.name
-    text, unanswered = course.rubric(name).read_text("utf-8"), dict[str, str]()
+    text, unanswered = reader.rubric, dict[str, str]()
     while True:
         kept = [one for one in made if one.question not in unanswered]
         rubric = with_proposals(text, {one.question: one.text for one in kept})

@@ -11,10 +11,14 @@ from __future__ import annotations
 import builtins
 import contextlib
 import functools
+import math
+import re
+import types
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -31,7 +35,13 @@ LEAST_KEY_RUNS = 5
 """Times that each test meets the key."""
 TOGETHER = 20
 """Solutions whose boxes are open at the same time, for each worker."""
-_LIBRARIES = frozenset({"torch", "numpy", "math", "fractions", "decimal"})
+_OF_TORCH = re.compile(
+    r"(Tensor|float16|bfloat16|float32|float64|int32|int64|bool|relu|tanh|sigmoid|softmax|log_softmax|exp|log|"
+    r"sqrt|abs|sin|cos|sum|mean|add|sub|mul|div|matmul|zeros|ones|eye|arange|tensor|cat|stack)"
+    r"|nn\.[A-Z][A-Za-z0-9]*|optim\.[A-Z][A-Za-z]*"
+    r"|nn\.functional\.(relu|gelu|silu|tanh|sigmoid|softmax|log_softmax|cross_entropy|mse_loss|layer_norm|linear)"
+)
+"""What a test may hand over of torch: types, and functions that compute."""
 _CHANGING = frozenset({"set", "delete", "setitem", "delitem", "enter", "leave"})
 _FOR_ALL = frozenset({"__name__", "__class__", "__len__", "__iter__", "__next__", "__call__", "__getitem__"})
 _OPERATIONS = (
@@ -41,6 +51,9 @@ _OPERATIONS = (
     "contains index len iter next bool hash str repr format abs round int float reversed"
 )
 _KNOWN = frozenset(_OPERATIONS.split())
+_TWO_SIDED = "add sub mul truediv floordiv mod pow matmul lshift rshift and_ or_ xor eq ne lt le gt ge"
+_BINARY = frozenset(_TWO_SIDED.split())
+"""Operations whose first operand may be the test's."""
 """What a test may ask for; an operation that is new in `sandbox.inside.remote` is looked at first."""
 _OF_DATACLASSES = frozenset({"replace", "asdict", "astuple", "fields", "is_dataclass"})
 _LIBRARIES_OWN = (
@@ -182,7 +195,7 @@ class CrossRun(Struct, frozen=True, eq=False):
         words = ": ".join(one for one in (outcome.error, outcome.message) if one)
         if outcome.ending is not None:
             words = f"the solution's box ended: {outcome.ending.value}"
-        why = outcome.refused or outcome.doubt
+        why = outcome.refused or (outcome.doubt if outcome.passed else "")
         late = outcome.ending is Ending.CALL_TIME or outcome.refused == TIMED_OUT
         return PairOutcome(outcome.passed and not why, why, words[:300], late)
 
@@ -197,9 +210,12 @@ class _Watch:
 
     def refused(self, asked: Sequence[Any]) -> str:
         """See `refused`."""
-        told = dict(asked[3]) if len(asked) > 3 and isinstance(asked[3], Mapping) else {}
-        self.touched = self.touched or asked[0] in _CHANGING or bool(told.get("changes"))
-        return refused(asked, self._names)
+        try:  # a judge's box that was taken over says what it likes
+            told = dict(asked[3]) if len(asked) > 3 else {}
+            self.touched = self.touched or asked[0] in _CHANGING or bool(told.get("changes"))
+            return refused(asked, self._names)
+        except (TypeError, ValueError, IndexError, AttributeError):
+            return "it asks in a form that nobody knows"
 
 
 class Outcomes(Struct, frozen=True, eq=False):
@@ -225,13 +241,18 @@ def refused(asked: Sequence[Any], names: frozenset[str]) -> str:
         wanted = operands[0] if operands and isinstance(operands[0], tuple) else operands[:1]
         others = [one for one in wanted if one not in names]
         return f"it asks for {others[:1]}, which is no part of the question" if others or not wanted else ""
-    if operands and not isinstance(operands[0], Ref) and operation in ("call", *_BY_NAME):
-        return "it calls what is not the solution's, beside the solution"
+    binary = operation in _BINARY
+    if not binary and not library and not (operands and isinstance(operands[0], Ref)):
+        return "it does what has nothing to do with the solution, beside the solution"
     if operation in _BY_NAME:
         name = operands[1] if len(operands) > 1 else ""
         if not isinstance(name, str) or (_is_inner(name) and name not in _FOR_ALL):
             return f"it looks at {name!r}, which shows how the solution is written"
-    foreign = next((one for one in _named([*operands, *keywords.values()]) if not _is_harmless(one)), None)
+    beside = [*asked[3].values()] if len(asked) > 3 else []
+    handed = [*_named([*operands, *keywords.values()]), *_named(beside)]
+    if binary and handed and operation not in ("eq", "ne"):
+        return f"it computes with {handed[0]} beside the solution"
+    foreign = next((one for one in handed if not _is_harmless(one)), None)
     return f"it hands {foreign} to the solution" if foreign else ""
 
 
@@ -270,8 +291,12 @@ def _is_harmless(path: str) -> bool:
         return rest in ("int", "float", "str", "bool", "list", "tuple", "dict", "set", "bytes", "object") or (
             isinstance(kind, type) and issubclass(kind, Exception)
         )
-    computes = not any(word in rest for word in ("load", "save", "open", "file"))
-    return root in _LIBRARIES and computes and not any(map(_is_inner, rest.split(".")))
+    if root == "torch":
+        return _OF_TORCH.fullmatch(rest) is not None
+    own = getattr({"numpy": np, "math": math}.get(root), rest, None)
+    return isinstance(own, np.ufunc | types.BuiltinFunctionType) or (
+        isinstance(own, type) and issubclass(own, np.generic | np.ndarray) and own is not np.memmap
+    )
 
 
 class _Warm:

@@ -14,6 +14,8 @@ from autograder.course.manifest import OwnFault
 from autograder.records import ItemResult, Message, Status
 
 REPAIRED, PARTLY, LEFT, OPEN = "repaired", "partly", "left", "open"
+CHANGED = "changed"
+"""In the place of a fault's name where nothing is planted: the question is another one."""
 
 
 def outcome(results: Collection[ItemResult], fault: OwnFault) -> str:
@@ -31,13 +33,24 @@ def outcome(results: Collection[ItemResult], fault: OwnFault) -> str:
     return PARTLY if any(status.get(item) is Status.PASSED for item in fault.loses) else LEFT
 
 
+def outcome_of_round(results: Collection[ItemResult], fault: OwnFault) -> str:
+    """The same of results that were judged together, where a check that holds is worth nothing by itself."""
+    if any(one.code == f"second-round.{PARTLY}" for one in results):
+        return PARTLY
+    return outcome(results, fault)
+
+
 def judged_together(results: Sequence[ItemResult], fault: OwnFault) -> tuple[ItemResult, ...]:
     """The results with points only where every check passes, each told with what came of the fault.
+
+    Where nothing was planted, they are what they are.
 
     Args:
         results: of the question's own checks.
         fault: that was planted.
     """
+    if fault.fault == CHANGED:
+        return tuple(results)
     found = outcome(results, fault)
     return tuple(_told(one, found) for one in results)
 

@@ -5,6 +5,7 @@ Its rubric and its source notebook follow from the question's. Each student gets
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -106,6 +107,8 @@ def compose(first: Assignment, question: Question) -> RoundFiles:
         raise CourseError(f"{where}: people decide about all of it; a second round is judged by its checks")
     titles = {one: sentence("second-round.title", one, title=said["title"][one]) for one in languages}
     settings = {key: value for key, value in table["assignment"].items() if key in _KEPT}
+    if settings.get("redraw") == "attempt":
+        settings["redraw"] = "student"  # the fault is proved with the inputs that every attempt meets
     data = _data(first, question)
     notebook = {"name": name, "data": sorted({path.partition("/")[0] for path in data})}
     assignment = {"name": name, "title": titles, "points": own["points"], **settings, "notebooks": [notebook]}
@@ -213,12 +216,12 @@ def module(sources: Iterable[str]) -> str:
 
 def _readable(sources: Iterable[str]) -> Iterator[str]:
     for source in sources:
-        text = "\n".join(line for line in source.split("\n") if not line.lstrip().startswith(_MAGIC))
-        try:
-            parsed(text)
-        except UNREADABLE:
-            continue
-        yield text
+        plain = "\n".join(line for line in source.split("\n") if not line.lstrip().startswith(_MAGIC))
+        for text in (source, plain):  # a line of code may begin with % as well
+            with contextlib.suppress(*UNREADABLE):
+                parsed(text)
+                yield text
+                break
 
 
 def own_answer(submission: Submission, answer: str) -> str:

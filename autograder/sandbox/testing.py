@@ -5,15 +5,19 @@ What either box says is decoded to plain records and encoded again for the other
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 from autograder.errors import BoxEnded, SandboxFault
+from autograder.limits import CLOCK_FACTOR
 from autograder.records import Call, CellOutcome, CellTest, Ending, Observation, Scenario
 from autograder.sandbox.base import Box
+from autograder.sandbox.exchange.wire import ProtocolError
 
 JUDGE, REMOTE = "@judge", "@remote"
 Imports = Sequence[tuple[str, str, str]]
@@ -21,10 +25,28 @@ Imports = Sequence[tuple[str, str, str]]
 Refuses = Callable[[Sequence[Any]], str]
 """Looks at one operation that the judge's box asks for: its name, operands, keywords, what has changed."""
 TIMED_OUT = "the test itself took longer than it may"
+TOO_DEEP = "a value is nested too deeply to go from one box to the other"
 MOST_OPERATIONS = 100_000
 """Of one test."""
 _MOST_TEXT = 4000
 _LEAST_SECONDS = 0.01
+
+
+class _Clock:
+    """How long the student's code may take by the clock for all that one test asks of it."""
+
+    def __init__(self, student: Box, seconds: float) -> None:
+        self._student, self.left = student, seconds
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        """Meanwhile it runs; not while it waits for a processor."""
+        began, waited = time.monotonic(), self._student.delayed()
+        try:
+            yield
+        finally:
+            waited = self._student.delayed() - waited
+            self.left -= max(0.0, time.monotonic() - began - waited) / CLOCK_FACTOR
 
 
 class CellTester:
@@ -63,7 +85,7 @@ class CellTester:
         self._student = student
         begin = {"code": test.code, "doctest": test.doctest, "shared": test.shared}
         request: tuple[Any, ...] = (begin, self._imports, list(test.students), afresh)
-        seconds = min(test.seconds, left)
+        seconds, clock = min(test.seconds, left), _Clock(student, min(test.seconds, left))
         for _ in range(MOST_OPERATIONS):
             told = self._asked_of_judge(request, seconds)
             if isinstance(told, CellOutcome):
@@ -72,14 +94,20 @@ class CellTester:
                 self.close()
                 return CellOutcome(refused=why)
             before = student.computed()
-            (answer,) = student.ask(
-                [Scenario("test", (Call(REMOTE, args=tuple(told)),))], seconds=max(seconds, _LEAST_SECONDS)
-            )[0]
+            try:
+                with clock.running():
+                    (answer,) = student.ask(
+                        [Scenario("test", (Call(REMOTE, args=tuple(told)),))],
+                        seconds=max(min(seconds, clock.left), _LEAST_SECONDS),
+                    )[0]
+            except ProtocolError:
+                self.close()
+                return CellOutcome(refused=TOO_DEEP)
             if answer.ending is not None:
                 self.close()
                 return CellOutcome(ending=answer.ending)
             seconds -= student.computed() - before
-            if seconds <= 0:
+            if min(seconds, clock.left) <= 0:
                 self.close()
                 return CellOutcome(ending=Ending.CALL_TIME)
             request = (_reply(answer),)
@@ -90,9 +118,13 @@ class CellTester:
         """What the test asks for next, or what came of it."""
         if self._judge is None:
             self._judge = self._open()
-        (answer,) = self._judge.ask(
-            [Scenario("test", (Call(JUDGE, args=request),))], seconds=max(seconds, _LEAST_SECONDS)
-        )[0]
+        try:
+            (answer,) = self._judge.ask(
+                [Scenario("test", (Call(JUDGE, args=request),))], seconds=max(seconds, _LEAST_SECONDS)
+            )[0]
+        except ProtocolError:
+            self.close()
+            return CellOutcome(refused=TOO_DEEP)
         if answer.ending is not None:
             self.close()
             late = answer.ending is Ending.CALL_TIME

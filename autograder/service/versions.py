@@ -254,10 +254,16 @@ def names(version: Version, student: str) -> tuple[str, ...]:
 
 
 def released(version: Version, student: str, names: Collection[str] | None = None) -> Mapping[str, bytes]:
-    """What a student gets, or some of it: their own where variants were handed out, else the common one."""
-    files = {
-        name: digest for name, digest in _given(version, student).items() if names is None or name in names
-    }
+    """What a student gets, or some of it: their own where variants were handed out, else the common one.
+
+    What is asked for by name and was not handed out is the common one, as for who has no second round.
+    """
+    files = _given(version, student)
+    if names is not None:
+        files = {name: files[name] for name in names if name in files}
+        if missing := set(names) - files.keys():
+            common = _below(version, f"release/{version.assignment}/")
+            files |= {name: common[name] for name in sorted(missing & common.keys())}
     contents = blobs.get(files.values())
     return {name: contents[digest] for name, digest in files.items()}
 
@@ -269,8 +275,10 @@ def digests(version: Version, student: str) -> Mapping[str, str]:
 
 def _given(version: Version, student: str) -> dict[str, str]:
     """Name → digest."""
-    for below in (f"personal/{student}/{version.assignment}/", f"release/{version.assignment}/"):
-        files = version.files.filter(path__startswith=below).values_list("path", "blob_id")
-        if found := {path.removeprefix(below): digest for path, digest in files.order_by("path")}:
-            return found
-    return {}
+    own = _below(version, f"personal/{student}/{version.assignment}/")
+    return own or _below(version, f"release/{version.assignment}/")
+
+
+def _below(version: Version, folder: str) -> dict[str, str]:
+    files = version.files.filter(path__startswith=folder).values_list("path", "blob_id")
+    return {path.removeprefix(folder): digest for path, digest in files.order_by("path")}

@@ -17,7 +17,6 @@ from django.http import (
     HttpRequest,
     HttpResponse,
     HttpResponseRedirect,
-    StreamingHttpResponse,
 )
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
@@ -57,11 +56,14 @@ def download(data: bytes, name: str) -> HttpResponseBase:
 
 
 def _in_parts(digest: str, name: str) -> HttpResponseBase:
-    """A file that the service keeps, however large it is."""
-    (size,) = blobs.sizes([digest]).values()
-    parts = blobs.parts(digest)
-    response = StreamingHttpResponse(parts, content_type=_BYTES, headers={"Content-Length": size})
-    return _kept_only(response, name.rpartition("/")[2])
+    """A file that the service keeps, however large it is.
+
+    It is laid into a file first: that is sent by the server, while a thread would wait for a slow reader.
+    """
+    written = tempfile.TemporaryFile()  # noqa: SIM115 - whoever answers with it closes it
+    written.writelines(blobs.parts(digest))
+    written.seek(0)
+    return _kept_only(FileResponse(written, content_type=_BYTES), name.rpartition("/")[2])
 
 
 def _kept_only(response: HttpResponseBase, name: str) -> HttpResponseBase:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from autograder.grading.cross_tests import refused
+from typing import Any
+
+import pytest
+
+from autograder.grading.cross_tests import _Watch, refused
 from autograder.records import Ref, Structured
 
 
@@ -31,6 +35,19 @@ def test_only_behaviour_may_be_asked_for() -> None:
         ("module", ["inspect"]),
         ("what is new", [solution]),
         ("call", [solution, [Structured("named", ["builtins", "eval"])]]),
+        ("getitem", [[Structured("named", ["torch", "relu"])], 0]),
+        ("add", [[Structured("named", ["torch", "relu"])], [solution]]),
+        ("call", [solution, Structured("named", ["numpy.testing", "runstring"])]),
+        ("call", [solution, Structured("named", ["torch.utils.collect_env", "run"])]),
+        ("getitem", [solution, 0], {}, {"changes": [["j1", [Structured("named", ["builtins", "exec"])]]]}),
     ]
+    allowed += [("mul", [2, solution]), ("eq", [solution, Structured("named", ["builtins", "int"])])]
+    allowed += [("call", [solution, Structured("named", ["numpy", "tanh"])])]
     assert [""] * len(allowed) == [refused((*one, {}), names) for one in allowed]
-    assert all(refused((*one, {}), names) for one in denied)
+    assert not [one for one in denied if not refused((*one, {}), names)]
+
+
+@pytest.mark.parametrize("asked", [[], [["x"], [], {}], ["call", 5, {}], ["watch", [([1],)], {}], ["call"]])
+def test_a_form_that_nobody_knows_is_refused(asked: list[Any]) -> None:
+    """A judge's box that was taken over stops nothing but its own test."""
+    assert _Watch(frozenset({"f"})).refused(asked)

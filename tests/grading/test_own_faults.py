@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from autograder.course.manifest import OwnFault
-from autograder.grading.own_faults import judged_together, outcome
+from autograder.grading.own_faults import CHANGED, judged_together, outcome, outcome_of_round
 from autograder.records import ItemResult, Message, Status
 
 FAULT = OwnFault("scaling", 3, ("self", "cross"))
@@ -51,6 +51,7 @@ def test_points_are_for_all_of_it(letters: str, found: str, points: int) -> None
     given = results(letters)
     judged = judged_together(given, FAULT)
     assert found == outcome(given, FAULT)
+    assert found == outcome_of_round(judged, FAULT)  # as it is kept
     assert points == sum(one.points for one in judged)
     told = {one.student.code for one, letter in zip(judged, letters, strict=True) if letter == "p"}
     assert told <= {f"second-round.{found}"}
@@ -62,3 +63,9 @@ def test_what_takes_points_away_is_left_as_it_is() -> None:
     """An item with negative points that did not fail passes without points, as ever."""
     taking = ItemResult("q", "ugly", Status.PASSED, Decimal(0), Decimal(0), Message("passed"), "")
     assert taking == judged_together((*results("ffp"), taking), FAULT)[-1]
+
+
+def test_another_question_is_judged_item_by_item() -> None:
+    """Nothing was planted: what is right counts by itself, and nobody reads of a fault."""
+    given = results("pfp")
+    assert given == judged_together(given, OwnFault(CHANGED, 0, ("self",)))

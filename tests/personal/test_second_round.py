@@ -87,3 +87,10 @@ def test_the_key_is_taken_with_what_it_needs(course: Course) -> None:
 def test_what_is_no_python_is_left_out() -> None:
     """Lines with magics go, and cells that cannot be read."""
     assert "a = 1\n\nb = 2" == module(["%matplotlib inline\na = 1", "def", "b = 2\n!ls"])
+
+
+def test_a_line_of_code_may_look_like_a_magic() -> None:
+    """Lines that only a notebook understands go, and only where the cell is no Python with them."""
+    code = "def f(a, b):\n    return (\n        a\n        % b\n    )"
+    assert code == module([code])
+    assert "x = 1" in module(["%matplotlib inline\nx = 1"])

@@ -132,6 +132,18 @@ def test_what_cannot_be_taken_is_refused(
     assert not offer.attempts.exists()
 
 
+def test_what_was_not_handed_out_is_everybodys(offer: Offer) -> None:
+    """Who has only a note, as without a second round, is still checked by what was released."""
+    from autograder.service import blobs, versions
+
+    (digest,) = blobs.put([b"why there is no notebook"])
+    offer.version.files.create(path=f"personal/ada/{offer.assignment}/README.md", blob_id=digest)
+    assert ("README.md",) == versions.names(offer.version, "ada")
+    common = versions.released(offer.version, "bob")
+    assert "coursecheck.py" in common
+    assert common == versions.released(offer.version, "ada", common.keys())
+
+
 def test_attempts_are_capped(offer: Offer, folder: Path) -> None:
     """The next one is refused, and the error says how many there may be."""
     offer.most_attempts = 2

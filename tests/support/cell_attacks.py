@@ -34,6 +34,9 @@ def _before(code: str, value: str = "[0]") -> str:
 
 _TRUE = "lambda *a, **k: True"
 ATTACKS: Mapping[str, str] = {
+    "methods that are a library's class which equals everything": (
+        "from unittest.mock import ANY\nclass Stack:\n    def push(self, x): pass\n    pop = type(ANY)\n"
+    ),
     "always equal": _object("__eq__ = lambda s, o: True"),
     "always equal, never unequal": _object("__eq__ = lambda s, o: True; __ne__ = lambda s, o: False"),
     "int that equals all": _object("__eq__ = lambda s, o: True; __hash__ = int.__hash__", "int", "Odd(0)"),

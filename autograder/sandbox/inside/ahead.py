@@ -107,6 +107,11 @@ class Watched:
         """Watch these from now on, none of which is told yet."""
         self._told = dict.fromkeys(wanted, ABSENT)
 
+    @property
+    def names(self) -> list[str]:
+        """All of them, to be asked for again."""
+        return [*self._told]
+
     def news(self) -> tuple[dict[str, Any], list[str]]:
         """What is bound otherwise than was told, and what cannot be told ahead any more."""
         bound: dict[str, Any] = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import itertools
 import os
 import threading
@@ -17,6 +18,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from autograder.sandbox.inside import forms
+from autograder.sandbox.inside.proxies import CannotJudge
 
 MOST_OPEN = 150
 """Calls of a test's functions, one inside the other: each takes some room on the stacks of both boxes."""
@@ -47,7 +49,7 @@ class OwnFunctions:
         self.open = 0
 
     def parts(self, value: Any) -> list[Any] | None:
-        """Key, what it is, and how it is named; None of what is neither function nor iterator."""
+        """Key, what it is, its names and its parameters; None of what is neither function nor iterator."""
         is_function = isinstance(value, _FUNCTIONS)
         kind = type(value)
         if not is_function and not (
@@ -60,7 +62,7 @@ class OwnFunctions:
             self._functions[key] = value
         names = {one: getattr(value, one, None) for one in sorted(_TEXT)}
         texts = [[one, text] for one, text in names.items() if type(text) is str]
-        return [key, "call" if is_function else "next", texts]
+        return [key, "call", texts, _parameters(value)] if is_function else [key, "next", texts, None]
 
     def __getitem__(self, key: str) -> Any:
         return self._functions[key]
@@ -69,18 +71,20 @@ class OwnFunctions:
         """Carry out what the student's code asks for.
 
         Args:
-            told: how (``call`` or ``next``), key, arguments and keywords.
+            told: how (``call``; of an iterator ``next``, ``send`` or ``close``), key, arguments, keywords.
 
         Raises:
             BaseException: as the function does.
         """
         how, key, args, kwargs = told
         function = self._functions[str(key)]
-        if self.open >= MOST_OPEN:
-            raise RecursionError("maximum recursion depth exceeded")
+        if self.open >= MOST_OPEN:  # Python itself goes deeper, so this is no fault of the student's
+            raise CannotJudge(f"it calls its own functions more than {MOST_OPEN} deep")
         self.open += 1
         try:
-            return next(function) if how == "next" else function(*args, **kwargs)
+            if how == "call":
+                return function(*args, **kwargs)
+            return next(function) if how == "next" else getattr(function, how)(*args)
         finally:
             self.open -= 1
 
@@ -123,10 +127,13 @@ class Callbacks:
         finally:
             self._serving = False
 
-    def stub(self, key: str, how: str, texts: list[list[str]]) -> Any:
+    def stub(self, key: str, how: str, texts: list[list[str]], parameters: list[list[Any]] | None) -> Any:
         """What stands for a function or an iterator of the test's."""
         if key not in self._stubs:
-            made = _stub(functools.partial(self._asked, how, key), how)
+            if how == "next":
+                made: Any = _OwnIterator(functools.partial(self._asked, key))
+            else:
+                made = _function(functools.partial(self._asked, key, "call"), parameters)
             for name, text in texts if how == "call" else ():
                 setattr(made, name, text)
             self._stubs[key] = made
@@ -152,7 +159,7 @@ class Callbacks:
         self._thrown[id(made)] = made, key
         return made
 
-    def _asked(self, how: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _asked(self, key: str, how: str, /, *args: Any, **kwargs: Any) -> Any:
         with self._lock:
             if not self._serving or self._process != os.getpid():
                 raise RuntimeError("a function of a test can be called only while the test waits for it")
@@ -163,14 +170,51 @@ class Callbacks:
                 self.open -= 1
 
 
-def _stub(asked: Callable[..., Any], how: str) -> Any:
-    if how == "next":
-        return _OwnIterator(asked)
+_ONLY_BY_PLACE, _STARRED, _ONLY_BY_NAME, _STARRED_TWICE = 0, 2, 3, 4
+"""Kinds of parameters, as ``inspect.Parameter`` numbers them."""
+
+
+def _parameters(function: Any) -> list[list[Any]] | None:
+    """Name, kind, whether there is a default, and the default; None where that is not known, or not plain."""
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (ValueError, TypeError):
+        return None
+    told = [[one.name, int(one.kind), one.default is not one.empty, one.default] for one in found]
+    if not all(_is_plain(one[3]) for one in told if one[2]):
+        return None
+    return [[*one[:3], one[3] if one[2] else None] for one in told]
+
+
+def _is_plain(value: Any) -> bool:
+    return type(value) in (str, bool, type(None)) or (type(value) is int and abs(value) < 1 << 31)
+
+
+def _function(asked: Callable[..., Any], parameters: list[list[Any]] | None) -> Any:
+    """A function with the parameters of another one, so that code which looks at them finds them."""
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        return asked(args, kwargs)
+        return asked(*args, **kwargs)
 
-    return function
+    if parameters is None or not all(name.isidentifier() and name != "asked" for name, *_ in parameters):
+        return function
+    header: list[str] = []
+    passed: list[str] = []
+    for name, kind, has_default, _ in parameters:
+        if kind == _ONLY_BY_NAME and not any(one.startswith("*") for one in header):
+            header.append("*")
+        sign = {_STARRED: "*", _STARRED_TWICE: "**"}.get(kind, "")
+        header.append(f"{sign}{name}{'=None' * has_default}")
+        passed.append(f"{name}={name}" if kind == _ONLY_BY_NAME else f"{sign}{name}")
+    if places := sum(kind == _ONLY_BY_PLACE for _, kind, *_ in parameters):
+        header.insert(places, "/")
+    space: dict[str, Any] = {"asked": asked}
+    exec(f"def function({', '.join(header)}):\n    return asked({', '.join(passed)})", space)
+    made = space["function"]
+    defaults = [(name, kind, default) for name, kind, has_default, default in parameters if has_default]
+    made.__defaults__ = tuple(one[2] for one in defaults if one[1] != _ONLY_BY_NAME) or None
+    made.__kwdefaults__ = {one[0]: one[2] for one in defaults if one[1] == _ONLY_BY_NAME} or None
+    return made
 
 
 class _OwnIterator:
@@ -183,4 +227,10 @@ class _OwnIterator:
         return self
 
     def __next__(self) -> Any:
-        return self._asked((), {})
+        return self._asked("next")
+
+    def send(self, value: Any) -> Any:
+        return self._asked("send", value)
+
+    def close(self) -> Any:
+        return self._asked("close")

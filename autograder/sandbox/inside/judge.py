@@ -219,7 +219,9 @@ class Judge:
         self._proxies.own_words.clear()
         self._proxies.disputed = ""
         names = self._names_of(test["code"], doctest_=test["doctest"])
-        with contextlib.suppress(CannotJudge):
+        with contextlib.suppress(
+            CannotJudge, Exception
+        ):  # whatever it is, the names are asked for one by one
             if names:
                 self._ask("watch", tuple(names))
         found = outcome(test["code"], self._namespace, doctest=test["doctest"], refusals=CannotJudge)

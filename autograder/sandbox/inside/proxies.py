@@ -50,6 +50,13 @@ _STUDENTS = "student"
 """The module of classes that stand for the student's."""
 
 
+_NOT_THE_TESTS = frozenset(
+    ("__main__", "test", "autograder", "unittest", "mock", "pytest", "_pytest", "hypothesis")
+)
+"""Packages whose classes stay in the student's box. Some make objects that equal everything, as
+``unittest.mock.ANY``: made here, they would be a library's word and not the student's."""
+
+
 class CannotJudge(BaseException):
     """The test needs something that does not go from one box to the other. No test catches it."""
 
@@ -471,7 +478,7 @@ def library(name: str) -> Any:
     """A module that is loaded here, or of the standard library or of a loaded package; None for all else."""
     root = name.partition(".")[0]
     if (
-        name in ("__main__", "test")
+        root in _NOT_THE_TESTS
         or root == forms.DRAWN
         or not (root in sys.modules or root in sys.stdlib_module_names)
     ):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -182,3 +183,82 @@ def test_a_test_that_cannot_go_on_leaves_the_notebook_in_order(sandbox: Sandbox)
     refused_one, after = found.values()
     assert "of its own" in refused_one.refused
     assert after.passed, after
+
+
+DEPTHS = {20: 6765, 300: 0}
+
+
+def test_deep_recursion_waits_for_a_person(sandbox: Sandbox) -> None:
+    """Python goes deeper than two boxes do together: no right answer is called wrong for it."""
+    source = (
+        "def use(one, x=0):\n    known = {}\n    def asked(n):\n        if n not in known:\n"
+        "            known[n] = one(n)\n        return known[n]\n    return asked\n"
+    )
+    code = "@use\ndef fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)\nassert fib({}) == {}"
+    tests = {
+        ("q", str(depth)): CellTest("deep", code.format(depth, value)) for depth, value in DEPTHS.items()
+    }
+    limits, found = Limits(), dict[Key, CellOutcome]()
+    tester = CellTester(lambda: sandbox.open(limits, seed=1), imports_of([]))
+    with Session(sandbox, [Cell(source)], limits, visits={1: visit(tester, tests, found)}) as session:
+        session.run()
+    tester.close()
+    shallow, deep = found.values()
+    assert shallow.passed
+    assert (False, "it calls its own functions more than 150 deep") == (deep.passed, deep.refused)
+
+
+def test_a_test_in_the_students_box_leaves_the_others_alone(sandbox: Sandbox) -> None:
+    """Values that both boxes keep stay what they are when a test between two others runs in one box."""
+    limits, found = Limits(), dict[Key, CellOutcome]()
+    tester = CellTester(lambda: sandbox.open(limits, seed=1), imports_of([]))
+    tests = {
+        ("q", "before"): CellTest("before", "a = use([1, 2])\nassert a == [2, 4]"),
+        ("r", "inside"): CellTest("inside", "assert use([3]) == [6]", inside=True),
+        ("q", "after"): CellTest("after", "b = use([5, 6])\nassert b == [10, 12] and a == [2, 4]"),
+    }
+    cells = [Cell("def use(x): return [2 * one for one in x]")]
+    with Session(sandbox, cells, limits, visits={1: visit(tester, tests, found)}) as session:
+        session.run()
+    tester.close()
+    assert [True] * 3 == [one.passed for one in found.values()], found
+
+
+def test_sleeping_between_calls_has_an_end(sandbox: Sandbox) -> None:
+    """Each call of a test's function is short, and all of them together have one limit by the clock."""
+    limits, found = Limits(), dict[Key, CellOutcome]()
+    tester = CellTester(lambda: sandbox.open(limits, seed=1), imports_of([]))
+    tests = {("q", "slow"): CellTest("slow", "use(lambda x: x, 1)", seconds=1)}
+    source = "import time\ndef use(one, x):\n    while True:\n        time.sleep(0.3)\n        one(x)\n"
+    began = time.monotonic()
+    with Session(sandbox, [Cell(source)], limits, visits={1: visit(tester, tests, found)}) as session:
+        session.run()
+    tester.close()
+    assert not any(one.passed for one in found.values())
+    assert time.monotonic() - began < 60
+
+
+def test_a_handed_over_function_looks_as_it_is(sandbox: Sandbox) -> None:
+    """Its parameters can be counted and passed by name, with their defaults; a generator can be sent values."""
+    source = (
+        "import inspect\n"
+        "def curry(one):\n    many = len(inspect.signature(one).parameters)\n"
+        "    def rest(got):\n"
+        "        return one(*got) if len(got) == many else lambda x: rest([*got, x])\n"
+        "    return rest([])\n"
+        "def named(one): return one(1, c=5)\n"
+        "def drive(gen):\n    next(gen)\n    found = gen.send(5)\n    gen.close()\n    return found\n"
+    )
+    tests = {
+        "curry": "assert curry(lambda a, b, c: a + b + c)(1)(2)(3) == 6",
+        "named": "def own(a, /, b=2, *, c, d='x', **more): return [a, b, c, d]\nassert named(own) == [1, 2, 5, 'x']",
+        "unplain": "def own(a, b=[7], *, c): return [a, b, c]\nassert named(own) == [1, [7], 5]",
+        "drive": "def gen():\n    x = yield 1\n    yield 2 * x\nassert drive(gen()) == 10",
+    }
+    limits, found = Limits(), dict[Key, CellOutcome]()
+    tester = CellTester(lambda: sandbox.open(limits, seed=1), imports_of([]))
+    asked = {("q", name): CellTest(name, code) for name, code in tests.items()}
+    with Session(sandbox, [Cell(source)], limits, visits={1: visit(tester, asked, found)}) as session:
+        session.run()
+    tester.close()
+    assert [True] * len(tests) == [one.passed for one in found.values()], found

@@ -298,10 +298,10 @@ RELATED = (
     QUESTION.replace("points = 5", "points = 2").replace("tries = 4", "tries = 1")
     + fault("sum", "x + 1", "x + 2")
     + fault("double", "a * 2", "a * 3")
-    + '[[question.use]]\nname = "twice as much"\nabout = "double"\nrelate = [[1, 2]]\n'
+    + '[[question.use]]\nname = "twice as much"\nabout = "double"\nrelate = [[1, 2], [1, 3]]\n'
     + 'step = [{ args = [4], keep = "y" }, { of = "y", method = "__getitem__", args = [1] }, '
     + '{ of = "y", method = "__getitem__", args = [0], keep = "a" }, '
-    + '{ of = "a", method = "__mul__", args = [2] }]\n'
+    + '{ of = "a", method = "__mul__", args = [2] }, { of = "a", method = "__mul__", args = [5] }]\n'
 )
 
 
@@ -323,7 +323,7 @@ def test_a_relation_decides_about_code_that_computes_something_else(pool: Pool, 
     ("before", "after", "told"),
     [
         ('about = "double"', 'about = "doubel"', "no fault 'doubel'; known: sum, double"),
-        ("relate = [[1, 2]]", "relate = [[1, 3]]", "relate names [1, 3]; 2 things are looked at"),
+        ("[[1, 2], [1, 3]]", "[[1, 4]]", "relate names [1, 4]; 3 things are looked at"),
     ],
 )
 def test_a_relation_that_cannot_be_read_is_refused(before: str, after: str, told: str) -> None:

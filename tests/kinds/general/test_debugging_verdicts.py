@@ -14,26 +14,33 @@ FAULTS = ("axis", "mean")
 RAISED = ProbeOutcome(error="ValueError")
 
 
-def found(tells: Mapping[str, str], own: Mapping[str, float | None], about: str = "") -> Verdicts:
+def found(
+    tells: Mapping[str, str], own: Mapping[str, float | None], about: str = "", *, right: float | None = None
+) -> Verdicts:
     """Judge code by probes.
 
     Args:
         tells: probe → the faults that change what it gives, with blanks between; right is 0.
         own: probe → what the code gives; None: it raises.
         about: the probe that the author made for ``axis``.
+        right: of that probe, where it only tells what is alike: 1 for alike, 0 for unlike.
     """
     subsets = [frozenset(one) for size in range(3) for one in combinations(FAULTS, size)]
     outcomes: list[dict[str, ProbeOutcome | None]] = [
         {
             probe: ProbeOutcome(
-                (float(sum(4 ** FAULTS.index(one) for one in names.split() if one in subset)),)
+                (
+                    (right or 0.0) * (probe == about)
+                    + float(sum(4 ** FAULTS.index(one) for one in names.split() if one in subset)),
+                )
             )
             for probe, names in tells.items()
         }
         for subset in subsets
     ]
     made = {probe: "axis" * (probe == about) for probe in tells}
-    listings = Listings.of(FAULTS, subsets, made, outcomes, rules=Rules())
+    related = frozenset({about} if right is not None else ())
+    listings = Listings.of(FAULTS, subsets, made, outcomes, rules=Rules(), relating=related)
     code: dict[str, ProbeOutcome | None] = {
         probe: RAISED if value is None else ProbeOutcome((value,)) for probe, value in own.items()
     }
@@ -108,3 +115,12 @@ def test_what_was_not_asked_speaks_for_nobody() -> None:
     assert {"axis": None, "mean": None} == left(judged)
     assert "computes the same as the right listing; nothing is known of loss 2" == judged.faults["mean"].why
     assert {"axis": True, "mean": None} == left(found(probes, {"loss 1": 1.0}))
+
+
+def test_a_relation_that_a_constant_keeps_speaks_for_nobody() -> None:
+    """Where all that is related is alike in right code, it is in code that computes nothing, too."""
+    probes, name = {"loss 1": "axis mean", "relation 1": "axis"}, "relation 1"
+    judged = found(probes, {"loss 1": 7.5, "relation 1": 1.0}, name, right=1.0)
+    assert {"axis": None, "mean": None} == left(judged)
+    judged = found(probes, {"loss 1": 7.5, "relation 1": 0.0}, name, right=0.0)
+    assert {"axis": False, "mean": None} == left(judged)

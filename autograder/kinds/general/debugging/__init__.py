@@ -267,7 +267,10 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
                 for probe, asked in uses.asks.items()
             }
             rules = self.options.compare
-            made = Listings.of(tuple(self.faults), subsets, uses.about, outcomes, rules=rules, asks=asks)
+            relating = frozenset(name for name in uses.names if uses.pairs(name))
+            made = Listings.of(
+                tuple(self.faults), subsets, uses.about, outcomes, rules=rules, asks=asks, relating=relating
+            )
             self._listings, self._searched = (named, made), {}
         redrawn = draw is not None and self.rubric.assignment.redraw != "never"
         turn = draw.seed[0] % TURNS if redrawn and draw is not None else 0

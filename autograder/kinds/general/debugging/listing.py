@@ -15,7 +15,7 @@ from itertools import combinations
 from msgspec import Struct
 
 from autograder.errors import CourseError
-from autograder.syntax import first_line
+from autograder.syntax import first_line, lines_of
 
 ALL_SUBSETS = 10
 """With so many faults every subset is looked at; of more, a sample."""
@@ -140,7 +140,7 @@ def _span(source: str, function: str, where: str) -> tuple[int, int]:
         body = getattr(found, "body", ())
     assert found is not None  # noqa: S101 - a name has one part at least
     starts = [0]
-    for line in source.splitlines(keepends=True):
+    for line in lines_of(source):
         starts.append(starts[-1] + len(line))
     return starts[first_line(found) - 1], starts[min(found.end_lineno or 0, len(starts) - 1)]
 

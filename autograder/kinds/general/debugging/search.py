@@ -62,6 +62,8 @@ class Listings(Struct, frozen=True, eq=False):
     """The fault that the author made each probe for, or ""; one of each such use is always asked."""
     asks: Mapping[str, frozenset[str]] = {}
     """Probe → what of all that the author stated it asks, in words: its use, and chosen values."""
+    relating: frozenset[str] = frozenset()
+    """Probes of which it only counts which results are alike."""
 
     @classmethod
     def of(
@@ -73,6 +75,7 @@ class Listings(Struct, frozen=True, eq=False):
         *,
         rules: Rules,
         asks: Mapping[str, frozenset[str]] | None = None,
+        relating: frozenset[str] = frozenset(),
     ) -> Listings:
         """Sort the outcomes.
 
@@ -83,13 +86,14 @@ class Listings(Struct, frozen=True, eq=False):
             outcomes: of each listing, by probe.
             rules: the tolerance.
             asks: probe → the uses and values that it asks, in words; default: nothing is to be asked.
+            relating: probes of which it only counts which results are alike.
         """
         classes = {probe: Classes(rules) for probe in probes}
         table = np.array(
             [[classes[probe].add(some.get(probe)) for probe in probes] for some in outcomes], np.int64
         ).reshape(len(outcomes), len(probes))
         about = tuple(probes.values())
-        return cls(tuple(faults), tuple(subsets), tuple(probes), classes, table, about, asks or {})
+        return cls(tuple(faults), tuple(subsets), tuple(probes), classes, table, about, asks or {}, relating)
 
     def has(self, fault: str) -> np.ndarray:
         """(listings,): whether each has the fault."""

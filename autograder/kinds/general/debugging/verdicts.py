@@ -50,6 +50,10 @@ class _Judgement:
             [listings.classes[probe].find(outcomes.get(probe)) for probe in search.probes], np.int64
         )
         self._errors = [one.error if one else "" for one in map(outcomes.get, search.probes)]
+        self._alike = [
+            probe in listings.relating and (one is None or all(one.values))
+            for probe, one in zip(search.probes, map(outcomes.get, search.probes), strict=True)
+        ]
         self._about = [listings.about[at] for at in search.chosen]
         self._known = self._own != UNKNOWN
 
@@ -157,9 +161,12 @@ class _Judgement:
         }
 
     def _author_speaks(self, fault: str, alive: np.ndarray) -> bool:
-        """Whether a probe that was made for a fault gives what listings without it give, and only these."""
+        """Whether a probe that was made for a fault gives what listings without it give, and only these.
+
+        Not where all that is related is alike: so it is for a constant as well.
+        """
         for at in np.flatnonzero(self._known):
-            if self._about[at] == fault:
+            if self._about[at] == fault and not self._alike[at]:
                 with_, without = self._classes(fault, int(at), alive)
                 if not with_ & without and int(self._own[at]) in without:
                     return True
