@@ -78,6 +78,7 @@ SUBLAYERS = {
 
 GUEST = {
     "autograder.sandbox.inside.zygote",
+    "autograder.sandbox.inside.callbacks",
     "autograder.sandbox.inside.guest",
     "autograder.sandbox.inside.judge",
     "autograder.sandbox.inside.recorder",
