@@ -263,6 +263,7 @@ def keep(attempt: Attempt, graded: Graded, rubric: Rubric, environment: str) -> 
         False: another worker has it by now, and nothing was kept.
     """
     with transaction.atomic():
+        _lock_beside(attempt, rubric)
         mine = Attempt.objects.select_for_update().filter(pk=attempt.pk, lease=attempt.lease)
         row = mine.filter(state=State.RUNNING).first()
         if row is None:
@@ -289,6 +290,14 @@ def keep(attempt: Attempt, graded: Graded, rubric: Rubric, environment: str) -> 
                 tasks.send_scores(row.offer_id)
         grade_again(Attempt.objects.filter(pk__in=outdated))
     return True
+
+
+def _lock_beside(attempt: Attempt, rubric: Rubric) -> None:
+    """Lock what may have to be graded again with an attempt, in the order that `drafts.apply` has."""
+    if rubric.assignment.individual:
+        offer = Offer.objects.get(pk=attempt.offer_id)
+        members = Attempt.objects.filter(offer=offer, student__in=together(offer, attempt.student))
+        list(members.select_for_update().order_by("pk").values_list("pk"))
 
 
 def _outdated(row: Attempt, rubric: Rubric, handins: Mapping[str, Handin]) -> list[uuid.UUID]:
@@ -454,7 +463,7 @@ def sweep() -> int:
 def grade_again(attempts: QuerySet[Attempt]) -> int:
     """Grade attempts anew, by what their offers say now; how many."""
     with transaction.atomic():
-        found = list(attempts.select_for_update().filter(state=State.GRADED))
+        found = list(attempts.select_for_update().filter(state=State.GRADED).order_by("pk"))
         for attempt in found:
             Attempt.objects.filter(pk=attempt.pk).update(
                 state=State.WAITING,

@@ -195,6 +195,36 @@ def test_what_comes_while_a_part_is_graded_is_not_lost(offer: Offer, folder: Pat
     assert {"ada": (1, 0), "bob": (1, 3), "cleo": (1, 0)} == marks(offer)
 
 
+def test_parts_are_kept_at_the_same_moment(offer: Offer, folder: Path) -> None:
+    """By as many workers as there are parts: none waits for another for ever, and all marks are right."""
+    from django.db import connections
+
+    from autograder.service import attempts
+
+    rubric = rubric_of(offer)
+    for layers in ("13", "12"):
+        hand_in(offer, folder, "ada", "formulas", "code", layers_answer=f"layers = {layers}")
+        hand_in(offer, folder, "bob", "code", days=0.1, softmax_answer=RIGHT)
+        hand_in(offer, folder, "cleo", "code", days=0.1, softmax_answer=RIGHT)
+        claimed = [attempts.claim(one.pk) for one in offer.attempts.filter(state="waiting")]
+        results = [(one, judged(one, rubric)) for one in claimed if one]
+        kept: list[bool] = []
+
+        def keep(one: Attempt, result: Graded, kept: list[bool] = kept) -> None:
+            kept.append(attempts.keep(one, result, rubric, "e" * 64))
+            connections.close_all()
+
+        threads = [threading.Thread(target=keep, args=one) for one in results]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert [True] * 3 == kept
+        grade_waiting(offer)
+        right = int(layers == "12")
+        assert {"ada": (right, 0), "bob": (right, 3), "cleo": (right, 3)} == marks(offer)
+
+
 def test_a_late_part_costs_whose_it_is(offer: Offer, folder: Path) -> None:
     """The later of both is the time, as in a folder."""
     from autograder.service.standing import standings
@@ -239,6 +269,33 @@ def test_a_refused_part_takes_nothing_away(
     assert {who: (one.owner, one.timing, one.own is None) for who, one in there.items()} == {
         who: (one.owner, one.timing, one.own is None) for who, one in here.items()
     }
+
+
+def test_marks_are_shared_of_what_is_shared(offer: Offer, folder: Path) -> None:
+    """What people gave for one's own part stays that member's; an answer is tried beside the group's part."""
+    from autograder.app.handed_in import share_marks
+    from autograder.service import attempts
+    from autograder.service.marking import answers
+    from autograder.service.store import DatabaseStore
+
+    hand_in(offer, folder, "ada", "formulas", "code", layers_answer="layers = 12")
+    made = hand_in(offer, folder, "bob", "code", days=0.1, softmax_answer=RIGHT)
+    grade_waiting(offer)
+    store, rubric = DatabaseStore(offer.course), rubric_of(offer)
+    why, thoughts = ("formulas", "mlp-why"), ("code", "thoughts")
+    for cell in (why, thoughts):
+        store.give(NAME, "bob", cell, PersonMark(Decimal(1)))
+    assert [] == share_marks(store, rubric, attempts.groups_of(offer), store.results(NAME))
+    given = store.marks(NAME)
+    assert {"ada": {why}, "bob": {why, thoughts}, "cleo": {why}} == {
+        who: set(one) for who, one in given.items()
+    }
+    assert made == answers.attempt_of(offer, "bob")
+    asked, files = attempts.as_graded(made, rubric)
+    assert ("ada", {"code.ipynb", "formulas.ipynb"}) == (asked, set(files))
+    assert b"layers = 12" in files["formulas.ipynb"]
+    assert RIGHT.splitlines()[0].encode() in files["code.ipynb"]
+    assert b"e.sum(-1" in files["code.ipynb"]
 
 
 def test_groups_are_formed_and_dissolved(offer: Offer, folder: Path) -> None:
