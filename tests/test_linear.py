@@ -7,9 +7,10 @@ small piece repeated. Where a function cuts first, the longest text that it look
 from __future__ import annotations
 
 import contextlib
+import gc
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -102,6 +103,15 @@ FUNCTIONS: Mapping[str, tuple[Callable[[str], Any], int]] = {
     "code": (literal.code_tree, 32_000),
     "forbidden names": (lambda text: forbidden.mentions("softmax\n" + text, "f", ("softmax",)), 31_000),
 }
+
+
+@pytest.fixture(autouse=True)
+def own_garbage_alone() -> Iterator[None]:
+    """What tests before left in memory takes no time here: the garbage collector does not look at it."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def text_of(piece: str, around: tuple[str, str], length: int) -> str:
