@@ -60,7 +60,7 @@ def _in_parts(digest: str, name: str) -> HttpResponseBase:
 
     It is laid into a file first: that is sent by the server, while a thread would wait for a slow reader.
     """
-    written = tempfile.TemporaryFile()  # noqa: SIM115 - whoever answers with it closes it
+    written = tempfile.SpooledTemporaryFile(blobs.LARGE)  # noqa: SIM115 - whoever answers with it closes it
     written.writelines(blobs.parts(digest))
     written.seek(0)
     return _kept_only(FileResponse(written, content_type=_BYTES), name.rpartition("/")[2])
@@ -290,7 +290,7 @@ def packed(assignment: str, files: Mapping[str, str]) -> IO[bytes]:
         assignment: its name.
         files: digests by name.
     """
-    written = tempfile.TemporaryFile()  # noqa: SIM115 - whoever answers with it closes it
+    written = tempfile.SpooledTemporaryFile(blobs.LARGE)  # noqa: SIM115 - whoever answers with it closes it
     with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, digest in files.items():
             with archive.open(f"{assignment}/{name}", "w", force_zip64=True) as file:
