@@ -175,6 +175,7 @@ def test_files_come_back_as_files(at: Small) -> None:
         assert "application/octet-stream" == answer.headers["Content-Type"]
         assert answer.headers["Content-Disposition"].startswith("attachment")
         assert answer.headers["Content-Security-Policy"].startswith("sandbox")
+        assert evil[name] == answer.getvalue()
 
 
 @pytest.mark.parametrize(
