@@ -90,7 +90,9 @@ SERVES: dict[str, frozenset[str]] = {
         | {"hidden_width", "shared_block", "stack"}
     ),
     "vocabulary": frozenset({"output_head", "token_table"}),
-    "stack": frozenset({"output_head", "residual", "shared_block", "stack"}),
+    "stack": frozenset(
+        {"output_head", "residual", "shared_block", "stack", "self_mask", "cross_mask", "cross_value"}
+    ),
     "dropped": frozenset({"dropout_rate"}),
     "wide": frozenset({"hidden_width"}),
 }
@@ -125,7 +127,7 @@ def experiments(access: Access, draw: Draw, probes: Collection[str]) -> tuple[Ex
         replace(small, n_layers=2).experiment("small stack", drawn.small()),
         rich.experiment("vocabulary", [*drawn.weights(), drawn.vocabulary()]),
         Model(access, drawn.seed, 2).experiment(
-            "stack", [drawn.usual("stack"), *drawn.weights(), *drawn.deep()]
+            "stack", [drawn.usual("stack"), *drawn.weights(), *drawn.stacked(), *drawn.deep()]
         ),
         one.experiment(
             "weights",
@@ -215,6 +217,11 @@ class DecoderInputs:
             ForwardPass("open", self.tokens, self.memory, *opened),
             ForwardPass("open, swapped", self.tokens, self.memory[:, [1, 0, *range(2, N)]], *opened),
         ]
+
+    def stacked(self) -> list[ForwardPass]:
+        """Token and memory exchanged as in `attention`, for a model of two layers."""
+        asks = {ask.label: replace(ask, label=f"stack, {ask.label}") for ask in self.attention()}
+        return [asks["token"], asks["moved"]]
 
     def other_masks(self) -> list[ForwardPass]:
         """One mask of ``usual`` exchanged in each."""
@@ -444,12 +451,18 @@ SILENT = {
     "cross alone": "blocks.0.self_attention.out_proj.weight.zero_",
 }
 """What makes the other attention's output constant, where the listing's names were kept."""
+SILENT_IN_TWO = {
+    "deeper self": "blocks.1.cross_block.attention.out_proj.weight.zero_",
+    "deeper cross": "blocks.0.cross_block.attention.out_proj.weight.zero_",
+}
+"""The same in a model of two layers: what the second's self-attention, and its cross-attention, then do."""
 
 
 def asked_later(access: Access, draw: Draw) -> tuple[Experiment, ...]:
     """The experiments that single questions call for.
 
     self alone, cross alone   the other attention is silent, where it is found by name
+    deeper self, deeper cross the same for the second of two layers
     masks                     each mask exchanged
     very long, long           targets longer than a table that forgets max_len, without layers and with one
     no positions              a model that can read nothing
@@ -468,6 +481,12 @@ def asked_later(access: Access, draw: Draw) -> tuple[Experiment, ...]:
         *(
             one.experiment(name, [Call(MODEL, silence, keep="silent"), *drawn.silenced()])
             for name, silence in SILENT.items()
+        ),
+        *(
+            Model(access, drawn.seed, 2).experiment(
+                name, [Call(MODEL, silence, keep="silent"), *drawn.silenced(), *drawn.memory_alone()]
+            )
+            for name, silence in SILENT_IN_TWO.items()
         ),
         one.experiment("masks", drawn.other_masks()),
         replace(few, n_layers=0).experiment("very long", [very_long]),

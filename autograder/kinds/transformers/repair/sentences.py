@@ -29,6 +29,10 @@ SENTENCES: dict[str, str] = {
     "repair.self_mask.future": (
         "Another token at a later position of the target changed the output at an earlier one."
     ),
+    "repair.self_mask.layers": (
+        "In a model of two layers, hiding a target position in the target mask did not stop it from "
+        "influencing others through the second layer's self-attention."
+    ),
     "repair.self_mask.closed": (
         "A target position that the target mask leaves visible did not reach the later ones through the "
         "self-attention."
@@ -51,6 +55,14 @@ SENTENCES: dict[str, str] = {
         "given."
     ),
     "repair.cross_mask": "Moving a memory position that the memory mask blocks still changed the output.",
+    "repair.cross_mask.causal": (
+        "Moving a memory position that the memory mask leaves visible changed nothing at earlier positions "
+        "of the target."
+    ),
+    "repair.cross_mask.layers": (
+        "In a model of two layers, moving a memory position that the memory mask blocks still changed the "
+        "output."
+    ),
     "repair.cross_mask.inverted": (
         "The memory mask hid from the cross-attention what it allows, and showed what it blocks: with the "
         "mask inverted, it acted as it should."
@@ -109,6 +121,10 @@ SENTENCES: dict[str, str] = {
     "repair.cross_value": (
         "With a single memory position, replacing the memory did not change the output at all: the content "
         "of the memory does not arrive."
+    ),
+    "repair.cross_value.layers": (
+        "In a model of two layers, with a single memory position, replacing the memory did not reach the "
+        "output through the second layer: the content of the memory does not arrive there."
     ),
     "repair.output_head": (
         "With a vocabulary of {n_tokens} and a width of {d_model}, the output has {width} numbers for each "

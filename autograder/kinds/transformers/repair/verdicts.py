@@ -9,6 +9,19 @@ from msgspec import Struct
 
 from autograder.checks.base import Draw, Observations
 from autograder.checks.judging.results import Finding, failed, review
+from autograder.kinds.transformers.repair.attention_probes import (
+    EARLIER,
+    LATER,
+    cross_key,
+    cross_mask,
+    cross_value,
+    exchanged,
+    holds,
+    leaks_deeper,
+    norm,
+    residual,
+    self_mask,
+)
 from autograder.kinds.transformers.repair.experiment import Access, Experiment
 from autograder.kinds.transformers.repair.plan import (
     MEMORY_BLOCKED,
@@ -21,26 +34,16 @@ from autograder.kinds.transformers.repair.plan import (
     without_layers,
 )
 from autograder.kinds.transformers.repair.probes import (
-    EARLIER,
-    LATER,
-    cross_key,
-    cross_mask,
-    cross_value,
     dropout_always,
     dropout_rate,
     embedding_dropout,
-    exchanged,
     hidden_width,
-    holds,
-    norm,
     output_head,
     position_missing,
     position_offset,
     position_table,
     reads_longest,
     reads_many,
-    residual,
-    self_mask,
     shape_order,
     shared_block,
     stack,
@@ -183,6 +186,8 @@ class Observed:
             names |= {"self alone", "cross alone", "masks"}
         elif not (holds(self_mask, first) or holds(residual, first)):
             names.add("masks")
+        if leaks_deeper(first):
+            names |= {"deeper self", "deeper cross"}
         reads = first.gave("attention", "usual") and reads_many(first)
         if reads and not _grows(first):
             names |= {"very long", "long"}
