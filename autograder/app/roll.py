@@ -57,26 +57,29 @@ def restore_marks(
         GradebookError: the store refused.
     """
     handed_in = _handed_in(assignment) if handed_in is None else handed_in
-    found = store.results(assignment.name, assignment.rubric.digest)
+    found = store.results(assignment.name, assignment.rubric.digest, whole=False)
     results = {student: graded for student, graded in found.items() if student in handed_in}
     rubrics = {student: assignment.rubric_of(one.score.asked) for student, one in results.items()}
     return store.restore(results, rubrics, assignment.release_bytes, assignment.language)
 
 
-def read_roll(assignment: Assignment, store: Store, handed_in: Collection[str] | None = None) -> Roll:
+def read_roll(
+    assignment: Assignment, store: Store, handed_in: Collection[str] | None = None, *, whole: bool = True
+) -> Roll:
     """The class as it lies in submitted/, beside the results that are kept and the class list.
 
     Args:
         assignment: loaded.
         store: of its course.
         handed_in: as in `restore_marks`.
+        whole: as in `Store.results`.
 
     Raises:
         CourseError: there is no folder of submissions, or the class list is not usable.
         GradebookError: the store refused.
     """
     course, name = assignment.course, assignment.name
-    everybody = store.results(name)
+    everybody = store.results(name, whole=whole)
     handed_in = _handed_in(assignment) if handed_in is None else handed_in
     results = {student: graded for student, graded in everybody.items() if student in handed_in}
     gone = {student: graded for student, graded in everybody.items() if student not in handed_in}
