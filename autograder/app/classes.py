@@ -174,7 +174,7 @@ def grade(
         everybody = (collect(course, assignment) if students else collected).handins
         handed_in = {one.student for one in everybody}
         found = restore_marks(assignment, opened, handed_in)
-        before = {one: graded.score for one, graded in opened.results(name).items()}
+        before = {one: graded.score for one, graded in opened.results(name, whole=False).items()}
         held = _held(assignment, handins, opened, isolation, again=again)
         if held:
             handins = tuple(one for one in handins if one.student not in held)
@@ -185,7 +185,7 @@ def grade(
             assignment, handins, opened, pool, workers=workers, again=again, stopwatch=watch.stopwatch
         )
         outcomes = tuple(counted(graded, len(handins), watch))
-        roll = read_roll(assignment, opened, handed_in)
+        roll = read_roll(assignment, opened, handed_in, whole=False)
         undecided = _decided(assignment, opened, decisions, roll, watch)
         shared = share_marks(opened, assignment.rubric, collected.groups, roll.results)
         _take_off(assignment, opened, roll.results)
@@ -200,7 +200,8 @@ def _decided(
     """Enter what is decided about equal answers; whether something about it needs attention."""
     if not decisions:
         return False
-    results = list(roll.results.values())
+    name = assignment.name
+    results = [graded for one, graded in store.results(name).items() if one in roll.results]
     became = enter_decisions(assignment.rubric, store, decisions, results, assignment.course.secret())
     for line in became.lines:
         watch.tell(line)
@@ -291,7 +292,8 @@ def standings(
     """
     assignment = assignments.load(course, name)
     with store(assignment, new=False) as opened:
-        return _standings(assignment, opened, watch, collect(assignment.course, assignment))
+        collected = collect(assignment.course, assignment)
+        return _standings(assignment, opened, watch, collected, whole=False)
 
 
 def feedback(
@@ -329,7 +331,7 @@ def feedback(
         raise CourseError(f"--language: expected one of {', '.join(known)}, got {language!r}")
     with store(assignment, new=False) as opened:
         collected = collect(course, assignment)
-        stand = _standings(assignment, opened, watch, collected)
+        stand = _standings(assignment, opened, watch, collected, whole=True)
         keys, marking = opened.keys(name), opened.front_end.marking
     results = stand.roll.results
     published, moment = read_published(course, name), course_log.now()
@@ -409,12 +411,15 @@ def _note_shown(
         course_log.add(course, "change published marks", name, {"students": changed})
 
 
-def _standings(assignment: Assignment, store: Store, watch: Listener, collected: Collected) -> Standings:
+def _standings(
+    assignment: Assignment, store: Store, watch: Listener, collected: Collected, *, whole: bool
+) -> Standings:
     """Where everybody stands. The store is told what is taken off, and what members of a group share."""
     course = assignment.course
     handed_in = {one.student for one in collected.handins}
     found = restore_marks(assignment, store, handed_in)
-    roll = in_time(read_roll(assignment, store, handed_in), collected.handins, assignment.name)
+    roll = read_roll(assignment, store, handed_in, whole=whole)
+    roll = in_time(roll, collected.handins, assignment.name)
     shared = share_marks(store, assignment.rubric, collected.groups, roll.results)
     every = course.assignments()
     given = read_bonus(course.bonus, assignment.name, every) if course.bonus.is_file() else {}

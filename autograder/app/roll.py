@@ -7,6 +7,7 @@ nowhere, because nobody could say any more what it is the mark of.
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -57,26 +58,29 @@ def restore_marks(
         GradebookError: the store refused.
     """
     handed_in = _handed_in(assignment) if handed_in is None else handed_in
-    found = store.results(assignment.name, assignment.rubric.digest)
+    found = store.results(assignment.name, assignment.rubric.digest, whole=False)
     results = {student: graded for student, graded in found.items() if student in handed_in}
     rubrics = {student: assignment.rubric_of(one.score.asked) for student, one in results.items()}
     return store.restore(results, rubrics, assignment.release_bytes, assignment.language)
 
 
-def read_roll(assignment: Assignment, store: Store, handed_in: Collection[str] | None = None) -> Roll:
+def read_roll(
+    assignment: Assignment, store: Store, handed_in: Collection[str] | None = None, *, whole: bool = True
+) -> Roll:
     """The class as it lies in submitted/, beside the results that are kept and the class list.
 
     Args:
         assignment: loaded.
         store: of its course.
         handed_in: as in `restore_marks`.
+        whole: as in `Store.results`.
 
     Raises:
         CourseError: there is no folder of submissions, or the class list is not usable.
         GradebookError: the store refused.
     """
     course, name = assignment.course, assignment.name
-    everybody = store.results(name)
+    everybody = store.results(name, whole=whole)
     handed_in = _handed_in(assignment) if handed_in is None else handed_in
     results = {student: graded for student, graded in everybody.items() if student in handed_in}
     gone = {student: graded for student, graded in everybody.items() if student not in handed_in}
@@ -247,19 +251,28 @@ def _sentence(above: Path, found: Path, wanted: str) -> str:
     )
 
 
-def _found(folder: Path, fits: Callable[[Path], bool]) -> list[Path]:
+def _found(folder: Path, fits: Callable[[os.DirEntry[str]], bool]) -> list[Path]:
     """What lies in a folder; nothing where it is none, or a link."""
-    return sorted(filter(fits, folder.iterdir())) if is_folder(folder) else []
+    if not is_folder(folder):
+        return []
+    with os.scandir(folder) as entries:  # which knows what is a folder: a large class has many
+        return [folder / name for name in sorted(entry.name for entry in entries if fits(entry))]
+
+
+def _ending(entry: os.DirEntry[str]) -> str:
+    return os.path.splitext(entry.name)[1].casefold()  # noqa: PTH122 - a path of each costs more than the rest
 
 
 def _notebooks(folder: Path) -> list[Path]:
-    return _found(folder, lambda path: path.suffix.casefold() == ".ipynb")
+    return _found(folder, lambda entry: _ending(entry) == ".ipynb")
 
 
 def _packed(folder: Path) -> list[Path]:
     """Archives, as other systems hand submissions out."""
-    return _found(folder, lambda path: path.suffix.casefold() in _ARCHIVES and path.is_file())
+    return _found(folder, lambda entry: _ending(entry) in _ARCHIVES and entry.is_file())
 
 
 def _folders(folder: Path) -> list[Path]:
-    return _found(folder, lambda path: is_folder(path) and not path.name.startswith("."))
+    return _found(
+        folder, lambda entry: entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import secrets
 import stat
 import unicodedata
@@ -223,17 +224,14 @@ class Course(Struct, frozen=True):
         if not submitted.is_dir():
             raise CourseError(f"{submitted}: there is no folder of submissions; collect them there first")
         return [
-            entry
-            for entry in sorted(submitted.iterdir())
-            if is_folder(entry) and _is_there(entry / assignment)
+            submitted / name for name in _folder_names(submitted) if _is_there(submitted / name / assignment)
         ]
 
     def students(self) -> frozenset[str]:
         """Everybody who handed in anything, in any assignment."""
         submitted = self.root / "submitted"
-        return frozenset(
-            entry.name for entry in submitted.glob("*") if is_folder(entry) and not name_fault(entry.name)
-        )
+        names = _folder_names(submitted) if submitted.is_dir() else ()
+        return frozenset(name for name in names if not name_fault(name))
 
     def secret(self) -> bytes:
         """The course secret; made at the first use, readable by its owner alone.
@@ -306,6 +304,12 @@ def name_fault(name: str) -> str:
     if name.startswith("."):
         return "it begins with a dot, as hidden folders do"
     return "it begins or ends with a space" if name != name.strip() else ""
+
+
+def _folder_names(above: Path) -> list[str]:
+    """The folders in a folder, without links, by name."""
+    with os.scandir(above) as entries:
+        return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
 
 
 def is_folder(path: Path) -> bool:

@@ -65,7 +65,9 @@ class Gradebook:
         self._engine: sa.Engine = self._book.engine
         self._places: dict[str, tuple[cells.GradebookCell, ...]] = {}
         self._releases: dict[str, Mapping[str, bytes]] = {}
-        self._decoded: results.Decoded = {}
+        self._released: dict[str, str] = {}
+        """A digest of them."""
+        self._outlines = results.OutlinesRead()
         self._written: dict[str, Mapping[str, WrittenMarks]] = {}
         """By assignment, since it was prepared."""
         with tables.refusals("our own tables could not be created"):
@@ -110,6 +112,7 @@ class Gradebook:
                 marks.complete_rows(connection, list(listed.values()), places)
             self._written[name] = written.standing(connection, name, listed)
         self._places[name], self._releases[name] = places, releases
+        self._released[name] = written.digest(releases)
 
     def enrol(self, students: Iterable[Student]) -> None:
         """See `Store.enrol`."""
@@ -137,8 +140,6 @@ class Gradebook:
         """See `Store.record`. What may not be kept beside the marks are copies below ``autograded/``."""
         files: dict[str, dict[Path, bytes]] = {}
         problems: dict[str, str] = {}
-        if run is None:
-            entries = [entry for entry in entries if not self._stands(entry, language)]
         for entry in entries:
             with _told(problems, entry.key.student):
                 releases = self._releases.get(entry.key.assignment, {})
@@ -155,15 +156,18 @@ class Gradebook:
                 write_autograded(contents)
         return problems
 
+    def standing(self, entries: Sequence[GradedEntry], language: str = "") -> frozenset[str]:
+        """See `Store.standing`: what was written in an earlier run, and is as it was."""
+        return frozenset(entry.key.student for entry in entries if self._stands(entry, language))
+
     def _stands(self, entry: GradedEntry, language: str) -> bool:
-        """Whether all of it was written in an earlier run, and is as it was."""
         name, student = entry.key.assignment, entry.key.student
         before = self._written.get(name, {}).get(student)
         if before is None:
             return False
         folder = self._course / "autograded" / student / name
         copies = [folder / f"{notebook}.ipynb" for notebook in self._releases[name]]
-        return before.stands(written.signature(entry, self._releases[name], language), copies)
+        return before.stands(written.signature(entry, self._released[name], language), copies)
 
     def _signed(
         self,
@@ -175,7 +179,7 @@ class Gradebook:
         """What a later run holds against what it finds, by student."""
         return {
             entry.key.student: WrittenMarks(
-                written.signature(entry, self._releases[entry.key.assignment], language),
+                written.signature(entry, self._released[entry.key.assignment], language),
                 characters[entry.key.student],
                 sum(map(len, files[entry.key.student].values())),
             )
@@ -212,10 +216,10 @@ class Gradebook:
             marks.write_comments(connection, submitted, texts)
         return {one: sum(map(len, of_student.values())) for one, of_student in texts.items()}
 
-    def results(self, assignment: str, rubric: str = "") -> dict[str, Graded]:
+    def results(self, assignment: str, rubric: str = "", *, whole: bool = True) -> dict[str, Graded]:
         """See `Store.results`."""
         with self._read() as connection:
-            return results.current(connection, assignment, rubric, self._decoded)
+            return results.current(connection, assignment, rubric, None if whole else self._outlines)
 
     def keys(self, assignment: str) -> dict[str, Key]:
         """See `Store.keys`."""
@@ -276,8 +280,9 @@ class Gradebook:
         name = next((graded.score.assignment for graded in results.values()), "")
         sentences = []
         if changed := self._put_back(name, results, rubrics, language):
-            for graded in results.values():
-                write_autograded(autograded_files(self._course, graded, releases))
+            for student, graded in self.results(name).items():
+                if student in results:
+                    write_autograded(autograded_files(self._course, graded, releases))
             sentences.append(f"{self._name}: {_REPLACED.format(name_list(changed))}")
         if lost := sorted(results.keys() - self.listed(name)):
             place = f"submitted/<student>/{name} is there: {name_list(lost)}"

@@ -18,7 +18,7 @@ from autograder.gradebook import tables
 from autograder.limits import Budgets, budgets
 from autograder.records import Graded
 from autograder.rubric import Rubric
-from autograder.store import GradedEntry, Key, bounded, decode, encode
+from autograder.store import GradedEntry, Key, Outlines, bounded, decode, encode
 
 METADATA = sa.MetaData()
 
@@ -106,19 +106,28 @@ def keep(connection: sa.Connection, assignment: str, entries: Sequence[GradedEnt
     tables.upsert(connection, _ATTEMPT, attempts, (*_WHO, "submission"), keeps=True)
 
 
-Decoded = dict[int, tuple[datetime.datetime, Graded | None]]
-"""Results by row, with the time at which each was recorded."""
+class OutlinesRead:
+    """Outlines of results, each read once."""
+
+    def __init__(self) -> None:
+        self.read = Outlines().read
+        self.by_row: dict[int, tuple[datetime.datetime, Graded | None]] = {}
+        """With the time at which each was recorded."""
 
 
-def current(connection: sa.Connection, assignment: str, rubric: str, decoded: Decoded) -> dict[str, Graded]:
+def current(
+    connection: sa.Connection, assignment: str, rubric: str, outlines: OutlinesRead | None
+) -> dict[str, Graded]:
     """The current result of every student; see `autograder.store.Store.results`.
 
     Args:
         connection: to the database.
         assignment: its name.
         rubric: see there.
-        decoded: what was read before, which is not read once more; becomes what is read now.
+        outlines: takes up outlines, which are wanted; None: results are wanted whole.
     """
+    read = decode if outlines is None else outlines.read
+    decoded = {} if outlines is None else outlines.by_row
     query = (
         sa.select(_CURRENT.c.student, _RESULT.c.id, _RESULT.c.recorded_at)
         .join(_RESULT, _RESULT.c.id == _CURRENT.c.result)
@@ -134,7 +143,7 @@ def current(connection: sa.Connection, assignment: str, rubric: str, decoded: De
             _RESULT.c.id.in_(some)
         )
         for row, moment, graded in connection.execute(stored):
-            decoded[row] = moment, decode(graded)
+            decoded[row] = moment, read(graded)
     found = {student: decoded[row][1] for student, row, _ in rows}
     return {student: graded for student, graded in found.items() if graded is not None}
 

@@ -48,17 +48,29 @@ class WrittenMarks(Struct, frozen=True):
             return False
 
 
-def signature(entry: GradedEntry, releases: Mapping[str, bytes], language: str) -> str:
+def digest(releases: Mapping[str, bytes]) -> str:
+    """SHA-256 over the releases of an assignment, by name."""
+    found = hashlib.sha256()
+    for name, release in sorted(releases.items()):
+        found.update(name.encode() + b"\0" + hashlib.sha256(release).digest())
+    return found.hexdigest()
+
+
+def signature(entry: GradedEntry, released: str, language: str) -> str:
     """SHA-256 over all that marks, comments and copies of an entry are made of.
 
-    What the cells printed follows from the key, unless a submission is graded once more.
+    What the cells printed, and what lies beside the notebooks, follows from the key, unless a submission is
+    graded once more.
+
+    Args:
+        entry: of its result, an outline is enough.
+        released: `digest` of the releases.
+        language: of the comments.
     """
-    parts = (*astuple(entry.key), language, str(entry.submitted_at))
-    digest = hashlib.sha256("\0".join(map(str, parts)).encode("utf-8", "replace"))
-    digest.update(encode(replace(entry.graded, notebooks=())))
-    for name, release in sorted(releases.items()):
-        digest.update(name.encode() + b"\0" + hashlib.sha256(release).digest())
-    return digest.hexdigest()
+    parts = (*astuple(entry.key), language, str(entry.submitted_at), released)
+    found = hashlib.sha256("\0".join(map(str, parts)).encode("utf-8", "replace"))
+    found.update(encode(replace(entry.graded, notebooks=(), files=())))
+    return found.hexdigest()
 
 
 def standing(connection: sa.Connection, assignment: str, listed: Iterable[str]) -> dict[str, WrittenMarks]:

@@ -28,7 +28,7 @@ from autograder.sandbox.levels import Isolation, at_least, environment_digest
 from autograder.sandbox.outside import orphans
 from autograder.sandbox.pool import Pool
 from autograder.stopwatch import Stopwatch
-from autograder.store import GradedEntry, Key, Store
+from autograder.store import GradedEntry, Key, Outlines, Store
 from autograder.timestamps import Timing
 
 ASKED_AT_ONCE = 32
@@ -48,6 +48,7 @@ class Outcome(Struct, frozen=True):
 
     student: str
     graded: Graded
+    """Without what notebooks and files hold (`store.Outlines`): the store has it."""
     submitted_at: datetime | None
     fresh: bool
     """False when the store already held the result."""
@@ -99,7 +100,7 @@ def grade_class(
     stopwatch = stopwatch or Stopwatch()
     recorder, environment = _Recorder(assignment, store, stopwatch), assignment.digest()
     waiting: list[Handin] = []
-    known: list[tuple[Handin, Key, Graded]] = []
+    known: list[_Known] = []
     together = _together(assignment.rubric, handins)
     kept = _KnownResults(assignment, store, environment, pool.isolation)
     for members in together:
@@ -107,16 +108,16 @@ def grade_class(
         if found is None:
             waiting.append(members[0])
         else:
-            key, graded = found
-            known += [(one, replace(key, student=one.student), as_member(graded, one)) for one in members]
+            known.append((members, *found))
     # Before the first row is written: on a machine whose sandbox does not hold, nothing is.
     with stopwatch.step("start"):
         grader = Grader(assignment, pool, stopwatch=stopwatch) if waiting else None
     store.prepare(assignment.rubric, assignment.release_bytes)
     for start in range(0, len(known), MOST_TOGETHER):
-        yield from recorder.keep(known[start : start + MOST_TOGETHER])
-    if grader is None:
+        yield from recorder.keep_known(known[start : start + MOST_TOGETHER], waiting)
+    if not waiting:
         return
+    grader = grader or Grader(assignment, pool, stopwatch=stopwatch)
     environment = environment_digest(environment, pool.isolation)
     recorder.run = store.begin(assignment.rubric, environment, pool.isolation.value)
     members_of = {members[0].student: members for members in together}
@@ -124,6 +125,15 @@ def grade_class(
         shared = [(one, graded) for first, graded in done for one in members_of[first.student]]
         yield from recorder.keep(_keyed(assignment.rubric, environment, shared))
     store.finish(recorder.run)
+
+
+_Known = tuple[Sequence[Handin], Key, Graded]
+"""All for whom a submission counts, the key of its result, and the outline of that."""
+
+
+def _of_members(members: Iterable[Handin], key: Key, graded: Graded) -> list[tuple[Handin, Key, Graded]]:
+    """A result that is known, as that of everybody for whom it counts."""
+    return [(one, replace(key, student=one.student), as_member(graded, one)) for one in members]
 
 
 def _keyed(
@@ -163,7 +173,8 @@ class _KnownResults:
         self._store = store
         self._environments = [environment_digest(environment, level) for level in at_least(isolation)]
         self._keys = store.keys(assignment.name)
-        self._current = store.results(assignment.name)
+        self._current = store.results(assignment.name, whole=False)
+        self._outlines = Outlines()
 
     def of_one(self, members: Sequence[Handin]) -> tuple[Key, Graded] | None:
         """What is known of a submission, for any of those for whom it counts, asked the same questions."""
@@ -193,7 +204,8 @@ class _KnownResults:
         """Most are those that count, which were read all at once."""
         if key == self._keys.get(key.student):
             return self._current.get(key.student)
-        return self._store.find(key)
+        found = self._store.find(key)
+        return None if found is None else self._outlines.of(found)
 
 
 def _in_parallel(
@@ -258,8 +270,31 @@ class _Recorder:
         self._stopwatch = stopwatch
         self._language = assignment.language
         self._refused = 0
+        self._outlines = Outlines()
         self.run: int | None = None
         """That computes what is kept now; None: it was known."""
+
+    def keep_known(self, some: Sequence[_Known], waiting: list[Handin]) -> Iterator[Outcome]:
+        """Keep results that the store has, where anything of them is other than it was; see `keep`.
+
+        Args:
+            some: of them.
+            waiting: takes up what the store no longer has whole.
+        """
+        listed = [one for members, key, outline in some for one in _of_members(members, key, outline)]
+        entries = self._entries([(one, key, with_timing(graded, one.timing)) for one, key, graded in listed])
+        standing = self._store.standing(entries, self._language)
+        stands = {entry.key.student: entry.graded for entry in entries if entry.key.student in standing}
+        others: list[tuple[Handin, Key, Graded]] = []
+        for members, key, _ in some:
+            if all(one.student in stands for one in members):
+                yield from (self._outcome(one, stands[one.student]) for one in members)
+            elif (found := self._store.find(key)) is not None:
+                others += _of_members(members, key, found)
+            else:
+                waiting.append(members[0])
+        if others:
+            yield from self.keep(others)
 
     def keep(self, group: Sequence[tuple[Handin, Key, Graded]]) -> Iterator[Outcome]:
         """Keep results together. If that fails, each by itself: what is wrong with one stops no other.
@@ -270,12 +305,8 @@ class _Recorder:
             GradebookError: not one of the last `MOST_REFUSED` could be recorded.
         """
         group = [(handin, key, with_timing(graded, handin.timing)) for handin, key, graded in group]
-        rubrics = self._assignment.rubric_of
         try:
-            entries = [
-                GradedEntry(key, graded, rubrics(handin.owner), handin.submitted_at)
-                for handin, key, graded in group
-            ]
+            entries = self._entries(group)
             with self._stopwatch.step("record"):
                 problems = self._store.record(entries, run=self.run, language=self._language)
         except Exception as error:
@@ -291,9 +322,15 @@ class _Recorder:
         else:
             self._refused = 0
         for handin, _, graded in group:
-            problem = problems.get(handin.student, "")
-            fresh = self.run is not None
-            yield Outcome(handin.student, graded, handin.submitted_at, fresh, handin.timing, problem)
+            yield self._outcome(handin, self._outlines.of(graded), problems.get(handin.student, ""))
+
+    def _entries(self, group: Iterable[tuple[Handin, Key, Graded]]) -> list[GradedEntry]:
+        rubrics = self._assignment.rubric_of
+        return [GradedEntry(key, graded, rubrics(one.owner), one.submitted_at) for one, key, graded in group]
+
+    def _outcome(self, handin: Handin, outline: Graded, problem: str = "") -> Outcome:
+        fresh = self.run is not None
+        return Outcome(handin.student, outline, handin.submitted_at, fresh, handin.timing, problem)
 
 
 def with_timing(graded: Graded, timing: Timing | None) -> Graded:

@@ -18,7 +18,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.grades import CellName, PersonMark
-from autograder.records import Graded, Note
+from autograder.records import (
+    Deduction,
+    ExecutedNotebook,
+    Graded,
+    ItemResult,
+    Note,
+    Score,
+    Spent,
+    StudentGroup,
+)
 from autograder.rubric import Rubric
 
 AnswerName = tuple[str, str, str]
@@ -211,12 +220,25 @@ class Store(Protocol):
             GradebookError: the assignment was not prepared, or the store refused.
         """
 
-    def results(self, assignment: str, rubric: str = "") -> dict[str, Graded]:
+    def results(self, assignment: str, rubric: str = "", *, whole: bool = True) -> dict[str, Graded]:
         """The result that counts of every student, by student in order: the one recorded last.
 
         Args:
             assignment: its name.
             rubric: only results by the rubric with this digest; default: by any.
+            whole: with all that notebooks and files hold; False: as `Outlines` makes them, which takes little
+                memory.
+
+        Raises:
+            GradebookError: the store refused.
+        """
+
+    def standing(self, entries: Sequence[GradedEntry], language: str = "") -> frozenset[str]:
+        """The students of whom recording the same once more would change nothing, as far as that is known.
+
+        Args:
+            entries: as in `record`; of results an outline is enough.
+            language: as in `record`.
 
         Raises:
             GradebookError: the store refused.
@@ -347,6 +369,82 @@ def decode(stored: bytes) -> Graded | None:
         return msgspec.json.decode(stored, type=Graded)
     except msgspec.MsgspecError:
         return None
+
+
+class _OutlinedScore(Struct):
+    """`Score`, with items that are not decoded yet."""
+
+    student: str
+    assignment: str
+    rubric_version: int
+    items: tuple[msgspec.Raw, ...]
+    notes: tuple[Note, ...] = ()
+    isolation: str = "namespaces"
+    deduction: Deduction | None = None
+    group: StudentGroup | None = None
+    by: str = ""
+
+
+class _OutlinedNotebook(Struct, frozen=True):
+    name: str
+
+
+class _Outlined(Struct):
+    """What an outline takes of `Graded`; the rest is skipped."""
+
+    score: _OutlinedScore
+    notebooks: tuple[_OutlinedNotebook, ...] = ()
+    digest: str = ""
+    seconds: float = 0.0
+    sandbox_seconds: float = 0.0
+    spent: Spent = Spent()
+    stated: Mapping[str, str] = {}
+
+
+_OUTLINED = msgspec.json.Decoder(_Outlined)
+_ITEM = msgspec.json.Decoder(ItemResult)
+
+
+class Outlines:
+    """Makes outlines of results: no file, and of each notebook the name alone.
+
+    Most of a class answers alike, so parts that are equal are one object: ten thousand outlines take little
+    more memory than ten.
+    """
+
+    def __init__(self) -> None:
+        self._items: dict[bytes, ItemResult] = {}
+        self._lists: dict[tuple[int, ...], tuple[ItemResult, ...]] = {}
+        self._notebooks: dict[tuple[_OutlinedNotebook, ...], tuple[ExecutedNotebook, ...]] = {}
+
+    def of(self, graded: Graded) -> Graded:
+        """The outline of a result; lone surrogates in it become U+FFFD."""
+        named = tuple(ExecutedNotebook(one.name, (), ()) for one in graded.notebooks)
+        outline = replace(graded, notebooks=named, files=())
+        return self.read(encode(outline)) or outline
+
+    def read(self, stored: bytes) -> Graded | None:
+        """The outline of a result that `encode` wrote, or None when the bytes are of another version."""
+        try:
+            found = _OUTLINED.decode(stored)
+            items = [self._item(bytes(one)) for one in found.score.items]
+        except msgspec.MsgspecError:
+            return None
+        every = self._lists.setdefault(tuple(map(id, items)), tuple(items))
+        notebooks = self._notebooks.get(found.notebooks)
+        if notebooks is None:
+            notebooks = tuple(ExecutedNotebook(one.name, (), ()) for one in found.notebooks)
+            self._notebooks[found.notebooks] = notebooks
+        fields = {name: getattr(found, name) for name in _Outlined.__struct_fields__}
+        told = {name: getattr(found.score, name) for name in _OutlinedScore.__struct_fields__}
+        score = Score(**{**told, "items": every})
+        return Graded(**{**fields, "score": score, "notebooks": notebooks})
+
+    def _item(self, stored: bytes) -> ItemResult:
+        found = self._items.get(stored)
+        if found is None:
+            found = self._items[stored] = _ITEM.decode(stored)
+        return found
 
 
 def _short(record: Any) -> Any:

@@ -107,6 +107,23 @@ class StoreContract:
         assert graded == store.find(entry(graded, RUBRIC).key)
         assert {graded.score.student: graded} == store.results("exam")
 
+    def test_outlines_leave_notebooks_out(self, store: Store) -> None:
+        """Without `whole`, the score is the same, and of notebooks there are the names."""
+        keep(store, good(), RUBRIC)
+        (outline,) = store.results("exam", whole=False).values()
+        assert good().score == outline.score
+        assert [(one.name, ()) for one in good().notebooks] == [
+            (one.name, one.cells) for one in outline.notebooks
+        ]
+
+    def test_nobody_stands_who_is_not_recorded(self, store: Store) -> None:
+        """Of whom nothing was recorded, or another result, recording changes something."""
+        kept, other = entry(good(), RUBRIC), entry(middling(), RUBRIC)
+        assert frozenset() == store.standing([kept])
+        store.record([kept])
+        changed = replace(good(), score=replace(good().score, items=good().score.items[:1]))
+        assert frozenset() == store.standing([other, replace(kept, graded=changed)])
+
     def test_decimals_keep_their_digits(self, store: Store) -> None:
         """A half point of 0.50 stays 0.50."""
         items = (replace(good().score.items[0], points=Decimal("0.50")), *good().score.items[1:])

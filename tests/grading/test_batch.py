@@ -309,7 +309,8 @@ def test_a_new_submission_replaces_the_old_result(tmp_path: Path) -> None:
         assert (2,) == connection.execute("select count(*) from autograder_attempt").fetchone()
     connection.close()
     with Gradebook(course.gradebook) as gradebook:
-        assert second.graded == gradebook.results(NAME)["ada"]
+        assert second.graded == gradebook.results(NAME, whole=False)["ada"]
+        assert gradebook.results(NAME)["ada"].notebooks[0].cells
 
 
 def test_a_broken_reference_stops_before_anybody_is_graded(tmp_path: Path) -> None:

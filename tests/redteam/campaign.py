@@ -21,7 +21,6 @@ from msgspec import Struct, field
 from autograder.course import counting
 from autograder.gradebook import Gradebook
 from autograder.grading import batch
-from autograder.grading.batch import Outcome
 from autograder.limits import CLOCK_FACTOR
 from autograder.records import CellRun, Graded, Status
 from autograder.sandbox.pool import Pool
@@ -202,8 +201,10 @@ def _grade_class(campaign: Campaign, pool: Pool, told: Told) -> None:
             if line is None:
                 campaign.whole.found("files touched outside", f"a student {outcome.student!r} nobody knows")
                 continue
-            campaign.graded[outcome.student] = outcome.graded
-            _judge(campaign, line, outcome)
+            key = gradebook.keys(campaign.exam.assignment.name)[outcome.student]
+            graded = gradebook.find(key) or outcome.graded
+            campaign.graded[outcome.student] = graded
+            _judge(campaign, line, graded)
             now = watch.glance(course.root)
             line.found("files touched outside", *watch.changes(glance, now))
             line.found("files touched outside", *["a connection"] * campaign.world.visits())
@@ -211,9 +212,8 @@ def _grade_class(campaign: Campaign, pool: Pool, told: Told) -> None:
             told(line)
 
 
-def _judge(campaign: Campaign, line: Line, outcome: Outcome) -> None:
+def _judge(campaign: Campaign, line: Line, graded: Graded) -> None:
     """What one result says by itself."""
-    graded = outcome.graded
     earned = points(graded)
     line.outcome, line.seconds = outcome_text(graded), graded.seconds
     if line.role == "attack":

@@ -126,7 +126,9 @@ def _sit(exam: Exam, pool: Pool, students: Sequence[str]) -> Sitting:
         meter.sampling(),
     ):
         outcomes = batch.grade_class(exam.assignment, handins, gradebook, pool, again=True)
-        graded = {outcome.student: outcome.graded for outcome in outcomes}
+        graded_now = {outcome.student for outcome in outcomes}
+        kept = gradebook.results(exam.assignment.name)
+        graded = {student: one for student, one in kept.items() if student in graded_now}
     marks = {student: points(one) for student, one in graded.items()}
     return Sitting(marks, graded, time.monotonic() - started, meter)
 

@@ -1,0 +1,66 @@
+"""Outlines of results: all that marks need, in little memory."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from autograder.records import Graded
+from autograder.store import Outlines, decode, encode
+from autograder.store.examples import good, middling
+
+CLASS = 300
+MOST_EACH = 2_500
+"""Bytes. Ten thousand results may take 50 MB, of which some is held more than once."""
+
+
+def of_class(graded: Graded) -> list[bytes]:
+    """The same result of many students, as stores keep it, with a notebook of twenty cells."""
+    (notebook,) = graded.notebooks
+    long = replace(notebook, cells=notebook.cells[:1] * 20, runs=notebook.runs[:1] * 20)
+    return [
+        encode(replace(graded, notebooks=(long,), score=replace(graded.score, student=f"s{number}")))
+        for number in range(CLASS)
+    ]
+
+
+def held(stored: list[bytes], read: Callable[[bytes], Graded | None]) -> float:
+    """Bytes that each result takes once it is read."""
+    tracemalloc.start()
+    try:
+        found = [read(one) for one in stored]
+        return tracemalloc.get_traced_memory()[0] / len(found)
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_outline_has_all_but_cells_and_files() -> None:
+    """Score, digest and times are those of the result; notebooks are there by name."""
+    for graded in (good(), middling()):
+        outline = Outlines().read(encode(graded))
+        assert outline is not None
+        named = [replace(one, cells=(), runs=()) for one in graded.notebooks]
+        assert replace(graded, notebooks=tuple(named), files=()) == outline == Outlines().of(graded)
+
+
+def test_equal_results_share_their_items() -> None:
+    """Of two students who did alike, the items are one object."""
+    outlines = Outlines()
+    first, second = (outlines.read(one) for one in of_class(good())[:2])
+    assert first is not None
+    assert second is not None
+    assert first.score.student != second.score.student
+    assert first.score.items is second.score.items
+
+
+def test_what_cannot_be_read_is_none() -> None:
+    """As of a whole result."""
+    assert [None, None] == [Outlines().read(one) for one in (b"pruned:", b'{"score": 1}')]
+
+
+def test_a_class_takes_little_memory() -> None:
+    """Outlines take less than is allowed for each; whole results take more, or this would tell nothing."""
+    stored = of_class(middling())
+    assert held(stored, Outlines().read) < MOST_EACH < held(stored, decode)
