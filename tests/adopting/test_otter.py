@@ -110,6 +110,16 @@ def test_environment_is_read_by_name() -> None:
     assert plain.code.endswith("t()")
     assert "env" not in plain.code
     assert not plain.outside
+    sought = case_of_cell(
+        'def t(env):\n    assert "f" in env and env.get("g") is None\n    for name in ("f", "g"):\n'
+        "        if name in env:\n            assert env[name](1) == 2",
+        "",
+        ok_format=False,
+        place="x",
+    )
+    assert not sought.outside
+    assert "env" not in sought.code
+    assert "'f' in globals()" in sought.code
     every = case_of_cell("def t(env):\n    assert len(env) > 3", "", ok_format=False, place="x")
     assert every.outside == "it asks for all names of the notebook (env)"
 

@@ -190,7 +190,7 @@ class Judge:
         """A function of dataclasses', which asks the student's box about what is the student's."""
 
         @functools.wraps(function)
-        def asking(one: Any, *args: Any, **kwargs: Any) -> Any:
+        def asking(one: Any, /, *args: Any, **kwargs: Any) -> Any:
             if instance_of(one, Handle):
                 return self._ask("library", "dataclasses", function.__name__, one, *args, **kwargs)
             return function(one, *args, **kwargs)
@@ -262,7 +262,7 @@ class Judge:
             name.startswith("__") or hasattr(builtins, name) or name in self._imports
         )
 
-    def _ask(self, operation: str, *args: Any, **kwargs: Any) -> Any:
+    def _ask(self, operation: str, /, *args: Any, **kwargs: Any) -> Any:
         told = self._exchanged(self._request(operation, args, kwargs))
         while "back" in told:
             told = self._exchanged(self._called_back(told["back"]))
