@@ -118,6 +118,7 @@ def drawn():
     return ax
 """
 SHAPES = {
+    "a module that may be missing": "try:\n    import absent_here\nexcept ImportError:\n    absent_here = None\nassert spelled(1, 2, 3) == 6",
     "keywords that are called as parameters of ours": "r = Roster()\nr.add(one=1, name='A')\nassert r.entries == [(1, 'A')]",
     "a function whose name is computed": "assert 'unspelled' not in globals()\nfor name in ('unspelled', 'spelled'):\n    if name in globals():\n        assert globals()[name](operation=1, called=2, self=3) == 6",
     "a module's shapes": "m = Net()\nassert m(torch.ones(3, 4)).shape == (3, 2) and isinstance(m, nn.Module)",
@@ -228,6 +229,7 @@ WRONG = {
 """What is another in an answer where everything is wrong."""
 
 REFUSED = {
+    "a module that is not installed": "import absent_here\nassert softmax",
     "a list in itself": "deep = []\ndeep.append(deep)\nfill(deep)",
     "an object of a class of the test's": "class Own:\n    pass\nfill(Own())",
     "a hook on a tensor of the test's": "w = torch.ones(1, requires_grad=True)\nhooked(w)\nw.sum().backward()",
