@@ -124,6 +124,20 @@ def test_environment_is_read_by_name() -> None:
     assert every.outside == "it asks for all names of the notebook (env)"
 
 
+def test_a_named_assignment_stays_one_that_otter_grades(tmp_path: Path) -> None:
+    """otter refuses a notebook that does not say the name of the assignment's settings."""
+    cells = [("raw", "# ASSIGNMENT CONFIG\nname: sheet-one"), ("markdown", "Read this.")]
+    tree = {
+        "cells": [{"cell_type": kind, "metadata": {}, "source": text} for kind, text in cells],
+        "metadata": {},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    (tmp_path / "first.ipynb").write_text(json.dumps(tree))
+    ours = json.loads(otter.released(tmp_path, "first"))
+    assert ours["metadata"]["otter"] == {"assignment_name": "sheet-one"}
+
+
 def test_points_are_divided_as_otter_does() -> None:
     """Stated parts are kept, the rest is shared; nothing is lost by rounding."""
     cases = [case_of_cell("f()", "1", ok_format=True, place="x")] * 3
