@@ -14,6 +14,7 @@ from autograder.course import Course
 from autograder.errors import AutograderError, CourseError
 from autograder.generate import sources
 from tests.adopting import courses
+from tests.adopting.test_otter import generated
 
 
 def manual_course(root: Path) -> Path:
@@ -75,6 +76,14 @@ def test_one_that_cannot_be_adopted_holds_up_no_other(tmp_path: Path) -> None:
     assert (taken.name, taken.refused, taken.questions) == ("series", "", 4)
     with pytest.raises(AutograderError, match="MARK SCHEME"):
         adopt(course, "broken")
+
+
+def test_what_otter_generated_is_a_course_without_its_source(tmp_path: Path) -> None:
+    """The release is made of dist/, and the folder is found as a course afterwards."""
+    course = generated("words", tmp_path)
+    (taken,) = adopt(course)
+    assert course / "release" / "words" / "words.ipynb" in taken.written
+    assert Course.at(course).has_source("words")
 
 
 def test_a_rubric_that_was_changed_stays(tmp_path: Path) -> None:
