@@ -333,6 +333,8 @@ def _written(notebook: _Notebook, sources: Sequence[str | None]) -> bytes:
     kept = {
         key: notebook.metadata[key] for key in ("kernelspec", "language_info") if key in notebook.metadata
     }
+    if title := notebook.settings.get("name") or notebook.metadata.get("otter", {}).get("assignment_name"):
+        kept["otter"] = {"assignment_name": str(title)}  # otter grades no notebook of another assignment
     tree = {
         "cells": cells,
         "metadata": {**kept, "autograder": {"ids": "made"}},

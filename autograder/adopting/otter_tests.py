@@ -216,7 +216,7 @@ def _exception(tree: ast.Module, place: str) -> OtterCase:
 
 
 class _Entries(ast.NodeTransformer):
-    """``env["name"]`` becomes the name."""
+    """``env["name"]`` becomes the name; one that is computed, or only sought, is asked of ``globals()``."""
 
     def __init__(self) -> None:
         self.others = False
@@ -225,14 +225,39 @@ class _Entries(ast.NodeTransformer):
         """One entry that is read."""
         key = node.slice
         plain = isinstance(key, ast.Constant) and isinstance(key.value, str) and key.value.isidentifier()
-        if isinstance(node.value, ast.Name) and node.value.id == "env" and plain:
+        if _is_env(node.value) and plain:
             return ast.copy_location(ast.Name(key.value, node.ctx), node)  # type: ignore[attr-defined]
+        if _is_env(node.value) and isinstance(node.ctx, ast.Load):
+            node.value = _names_of_all()
+        return self.generic_visit(node)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        """Whether a name is there."""
+        node.comparators = [
+            _names_of_all() if _is_env(one) and isinstance(operator, ast.In | ast.NotIn) else one
+            for operator, one in zip(node.ops, node.comparators, strict=True)
+        ]
+        return self.generic_visit(node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """``env.get``, which asks for one."""
+        if _is_env(node.value) and node.attr == "get":
+            node.value = _names_of_all()
         return self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         """Any other use."""
         self.others = self.others or node.id == "env"
         return node
+
+
+def _is_env(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and node.id == "env"
+
+
+def _names_of_all() -> ast.expr:
+    """In the judge's box these are the test's names, and the student's where it has none."""
+    return ast.Call(ast.Name("globals", ast.Load()), [], [])
 
 
 def _tree(source: str, place: str) -> ast.Module:

@@ -133,16 +133,22 @@ def otter_marks(program: Path, archive: Path, submitted: Mapping[str, Path]) -> 
         submitted: the notebook of each student.
 
     Raises:
-        CourseError: otter could not be run, or its results cannot be read.
+        CourseError: otter graded none of them. One that it stops at, as where a kernel dies, has no marks.
     """
     otter = PeerProgram(program)
     marks = {}
+    stopped: CourseError | None = None
     for student, notebook in submitted.items():
         with tempfile.TemporaryDirectory(prefix="compare-") as name:
             folder = Path(name)
             shutil.copy(notebook, folder / notebook.name)
-            otter.run(folder, "run", "--no-logo", "-a", archive.resolve(), "-o", folder, notebook.name)
-            marks[student] = results_marks(folder / "results.json")
+            try:
+                otter.run(folder, "run", "--no-logo", "-a", archive.resolve(), "-o", folder, notebook.name)
+                marks[student] = results_marks(folder / "results.json")
+            except CourseError as error:
+                stopped = error
+    if stopped and not marks:
+        raise stopped
     return marks
 
 

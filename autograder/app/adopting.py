@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 from msgspec import Struct
 
@@ -13,7 +13,7 @@ from autograder.adopting import nbgrader, otter
 from autograder.adopting.found import FoundAssignment
 from autograder.adopting.rubric_text import rubric_text
 from autograder.course import Course
-from autograder.errors import CourseError
+from autograder.errors import CourseError, NotebookError, RubricError
 from autograder.generate import generate
 
 
@@ -32,6 +32,8 @@ class Adopted(Struct, frozen=True):
     not_outside: tuple[str, ...] = ()
     """The tests that cannot be judged outside of the student's box, each with its reason."""
     remarks: tuple[str, ...] = ()
+    refused: str = ""
+    """Why nothing was taken over; empty where it was."""
 
 
 def adopt(folder: Path, name: str = "", *, inside: bool = False) -> tuple[Adopted, ...]:
@@ -46,15 +48,27 @@ def adopt(folder: Path, name: str = "", *, inside: bool = False) -> tuple[Adopte
 
     Raises:
         CourseError: nothing that can be adopted lies there; says what was expected.
-        RubricError: what was read makes no rubric; names the place.
+        RubricError: what was read makes no rubric; names the place. Of several assignments one that cannot
+            be adopted is told with the others (`Adopted.refused`); so for all errors.
         NotebookError: a source notebook is not usable.
     """
     root = folder.resolve()
     course = Course(root)
-    return tuple(_adopt(course, found, inside=inside) for found in _found(root, name))
+    names = _names(root, name)
+    done = []
+    for one, program in names.items():
+        try:
+            done.append(_adopt(course, program.read_assignment(root, one), inside=inside))
+        except (CourseError, RubricError, NotebookError) as error:
+            if len(names) == 1:
+                raise
+            origin = program.__name__.rpartition(".")[-1]
+            done.append(Adopted(one, course.rubrics / f"{one}.toml", origin, refused=str(error)))
+    return tuple(done)
 
 
-def _found(root: Path, name: str) -> Iterator[FoundAssignment]:
+def _names(root: Path, name: str) -> dict[str, ModuleType]:
+    """The assignments to take over, each with the module that reads it."""
     if not root.is_dir():
         raise CourseError(f"{root}: there is no such folder")
     of_otter = otter.assignments(root)
@@ -66,8 +80,7 @@ def _found(root: Path, name: str) -> Iterator[FoundAssignment]:
             f"{root}: expected an nbgrader course, with notebooks in source/<assignment>/ or "
             "release/<assignment>/, or an otter assignment: a notebook with # ASSIGNMENT CONFIG, or dist/"
         )
-    for one in known if not name else (name,):
-        yield (otter if one in of_otter else nbgrader).read_assignment(root, one)
+    return {one: otter if one in of_otter else nbgrader for one in ((name,) if name else known)}
 
 
 def _adopt(course: Course, found: FoundAssignment, *, inside: bool) -> Adopted:

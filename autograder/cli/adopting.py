@@ -56,6 +56,9 @@ def adopt(
 
         report.print_json({"adopted": msgspec.to_builtins(done, enc_hook=str)})
     for one in () if json else done:
+        if one.refused:
+            report.say(f"{one.name}: not taken over: {one.refused}")
+            continue
         for written in one.written:
             report.say(f"wrote {written}")
         if not one.written:
@@ -66,7 +69,9 @@ def adopt(
         )
         for remark in (*one.not_outside, *one.remarks):
             report.say(f"  {remark}")
-    raise typer.Exit(EXIT_FINDINGS if any(one.not_outside or one.remarks for one in done) else 0)
+    raise typer.Exit(
+        EXIT_FINDINGS if any(one.refused or one.not_outside or one.remarks for one in done) else 0
+    )
 
 
 def compare(

@@ -87,10 +87,12 @@ class Course(Struct, frozen=True):
     def source(self, assignment: str) -> Path:
         """The folder of one assignment's source notebooks: in assignments/, or where they were adopted.
 
-        nbgrader has them in source/, otter in a folder of their own, which may be the course's.
+        nbgrader has them in source/, otter in a folder of their own, which may be the course's; there may be
+        what otter generated alone.
         """
         places = (self.sources / assignment, self.root / "source" / assignment, self.root / assignment)
-        alone = (self.root,) if (self.root / f"{assignment}.ipynb").is_file() else ()
+        own = (self.root / f"{assignment}.ipynb", self.root / "dist" / "student" / f"{assignment}.ipynb")
+        alone = (self.root,) if any(one.is_file() for one in own) else ()
         return next((one for one in (*places, *alone) if one.is_dir()), places[0])
 
     def has_source(self, assignment: str) -> bool:

@@ -110,8 +110,32 @@ def test_environment_is_read_by_name() -> None:
     assert plain.code.endswith("t()")
     assert "env" not in plain.code
     assert not plain.outside
+    sought = case_of_cell(
+        'def t(env):\n    assert "f" in env and env.get("g") is None\n    for name in ("f", "g"):\n'
+        "        if name in env:\n            assert env[name](1) == 2",
+        "",
+        ok_format=False,
+        place="x",
+    )
+    assert not sought.outside
+    assert "env" not in sought.code
+    assert "'f' in globals()" in sought.code
     every = case_of_cell("def t(env):\n    assert len(env) > 3", "", ok_format=False, place="x")
     assert every.outside == "it asks for all names of the notebook (env)"
+
+
+def test_a_named_assignment_stays_one_that_otter_grades(tmp_path: Path) -> None:
+    """otter refuses a notebook that does not say the name of the assignment's settings."""
+    cells = [("raw", "# ASSIGNMENT CONFIG\nname: sheet-one"), ("markdown", "Read this.")]
+    tree = {
+        "cells": [{"cell_type": kind, "metadata": {}, "source": text} for kind, text in cells],
+        "metadata": {},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    (tmp_path / "first.ipynb").write_text(json.dumps(tree))
+    ours = json.loads(otter.released(tmp_path, "first"))
+    assert ours["metadata"]["otter"] == {"assignment_name": "sheet-one"}
 
 
 def test_points_are_divided_as_otter_does() -> None:

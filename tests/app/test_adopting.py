@@ -11,9 +11,10 @@ import pytest
 from autograder import rubric as rubrics
 from autograder.app.adopting import adopt
 from autograder.course import Course
-from autograder.errors import CourseError
+from autograder.errors import AutograderError, CourseError
 from autograder.generate import sources
 from tests.adopting import courses
+from tests.adopting.test_otter import generated
 
 
 def manual_course(root: Path) -> Path:
@@ -55,6 +56,34 @@ def test_adopting_twice_changes_nothing(tmp_path: Path) -> None:
     (second,) = adopt(course)
     assert second.written == ()
     assert contents(course) == after
+
+
+def test_one_that_cannot_be_adopted_holds_up_no_other(tmp_path: Path) -> None:
+    """Of several it is told with its reason; asked for alone it is an error."""
+    course = manual_course(tmp_path)
+    broken = course / "source" / "broken" / "broken.ipynb"
+    broken.parent.mkdir()
+    notebook = json.loads((course / "source" / "series" / "first.ipynb").read_text())
+    mark = {
+        "cell_type": "markdown",
+        "metadata": {},
+        "source": "=== BEGIN MARK SCHEME ===\n=== END MARK SCHEME ===",
+    }
+    broken.write_text(json.dumps({**notebook, "cells": [*notebook["cells"], mark]}))
+    refused, taken = adopt(course)
+    assert (refused.name, refused.written) == ("broken", ())
+    assert "BEGIN MARK SCHEME is only allowed in a task" in refused.refused
+    assert (taken.name, taken.refused, taken.questions) == ("series", "", 4)
+    with pytest.raises(AutograderError, match="MARK SCHEME"):
+        adopt(course, "broken")
+
+
+def test_what_otter_generated_is_a_course_without_its_source(tmp_path: Path) -> None:
+    """The release is made of dist/, and the folder is found as a course afterwards."""
+    course = generated("words", tmp_path)
+    (taken,) = adopt(course)
+    assert course / "release" / "words" / "words.ipynb" in taken.written
+    assert Course.at(course).has_source("words")
 
 
 def test_a_rubric_that_was_changed_stays(tmp_path: Path) -> None:

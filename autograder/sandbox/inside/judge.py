@@ -119,6 +119,8 @@ class Namespace(dict[str, Any]):
         super().__init__(__name__="__main__", type=TypeOfTests)
         self._student = student
         self._module = module
+        self.absent: list[str] = []
+        """What was said of modules that are not there."""
         self["__builtins__"] = vars(builtins) | {"__import__": self._import}
 
     def __missing__(self, name: str) -> Any:
@@ -145,7 +147,11 @@ class Namespace(dict[str, Any]):
         """As Python does it; what draws is the student's."""
         root = name.partition(".")[0]
         if root != forms.DRAWN:
-            return builtins.__import__(name, names, local, wanted, level)
+            try:
+                return builtins.__import__(name, names, local, wanted, level)
+            except ModuleNotFoundError as error:
+                self.absent.append(str(error))
+                raise
         found = self._module(name)
         return found if wanted or name == root else self._module(root)
 
@@ -190,7 +196,7 @@ class Judge:
         """A function of dataclasses', which asks the student's box about what is the student's."""
 
         @functools.wraps(function)
-        def asking(one: Any, *args: Any, **kwargs: Any) -> Any:
+        def asking(one: Any, /, *args: Any, **kwargs: Any) -> Any:
             if instance_of(one, Handle):
                 return self._ask("library", "dataclasses", function.__name__, one, *args, **kwargs)
             return function(one, *args, **kwargs)
@@ -224,7 +230,12 @@ class Judge:
         ):  # whatever it is, the names are asked for one by one
             if names:
                 self._ask("watch", tuple(names))
+        self._namespace.absent.clear()
         found = outcome(test["code"], self._namespace, doctest=test["doctest"], refusals=CannotJudge)
+        for absent in self._namespace.absent:
+            if absent in found.get("message", ""):
+                found = {"refused": f"it imports what is not there: {absent}", "printed": found["printed"]}
+                break
         words = list(self._proxies.own_words)
         doubt = self._proxies.disputed or (
             f"it rests on {', '.join(words)} alone" if words and not self._plain else ""
@@ -262,7 +273,7 @@ class Judge:
             name.startswith("__") or hasattr(builtins, name) or name in self._imports
         )
 
-    def _ask(self, operation: str, *args: Any, **kwargs: Any) -> Any:
+    def _ask(self, operation: str, /, *args: Any, **kwargs: Any) -> Any:
         told = self._exchanged(self._request(operation, args, kwargs))
         while "back" in told:
             told = self._exchanged(self._called_back(told["back"]))

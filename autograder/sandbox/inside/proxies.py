@@ -183,7 +183,7 @@ class CallableHandle(Handle):
 
     __slots__ = ()
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call it in the student's box."""
         return table_of(self).ask("call", self, *args, **kwargs)
 
@@ -198,7 +198,7 @@ class MethodHandle(CallableHandle):
         object.__setattr__(self, "_object", one)
         object.__setattr__(self, "_method", method)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call it in the student's box."""
         one, method = object.__getattribute__(self, "_object"), object.__getattribute__(self, "_method")
         return table_of(self).ask("method", one, method, *args, **kwargs)
@@ -431,7 +431,7 @@ class Proxies:
         bases = [self._stand_in(one) if instance_of(one, ClassHandle) else one for one in kinds]
         table = self
 
-        def __init__(error: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - of the class that is made
+        def __init__(error: Any, /, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - of the class that is made
             error.student = table.ask("call", kind, *args, **kwargs)
             error.told = str(error.student)
 

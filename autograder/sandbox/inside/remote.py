@@ -200,10 +200,10 @@ class Remote:
         table |= {name: getattr(self, f"_{name}") for name in own}
         self._table: dict[str, Callable[..., Any]] = {
             **table,
-            "call": lambda called, *args, **kwargs: called(*args, **kwargs),
-            "method": lambda one, name, *args, **kwargs: getattr(one, name)(*args, **kwargs),
+            "call": lambda called, /, *args, **kwargs: called(*args, **kwargs),
+            "method": lambda one, name, /, *args, **kwargs: getattr(one, name)(*args, **kwargs),
             "module": importlib.import_module,
-            "library": lambda module, name, *args, **kwargs: forms.named(module, name)(*args, **kwargs),
+            "library": lambda module, name, /, *args, **kwargs: forms.named(module, name)(*args, **kwargs),
             "copy": copy.copy,
             "deepcopy": copy.deepcopy,
             "backward": self._backward,

@@ -86,6 +86,8 @@ def explained(error: BaseException) -> str:
 def _told_value(value: Any) -> float | str | bool | None:
     if value is None or type(value) is bool:
         return value
+    if type(value) is np.bool_:
+        return bool(value)
     if type(value) in (int, float) or issubclass(type(value), np.number):
         try:
             return float(value)

@@ -42,13 +42,15 @@ OUTCOMES = {
     "it raises": (CellOutcome(error="AssertionError"), (Status.FAILED.value, "cells.failed", NOTHING)),
     "the box ended": (CellOutcome(ending=Ending.MEMORY), (Status.FAILED.value, "ending.memory", NOTHING)),
     "partial credit": (CellOutcome(value=0.5), (Status.FAILED.value, "cells.partial", Decimal("0.50"))),
+    "a comparison that holds": (CellOutcome(value=True), (Status.PASSED.value, "", Decimal(2))),
+    "none of the points": (CellOutcome(value=0.0), (Status.FAILED.value, "cells.failed", NOTHING)),
     "all of the points": (CellOutcome(value=2.0), (Status.PASSED.value, "", Decimal(2))),
     **{
         f"it ends with {value}": (
             CellOutcome(value=value),
             (Status.NEEDS_REVIEW.value, "cells.review", NOTHING),
         )
-        for value in (True, False, 0.0, -1.0, float("nan"), 2.5, "Handle", "number")
+        for value in (False, -1.0, float("nan"), 2.5, "Handle", "number")
     },
     "it cannot be judged": (
         CellOutcome(refused="why"),

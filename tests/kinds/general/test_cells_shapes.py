@@ -38,6 +38,10 @@ class Vector:
     def __len__(self): return len(self.data)
 Point = collections.namedtuple("Point", "x y")
 def point(): return Point(1, 2)
+class Roster:
+    def __init__(self): self.entries = []
+    def add(self, one, name): self.entries.append((one, name))
+def spelled(operation, called, self): return operation + called + self
 class Refused(ValueError): pass
 def refuse(): raise Refused("no such thing")
 class Missing(Exception):
@@ -114,6 +118,9 @@ def drawn():
     return ax
 """
 SHAPES = {
+    "a module that may be missing": "try:\n    import absent_here\nexcept ImportError:\n    absent_here = None\nassert spelled(1, 2, 3) == 6",
+    "keywords that are called as parameters of ours": "r = Roster()\nr.add(one=1, name='A')\nassert r.entries == [(1, 'A')]",
+    "a function whose name is computed": "assert 'unspelled' not in globals()\nfor name in ('unspelled', 'spelled'):\n    if name in globals():\n        assert globals()[name](operation=1, called=2, self=3) == 6",
     "a module's shapes": "m = Net()\nassert m(torch.ones(3, 4)).shape == (3, 2) and isinstance(m, nn.Module)",
     "parameters are counted": "assert sum(p.numel() for p in Net().parameters()) == 11",
     "a tensor": "x = torch.randn(2, 3)\nassert torch.allclose(softmax(x), torch.softmax(x, -1))",
@@ -183,6 +190,8 @@ SHAPES = {
     "a library's function": "assert apply(np.sqrt, 4.0) == 2.0",
 }  # fmt: skip
 WRONG = {
+    "self.entries.append((one, name))": "self.entries.append((name, one))",
+    "return operation + called + self": "return operation + called",
     "super().__init__()": "super().__init__(); self.more = nn.Linear(1, 1)",
     "nn.Linear(4, 2)": "nn.Linear(4, 3)",
     "keepdim=True)": "keepdim=True) * 2",
@@ -220,6 +229,7 @@ WRONG = {
 """What is another in an answer where everything is wrong."""
 
 REFUSED = {
+    "a module that is not installed": "import absent_here\nassert softmax",
     "a list in itself": "deep = []\ndeep.append(deep)\nfill(deep)",
     "an object of a class of the test's": "class Own:\n    pass\nfill(Own())",
     "a hook on a tensor of the test's": "w = torch.ones(1, requires_grad=True)\nhooked(w)\nw.sum().backward()",

@@ -161,23 +161,27 @@ def _not_passed(item: Item, options: CellsItem, outcome: CellOutcome, staff: str
 
 
 def _partial(item: Item, outcome: CellOutcome, staff: str) -> Finding | None:
-    """Partial credit as nbgrader gives it: a number above 0, up to the points. None: full points.
+    """Partial credit as nbgrader gives it: a number from 0 up to the points. None: full points.
 
-    Where nbgrader gives full points for a number that is none of these, or for a bare comparison, a person
-    looks.
+    A last comparison that holds takes nothing away. Where nbgrader gives full points for one that does not
+    hold, or for a number that is no such credit, a person looks.
     """
     value = outcome.value
-    if value is None or (
-        isinstance(value, str) and value not in ("number", "Handle", "CallableHandle", "ClassHandle")
+    if (
+        value is None
+        or value is True
+        or (isinstance(value, str) and value not in ("number", "Handle", "CallableHandle", "ClassHandle"))
     ):
         return None
     odd = f"the test ends with {value!r}, which is no partial credit up to {item.points}: {staff}"
-    if isinstance(value, bool | str) or not math.isfinite(value) or not 0 < value <= item.points:
+    if isinstance(value, bool | str) or not math.isfinite(value) or not 0 <= value <= item.points:
         return review(odd.rstrip(": "), "cells.review")
     points = Decimal(repr(value)).quantize(CENT)
     if points >= item.points:
         return None
     what: Phrase = LocalisedText(item.text)
+    if not points:
+        return failed("cells.failed", f"its partial credit is 0: {staff}", what=what)
     return Finding(
         Status.FAILED, Message("cells.partial", {"what": what}), f"partial credit {points}: {staff}", points
     )
