@@ -88,7 +88,8 @@ def _serve(control: socket.socket, config: dict[str, Any]) -> None:
     gc.disable()  # imports make no garbage worth looking for, and looking is a tenth of torch's
     _preload(config["preload"])
     shell = guest.make_shell()
-    warming.warm_tests()
+    if config["tests"]:
+        warming.warm_tests()
     if config["packages"]:
         sys.path.insert(0, way.packages)
     sys.path.remove(sys.argv[2])
