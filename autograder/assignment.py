@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from autograder import atomic
 from autograder import rubric as rubrics
-from autograder.checks.base import CarriesForward, Check, HasSecondRound, HasStudentSecondRound
+from autograder.checks.base import CarriesForward, Check, HasCellTests, HasSecondRound, HasStudentSecondRound
 from autograder.course import Course
 from autograder.course import manifest as manifests
 from autograder.course.manifest import Manifest, StudentRelease
@@ -100,7 +100,9 @@ class Assignment(Struct, frozen=True, eq=False):
         The check beside it says nothing there: what it would tell has no reader, and no influence.
         """
         return Environment(
-            preload=self.rubric.assignment.preload, files=(*self._silent(), *self._given(notebook))
+            preload=self.rubric.assignment.preload,
+            files=(*self._silent(), *self._given(notebook)),
+            tests=any(isinstance(self.checks[one.id], HasCellTests) for one in self.questions(notebook.name)),
         )
 
     def _silent(self) -> Iterator[tuple[str, Path]]:

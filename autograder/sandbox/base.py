@@ -29,6 +29,8 @@ class Environment(Struct, frozen=True):
     """
     packages: tuple[tuple[str, Path], ...] = ()
     """Importable packages: name → folder. The reference solutions, and nothing else, come this way."""
+    tests: bool = False
+    """Test cells will run: what they do first is done before boxes are forked."""
 
 
 class Usage(Struct, frozen=True):

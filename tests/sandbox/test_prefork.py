@@ -112,3 +112,13 @@ def test_nothing_is_opened_ahead_after_the_end() -> None:
     for _ in range(3):
         taken(spares, LIMITS, 1)
     assert 3 == len(opener.boxes)
+
+
+def test_two_kinds_in_turn_are_both_ready() -> None:
+    """A submission with test cells takes a box for itself and one for the tests."""
+    opener = Opener()
+    spares = PreforkPool(opener, 1)
+    for seed in (1, 2, 1, 2, 1, 2):
+        assert taken(spares, LIMITS, seed).kind == (LIMITS, seed)
+    spares.close()
+    assert len(opener.boxes) == 6 + 2

@@ -217,7 +217,9 @@ class Guest:
         """One end of a test that is run where no student code is."""
         if name not in self._ends:
             further = functools.partial(self._further, name)
-            self._ends[name] = Judge(further) if name == JUDGE else Remote(self._shell, further)
+            end = self._ends[name] = Judge(further) if name == JUDGE else Remote(self._shell, further)
+            if isinstance(end, Judge):
+                end.take_over()
         return self._ends[name]
 
     def _further(self, name: str, told: Encoded, depth: int = 0) -> Encoded:

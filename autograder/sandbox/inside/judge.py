@@ -174,6 +174,9 @@ class Judge:
         self._students: frozenset[str] = frozenset()
         self._generators = Generators()
         self._begin_again()
+
+    def take_over(self) -> None:
+        """Have this process, in which only tests run, call deeper and know what is the student's."""
         sys.setrecursionlimit(MOST_FRAMES)
         for name in _OF_DATACLASSES:
             setattr(dataclasses, name, self._of_students(getattr(dataclasses, name)))
@@ -312,6 +315,8 @@ class Judge:
             beside["changes"] = changes
         if gone := self._shared.let_go():
             beside["forget"] = gone
+        if taken := self._proxies.coming.taken():
+            beside["taken"] = taken
         if moved := self._generators.moved():
             self._seeded = True
             beside["states"] = moved
@@ -338,6 +343,7 @@ class Judge:
             for name in told.get("gone", ()):
                 self._bound.pop(name, None)
             self._proxies.told(told.get("classes", ()), told.get("attributes", ()))
+            self._proxies.coming.told(told.get("iterators", ()))
         except Exception as error:  # noqa: BLE001 - parts that fit no form are the student's word
             return {"failed": f"{type(error).__name__}: {error}"[:200]}
         if "printed" in told:

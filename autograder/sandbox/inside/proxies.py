@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from autograder.sandbox.inside import forms
+from autograder.sandbox.inside.iterators import Coming
 
 Ask = Callable[..., Any]
 _NO_PROTOCOLS = (
@@ -112,7 +113,9 @@ class Handle:
         return found
 
     def __next__(self) -> Any:
-        return table_of(self).ask("next", self)
+        table = table_of(self)
+        name = object.__getattribute__(self, "_name")
+        return table.coming.next_of(name, lambda: table.ask("next", self), table.count)
 
     def __format__(self, form: str) -> str:
         return str(table_of(self).ask("format", self, form))
@@ -283,7 +286,8 @@ class Proxies:
             count: is told of values that were sent ahead and are used now.
         """
         self.ask = ask
-        self._count = count
+        self.count = count
+        self.coming = Coming()
         self._methods: dict[str, frozenset[str]] = {}
         self._attributes: dict[tuple[str, str], Any] = {}
         self.own_words: dict[str, None] = {}
@@ -318,7 +322,7 @@ class Proxies:
         own = name_of(handle) if type(handle) is not MethodHandle else ""
         if (own, name) in self._attributes:
             found = self._attributes[own, name]
-            self._count(found)
+            self.count(found)
             return found
         kind = object.__getattribute__(handle, "_of")
         if kind and name in self._methods.get(kind, ()):

@@ -26,6 +26,7 @@ from autograder.sandbox.exchange import wire
 from autograder.sandbox.inside import ahead, forms, layers
 from autograder.sandbox.inside.callbacks import Abandoned, Callbacks
 from autograder.sandbox.inside.generators import Generators
+from autograder.sandbox.inside.iterators import OpenIterators
 from autograder.sandbox.inside.plain import GuestEncoder, as_plain, own_array
 from autograder.sandbox.inside.running import outcome
 from autograder.sandbox.inside.shared import Encoded, Keyed, SharedValues
@@ -80,7 +81,6 @@ _OPERATORS = (
 )
 _BUILTINS = (
     "len",
-    "iter",
     "next",
     "bool",
     "hash",
@@ -185,6 +185,7 @@ class Remote:
         self._generators = Generators()
         self._leaves: dict[str, Any] = {}
         self._watched = ahead.Watched(shell.user_ns)
+        self._iterators = OpenIterators()
         self._printed = io.StringIO()
         self._classes: set[str] = set()
         self._unseen: dict[type, Any] = {}
@@ -201,7 +202,8 @@ class Remote:
         self._table: dict[str, Callable[..., Any]] = {
             **table,
             "call": lambda called, /, *args, **kwargs: called(*args, **kwargs),
-            "method": lambda one, name, /, *args, **kwargs: getattr(one, name)(*args, **kwargs),
+            "method": self._method,
+            "iter": self._iter,
             "module": importlib.import_module,
             "library": lambda module, name, /, *args, **kwargs: forms.named(module, name)(*args, **kwargs),
             "copy": copy.copy,
@@ -270,6 +272,7 @@ class Remote:
             self._callbacks = Callbacks(self._called_back)
             for known in (self._classes, self._leaves, self._objects, self._names, self._unseen):
                 known.clear()
+            self._iterators.clear()
         with self._callbacks.served():
             return self._carried_out(*self._read(tree, arrays))
 
@@ -280,6 +283,7 @@ class Remote:
         self.shared.forget(beside.get("forget", ()))
         self.shared.apply(beside.get("changes", ()))
         self._generators.restore(beside.get("states", {}))
+        self._iterators.take(beside.get("taken", {}))
         return operation, args, kwargs, beside
 
     def _carried_out(
@@ -328,7 +332,7 @@ class Remote:
             return self._encoded(told | self._ahead(shown))
         except Exception:  # noqa: BLE001 - what was to be sent ahead will be asked for, if it is used
             self.shared.forget_since(newest)
-            return self._encoded(told | {"gone": self._watched.names})
+            return self._encoded(told | {"gone": self._watched.names, "iterators": self._iterators.give_up()})
 
     def _ahead(self, shown: list[Any]) -> dict[str, Any]:
         """Names that are bound to other things now, and attributes of objects."""
@@ -346,6 +350,8 @@ class Remote:
         ]
         if held:
             found["attributes"] = held
+        if coming := self._iterators.news(self.shared.marked):
+            found["iterators"] = coming
         return found
 
     # ------------------------------------------------------------ operations
@@ -366,6 +372,19 @@ class Remote:
 
     def _get(self, one: Any, name: str) -> Any:
         return getattr(one, name)
+
+    def _method(self, one: Any, name: str, /, *args: Any, **kwargs: Any) -> Any:
+        method = getattr(one, name)
+        return self._iterators.called(method, method(*args, **kwargs))
+
+    def _iter(self, one: Any) -> Any:
+        return self._iterators.begun(iter(one), self._handle, self._put)
+
+    def _put(self, one: Any, other: Any) -> None:
+        """Put another object in the place of one that has a handle."""
+        name = self._names.pop(id(one), None)
+        if name is not None:
+            self._names[id(other)], self._objects[name] = name, other
 
     def _backward(self, tensor: Any, grad: Any, keys: tuple[str, ...]) -> list[Any]:
         """Take a gradient here; what of it belongs to the tensors that the test has computed."""

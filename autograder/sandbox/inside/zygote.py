@@ -78,7 +78,7 @@ def main() -> None:
 
 def _serve(control: socket.socket, config: dict[str, Any]) -> None:
     # All of our own modules are imported before the jail is entered: inside there are no files of ours.
-    from autograder.sandbox.inside import guest, huge_pages, jail, linux, models, reduced
+    from autograder.sandbox.inside import guest, huge_pages, jail, linux, models, reduced, warming
 
     os.close(int(sys.argv[2].rpartition("/")[2]))
     way: Confinement = (jail.Jail if config["isolation"] == "namespaces" else reduced.Reduced)(config)
@@ -88,6 +88,8 @@ def _serve(control: socket.socket, config: dict[str, Any]) -> None:
     gc.disable()  # imports make no garbage worth looking for, and looking is a tenth of torch's
     _preload(config["preload"])
     shell = guest.make_shell()
+    if config["tests"]:
+        warming.warm_tests()
     if config["packages"]:
         sys.path.insert(0, way.packages)
     sys.path.remove(sys.argv[2])

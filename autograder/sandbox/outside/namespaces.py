@@ -143,6 +143,7 @@ class ZygoteSandbox:
             "readable": runtime.readable,
             "masked": runtime.masked,
             "preload": environment.preload,
+            "tests": environment.tests,
             "files": [(name, str(path)) for name, path in environment.files],
             "packages": [(name, str(path)) for name, path in environment.packages],
             "uid": self._identity.uid if self._identity else None,

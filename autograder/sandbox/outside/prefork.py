@@ -15,6 +15,8 @@ OpenBox = Callable[[Limits, int], NamespaceBox]
 _Kind = tuple[Limits, int]
 
 MOST = 4
+KINDS = 2
+"""A submission with test cells takes boxes of two kinds in turn: its own, and one for the tests."""
 
 
 def depth() -> int:
@@ -23,17 +25,16 @@ def depth() -> int:
 
 
 class PreforkPool:
-    """Hands out boxes and keeps some in reserve of the kind that was asked for last. Thread safe."""
+    """Hands out boxes and keeps some in reserve of the kinds that were asked for last. Thread safe."""
 
     def __init__(self, open_box: OpenBox, most: int) -> None:
-        """Keep ``most`` boxes ready, once the same kind has been asked for twice."""
+        """Keep ``most`` boxes of a kind ready, once it has been asked for twice."""
         self._open = open_box
         self._most = most
         self._lock = threading.Lock()
         self._ahead = ThreadPoolExecutor(most, thread_name_prefix="ready-box")
         self._closed = False
-        self._kind: _Kind | None = None
-        self._ready: deque[Future[NamespaceBox]] = deque()
+        self._ready: dict[_Kind, deque[Future[NamespaceBox]]] = {}
 
     def take(self, limits: Limits, seed: int) -> NamespaceBox:
         """A box that no code has run in.
@@ -44,12 +45,13 @@ class PreforkPool:
         kind = (limits, seed)
         unfit: list[Future[NamespaceBox]] = []
         with self._lock:
-            known, self._kind = self._kind == kind, kind
-            if not known:
-                unfit, self._ready = list(self._ready), deque()
-            ready_box = self._ready.popleft() if self._ready else None
-            while known and not self._closed and len(self._ready) < self._most:
-                self._ready.append(self._ahead.submit(self._open, limits, seed))
+            known, ready = kind in self._ready, self._ready.pop(kind, deque())
+            self._ready[kind] = ready  # the last of them now
+            if len(self._ready) > KINDS:
+                unfit = list(self._ready.pop(next(iter(self._ready))))
+            ready_box = ready.popleft() if ready else None
+            while known and not self._closed and len(ready) < self._most:
+                ready.append(self._ahead.submit(self._open, limits, seed))
         _close(unfit)
         box = None if ready_box is None else _opened(ready_box)
         if box is not None and not box.alive():
@@ -63,7 +65,8 @@ class PreforkPool:
             self._closed = True
         self._ahead.shutdown(wait=True)
         with self._lock:
-            ready_boxes, self._ready = list(self._ready), deque()
+            ready_boxes = [box for ready in self._ready.values() for box in ready]
+            self._ready.clear()
         _close(ready_boxes)
 
 

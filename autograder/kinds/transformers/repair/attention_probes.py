@@ -78,11 +78,11 @@ def leaks_deeper(runs: Runs) -> bool:
 
 
 def _leaks(runs: Runs, experiment: str, before: str, after: str) -> bool:
-    """Whether exchanging a token moves positions that the target mask or causality keeps from it."""
+    """Whether exchanging a token that the target mask shows to itself alone moves another position."""
     if not runs.gave(experiment, before, after):
         raise unjudged(UNSEEN)
-    past = runs.moved(experiment, before, after, LATER) & TARGET_BLOCKED
-    return bool(past.any() or runs.moved(experiment, before, after, EARLIER).any())
+    others = (runs.moved(experiment, before, after, rows) for rows in (EARLIER, LATER))
+    return any((moved & TARGET_BLOCKED).any() for moved in others)
 
 
 def _follows_target_mask(leaks: np.ndarray, back: np.ndarray) -> None:

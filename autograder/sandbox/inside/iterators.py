@@ -1,0 +1,192 @@
+"""What comes next of an iterator that a test goes through, told before it is asked for. Runs in boxes.
+
+Only iterators whose next values can be seen without running anybody's code are told ahead: those of Python's
+own containers, and what torch's own methods such as ``parameters()`` give, which is taken out at once when a
+test begins to go through it. After each operation the student's box looks at them again, so what is told is
+what an iterator would give now.
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import itertools
+import operator
+import sys
+import types
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from autograder.sandbox.inside import ahead
+
+MOST_AHEAD = 256
+"""Values of one iterator; of longer ones none is told ahead."""
+MOST_OPEN = 16
+"""Iterators that are looked at after each operation."""
+_OF_SEQUENCES: dict[type, Any] = {type(iter([])): list, type(iter(())): tuple}
+_OF_DICTIONARIES: tuple[type, ...] = (type(iter({})), type(iter({}.values())), type(iter({}.items())))
+_OF_MODULES = (
+    *("parameters", "named_parameters", "buffers", "named_buffers"),
+    *("children", "named_children", "modules", "named_modules"),
+)
+
+
+class _Open(NamedTuple):
+    """An iterator that is told ahead."""
+
+    one: Iterator[Any]
+    seen: Iterator[Any]
+    """Where its next values can be seen: itself, or what it takes them from."""
+    all_seen: bool
+    """Nothing follows after these."""
+    told: list[Any]
+
+
+class OpenIterators:
+    """The student's end."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, _Open] = {}
+        self._given_up: list[str] = []
+        self._torchs: dict[int, Any] = {}
+        self._new: set[str] = set()
+
+    def called(self, function: Any, found: Any) -> Any:
+        """Keep in mind what a method has given, where it is torch's own and gives an iterator of its own."""
+        is_method = type(found) is types.GeneratorType and type(function) is types.MethodType
+        if is_method and function.__func__ in _torchs_own():
+            self._torchs[id(found)] = found
+        return found
+
+    def begun(self, found: Any, name_of: Callable[[Any], str], put: Callable[[Any, Any], None]) -> Any:
+        """What a test goes through from now on, in the place of ``found``.
+
+        Args:
+            found: an iterator.
+            name_of: gives its handle.
+            put: puts something in the place of what has a handle.
+        """
+        if self._torchs.pop(id(found), None) is found:
+            items, error = _taken_out(found)
+            seen, whole = iter(items), error is None and len(items) < MOST_AHEAD
+            again = _again(seen, error, found)
+            put(found, again)
+            self._look_at(name_of(again), _Open(again, seen, all_seen=whole, told=[]))
+            return again
+        kind = type(found)
+        if (kind in _OF_SEQUENCES or kind in _OF_DICTIONARIES) and operator.length_hint(found) <= MOST_AHEAD:
+            self._look_at(name_of(found), _Open(found, found, all_seen=True, told=[]))
+        return found
+
+    def _look_at(self, name: str, one: _Open) -> None:
+        while len(self._open) >= MOST_OPEN:
+            oldest = next(iter(self._open))
+            del self._open[oldest]
+            self._given_up.append(oldest)
+        self._open[name] = one
+        self._new.add(name)
+
+    def take(self, taken: Mapping[str, int]) -> None:
+        """Go on as far as the test has gone with what it was told."""
+        for name, number in taken.items():
+            if one := self._open.get(name):
+                for _ in range(number):
+                    next(one.one, None)
+                del one.told[:number]
+
+    def news(self, mark: Callable[[Any], Any]) -> list[list[Any]]:
+        """Handle, next values and whether nothing follows, of all that would give something else by now."""
+        found: list[list[Any]] = [[name, None, False] for name in self._given_up]
+        self._given_up = []
+        for name, one in [*self._open.items()]:
+            now = _coming(one.seen)
+            if now is None:
+                del self._open[name]
+                found.append([name, None, False])
+                continue
+            if name in self._new or len(now) != len(one.told) or any(map(operator.is_not, now, one.told)):
+                steady = [*itertools.takewhile(ahead.is_steady, now)]
+                whole = one.all_seen and len(steady) == len(now) < MOST_AHEAD
+                found.append([name, [mark(item) for item in steady], whole])
+            one.told[:] = now
+        self._new.clear()
+        return found
+
+    def give_up(self) -> list[list[Any]]:
+        """Tell nothing ahead any more of those that are open."""
+        self._given_up += self._open
+        self._open.clear()
+        return self.news(lambda one: one)
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self.__init__()  # type: ignore[misc]
+
+
+class Coming:
+    """The test's end."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, tuple[collections.deque[Any], bool]] = {}
+        self._taken: collections.Counter[str] = collections.Counter()
+
+    def told(self, news: list[list[Any]]) -> None:
+        """What the student's box says."""
+        for name, values, whole in news:
+            self._values.pop(name, None)
+            if values is not None:
+                self._values[name] = collections.deque(values), whole is True
+
+    def next_of(self, name: str, ask: Callable[[], Any], count: Callable[[Any], None]) -> Any:
+        """The next value of the iterator with this handle, asked for where it was not told.
+
+        Raises:
+            StopIteration: there is none.
+        """
+        values, whole = self._values.get(name, ((), False))
+        if values:
+            self._taken[name] += 1
+            count(found := values.popleft())
+            return found
+        if whole:
+            self._taken[name] += 1
+            raise StopIteration
+        return ask()
+
+    def taken(self) -> dict[str, int]:
+        """How far each was gone through since this was last asked."""
+        taken, self._taken = self._taken, collections.Counter()
+        return dict(taken)
+
+
+@functools.cache
+def _torchs_own() -> frozenset[Any]:
+    torch = sys.modules.get("torch")
+    return frozenset(getattr(torch.nn.Module, name) for name in _OF_MODULES) if torch else frozenset()
+
+
+def _taken_out(one: Iterator[Any]) -> tuple[list[Any], BaseException | None]:
+    """The first values, and what was raised in the place of the next one: a class may have own methods."""
+    items: list[Any] = []
+    try:
+        items.extend(itertools.islice(one, MOST_AHEAD))
+    except Exception as error:  # noqa: BLE001 - raised again where the test comes to it
+        return items, error
+    return items, None
+
+
+def _again(items: Iterator[Any], error: BaseException | None, rest: Iterator[Any]) -> Iterator[Any]:
+    yield from items
+    if error is not None:
+        raise error
+    yield from rest
+
+
+def _coming(one: Any) -> list[Any] | None:
+    """What an iterator of Python's own would give, without moving it; None where it would raise."""
+    try:
+        _, (held,), *place = one.__reduce__()
+    except RuntimeError:  # a dictionary has changed its size
+        return None
+    begin = place[0] if place else 0
+    return [*_OF_SEQUENCES.get(type(one), list).__getitem__(held, slice(begin, begin + MOST_AHEAD))]

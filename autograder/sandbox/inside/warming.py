@@ -1,0 +1,142 @@
+"""Runs tests once in the zygote, on invented answers, so that boxes do not each pay for what is done first.
+
+Both ends of a test speak with one another here as they do between two boxes. What torch, numpy and our own
+modules look up, import or compile at the first use of an operation is then in memory that all boxes share.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+from autograder.sandbox.exchange import wire
+from autograder.sandbox.inside.judge import Judge
+from autograder.sandbox.inside.remote import Remote
+from autograder.sandbox.inside.running import run_code
+from autograder.sandbox.inside.shared import Encoded
+
+_ANSWERS = """
+def double(numbers):
+    return [2 * one for one in numbers]
+
+class Pair:
+    def __init__(self, first):
+        self.first = first
+
+    def both(self):
+        return self.first, self.first
+
+def refuse():
+    raise ValueError("no")
+"""
+_TEST = """
+import numpy as np
+assert double([1, 2]) == [2, 4] and np.allclose(double(np.array([1.0])), [2.0])
+pair = Pair(3)
+assert pair.first == 3 and pair.both() == (3, 3)
+try:
+    refuse()
+except ValueError:
+    pass
+"""
+_TORCH_ANSWERS = """
+import math
+import torch
+from torch import nn
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.tokens = nn.Embedding(5, 4)
+        self.layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(2))
+        self.norm = nn.LayerNorm(4)
+
+    def forward(self, ids):
+        x = self.tokens(ids)
+        seen = torch.tril(torch.ones(ids.shape[-1], ids.shape[-1]))
+        for layer in self.layers:
+            x = x + torch.relu(layer((seen / seen.sum(-1, keepdim=True)) @ x))
+        scores = (x @ x.transpose(-1, -2) / math.sqrt(2)).masked_fill(seen == 0, float("-inf"))
+        return self.norm(torch.softmax(scores, -1) @ x)
+
+def mix(x, weights):
+    batch, length, width = x.shape
+    y = (x @ weights).view(batch, length, 2, width // 2).transpose(1, 2)
+    return y.transpose(1, 2).reshape(batch, length, width)
+"""
+_TORCH_TEST = """
+import torch
+torch.manual_seed(0)
+model = Model().eval()
+x = model.tokens(torch.tensor([[1, 2, 3]]))
+for layer in model.layers:
+    x = x + layer(x)
+assert sum(one.numel() for one in model.parameters()) == 68
+assert torch.allclose(model(torch.tensor([[1, 2]])), model(torch.tensor([[1, 2]])))
+y, w = torch.randn(1, 3, 4), torch.randn(4, 4)
+y[:, 2] += 1.0
+assert mix(y, w).shape == (1, 3, 4) and torch.equal(mix(y, w), mix(y, w)) and not torch.isnan(y).any()
+w.requires_grad_()
+mix(y, w).pow(2).mean().backward()
+assert w.grad.abs().sum() > 0
+"""
+
+
+ROUNDS = 12
+"""Python adapts its code to what it computes with after some runs; later it would do so in pages of a box."""
+
+
+def warm_tests() -> None:
+    """Run the tests; those of torch where it is loaded.
+
+    Raises:
+        RuntimeError: one did not pass, which is a fault of ours.
+    """
+    pairs = [(_ANSWERS, _TEST)]
+    if "torch" in sys.modules:
+        pairs.append((_TORCH_ANSWERS, _TORCH_TEST))
+    for answers, test in pairs:
+        names: dict[str, Any] = {"__name__": "answers"}
+        run_code(answers, names)
+        for _ in range(ROUNDS):
+            outcome = in_one_process(names, test)
+            if "error" in outcome or "refused" in outcome:
+                raise RuntimeError(f"a test that has to pass in the zygote does not: {outcome}")
+
+
+def in_one_process(names: dict[str, Any], test: str) -> dict[str, Any]:
+    """What comes of a test (`running.outcome`) where both ends are in this process: with nobody's code.
+
+    Args:
+        names: those of the notebook.
+        test: its code.
+    """
+    remote = Remote(SimpleNamespace(user_ns=names), _nothing_further)
+
+    def further(told: Encoded) -> Encoded:
+        asked, arrays = _carried(told)
+        tree, beside = _carried(remote.do(dict(asked["v"])["ask"], arrays))
+        return [tree], beside
+
+    begin = {"code": test, "doctest": False, "shared": True}
+    told, _ = Judge(further).do(wire.Encoder().encode([begin, [], [], True]), {})
+    done: dict[str, Any] = wire.Decoder({}, _no_array, _no_array).decode(told)["done"]
+    return done
+
+
+def _carried(told: Encoded) -> Encoded:
+    """As it arrives on the other side."""
+    frame = b"".join(bytes(part) for part in wire.pack({"v": told[0]}, told[1]))
+    _, length, _ = wire.HEADER.unpack(frame[: wire.HEADER.size])
+    body, numbers = frame[wire.HEADER.size :][:length], frame[wire.HEADER.size + length :]
+    message, arrays = wire.unpack(body, bytearray(numbers))
+    return message["v"], arrays
+
+
+def _nothing_further(*_: Any) -> Encoded:
+    raise RuntimeError("nothing here calls a function of a test")
+
+
+def _no_array(*_: Any) -> Any:
+    raise RuntimeError("an outcome holds plain values alone")
