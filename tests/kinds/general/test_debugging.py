@@ -20,9 +20,7 @@ from autograder.sandbox.pool import Pool
 from autograder.syntax import needed
 from autograder.verify.papers import grade_answer_key
 from autograder.verify.trials import TrialGrader
-from reference.listings import GIVEN
 from tests.support.debugging_course import HEAD, TASKS, DebuggingCourse, judged, task
-from tests.support.repair_variants import variants
 
 NAMES = sorted(path.stem for path in TASKS.glob("*.toml"))
 SOURCE = "def f(x):\n    a = x + 1\n    b = a * 2\n    return a, b\n"
@@ -462,15 +460,3 @@ def test_listings_are_planted_one_after_another(masked: DebuggingCourse) -> None
     assert ["sum", "double"] == list(scores)
     for name, score in scores.items():
         assert {name} == lost({one.item: one for one in score.items})
-
-
-@pytest.mark.sandbox
-@pytest.mark.apart
-def test_right_decoders_of_other_kinds_lose_nothing(pool: Pool, tmp_path: Path) -> None:
-    """Sines for positions, shared weights and fifty others compute something else, and are right."""
-    course = DebuggingCourse(tmp_path / "decoder", pool, *task("decoder"))
-    accepted = [one for one in variants("accepted") if set(one.planted) == set(course.faults)]
-    assert len(accepted) > 50
-    for variant in accepted:
-        results = course.sit("\n\n".join([GIVEN, variant.source(), *variant.cells_after()]))
-        assert (set(), set()) == (lost(results), waiting(results)), variant.name
