@@ -238,6 +238,9 @@ def test_a_class_that_is_not_constructed_is_refused(
     else:
         course = DebuggingCourse(tmp_path / "course", pool, question, source)
         assert {"double"} == lost(course.sit(course.listing.text(["double"])))
+        of_object = course.sit(course.listing.text(["double"]) + "\nf = f()\n")
+        assert {"double"} == lost(of_object)
+        assert "note: f is an object: its class was judged" in of_object["double"].staff
 
 
 @pytest.mark.sandbox
@@ -321,6 +324,7 @@ def test_a_relation_decides_about_code_that_computes_something_else(pool: Pool, 
     ("before", "after", "told"),
     [
         ('about = "double"', 'about = "doubel"', "no fault 'doubel'; known: sum, double"),
+        ('about = "double"', 'instead = "other"', "use 'twice as much': no use 'other'; known: "),
         ("[[1, 2], [1, 3]]", "[[1, 4]]", "relate names [1, 4]; 3 things are looked at"),
     ],
 )
