@@ -14,6 +14,7 @@ SABOTAGE_ARGS ?=
 SURVIVAL_ARGS ?= --kills 200
 AGAIN_ARGS ?= --times 20
 EXACT_SUBSETS ?= 2000
+EXACT_DRAWS ?= 3
 DRAWS ?= 10
 PEERS ?= build/peers
 OTTER ?= build/otter
@@ -65,9 +66,11 @@ thorough: test slow
 fuzz: $(STAMP)
 	$(BIN)/python -m tests.algebra.fuzz $(FUZZ_ARGS)
 
-# Every pair of the decoder's faults and two thousand random subsets, each told exactly; some minutes.
+# Every pair of the decoder's faults and two thousand random subsets, each told exactly; some minutes. By the general
+# way all 256 sets of the exam's faults and every answer of the catalogue, with several secrets.
 exact: $(STAMP)
-	REPAIR_SUBSETS=$(EXACT_SUBSETS) $(BIN)/pytest tests/kinds/transformers/test_repair_catalogue.py
+	REPAIR_SUBSETS=$(EXACT_SUBSETS) REPAIR_DRAWS=$(EXACT_DRAWS) $(BIN)/pytest \
+	    tests/kinds/transformers/test_repair_catalogue.py tests/kinds/general/test_debugging_decoder.py
 
 # Every planted answer of every assignment with many secrets: what is drawn must not decide about marks.
 draws: $(STAMP)

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from itertools import combinations
 
 from autograder.checks.options import Rules
+from autograder.kinds.general.debugging.outcomes import NAN
 from autograder.kinds.general.debugging.search import Listings, Search
 from autograder.kinds.general.debugging.use import ProbeOutcome
 from autograder.kinds.general.debugging.verdicts import Verdicts, verdicts
 
 FAULTS = ("axis", "mean")
 RAISED = ProbeOutcome(error="ValueError")
+UNSAID = ProbeOutcome(error=NAN)
 
 
 def found(
@@ -124,3 +126,82 @@ def test_a_relation_that_a_constant_keeps_speaks_for_nobody() -> None:
     assert {"axis": None, "mean": None} == left(judged)
     judged = found(probes, {"loss 1": 7.5, "relation 1": 0.0}, name, right=0.0)
     assert {"axis": False, "mean": None} == left(judged)
+
+
+def by_own(
+    about: Mapping[str, str],
+    own: Mapping[str, ProbeOutcome | float],
+    *,
+    general: Mapping[str, str] | None = None,
+    instead: Mapping[str, str] | None = None,
+    faults: tuple[str, ...] = FAULTS,
+) -> dict[str, bool | None]:
+    """Judge code by probes that the author made: each gives 1 where its fault is left, otherwise 0.
+
+    Args:
+        about: probe → its fault.
+        own: probe → what the code gives.
+        general: further probes, made for no fault → the fault that each tells.
+        instead: probe → the use in whose place it speaks.
+        faults: of the question.
+    """
+    tells = {**about, **(general or {})}
+    subsets = [frozenset(one) for size in range(len(faults) + 1) for one in combinations(faults, size)]
+    outcomes = [
+        {probe: ProbeOutcome((float(fault in subset),)) for probe, fault in tells.items()}
+        for subset in subsets
+    ]
+    made = {probe: about.get(probe, "") for probe in tells}
+    listings = Listings.of(faults, subsets, made, outcomes, rules=Rules(), instead=instead)
+    code = {
+        probe: one if isinstance(one, ProbeOutcome) else ProbeOutcome((float(one),))
+        for probe, one in own.items()
+    }
+    return left(verdicts(Search(listings, tuple(range(len(tells))), ()), code))
+
+
+def test_a_use_about_a_fault_outweighs_what_is_looked_at_otherwise() -> None:
+    """A table that is long enough for a plain text may be too short; the other way round a person decides."""
+    about, general = {"long 1": "axis", "sum 1": "mean"}, {"plain 1": "axis"}
+    own = {"long 1": 1.0, "sum 1": 0.0, "plain 1": 0.0}
+    assert {"axis": True, "mean": False} == by_own(about, own, general=general)
+    own = {"long 1": 0.0, "sum 1": 0.0, "plain 1": 1.0}
+    assert {"axis": None, "mean": False} == by_own(about, own, general=general)
+
+
+def test_all_uses_about_a_fault_have_to_speak_for_the_code() -> None:
+    """One that raises leaves it to a person, however often others say that it is repaired."""
+    about = {"one 1": "axis", "other 1": "axis", "sum 1": "mean"}
+    assert {"axis": None, "mean": False} == by_own(about, {"one 1": 0.0, "other 1": RAISED, "sum 1": 0.0})
+
+
+def test_a_relation_about_which_nothing_can_be_said_is_silent() -> None:
+    """NaN speaks neither for the code nor against it."""
+    about = {"one 1": "axis", "other 1": "axis", "sum 1": "mean"}
+    assert {"axis": False, "mean": True} == by_own(about, {"one 1": 0.0, "other 1": UNSAID, "sum 1": 1.0})
+    assert {"axis": None, "mean": False} == by_own(about, {"one 1": UNSAID, "other 1": UNSAID, "sum 1": 0.0})
+
+
+def test_a_use_stands_in_where_another_one_raises() -> None:
+    """It is not heard as long as the other one gives something."""
+    about, instead = {"bare 1": "axis", "layer 1": "axis", "sum 1": "mean"}, {"layer 1": "bare"}
+    for own, axis in (
+        ((RAISED, 0.0), False),
+        ((RAISED, 1.0), True),
+        ((RAISED, RAISED), None),
+        ((0.0, 7.5), False),
+    ):
+        given = {"bare 1": own[0], "layer 1": own[1], "sum 1": 0.0}
+        assert {"axis": axis, "mean": False} == by_own(about, given, instead=instead)
+
+
+def test_what_is_odd_for_many_faults_is_put_down_to_none() -> None:
+    """Of one it is this fault in other words; of several, a person decides; of many, no use speaks."""
+    faults = ("a", "b", "c", "d")
+    about = {f"{fault} 1": fault for fault in faults}
+    one = by_own(about, {"a 1": 7.5, "b 1": 0.0, "c 1": 0.0, "d 1": 1.0}, faults=faults)
+    assert {"a": True, "b": False, "c": False, "d": True} == one
+    some = by_own(about, {"a 1": 7.5, "b 1": 7.5, "c 1": 0.0, "d 1": 1.0}, faults=faults)
+    assert {"a": None, "b": None, "c": False, "d": True} == some
+    many = by_own(about, {"a 1": 7.5, "b 1": 7.5, "c 1": 7.5, "d 1": 1.0}, faults=faults)
+    assert dict.fromkeys(faults) == many

@@ -127,7 +127,14 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
     def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
         """Whether there is such a name, and what its weights are called; the rest is asked then."""
         del answer, draw
-        name = Scenario(f"{self.question.id}: name", (Call(self.question.answer, read=True, keep="it"),))
+        kind = (
+            Call("@builtins", "type", read=True, keep="type"),
+            Call("@builtins", "isinstance", args=(Ref("it"), Ref("type"))),
+        )
+        read = Call(self.question.answer, read=True, keep="it")
+        name = Scenario(
+            f"{self.question.id}: name", (read, *kind) if self.options.construct is not None else (read,)
+        )
         naming = self.uses.naming()
         return (name, Scenario(f"{self.question.id}: weights", naming)) if naming else (name,)
 
@@ -238,7 +245,7 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         if ready or self._missing(evidence) is not None or evidence.draw is None:
             return SecondRound()
         own = self.uses.own_weights(observations_at(evidence.observed, 1))
-        scenarios = self.uses.scenarios(self._tried or evidence.draw, own)
+        scenarios = self.uses.scenarios(self._tried or evidence.draw, own, of_object=_of_object(evidence))
         inputs = Inputs(self.options, evidence.draw)
         properties = (
             Scenario(f"{self.question.id}: property of {name}", one.calls(inputs))
@@ -269,8 +276,9 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
             rules = self.options.compare
             relating = frozenset(name for name in uses.names if uses.pairs(name))
             made = Listings.of(
-                tuple(self.faults), subsets, uses.about, outcomes, rules=rules, asks=asks, relating=relating
-            )
+                tuple(self.faults), subsets, uses.about, outcomes,
+                rules=rules, asks=asks, relating=relating, instead=uses.instead,
+            )  # fmt: skip
             self._listings, self._searched = (named, made), {}
         redrawn = draw is not None and self.rubric.assignment.redraw != "never"
         turn = draw.seed[0] % TURNS if redrawn and draw is not None else 0
@@ -335,7 +343,11 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
             made = msgspec.structs.replace(
                 result(self.question, item, None), student=told, code=told.code, staff=verdict.why
             )
-        note = f"; note: {found.defect}" if found.defect else ""
+        notes = [
+            found.defect,
+            f"{self.question.answer} is an object: its class was judged" * _of_object(evidence),
+        ]
+        note = "".join(f"; note: {one}" for one in notes if one)
         return msgspec.structs.replace(made, staff=quote(made.staff + note, MAX_STAFF))
 
     def _defect(self, evidence: Evidence, found: Verdicts) -> Finding | None:
@@ -381,6 +393,12 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         listing = FaultyListing(source, self.faults, f"question {self.question.id!r}, the answer key")
         unstated = tuple(item.id for item, own in self.automatic if own.new_defect)
         return planted.trials(listing, unstated)
+
+
+def _of_object(evidence: Evidence) -> bool:
+    """Whether the name holds an object, so that its class is meant."""
+    kind = observations_at(evidence.observed, 0)[2:]
+    return bool(kind) and kind[0].ok and kind[0].value is False
 
 
 KIND = Kind(DebuggingCheck, form="listing", aliases=("faults",))

@@ -15,6 +15,8 @@ UNKNOWN = -1
 """The class of an outcome that is not known."""
 NEW = -2
 """The class of an outcome that no listing has."""
+NAN = "not a number"
+"""The error of a relation about which nothing can be said."""
 MAX_DEPTH = 32
 MAX_BITS = 10_000
 """Of longer integers the hexadecimal digits are compared, since Python does not print the others."""
@@ -86,7 +88,7 @@ def related(
     if any(
         np.isnan(described(ProbeOutcome((outcome.values[at],)))[1]).any() for pair in pairs for at in pair
     ):
-        return ProbeOutcome(error="not a number")
+        return ProbeOutcome(error=NAN)
     alike = []
     for one, other in pairs:
         classes = Classes(rules)

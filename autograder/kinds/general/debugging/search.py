@@ -64,6 +64,8 @@ class Listings(Struct, frozen=True, eq=False):
     """Probe → what of all that the author stated it asks, in words: its use, and chosen values."""
     relating: frozenset[str] = frozenset()
     """Probes of which it only counts which results are alike."""
+    instead: Mapping[str, str] = {}
+    """Probe → the use in whose place it speaks, or ""."""
 
     @classmethod
     def of(
@@ -76,6 +78,7 @@ class Listings(Struct, frozen=True, eq=False):
         rules: Rules,
         asks: Mapping[str, frozenset[str]] | None = None,
         relating: frozenset[str] = frozenset(),
+        instead: Mapping[str, str] | None = None,
     ) -> Listings:
         """Sort the outcomes.
 
@@ -87,13 +90,24 @@ class Listings(Struct, frozen=True, eq=False):
             rules: the tolerance.
             asks: probe → the uses and values that it asks, in words; default: nothing is to be asked.
             relating: probes of which it only counts which results are alike.
+            instead: probe → the use in whose place it speaks, or "".
         """
         classes = {probe: Classes(rules) for probe in probes}
         table = np.array(
             [[classes[probe].add(some.get(probe)) for probe in probes] for some in outcomes], np.int64
         ).reshape(len(outcomes), len(probes))
         about = tuple(probes.values())
-        return cls(tuple(faults), tuple(subsets), tuple(probes), classes, table, about, asks or {}, relating)
+        return cls(
+            tuple(faults),
+            tuple(subsets),
+            tuple(probes),
+            classes,
+            table,
+            about,
+            asks or {},
+            relating,
+            instead or {},
+        )
 
     def has(self, fault: str) -> np.ndarray:
         """(listings,): whether each has the fault."""
@@ -154,7 +168,7 @@ def search(listings: Listings, most: int, turn: int = 0) -> Search:
     made: dict[str, int] = {}
     for at in places:
         if listings.about[at]:
-            made.setdefault(_use(listings.probes[at]), at)
+            made.setdefault(use_of(listings.probes[at]), at)
     chosen = sorted(made.values())[:most]
     _cover(listings, chosen, most, cost)
     for number in range(SPEAKING):
@@ -181,7 +195,8 @@ def _cover(listings: Listings, chosen: list[int], most: int, cost: Mapping[int, 
         left -= asks[best]
 
 
-def _use(probe: str) -> str:
+def use_of(probe: str) -> str:
+    """The name of the use that a probe is one of."""
     return probe.rsplit(" ", 1)[0]
 
 
@@ -189,7 +204,7 @@ def _in_turn(probes: Sequence[str], turn: int) -> list[int]:
     """The places of probes, those of each use begun at another one."""
     uses: dict[str, list[int]] = {}
     for at, probe in enumerate(probes):
-        uses.setdefault(_use(probe), []).append(at)
+        uses.setdefault(use_of(probe), []).append(at)
     return [at for some in uses.values() for at in some[turn % len(some) :] + some[: turn % len(some)]]
 
 

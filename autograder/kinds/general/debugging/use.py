@@ -40,7 +40,8 @@ class UseStep(Struct, frozen=True, forbid_unknown_fields=True):
     """One call of a use, or one thing that is read."""
 
     of: str = ""
-    """What is called or read: a kept name; default: the constructed object, or the function itself."""
+    """What is called or read: a kept name, or a module (``"@torch"``); default: the constructed object, or
+    the function itself. Where weights are stirred, ``parameters`` is their list, ``weights`` one vector."""
     method: str = ""
     read: str = ""
     """Instead of a call: this attribute is looked at."""
@@ -62,6 +63,8 @@ class Use(Struct, frozen=True, forbid_unknown_fields=True):
     """Values that stay in the box under a name."""
     about: str = ""
     """The fault that it tells: code without it gives what the listings without it give."""
+    instead: str = ""
+    """Another use, in whose place it speaks where that one raises although no listing does."""
     relate: tuple[tuple[int, int], ...] = ()
     """Pairs of what is looked at, counted from 1: only whether the two of a pair are alike is looked at."""
     stir: bool | None = None
@@ -78,6 +81,7 @@ class ListingUses:
     Attributes:
         names: of the probes, in order.
         about: the fault that a probe is about, by the probe; empty: whichever it tells.
+        instead: the use in whose place a probe speaks, by the probe; empty: it speaks always.
         calls: how many calls a probe has, by its use.
         asks: what a probe asks, by the probe: its use, and the values of each ``choose``, which take turns.
         stated: every use and every value of each ``choose``, in words.
@@ -111,6 +115,13 @@ class ListingUses:
                 raise RubricError(f"two uses have the name {use.name!r}", place(question), "use")
             self._uses[use.name] = use
             _refuse_pairs(use, place(question))
+        for use in self._uses.values():
+            if use.instead and use.instead not in self._uses:
+                raise RubricError(
+                    f"use {use.name!r}: no use {use.instead!r}; known: {', '.join(self._uses)}",
+                    place(question),
+                    "use",
+                )
         if not self._uses:
             raise RubricError(
                 "nothing says how the listing is used: at least one [[question.case]] or [[question.use]] "
@@ -124,6 +135,7 @@ class ListingUses:
             for number in range(1, (use.tries or tries) + 1)
         )
         self.about = {name: self._uses[self.use_of(name)].about for name in self.names}
+        self.instead = {name: self._uses[self.use_of(name)].instead for name in self.names}
         turns = {name: self._turn(name) for name in self.names}
         self.asks = {name: frozenset(turn.asked) for name, turn in turns.items()}
         self.stated = tuple(dict.fromkeys(one for turn in turns.values() for one in turn.all))
@@ -140,14 +152,28 @@ class ListingUses:
         """The name of the use that a probe is one of."""
         return probe.rsplit(" ", 1)[0]
 
-    def scenarios(self, draw: Draw, own: OwnWeights | None = None) -> dict[str, Scenario]:
+    def scenarios(
+        self, draw: Draw, own: OwnWeights | None = None, *, of_object: bool = False
+    ) -> dict[str, Scenario]:
         """Every probe by its name; ``serves`` is its use, so that one that hangs does not stop the others.
 
         Args:
             draw: where hidden inputs come from.
             own: what weights are called in the code that is asked; default: as stated.
+            of_object: the answer's name holds an object, of whose class others are constructed.
         """
-        return {name: self._scenario(name, draw, own or {}) for name in self.names}
+        made = {name: self._scenario(name, draw, own or {}) for name in self.names}
+        return {name: self._of_class(one) for name, one in made.items()} if of_object else made
+
+    def _of_class(self, scenario: Scenario) -> Scenario:
+        """The same where the answer's name holds an object of the class."""
+        calls = (
+            msgspec.structs.replace(call, attribute="__class__")
+            if call.target == self._question.answer and not call.attribute
+            else call
+            for call in scenario.calls
+        )
+        return msgspec.structs.replace(scenario, calls=tuple(calls))
 
     def always_raises(self, use: str) -> bool:
         """Whether the author says that the right listing raises in all probes of a use."""
@@ -209,7 +235,7 @@ class ListingUses:
             yield Call("@copy", "copy", args=(value,), keep=name)
 
     def _call(self, number: int, step: UseStep, inputs: Inputs, options: CalleeOptions) -> Call:
-        target: str | Ref = Ref(step.of) if step.of else Ref("model")
+        target: str | Ref = step.of if step.of.startswith("@") else Ref(step.of or "model")
         if not step.of and options.construct is None:
             target = self._question.answer
         if step.read:

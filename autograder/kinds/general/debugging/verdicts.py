@@ -8,9 +8,12 @@ import numpy as np
 from msgspec import Struct
 
 from autograder.kinds.general.debugging.listing import Subset
-from autograder.kinds.general.debugging.outcomes import UNKNOWN
-from autograder.kinds.general.debugging.search import Search
+from autograder.kinds.general.debugging.outcomes import NAN, NEW, UNKNOWN
+from autograder.kinds.general.debugging.search import Search, use_of
 from autograder.kinds.general.debugging.use import ProbeOutcome
+
+MOST_ODD = 2
+"""Where probes for more other faults give what no listing gives, those for a fault do not speak."""
 
 
 class FaultVerdict(Struct, frozen=True):
@@ -56,6 +59,7 @@ class _Judgement:
         ]
         self._about = [listings.about[at] for at in search.chosen]
         self._known = self._own != UNKNOWN
+        self._heard = self._known & ~self._silent()
 
     def verdicts(self) -> Verdicts:
         if not self._known.any():
@@ -65,6 +69,21 @@ class _Judgement:
         if same.any():
             return Verdicts(self._asked({fault: self._of_listings(fault, same) for fault in self._faults}))
         return Verdicts(self._asked(self._by_votes()), self._new())
+
+    def _silent(self) -> np.ndarray:
+        """(probes,): those that say nothing: of a relation with NaN, of two uses one of which stands in."""
+        probes, listings = self._search.probes, self._search.listings
+        odd = [bool(error) and own == NEW for error, own in zip(self._errors, self._own, strict=True)]
+        silent = [error == NAN for error in self._errors]
+        for at, probe in enumerate(probes):
+            if use := listings.instead.get(probe):
+                places = [place for place, other in enumerate(probes) if use_of(other) == use]
+                if all(odd[place] for place in places) and not odd[at]:
+                    for place in places:
+                        silent[place] = True
+                else:
+                    silent[at] = True
+        return np.array(silent, bool)
 
     def _asked(self, found: Mapping[str, FaultVerdict]) -> dict[str, FaultVerdict]:
         """The verdicts; nothing is repaired because a probe was not asked, as when the time was used up."""
@@ -137,7 +156,7 @@ class _Judgement:
         cleared = set()
         for fault in self._faults:
             uses: dict[str, tuple[bool, bool]] = {}
-            for at in np.flatnonzero(self._known & (np.array(self._about) == "")).tolist():
+            for at in np.flatnonzero(self._heard & (np.array(self._about) == "")).tolist():
                 with_, without = self._classes(fault, at, beside[fault])
                 if with_ == without:
                     continue
@@ -146,7 +165,7 @@ class _Judgement:
                 if (own := int(self._own[at])) not in expected:
                     odd.setdefault(at, set()).add(fault)
                 fits = verdict is not None and own in expected
-                use = self._search.probes[at].rpartition(" ")[0]
+                use = use_of(self._search.probes[at])
                 tells, all_fit = uses.get(use, (False, True))
                 uses[use] = (tells or not with_ & without, all_fit and fits)
             if any(tells and all_fit for tells, all_fit in uses.values()):
@@ -154,47 +173,60 @@ class _Judgement:
         doubted = {
             fault for faults in odd.values() for fault in faults if fault not in cleared or faults <= cleared
         }
-        return {
-            fault
-            for fault in doubted
-            if fault in found and found[fault].left is False and not self._author_speaks(fault, beside[fault])
-        }
+        doubted = {fault for fault in doubted if not self._author_speaks(fault, beside[fault])}
+        for fault in self._faults:
+            doubted |= {fault for at in self._made_for(fault) if self._own[at] == NEW}
+        return {fault for fault in doubted if fault in found and found[fault].left is False}
 
     def _author_speaks(self, fault: str, alive: np.ndarray) -> bool:
-        """Whether a probe that was made for a fault gives what listings without it give, and only these.
+        """Whether each probe made for a fault gives what listings without it give, and one only these.
 
-        Not where all that is related is alike: so it is for a constant as well.
+        One in which all that is related is alike does not speak by itself: so it is for a constant as well.
         """
-        for at in np.flatnonzero(self._known):
-            if self._about[at] == fault and not self._alike[at]:
-                with_, without = self._classes(fault, int(at), alive)
-                if not with_ & without and int(self._own[at]) in without:
-                    return True
-        return False
+        spoken = False
+        for at in self._made_for(fault):
+            with_, without = self._classes(fault, at, alive)
+            if int(self._own[at]) not in without:
+                return False
+            spoken |= not with_ & without and not self._alike[at]
+        return spoken
+
+    def _made_for(self, fault: str) -> list[int]:
+        """The places of the heard probes that the author made for a fault."""
+        return [at for at in np.flatnonzero(self._heard).tolist() if self._about[at] == fault]
 
     def _voted(self, fault: str, alive: np.ndarray) -> FaultVerdict | None:
         """What all probes say by which listings with and without the fault are told apart.
 
-        One that was made for the fault and says that it is there outweighs the others that were.
+        One that was made for the fault and says that it is there outweighs those that say it is not.
         """
         votes: dict[bool, list[str]] = {}
         own_probes: dict[bool, list[str]] = {}
-        for at in np.flatnonzero(self._known):
-            with_, without = self._classes(fault, int(at), alive)
-            if self._about[at] not in ("", fault) or UNKNOWN in with_ | without or with_ & without:
+        elsewhere = self._odd(alive) - {fault}
+        for at in np.flatnonzero(self._heard).tolist():
+            if (made := bool(self._about[at])) and (self._about[at] != fault or len(elsewhere) > MOST_ODD):
                 continue
-            own, probe, made = int(self._own[at]), self._search.probes[at], bool(self._about[at])
-            if own in with_ or (made and own not in without and self._odd(alive) == {fault}):
-                (own_probes if made else votes).setdefault(True, []).append(probe)
-            elif own in without:
-                (own_probes if made else votes).setdefault(False, []).append(probe)
-        if own_probes:
-            left = True in own_probes
-            votes.setdefault(left, []).extend(own_probes[left])
+            says = self._says(fault, at, alive)
+            if says is None and made and not elsewhere and self._is_odd(at, alive):
+                says = True
+            if says is not None:
+                (own_probes if made else votes).setdefault(says, []).append(self._search.probes[at])
+        if True in own_probes:
+            votes = {True: [*votes.get(True, []), *own_probes[True]]}
+        elif own_probes:
+            votes.setdefault(False, []).extend(own_probes[False])
         if len(votes) != 1:
             return None
         ((left, told_by),) = votes.items()
         return FaultVerdict(left, f"like listings {'with' if left else 'without'} it in {', '.join(told_by)}")
+
+    def _says(self, fault: str, at: int, alive: np.ndarray) -> bool | None:
+        """Whether a probe gives what only listings with a fault give; None where it does not tell."""
+        with_, without = self._classes(fault, at, alive)
+        if UNKNOWN in with_ | without or with_ & without:
+            return None
+        own = int(self._own[at])
+        return own in with_ if own in with_ | without else None
 
     def _classes(self, fault: str, at: int, alive: np.ndarray) -> tuple[set[int], set[int]]:
         """What the listings that are left give for a probe, those with a fault and those without."""
@@ -206,13 +238,11 @@ class _Judgement:
 
         Of one fault, that is this fault in other words; of several, nobody knows which of them.
         """
-        found = set()
-        for at in np.flatnonzero(self._known):
-            if (fault := self._about[at]) and not self._errors[at]:
-                with_, without = self._classes(fault, int(at), alive)
-                if int(self._own[at]) not in with_ | without:
-                    found.add(fault)
-        return found
+        places = np.flatnonzero(self._heard).tolist()
+        return {self._about[at] for at in places if self._about[at] and self._is_odd(at, alive)}
+
+    def _is_odd(self, at: int, alive: np.ndarray) -> bool:
+        return not self._errors[at] and int(self._own[at]) not in self._table[alive, at]
 
     def _undecided(self, fault: str, among: np.ndarray) -> str:
         """The two nearest listings with and without a fault, and a probe between them."""

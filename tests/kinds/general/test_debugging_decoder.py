@@ -1,0 +1,74 @@
+"""The decoder by the general way: all sets of faults are told, no answer of the catalogue is misjudged."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterator
+
+import pytest
+
+from autograder.records import ItemResult, Status
+from autograder.sandbox.pool import Pool
+from reference.listings import GIVEN
+from tests.support.debugging_course import DebuggingCourse, task
+from tests.support.repair_variants import FILES, FOLDER, Variant, variants
+from tests.support.thorough import sample
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.apart]
+
+DRAWS = int(os.environ.get("REPAIR_DRAWS", "1"))
+"""How many courses, each with a secret of its own; `make exact` makes more and grades all answers."""
+ALL_VARIANTS = "REPAIR_DRAWS" in os.environ
+WAITING: dict[str, list[str]] = tomllib.loads((FOLDER / "general.toml").read_text(encoding="utf-8"))["waits"]
+"""Answer → the items that go to a person by the general way and not by the experiments."""
+
+
+@pytest.fixture(scope="module", params=range(DRAWS))
+def course(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[DebuggingCourse]:
+    """The task with hidden inputs of its own."""
+    with Pool() as pool:
+        yield DebuggingCourse(tmp_path_factory.mktemp("decoder") / str(request.param), pool, *task("decoder"))
+
+
+def having(results: dict[str, ItemResult], *statuses: Status) -> set[str]:
+    """The items with one of these."""
+    return {name for name, one in results.items() if one.status in statuses}
+
+
+def answers() -> list[Variant]:
+    """Those of the catalogue that were handed out with the exam's eight faults."""
+    faults = {one["id"] for one in tomllib.loads(task("decoder")[0])["question"][0]["item"]}
+    every = [one for file in FILES for one in variants(file) if set(one.planted) == faults]
+    return every if ALL_VARIANTS else sample(every, 60)
+
+
+def test_every_set_of_faults_is_told(course: DebuggingCourse) -> None:
+    """All 256 lose exactly their faults, with nothing for a person."""
+    assert () == course.search.confusions
+    assert 256 == len(course.named)
+    for one in course.named:
+        results = course.judge(one.observed)
+        lost, waiting = having(results, Status.FAILED), having(results, Status.NEEDS_REVIEW)
+        assert (set(one.code.split()), set()) == (lost, waiting), one.code
+
+
+def test_no_answer_of_the_catalogue_is_misjudged(course: DebuggingCourse) -> None:
+    """What is decided is decided as it has to be; what goes to a person is written down."""
+    seconds = []
+    for answer in answers():
+        results = course.sit("\n\n".join([GIVEN, answer.source(), *answer.cells_after()]))
+        seconds.append(course.processor_seconds)
+        waiting = having(results, Status.NEEDS_REVIEW)
+        lost = having(results, Status.FAILED, Status.NO_ANSWER)
+        assert waiting <= {*answer.review, *WAITING.get(answer.name, ())}, answer.name
+        assert set(answer.loses) - waiting <= lost <= {*answer.loses, *answer.review}, answer.name
+    assert sum(seconds) / len(seconds) < 0.3
+
+
+def test_what_is_said_to_wait_is_an_answer() -> None:
+    """Each name of the list stands in the catalogue, and nothing that right code needs waits."""
+    assert set(WAITING) <= {one.name for file in FILES for one in variants(file)}
+    assert not set(WAITING) & {one.name for one in variants("accepted")}
