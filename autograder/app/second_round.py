@@ -34,7 +34,7 @@ from autograder.notebook.fill import label
 from autograder.notebook.read import read
 from autograder.notebook.student_check import FILE_NAME
 from autograder.paths import files_in
-from autograder.personal.own_faults import CATALOGUE, PlantedFault, planted_faults
+from autograder.checks.planning.own_faults import CATALOGUE, PlantedFault, planted_faults
 from autograder.personal.second_round import RoundFiles, compose, own_answer, own_key
 from autograder.records import Graded, ItemResult, Status
 from autograder.rubric import Question
