@@ -30,7 +30,7 @@ class Kind(Struct, frozen=True):
     """See `autograder.checks.base.Check`; its ``kind`` is the name that rubrics write."""
     form: Form = ""
     aliases: tuple[str, ...] = ()
-    """Plain words that ``autograder new`` takes for the name."""
+    """Plain words that ``autograder new`` takes for the name; they come before names of kinds."""
 
     @property
     def name(self) -> str:

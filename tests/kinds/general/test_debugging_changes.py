@@ -70,7 +70,9 @@ def test_hunks_are_placed_by_their_lines() -> None:
 
 def test_faults_in_one_line_stand_beside_each_other() -> None:
     """No more than what differs is changed, so neighbours do not collide; the same characters do."""
-    one, two = (RIGHT.replace(*pair) for pair in (("self.mean = x", "self.mean = 2 * x"), ("axis=0", "axis=1")))
+    one, two = (
+        RIGHT.replace(*pair) for pair in (("self.mean = x", "self.mean = 2 * x"), ("axis=0", "axis=1"))
+    )
     faults = {"one": (Patch(unified(RIGHT, one)),), "two": (Patch(unified(RIGHT, two)),)}
     both = FaultyListing(RIGHT, faults, "q").text({"one", "two"})
     assert "self.mean = 2 * x.mean(axis=1)" in both
@@ -82,7 +84,8 @@ def test_two_faults_that_put_lines_into_one_place_collide() -> None:
     """Which of them comes first would be left open."""
     at = "        return self.count\n"
     faults = {
-        name: (Patch(unified(RIGHT, RIGHT.replace(at, f"        {name}()\n{at}"))),) for name in ("one", "two")
+        name: (Patch(unified(RIGHT, RIGHT.replace(at, f"        {name}()\n{at}"))),)
+        for name in ("one", "two")
     }
     with pytest.raises(CourseError, match="'one' and 'two' change the same"):
         FaultyListing(RIGHT, faults, "q")

@@ -61,7 +61,9 @@ class Rewrite(Struct, frozen=True, forbid_unknown_fields=True):
 class FaultyListing:
     """The right listing, and what each fault changes in it."""
 
-    def __init__(self, source: str, faults: Mapping[str, Sequence[Edit | Patch | Rewrite]], where: str) -> None:
+    def __init__(
+        self, source: str, faults: Mapping[str, Sequence[Edit | Patch | Rewrite]], where: str
+    ) -> None:
         """Find the place of every fault.
 
         Args:
