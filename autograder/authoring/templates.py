@@ -64,7 +64,7 @@ def load(word: str, module: str) -> Template:
     """The template that a word asks for, for a reference module.
 
     Args:
-        word: an alias of a kind, or else a kind's name: ``repair`` is any code's repair, not the decoder's.
+        word: a kind's name or alias; see `Kind.instead`.
         module: of the reference folder.
 
     Raises:
@@ -72,6 +72,7 @@ def load(word: str, module: str) -> Template:
     """
     known = known_kinds()
     aliases = {alias: name for name, one in kinds().items() for alias in one.aliases}
+    aliases |= {name: one.instead for name, one in kinds().items() if one.instead}
     kind = aliases.get(word, word)
     if kind not in known:
         close = difflib.get_close_matches(kind, (*known, *aliases), n=1)

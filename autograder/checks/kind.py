@@ -30,7 +30,9 @@ class Kind(Struct, frozen=True):
     """See `autograder.checks.base.Check`; its ``kind`` is the name that rubrics write."""
     form: Form = ""
     aliases: tuple[str, ...] = ()
-    """Plain words that ``autograder new`` takes for the name; they come before names of kinds."""
+    """Plain words that ``autograder new`` takes for the name."""
+    instead: str = ""
+    """The kind whose template ``autograder new`` takes for the name, where only an alias asks for this one's."""
 
     @property
     def name(self) -> str:

@@ -56,7 +56,7 @@ def test_what_git_writes_is_read(tmp_path: Path) -> None:
     for name, text in (("right.py", RIGHT), ("faulty.py", FAULTY)):
         (tmp_path / name).write_text(text)
     command = ("git", "diff", "--no-index", "right.py", "faulty.py")
-    diff = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout  # noqa: S603
+    diff = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
     assert diff.startswith("diff --git")
     assert FAULTY == planted(RIGHT, diff)
     assert FAULTY == planted(RIGHT, diff.replace("\n \n", "\n\n"))

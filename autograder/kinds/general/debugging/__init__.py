@@ -396,4 +396,4 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         return planted.trials(listing, unstated)
 
 
-KIND = Kind(DebuggingCheck, form="listing", aliases=("faults", "repair"))
+KIND = Kind(DebuggingCheck, form="listing", aliases=("faults",))
