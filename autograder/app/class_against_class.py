@@ -338,7 +338,7 @@ class _Gathered:
                 yield Hole(solution.students, tuple(failing), words, solution.source, test)
 
     def _on_key(self, found: Outcomes) -> Iterator[Hole]:
-        """Tests that fail on the answer key each time: they are wrong, or the key or the question's text is."""
+        """Tests that fail on the answer key each time: they, the key or the question's text are wrong."""
         for student, outcomes in found.on_key.items():
             if not any(one.passed or one.refused for one in outcomes):
                 yield Hole((), (student,), outcomes[0].words, test=self.tests[student])

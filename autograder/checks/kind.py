@@ -32,7 +32,7 @@ class Kind(Struct, frozen=True):
     aliases: tuple[str, ...] = ()
     """Plain words that ``autograder new`` takes for the name."""
     instead: str = ""
-    """The kind whose template ``autograder new`` takes for the name, where only an alias asks for this one's."""
+    """The kind whose template ``autograder new`` takes for the name, where an alias asks for this one's."""
 
     @property
     def name(self) -> str:

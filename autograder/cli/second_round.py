@@ -148,8 +148,8 @@ def run_tests_against(
 ) -> None:
     """Run students' tests on students' solutions: points for real bugs, and possible holes of the rubric.
 
-    Writes staff/NAME-tests.html, and marks only with --enter. Exits with 1 when a solution that passes its checks fails many tests, or a test fails
-    on the answer key: the author should look.
+    Writes staff/NAME-tests.html, and marks only with --enter. Exits with 1 when a solution that passes its
+    checks fails many tests, or a test fails on the answer key: the author should look.
     """
     from autograder.app import class_against_class as use_case
     from autograder.cli import report

@@ -1,4 +1,4 @@
-"""The page about students' tests on students' solutions, for staff: points, and where the rubric may have holes."""
+"""The page about students' tests on students' solutions, for staff: points and possible holes."""
 
 from __future__ import annotations
 

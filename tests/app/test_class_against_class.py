@@ -139,7 +139,7 @@ def test_the_page_shows_code_as_text(course: Course, found: ClassAgainstClass) -
 
 def test_points_become_marks(course: Course, found: ClassAgainstClass) -> None:
     """Again for the whole class they follow; what a person gave stays, and too much is refused."""
-    with pytest.raises(CourseError, match="worth 2.00 points, but the cell 1; lower"):
+    with pytest.raises(CourseError, match=r"worth 2\.00 points, but the cell 1; lower"):
         enter_marks(course, NAME, "weights", found)
     half = replace(found, tests=tuple(replace(one, points=one.points / 2) for one in found.tests))
     first = load(course, NAME)

@@ -110,7 +110,8 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         self.faults = {item.id: own.changes for item, own in self.automatic if own.changes}
         if not 0 < len(self.faults) <= MOST_FAULTS:
             raise RubricError(
-                f"expected from 1 to {MOST_FAULTS} items with edit = […], diff or rewrite, got {len(self.faults)}",
+                f"expected from 1 to {MOST_FAULTS} items with edit = […], diff or rewrite, "
+                f"got {len(self.faults)}",
                 where,
             )
         for use in options.use:

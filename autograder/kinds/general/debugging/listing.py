@@ -151,8 +151,8 @@ def _rewriting(source: str, stated: Rewrite, where: str) -> Change:
     if len(found) != 1:
         told = "; ".join(found.values()) or "none"
         raise CourseError(
-            f"{where}: expected one place for the rule {stated.rule!r}, found {len(found)}: {told}; state right "
-            "(text around it), faulty (text of the changed line) or function"
+            f"{where}: expected one place for the rule {stated.rule!r}, found {len(found)}: {told}; state "
+            "right (text around it), faulty (text of the changed line) or function"
         )
     return next(iter(found))
 

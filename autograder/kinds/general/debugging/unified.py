@@ -18,7 +18,7 @@ _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 
 
 class _Hunk(Struct, frozen=True):
-    """Lines with their first character: ``" "`` stands in both texts, ``"-"`` in the right, ``"+"`` in the faulty."""
+    """Lines with their sign: ``" "`` stands in both texts, ``"-"`` in the right one, ``"+"`` in the other."""
 
     lines: tuple[str, ...]
 
@@ -77,8 +77,8 @@ def _hunks(diff: str, where: str) -> list[_Hunk]:
             line = (lines[at] or " ") if at < len(lines) else "@"
             if line[0] not in " +-\\":
                 raise CourseError(
-                    f"{where}: hunk {len(found) + 1} of the diff has other lines than {head.group()!r} counts; "
-                    "make it again: diff -u right.py faulty.py"
+                    f"{where}: hunk {len(found) + 1} of the diff has other lines than {head.group()!r} "
+                    "counts; make it again: diff -u right.py faulty.py"
                 )
             at += 1
             old -= line[0] in " -"
