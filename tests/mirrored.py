@@ -2,8 +2,9 @@
 
 ``autograder/a/b.py`` is mirrored by ``tests/a/test_b.py``, else by what is called after it
 (``test_b_pages.py``), and by the quick files of ``tests/a`` that import from it; where there is none of the
-first two, by all quick files of ``tests/a``. What runs alone or long is left to `make test`, unless it
-changed itself.
+first two, by all quick files of ``tests/a``. Other files, as templates, data and docs, are mirrored by the
+quick tests that are called after them or name them. What runs alone or long is left to `make test`, unless
+it changed itself.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 ALWAYS = Path("tests/test_architecture.py")
 MANY = 8
+BY_SUFFIX = {".md": "tests/test_docs*.py", ".po": "tests/messages/test_*.py"}
 SLOW = ("pytest.mark.alone", "pytest.mark.long", "pytest.mark.apart")
 
 
@@ -38,8 +40,8 @@ def mirrors(root: Path, paths: Iterable[Path]) -> Iterator[Path]:
     yield ALWAYS
     for path in paths:
         if path.suffix != ".py":
-            continue
-        if path.parts[0] == "tests":
+            yield from _of_data(root, path)
+        elif path.parts[0] == "tests":
             yield from [path] if path.name.startswith("test_") else _quick(root, path.parent)
         elif path.parts[0] == "autograder":
             yield from _mirror(root, path)
@@ -55,6 +57,18 @@ def _mirror(root: Path, source: Path) -> Iterator[Path]:
         found = _called_after(module, beside)
     yield from found
     yield from (one for one in beside if not found or ".".join(module.parts) in _imported(root / one))
+
+
+def _of_data(root: Path, path: Path) -> Iterator[Path]:
+    """The quick tests of a file that is no module: those called after it, else those that name it."""
+    yield from (one.relative_to(root) for one in sorted(root.glob(BY_SUFFIX.get(path.suffix, "nothing"))))
+    folder = next(one for one in Path("tests", *path.parts[1:]).parents if (root / one).is_dir())
+    called = _called_after(path.with_suffix(""), _quick(root, folder)) if folder.name != "tests" else []
+    yield from called or (
+        one.relative_to(root)
+        for one in sorted((root / "tests").rglob("test_*.py"))
+        if path.name in (text := one.read_text(encoding="utf-8")) and not any(mark in text for mark in SLOW)
+    )
 
 
 def _called_after(module: Path, tests: Iterable[Path]) -> list[Path]:

@@ -59,9 +59,12 @@ def test_a_test_runs_itself() -> None:
     assert "tests/algebra/test_claims.py" in mirrored("tests/algebra/claims.py")
 
 
-def test_other_files_have_no_tests() -> None:
-    """Docs and data are left to `make test`."""
-    assert set() == mirrored("README.md", "rubrics/exam.toml", "reference/parameters.py")
+def test_other_files_are_tried_by_what_is_called_after_them_or_names_them() -> None:
+    """Templates, docs and data; what no test names has none."""
+    assert {"tests/web/test_similar_page.py"} == mirrored("autograder/web/templates/pages/similar.html")
+    assert "tests/test_docs.py" in mirrored("docs/speed.md")
+    assert "tests/messages/test_catalogue.py" in mirrored("autograder/locale/de/LC_MESSAGES/autograder.po")
+    assert set() == mirrored("rubrics/nobody-" + "names-it.toml", "reference/parameters.py")
 
 
 def test_changes_are_those_of_git(tmp_path: Path) -> None:

@@ -307,6 +307,17 @@ class StoreContract:
                 seen.append((opened.store.marks("exam"), totals(opened.store)))
             assert ({"grace": {WHY: mark}}, seen[0]) == (seen[0][0], seen[1])
 
+    def test_a_mark_that_is_taken_back_leaves_nothing(self, opened: OpenedStore) -> None:
+        """As if nobody had given it, whichever way it was taken back; the cell can be marked again."""
+        keep(opened.store, middling(), RUBRIC, MOMENT)
+        before = totals(opened.store)
+        mark = PersonMark(Decimal("0.1"), Decimal("0.2"), comment="Well said.")
+        for give in (lambda *one: opened.store.give("exam", *one), opened.give):
+            give("grace", WHY, mark)
+            assert before != totals(opened.store)
+            give("grace", WHY, PersonMark())
+            assert ({}, before) == (opened.store.marks("exam"), totals(opened.store))
+
     def test_a_mark_that_is_moved_stays_what_it_was(self, opened: OpenedStore) -> None:
         """One that came from a decision follows the next one; one that somebody gave themselves does not."""
         keep(opened.store, middling(), RUBRIC, MOMENT)

@@ -175,6 +175,8 @@ class MemoryStore:
             if cell not in kept.automatic.get(student, {}):
                 raise GradebookError(f"{student!r} has no cell {cell[1]!r} in {assignment!r} for a grade")
             kept.given[student][cell] = mark
+            if mark == PersonMark():
+                del kept.given[student][cell]
             if decided is not None:
                 kept.decided[student, *cell] = decided
 

@@ -41,8 +41,8 @@ _STUDENT: Mapping[str, str | tuple[str, str]] = {
     "web.was-late": "It was handed in {late} after the end, which was {end}.",
     "web.over-penalty": "What is handed in now is late, and costs points.",
     "web.slip-left": "Slip days left: {days}",
-    "web.hand-in-as": "You hand in as group {name}, together with {members}. Of all your attempts one counts "
-    "for all of you.",
+    "web.hand-in-as": "You hand in as group {name}, together with {members}.",
+    "web.one-for-all": "Of all your attempts one counts for all of you.",
     "web.attempt-of": "Attempt {number} of {student}",
     "web.over-accept": "What is handed in now is late, and still counts.",
     "web.over-refuse": "What is handed in now is kept, and does not count.",

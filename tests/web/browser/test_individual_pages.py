@@ -1,0 +1,34 @@
+"""The card of an assignment with notebooks of each member's own, as a browser shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.service.test_individual import grade_waiting
+from tests.support import small_course
+from tests.web.browser.reader import Reader
+from tests.web.people import Small
+from tests.web.test_individual import at, hand_in
+
+__all__ = ["at"]
+
+pytestmark = pytest.mark.apart
+
+
+@pytest.mark.parametrize(("language", "scheme"), [("en", "light"), ("de", "dark")])
+def test_together_and_alone(at: Small, reader: Callable[..., Reader], language: str, scheme: str) -> None:
+    """What is the group's and what is one's own, before and after it is handed in."""
+    one = reader(locale=language, color_scheme=scheme)
+    one.is_known(at, student="bob")
+    place = f"{at.base}a/{small_course.NAME}/"
+    one.goto(place)
+    one.looks(f"alone-before-{scheme}")
+    hand_in(at, "ada", "formulas", "code")
+    hand_in(at, "bob", "code")
+    grade_waiting(at.offer)
+    one.goto(place)
+    one.looks(f"alone-after-{scheme}")
+    one.goto(f"{place}1/")
+    one.looks(f"alone-attempt-{scheme}")
