@@ -20,7 +20,7 @@ from autograder import atomic, generate
 from autograder.app import SILENT, Isolation, Listener, counted
 from autograder.app.stores import OpenStore, open_store
 from autograder.assignment import Assignment
-from autograder.checks.planning.own_faults import CATALOGUE, PlantedFault, planted_faults
+from autograder.code_faults import CATALOGUE, PlantedFault, planted_faults
 from autograder.course import Course, Handin, manifest
 from autograder.course.counting import everybody
 from autograder.course.manifest import Manifest, OwnFault, StudentRelease

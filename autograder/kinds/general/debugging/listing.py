@@ -14,7 +14,7 @@ from itertools import combinations
 
 from msgspec import Struct
 
-from autograder.checks.planning.own_faults import CATALOGUE, planted_faults
+from autograder.code_faults import CATALOGUE, planted_faults
 from autograder.errors import CourseError
 from autograder.kinds.general.debugging.unified import Change, changes_of, smallest
 from autograder.syntax import first_line, lines_of
