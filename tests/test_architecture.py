@@ -26,6 +26,7 @@ LAYERS = (
     {"messages", "stopwatch"},
     {"lateness"},
     {"limits", "tables", "timestamps", "syntax", "algebra", "installed"},
+    {"code_faults"},
     {"variants"},
     {"rubric"},
     {"notebook", "sandbox"},

@@ -11,10 +11,12 @@ import hashlib
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from pathlib import Path
 
 from msgspec import Struct
 
 from autograder import assignment as assignments
+from autograder import atomic
 from autograder.app import SILENT, Isolation, Listener
 from autograder.app.stores import OpenStore, open_store
 from autograder.assignment import Assignment
@@ -22,6 +24,7 @@ from autograder.checks.judging.judgeable import imports_of
 from autograder.course import Course, Handin
 from autograder.course.counting import everybody
 from autograder.errors import CourseError, NotebookError, describe_error
+from autograder.feedback.cross_tests import CrossTestsView, HoleRow, TestRow, render_cross_tests
 from autograder.grading.batch import collect
 from autograder.grading.cross_tests import KEY, CrossRun, Outcomes, PairOutcome
 from autograder.notebook.read import read
@@ -29,7 +32,9 @@ from autograder.personal.second_round import key_answer, module, own_answer
 from autograder.records import Cell, Graded, Status, Submission
 from autograder.rubric import Question
 from autograder.sandbox.pool import Pool
+from autograder.store import Decision, EnteredMarks
 from autograder.syntax import UNREADABLE, needed, parsed
+from autograder.wording import written_number
 
 WORKERS = 2
 MANY = Decimal("0.1")
@@ -68,6 +73,10 @@ class Hole(Struct, frozen=True):
     """Whose tests fail."""
     words: str
     """What the first of them raised."""
+    solution: str = ""
+    """The code that passes all checks."""
+    test: str = ""
+    """The code of the first of the tests."""
 
 
 class ClassAgainstClass(Struct, frozen=True):
@@ -94,7 +103,7 @@ def class_against_class(
     tests: str,
     solutions: str,
     *,
-    points: Decimal = Decimal(1),
+    points: Decimal | None = None,
     workers: int = WORKERS,
     isolation: Isolation = Isolation.NAMESPACES,
     watch: Listener = SILENT,
@@ -107,7 +116,7 @@ def class_against_class(
         name: of the assignment, graded.
         tests: the question whose answer is a test: a function, or a cell.
         solutions: the question whose answers are tested; a name that is defined there.
-        points: for a test that finds every bug that any test found.
+        points: for a test that finds every bug that any test found; default: what the cell can bring.
         workers: pairs at the same time.
         isolation: how code is confined.
         watch: hears of the pairs.
@@ -144,7 +153,63 @@ def class_against_class(
         )
         pairs = _Counted(watch, total)
         found = run.outcomes(workers, pairs.add)
+    if points is None:
+        points = sum(asked.cells().values(), Decimal(0))
     return gathered.judged(found, points, pairs.done, time.monotonic() - started)
+
+
+def enter_marks(
+    course: Course, name: str, tests: str, found: ClassAgainstClass, store: OpenStore = open_store
+) -> EnteredMarks:
+    """Enter what tests are worth as marks of their cell; what a person gave there stays.
+
+    Raises:
+        CourseError: the question has several cells, or its cell brings less than a test is worth.
+        GradebookError: the store refused.
+    """
+    first = assignments.load(course, name)
+    asked = _question(first, tests)
+    if len(asked.cells()) > 1:
+        raise CourseError(f"{tests}: has several cells, {', '.join(asked.cells())}; enter the marks by hand")
+    ((cell, most),) = asked.cells().items()
+    highest = max((one.points for one in found.tests), default=Decimal(0))
+    if highest > most:
+        raise CourseError(f"{tests}: a test is worth {highest} points, but the cell {most}; lower --points")
+    given = {
+        (one.student, asked.notebook, cell): Decision(cell, one.student, one.points) for one in found.tests
+    }
+    with store(first, new=False) as opened:
+        return opened.decide(name, given)
+
+
+def write_page(course: Course, name: str, found: ClassAgainstClass) -> Path:
+    """Write the page for staff, ``staff/NAME-tests.html``; where it lies."""
+    path = course.root / "staff" / f"{name}-tests.html"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    view = CrossTestsView(
+        name,
+        found.pairs,
+        found.solutions,
+        found.wrong,
+        found.bugs,
+        tuple(
+            HoleRow(
+                f"{', '.join(one.students)}: {len(one.tests)} tests fail, of {', '.join(one.tests)}",
+                one.words,
+                one.solution,
+                one.test,
+            )
+            for one in found.accepted_but_failing
+        ),
+        tuple(HoleRow(", ".join(one.tests), one.words, "", one.test) for one in found.failing_on_key),
+        tuple(
+            TestRow(one.student, one.bugs, one.solutions, written_number(one.points, "en"), one.why)
+            for one in found.tests
+        ),
+        found.left_out,
+    )
+    atomic.write(path, render_cross_tests(view).encode())
+    return path
 
 
 class _Counted:
@@ -244,7 +309,7 @@ class _Gathered:
             sum(bool(one.bug) for one in self.solutions.values()),
             len(every),
             tuple(self._holes(found, valid)),
-            tuple(_on_key(found)),
+            tuple(self._on_key(found)),
             tuple(self.left_out),
             pairs,
             seconds,
@@ -268,14 +333,15 @@ class _Gathered:
             on_it = {one: found.on_solutions[one][name] for one in valid}
             failing = [one for one, outcome in on_it.items() if not outcome.passed and not outcome.refused]
             if not solution.bug and len(failing) >= least:
-                yield Hole(solution.students, tuple(failing), found.on_solutions[failing[0]][name].words)
+                words = found.on_solutions[failing[0]][name].words
+                test = self.tests[failing[0]]
+                yield Hole(solution.students, tuple(failing), words, solution.source, test)
 
-
-def _on_key(found: Outcomes) -> Iterator[Hole]:
-    """Tests that fail on the answer key each time: they are wrong, or the key or the question's text is."""
-    for student, outcomes in found.on_key.items():
-        if not any(one.passed or one.refused for one in outcomes):
-            yield Hole((), (student,), outcomes[0].words)
+    def _on_key(self, found: Outcomes) -> Iterator[Hole]:
+        """Tests that fail on the answer key each time: they, the key or the question's text are wrong."""
+        for student, outcomes in found.on_key.items():
+            if not any(one.passed or one.refused for one in outcomes):
+                yield Hole((), (student,), outcomes[0].words, test=self.tests[student])
 
 
 def _why(on_key: Sequence[PairOutcome]) -> str:

@@ -20,6 +20,7 @@ from autograder import atomic, generate
 from autograder.app import SILENT, Isolation, Listener, counted
 from autograder.app.stores import OpenStore, open_store
 from autograder.assignment import Assignment
+from autograder.code_faults import CATALOGUE, PlantedFault, planted_faults
 from autograder.course import Course, Handin, manifest
 from autograder.course.counting import everybody
 from autograder.course.manifest import Manifest, OwnFault, StudentRelease
@@ -34,7 +35,6 @@ from autograder.notebook.fill import label
 from autograder.notebook.read import read
 from autograder.notebook.student_check import FILE_NAME
 from autograder.paths import files_in
-from autograder.personal.own_faults import CATALOGUE, PlantedFault, planted_faults
 from autograder.personal.second_round import RoundFiles, compose, own_answer, own_key
 from autograder.records import Graded, ItemResult, Status
 from autograder.rubric import Question

@@ -60,19 +60,29 @@ def known_kinds() -> tuple[str, ...]:
     return tuple(name for name, kind in kinds().items() if (kind.folder / FILE).is_file())
 
 
-def load(kind: str, module: str) -> Template:
-    """The template of a kind, for a reference module.
+def load(word: str, module: str) -> Template:
+    """The template that a word asks for, for a reference module.
+
+    Args:
+        word: a kind's name or alias; see `Kind.instead`.
+        module: of the reference folder.
 
     Raises:
         CourseError: there is no such kind (with a suggestion).
     """
     known = known_kinds()
     aliases = {alias: name for name, one in kinds().items() for alias in one.aliases}
-    kind = aliases.get(kind, kind)
+    aliases |= {name: one.instead for name, one in kinds().items() if one.instead}
+    kind = aliases.get(word, word)
     if kind not in known:
         close = difflib.get_close_matches(kind, (*known, *aliases), n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join((*aliases, *known))}"
+        words = dict.fromkeys((*aliases, *known))
+        hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(words)}"
         raise CourseError(f"--kinds: there is no kind {kind!r}; {hint}")
+    return _template(kind, module)
+
+
+def _template(kind: str, module: str) -> Template:
     text = (kinds()[kind].folder / FILE).read_text("utf-8").replace("MODULE", module)
     blocks = {(language, name): body.rstrip("\n") for language, name, body in _BLOCK.findall(text)}
     named = {name: body for (_, name), body in blocks.items()}
@@ -99,5 +109,7 @@ def chosen(names: Sequence[str], module: str) -> tuple[Template, ...]:
     Raises:
         CourseError: there is no such kind.
     """
-    found = {template.kind: template for template in (load(name, module) for name in names or known_kinds())}
+    if not names:
+        return tuple(_template(kind, module) for kind in known_kinds())
+    found = {template.kind: template for template in (load(name, module) for name in names)}
     return tuple(found.values())

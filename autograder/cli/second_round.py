@@ -131,8 +131,16 @@ def run_tests_against(
     solutions: Annotated[str, typer.Option("--solutions", help="The question whose answers are tested.")],
     course: CourseOption = HERE,
     points: Annotated[
-        float, typer.Option("--points", min=0, help="For a test that finds every bug that any test found.")
-    ] = 1.0,
+        float | None,
+        typer.Option(
+            "--points",
+            min=0,
+            help="For a test that finds every bug that any test found. Default: what its cell can bring.",
+        ),
+    ] = None,
+    enter: Annotated[
+        bool, typer.Option("--enter", help="Enter the points as marks; what a person gave there stays.")
+    ] = False,
     workers: Annotated[int, typer.Option("--workers", min=1, help="Pairs at the same time.")] = 2,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV: a line for each test.")] = False,
     isolation: IsolationOption = FULL,
@@ -140,8 +148,8 @@ def run_tests_against(
 ) -> None:
     """Run students' tests on students' solutions: points for real bugs, and possible holes of the rubric.
 
-    Nothing is written. Exits with 1 when a solution that passes its checks fails many tests, or a test fails
-    on the answer key: the author should look.
+    Writes staff/NAME-tests.html, and marks only with --enter. Exits with 1 when a solution that passes its
+    checks fails many tests, or a test fails on the answer key: the author should look.
     """
     from autograder.app import class_against_class as use_case
     from autograder.cli import report
@@ -153,19 +161,27 @@ def run_tests_against(
             name,
             tests,
             solutions,
-            points=Decimal(str(points)),
+            points=None if points is None else Decimal(str(points)),
             workers=workers,
             isolation=isolation,
             watch=watch,
         )
+    page = use_case.write_page(place, name, found)
+    entered = use_case.enter_marks(place, name, tests, found) if enter else None
     if json:
-        report.print_json({"assignment": name, **msgspec.to_builtins(found)})
+        marks = {"entered": msgspec.to_builtins(entered)} if entered else {}
+        report.print_json({"assignment": name, **msgspec.to_builtins(found), **marks})
     elif as_csv:
         writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(("student", "bugs", "solutions", "points", "why"))
         writer.writerows((one.student, one.bugs, one.solutions, one.points, one.why) for one in found.tests)
     else:
         _show_class(found)
+        report.say(f"wrote {page}")
+        if entered:
+            report.say(f"marks entered: {entered.written}")
+            for student, _, cell in entered.kept:
+                report.say(f"{student}, {cell}: somebody gave another mark, which stays")
     report.print_notes(found.left_out)
     raise typer.Exit(EXIT_FINDINGS if found.accepted_but_failing or found.failing_on_key else 0)
 

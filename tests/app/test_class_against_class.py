@@ -6,12 +6,22 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from typer.testing import CliRunner
 
-from autograder.app.class_against_class import ClassAgainstClass, class_against_class
+from autograder.app.class_against_class import (
+    ClassAgainstClass,
+    Hole,
+    class_against_class,
+    enter_marks,
+    write_page,
+)
+from autograder.app.stores import open_store
+from autograder.assignment import load
 from autograder.cli.app import app
 from autograder.course import Course
 from autograder.errors import CourseError
+from autograder.grades import PersonMark
 from tests.support.second_course import IN_STEPS, NAME, RIGHT, WRONG, graded, made
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
@@ -115,6 +125,33 @@ def test_a_test_that_always_fails_on_the_key_is_shown(found: ClassAgainstClass) 
     """The rubric's author looks whether it is the test that is wrong."""
     assert ("cem",) in [one.tests for one in found.failing_on_key]
     assert () == found.accepted_but_failing
+
+
+def test_the_page_shows_code_as_text(course: Course, found: ClassAgainstClass) -> None:
+    """Tests that fail on the key and their code, points, and nothing that anybody wrote as markup."""
+    hostile = Hole(("eve",), ("bob",), "<b>no</b>", "</pre><script>x()</script>", "assert 0 < 1")
+    shown = write_page(course, NAME, replace(found, accepted_but_failing=(hostile,))).read_text()
+    assert "</pre><script>x()" not in shown
+    assert "&lt;/pre&gt;&lt;script&gt;x()" in shown
+    assert "assert soften([[0.0, 1000.0]])[0][0] == 7" in shown
+    assert '<th scope="row">ada</th><td>2</td><td>2</td><td>2</td>' in shown
+
+
+def test_points_become_marks(course: Course, found: ClassAgainstClass) -> None:
+    """Again for the whole class they follow; what a person gave stays, and too much is refused."""
+    with pytest.raises(CourseError, match=r"worth 2\.00 points, but the cell 1; lower"):
+        enter_marks(course, NAME, "weights", found)
+    half = replace(found, tests=tuple(replace(one, points=one.points / 2) for one in found.tests))
+    first = load(course, NAME)
+    with open_store(first, new=False) as store:
+        store.give(NAME, "bob", (NAME, "weights"), PersonMark(Decimal("0.25")))
+    entered = enter_marks(course, NAME, "weights", half)
+    assert [("bob", NAME, "weights")] == list(entered.kept)
+    with open_store(first, new=False) as store:
+        marks = {student: some[NAME, "weights"].points for student, some in store.marks(NAME).items()}
+    given = {one.student: one.points for one in half.tests} | {"bob": Decimal("0.25")}
+    assert given == marks
+    assert 0 == enter_marks(course, NAME, "weights", half).written
 
 
 def test_a_class_that_was_not_graded_is_refused(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ from autograder.checks.properties import Probe, PropertyItem, probe
 from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
 from autograder.kinds.general.debugging import planted
-from autograder.kinds.general.debugging.listing import Edit, FaultyListing, Subset
+from autograder.kinds.general.debugging.listing import Edit, FaultyListing, Patch, Rewrite, Subset
 from autograder.kinds.general.debugging.outcomes import related
 from autograder.kinds.general.debugging.search import Listings, Search, search
 from autograder.kinds.general.debugging.use import ListingUses, ProbeOutcome, Use, outcome
@@ -70,8 +70,18 @@ class DebuggingItem(PropertyItem, frozen=True):
 
     edit: tuple[Edit, ...] = ()
     """What the fault changes; the item's id is its name."""
+    diff: str = ""
+    """Instead or besides: the change as a unified diff, from the right listing to the faulty one."""
+    rewrite: Rewrite | None = None
+    """Instead or besides: an expression exchanged in the syntax tree."""
     new_defect: bool = False
     """Instead: the item fails where the code computes what no listing with these faults computes."""
+
+    @property
+    def changes(self) -> tuple[Edit | Patch | Rewrite, ...]:
+        """Of the right listing's text, however they are stated."""
+        patch = (Patch(self.diff),) if self.diff else ()
+        return (*self.edit, *patch, *((self.rewrite,) if self.rewrite else ()))
 
 
 class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
@@ -97,10 +107,12 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         self._properties: dict[str, Probe] = {}
         for item, own in self.automatic:
             self._prepare_item(item, own)
-        self.faults = {item.id: own.edit for item, own in self.automatic if own.edit}
+        self.faults = {item.id: own.changes for item, own in self.automatic if own.changes}
         if not 0 < len(self.faults) <= MOST_FAULTS:
             raise RubricError(
-                f"expected from 1 to {MOST_FAULTS} items with edit = […], got {len(self.faults)}", where
+                f"expected from 1 to {MOST_FAULTS} items with edit = […], diff or rewrite, "
+                f"got {len(self.faults)}",
+                where,
             )
         for use in options.use:
             if use.about and use.about not in self.faults:
@@ -112,8 +124,10 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
 
     def _prepare_item(self, item: Item, own: DebuggingItem) -> None:
         where = place(self.question, item)
-        if bool(own.edit) == own.new_defect:
-            raise RubricError("an item is a fault (edit = […]) or says new_defect = true", where, "edit")
+        if bool(own.changes) == own.new_defect:
+            raise RubricError(
+                "an item is a fault (edit = […], diff or rewrite) or says new_defect = true", where, "edit"
+            )
         if own.property:
             cases = named_cases(self.options, self.question)
             if own.case and own.case not in cases:

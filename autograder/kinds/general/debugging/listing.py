@@ -14,7 +14,9 @@ from itertools import combinations
 
 from msgspec import Struct
 
+from autograder.code_faults import CATALOGUE, planted_faults
 from autograder.errors import CourseError
+from autograder.kinds.general.debugging.unified import Change, changes_of, smallest
 from autograder.syntax import first_line, lines_of
 
 ALL_SUBSETS = 10
@@ -36,10 +38,32 @@ class Edit(Struct, frozen=True, forbid_unknown_fields=True):
     """``Class.method``, ``Class`` or ``function`` that holds it; empty: anywhere in the listing."""
 
 
+class Patch(Struct, frozen=True):
+    """Changes as a unified diff."""
+
+    diff: str
+    """From the right listing to the faulty one: ``-`` stands in the right one, ``+`` in the faulty one."""
+
+
+class Rewrite(Struct, frozen=True, forbid_unknown_fields=True):
+    """One expression exchanged in the syntax tree, by a rule of the catalogue of second rounds."""
+
+    rule: str
+    """Its id in `CATALOGUE`: ``"axis"``, ``"bounds"``, ``"update"``, …"""
+    right: str = ""
+    """Text of the listing in which the expression stands; needed where the rule fits several."""
+    faulty: str = ""
+    """Text that stands in the changed lines then; needed where the rule knows several exchanges."""
+    function: str = ""
+    """As of an edit."""
+
+
 class FaultyListing:
     """The right listing, and what each fault changes in it."""
 
-    def __init__(self, source: str, faults: Mapping[str, Sequence[Edit]], where: str) -> None:
+    def __init__(
+        self, source: str, faults: Mapping[str, Sequence[Edit | Patch | Rewrite]], where: str
+    ) -> None:
         """Find the place of every fault.
 
         Args:
@@ -55,8 +79,10 @@ class FaultyListing:
         self.where = where
         self.faults = tuple(faults)
         self._changes = {
-            fault: tuple(_change(source, edit, f"{where}: fault {fault!r}") for edit in edits)
-            for fault, edits in faults.items()
+            fault: tuple(
+                change for one in stated for change in _changes(source, one, f"{where}: fault {fault!r}")
+            )
+            for fault, stated in faults.items()
         }
         self._refuse_collisions()
         self.subsets = tuple(_subsets(self.faults))
@@ -74,7 +100,7 @@ class FaultyListing:
         for one, other in combinations(self.faults, 2):
             for start, end, _ in self._changes[one]:
                 for begin, stop, _ in self._changes[other]:
-                    if start < stop and begin < end:
+                    if (start < stop and begin < end) or (start, end) == (begin, stop):
                         text = self.source[max(start, begin) : min(end, stop)].strip()
                         raise CourseError(
                             f"{self.where}: faults {one!r} and {other!r} change the same text: {text!r}; "
@@ -91,7 +117,47 @@ class FaultyListing:
                 ) from error
 
 
-def _change(source: str, edit: Edit, where: str) -> tuple[int, int, str]:
+def _changes(source: str, stated: Edit | Patch | Rewrite, where: str) -> Iterator[Change]:
+    match stated:
+        case Edit():
+            yield _change(source, stated, where)
+        case Patch():
+            yield from changes_of(source, stated.diff, where)
+        case Rewrite():
+            yield _rewriting(source, stated, where)
+
+
+def _rewriting(source: str, stated: Rewrite, where: str) -> Change:
+    """The one exchange of a rule that fits what is stated."""
+    if stated.rule not in {one.id for one in CATALOGUE}:
+        raise CourseError(
+            f"{where}: no rule {stated.rule!r}; known: {', '.join(one.id for one in CATALOGUE)}"
+        )
+    first, last = _span(source, stated.function, where)
+    spans = []
+    at = source.find(stated.right, first, last) if stated.right else -1
+    while at >= 0:
+        spans.append((at, at + len(stated.right)))
+        at = source.find(stated.right, at + 1, last)
+    if not stated.right:
+        spans = [(first, last)]
+    found: dict[Change, str] = {}
+    for planted in planted_faults(source):
+        change = smallest(source, 0, len(source), planted.source)
+        inside = any(begin <= change[0] and change[1] <= end for begin, end in spans)
+        line = planted.source.split("\n")[planted.line - 1].strip()
+        if planted.fault == stated.rule and inside and stated.faulty in line:
+            found[change] = f"line {planted.line}: {line}"
+    if len(found) != 1:
+        told = "; ".join(found.values()) or "none"
+        raise CourseError(
+            f"{where}: expected one place for the rule {stated.rule!r}, found {len(found)}: {told}; state "
+            "right (text around it), faulty (text of the changed line) or function"
+        )
+    return next(iter(found))
+
+
+def _change(source: str, edit: Edit, where: str) -> Change:
     """Where the text of an edit begins and ends, and what stands there instead."""
     first, last = _span(source, edit.function, where)
     right = textwrap.dedent(edit.right).strip("\n")

@@ -145,4 +145,4 @@ class RepairCheck(ItemwiseCheck[RepairOptions, RepairItem]):
         return msgspec.structs.replace(made, staff=quote(staff, MAX_STAFF))
 
 
-KIND = Kind(RepairCheck, form="listing")
+KIND = Kind(RepairCheck, form="listing", aliases=("decoder",), instead="debugging")

@@ -7,7 +7,7 @@ import difflib
 
 import pytest
 
-from autograder.personal.own_faults import CATALOGUE, planted_faults
+from autograder.code_faults import CATALOGUE, planted_faults
 
 
 def changed(source: str, fault: str) -> set[str]:
