@@ -6,7 +6,6 @@ are never among the files of a folder.
 
 from __future__ import annotations
 
-import os
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
@@ -92,11 +91,8 @@ def copies_in(folder: Path, expected: Sequence[str]) -> dict[str, str]:
     As in `meant_places`, but a notebook of another name is none.
     """
     try:
-        with os.scandir(folder) as entries:
-            names = sorted(one.name for one in entries if one.is_file(follow_symlinks=False))
+        names = sorted(one.name for one in folder.iterdir() if one.is_file() and not one.is_symlink())
     except OSError:
-        return {}
-    if set(expected) <= set(names):
         return {}
     places = _places([name for name in names if not name.startswith(".")], expected)
     return {place: name for name, place in places.items() if place != name}
