@@ -13,6 +13,7 @@ from autograder.errors import BoxEnded, SandboxFault
 from autograder.records import Limits
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
+from autograder.sandbox.outside.prefork import KINDS
 from tests.conftest import start_sandbox
 from tests.sandbox.contract import LIMITS
 from tests.support.leftovers import descendants, fresh_seeds, settled, traces, zygote_pid
@@ -45,7 +46,8 @@ ENDS = {
 @pytest.fixture(autouse=True)
 def _no_spare_box(plain_sandbox: NamespaceSandbox) -> None:
     """What the shared sandbox has opened ahead is not this test's doing."""
-    plain_sandbox.open(LIMITS, seed=next(SEEDS)).close()
+    for _ in range(KINDS):
+        plain_sandbox.open(LIMITS, seed=next(SEEDS)).close()
 
 
 @pytest.mark.parametrize("source", ENDS.values(), ids=ENDS.keys())
