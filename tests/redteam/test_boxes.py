@@ -25,7 +25,7 @@ from autograder.sandbox.session import Session
 from tests.redteam.attack import ATTACKS, FOLDER, HONEST, PRELUDE, Attack, load
 from tests.redteam.numbers import numbers
 from tests.redteam.world import World, opened
-from tests.support.leftovers import fresh_seeds, settled, traces
+from tests.support.leftovers import fresh_seeds, give_back, settled, traces
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
 
@@ -128,7 +128,7 @@ def test_an_attack_changes_nothing(attack: Attack, world: World, request: pytest
     if attack.machine and attack.machine != platform.machine():
         pytest.skip(f"not applicable: this attack needs {attack.machine}")
     sandbox: NamespaceSandbox = request.getfixturevalue("torch_sandbox" if attack.torch else "plain_sandbox")
-    sandbox.open(LIMITS, seed=next(SEEDS)).close()  # lets go of a box that was opened ahead
+    give_back(sandbox, LIMITS, SEEDS)  # lets go of a box that was opened ahead
     before, outside = traces(), world.state()
     classmate = sandbox.open(LIMITS, seed=next(SEEDS))
     assert "" == classmate.run_cell(CLASSMATE, seconds=LIMITS.cell_seconds).error
@@ -149,7 +149,7 @@ def test_an_attack_changes_nothing(attack: Attack, world: World, request: pytest
         assert {(8, 65_536, 60_000, 8, 7)} == set(answers)
     assert [3, 5, 7] == classmate.ask([WANTED], seconds=LIMITS.call_seconds)[0][0].value
     classmate.close()
-    sandbox.open(LIMITS, seed=next(SEEDS)).close()  # a restarted session has had one opened ahead
+    give_back(sandbox, LIMITS, SEEDS)  # a restarted session has had one opened ahead
 
     assert outcome(last) in attack.ends, last
     if asked is not None:

@@ -13,10 +13,9 @@ from autograder.errors import BoxEnded, SandboxFault
 from autograder.records import Limits
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
-from autograder.sandbox.outside.prefork import KINDS
 from tests.conftest import start_sandbox
 from tests.sandbox.contract import LIMITS
-from tests.support.leftovers import descendants, fresh_seeds, settled, traces, zygote_pid
+from tests.support.leftovers import descendants, fresh_seeds, give_back, settled, traces, zygote_pid
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
 
@@ -46,8 +45,7 @@ ENDS = {
 @pytest.fixture(autouse=True)
 def _no_spare_box(plain_sandbox: NamespaceSandbox) -> None:
     """What the shared sandbox has opened ahead is not this test's doing."""
-    for _ in range(KINDS):
-        plain_sandbox.open(LIMITS, seed=next(SEEDS)).close()
+    give_back(plain_sandbox, LIMITS, SEEDS)
 
 
 @pytest.mark.parametrize("source", ENDS.values(), ids=ENDS.keys())

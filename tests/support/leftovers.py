@@ -11,7 +11,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from autograder.records import Limits
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
+from autograder.sandbox.outside.prefork import KINDS
 
 PATIENCE_SECONDS = 3.0
 
@@ -104,3 +106,9 @@ def _own_paths() -> list[str]:
 def zygote_pid(sandbox: NamespaceSandbox) -> int:
     """The broker's own child; the zygote proper and all boxes are below it."""
     return sandbox.pid
+
+
+def give_back(sandbox: NamespaceSandbox, limits: Limits, seeds: Iterator[int]) -> None:
+    """Have the boxes closed that a sandbox has opened ahead: others are asked for, and not twice."""
+    for _ in range(KINDS):
+        sandbox.open(limits, seed=next(seeds)).close()
