@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from autograder.app import open_course, preparing
-from autograder.app.classes import grade
+from autograder.app.classes import grade, standings
 from autograder.course import Course
 from autograder.records import FileState
 
@@ -71,7 +71,8 @@ def test_a_class_is_graded_from_its_files(course: Course) -> None:
                 (folder / name).write_bytes(data)
         if number % 10 == 7:
             (folder / "lm.py").write_bytes(key["lm.py"].replace(b"text[1:]", b"text[2:]"))
-    outcomes = {one.student: one.graded for one in grade(course, NAME).outcomes}
+    grade(course, NAME)
+    outcomes = standings(course, NAME, whole=True).roll.results
     assert 30 == len(outcomes)
     for number in range(30):
         points = {one.question: int(one.points) for one in outcomes[f"s{number:02d}"].score.items}

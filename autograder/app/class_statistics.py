@@ -67,7 +67,7 @@ def class_statistics(
         RubricError: the rubric is not valid.
         GradebookError: the store refused.
     """
-    found = standings(course, name, watch=watch, store=store)
+    found = standings(course, name, whole=True, watch=watch, store=store)
     rubric = assignments.load(course, name).rubric
     listed = read_roster(course.roster) if course.roster.is_file() else ()
     own = {one.id: (one.first_name, one.last_name, one.email) for one in listed}

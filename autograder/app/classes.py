@@ -281,9 +281,21 @@ def _enrol(course: Course, collected: Collected, store: Store, watch: Listener) 
 
 
 def standings(
-    course: Course, name: str, *, watch: Listener = SILENT, store: OpenStore = open_store
+    course: Course,
+    name: str,
+    *,
+    whole: bool = False,
+    watch: Listener = SILENT,
+    store: OpenStore = open_store,
 ) -> Standings:
     """Where everybody stands, with what people gave and bonus points. Automatic marks are put back first.
+
+    Args:
+        course: whose class.
+        name: of the assignment.
+        whole: as in `Store.results`.
+        watch: hears of what differs.
+        store: opens the course's.
 
     Raises:
         CourseError: nobody was graded yet, or a list of the course is not usable.
@@ -293,7 +305,7 @@ def standings(
     assignment = assignments.load(course, name)
     with store(assignment, new=False) as opened:
         collected = collect(assignment.course, assignment)
-        return _standings(assignment, opened, watch, collected, whole=False)
+        return _standings(assignment, opened, watch, collected, whole=whole)
 
 
 def feedback(
