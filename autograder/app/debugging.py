@@ -20,6 +20,7 @@ from autograder.errors import CourseError
 from autograder.grading.pipeline import Grader
 from autograder.kinds import make_check
 from autograder.kinds.general.debugging import DebuggingCheck
+from autograder.kinds.general.debugging.search import Search
 from autograder.records import Call, Ref, Scenario, Tensor
 from autograder.rubric import Question
 from autograder.sandbox.pool import Pool
@@ -33,6 +34,7 @@ __all__ = [
     "faulty_listings",
     "handed_out",
     "together",
+    "work",
 ]
 
 MAX_CALL = 200
@@ -61,6 +63,8 @@ class ExplainedQuestion(Struct, frozen=True):
     faults: tuple[str, ...]
     listings: int
     """Sets of faults that were run."""
+    work: str
+    """How many that is of all sets, with how many probes and calls, in words."""
     probes: tuple[ExplainedProbe, ...]
     confusions: tuple[str, ...]
     """What cannot be told apart, and why."""
@@ -121,6 +125,13 @@ def faulty_listings(course: Course, name: str) -> dict[str, str]:
     if not found:
         raise CourseError(f"{name}: no question has kind = 'debugging'; there is nothing to explain")
     return found
+
+
+def work(loaded: Assignment) -> Iterator[str]:
+    """How much is run for each question of the kind before anybody is graded, in words."""
+    for question in loaded.rubric.questions:
+        if isinstance(check := loaded.checks[question.id], DebuggingCheck):
+            yield f"{question.id}: {check.work.words}"
 
 
 def handed_out(loaded: Assignment) -> Iterator[VerifyFinding]:
@@ -210,11 +221,17 @@ def _explained(
         question.id,
         found.listings.faults,
         len(named),
+        check.work.words,
         probes,
-        tuple(one.words for one in found.confusions),
+        (*(one.words for one in found.confusions), *_left(found)),
         tuple(_warnings(check, named, probes)),
         listing.text(listing.faults),
     )
+
+
+def _left(found: Search) -> Iterator[str]:
+    if found.left:
+        yield f"{found.left} further pairs of sets of faults, which were not compared"
 
 
 def _warnings(check: DebuggingCheck, named: Any, probes: Sequence[ExplainedProbe]) -> Iterator[str]:

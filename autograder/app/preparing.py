@@ -13,7 +13,7 @@ from autograder import assignment as assignments
 from autograder import atomic, generate, verify
 from autograder import rubric as rubrics
 from autograder.app import SILENT, Isolation, Listener, counted
-from autograder.app.debugging import handed_out
+from autograder.app.debugging import handed_out, work
 from autograder.app.lists import read_roster
 from autograder.app.roll import nearest_id
 from autograder.authoring import start as begin
@@ -52,6 +52,8 @@ class Validated(Struct, frozen=True):
     findings: tuple[VerifyFinding, ...]
     credit: tuple[Ways, ...]
     """What the ways through stated graphs of credit are worth."""
+    work: tuple[str, ...]
+    """How much is run for planted faults before anybody is graded, by question."""
 
 
 class PrintedAssignment(Struct, frozen=True):
@@ -99,7 +101,7 @@ def validate(course: Course, name: str, isolation: Isolation = Isolation.NAMESPA
     with Pool(isolation=isolation) as pool:
         loaded = assignments.load(course, name)
         findings = (*handed_out(loaded), *verify.validate(loaded, pool))
-        return Validated(findings, tuple(verify.credit(loaded.rubric)))
+        return Validated(findings, tuple(verify.credit(loaded.rubric)), tuple(work(loaded)))
 
 
 def build_and_verify(

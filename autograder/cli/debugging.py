@@ -56,6 +56,7 @@ def explain(
         report.print_json({"assignment": name, "questions": msgspec.to_builtins(found)})
     for one in () if json else found:
         report.console().print(_table(one))
+        report.say(one.work)
         for probe in one.probes:
             made = f" (made for {probe.about})" if probe.about else ""
             report.say(f"{probe.name}{made}: {'; '.join(probe.calls)}")

@@ -126,6 +126,8 @@ def validate(
             plain = msgspec.to_builtins(found)
             report.print_json({"assignment": name, "isolation": isolation.value, **plain})
         else:
+            for words in found.work:
+                report.say(words)
             report.show_validation(name, found.findings, found.credit)
     raise typer.Exit(EXIT_FINDINGS if found.findings else 0)
 

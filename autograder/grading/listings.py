@@ -7,6 +7,7 @@ in one box. They are the author's, and define the same names.
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -32,6 +33,8 @@ from autograder.sandbox.base import Box, Sandbox
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.retry import retry_infrastructure
 
+WALL_SECONDS = 1800.0
+"""For all listings of one question: what takes longer is refused, and nothing of it is kept."""
 CALL_SECONDS = 0.5
 """Of processor time: a listing that takes longer hangs, and hundreds of them may."""
 WORKERS = 2
@@ -63,7 +66,8 @@ def listing_results(
         asked: what was asked, with what is expected of it.
 
     Raises:
-        CourseError: a listing cannot be made, or is not defined by running it; names the question.
+        CourseError: a listing cannot be made, or is not defined by running it, or all of them take longer
+            than `WALL_SECONDS`; names the question.
         RubricError: nothing can be judged by what they give.
     """
     plans = [_plans(one, secret, expected) for one, expected in asked]
@@ -123,13 +127,19 @@ class _ListingRun:
         self._plan, self._sandbox, self._seed = plan, sandbox, seed
         self._limits = for_many(assignment.rubric.assignment.limits, TOGETHER)
         self._before = tuple(cells_before(assignment, plan.question))
+        self._until = time.monotonic() + WALL_SECONDS
 
     def group(self, names: Sequence[str]) -> list[TrialResults]:
-        """What some listings give, all of them in one box as long as none ends it."""
+        """What some listings give, all of them in one box as long as none ends it.
+
+        Raises:
+            CourseError: a listing cannot be run, or all of them take too long together.
+        """
         box: Box | None = None
         results = []
         try:
             for name in names:
+                self._refuse_late()
                 box, observed = self._listing(name, box)
                 results.append(TrialResults(name, {}, {}, observed))
         finally:
@@ -154,6 +164,16 @@ class _ListingRun:
                 left = [at for at in left if scenarios[at].serves != hung]
         not_asked = (Observation(ok=False, error="Skipped"),)
         return box, [found.get(at, not_asked) for at in range(len(scenarios))]
+
+    def _refuse_late(self) -> None:
+        # The clock never chooses what is asked: all listings are run, or nobody is graded by them.
+        if time.monotonic() > self._until:
+            raise CourseError(
+                f"question {self._plan.question.id!r}: its {len(self._plan.listings)} listings, with "
+                f"{len(self._plan.scenarios)} probes each, were not run within {WALL_SECONDS:g} seconds, and "
+                "nothing was kept; lower tries, or state fewer uses, fewer faults, or smaller inputs, or try "
+                "again when the machine has less to do"
+            )
 
     def _opened(self) -> Box:
         box = self._sandbox.open(self._limits, seed=self._seed)

@@ -38,6 +38,9 @@ def test_faults_are_explained(folder: Path) -> None:
     assert 0 == table.returncode, table.stderr
     assert "  array [5, 3]: [[" in table.stdout
     assert "debugging: 8 listings" in table.stdout
+    work = "8 of 8 sets of faults are run, "
+    assert work in table.stdout
+    assert f"debugging: {work}" in run("validate", "sheet", cwd=folder).stdout
     assert "model.fit(array [5, 3]); model.invert(array [2, 3])" in table.stdout
     (question,) = only_object(run(*EXPLAIN, "--json", cwd=folder).stdout)["questions"]
     assert ["columns", "order", "back"] == question["faults"]

@@ -6,7 +6,7 @@ inputs for every submission and for the reference, and one more case does not mo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from math import prod
 from typing import Any, Literal
@@ -17,10 +17,17 @@ from msgspec import Struct
 
 from autograder.checks.base import Draw
 from autograder.checks.options import CallOptions, Case
+from autograder.checks.planning.alphabets import ALPHABETS
 from autograder.errors import Place, RubricError
 from autograder.records import Tensor
 from autograder.tables import convert
 
+EDGES = ("empty", "one", "equal")
+"""The first tries of what is drawn with ``edges``: nothing in it, one entry, and several that are equal."""
+DRAWN = len(EDGES)
+"""The first try in which nothing is an edge case."""
+MOST_KEYS_DRAWN = 200
+"""Keys that are drawn for one dictionary, since the same ones may come again."""
 Size = int | str
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -79,25 +86,60 @@ class DrawnInteger(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DrawnText(Struct, frozen=True, forbid_unknown_fields=True):
-    """A text made of pieces: ``{ text = ["a", "b", " "], length = [0, 12] }``."""
+    """A text made of pieces: ``{ text = ["a", "b", " "], length = [0, 12] }``, or ``{ text = "ascii" }``."""
 
-    text: tuple[str, ...]
-    length: tuple[int, int] = (1, 8)
-    """How many pieces it has, from and to."""
+    text: tuple[str, ...] | str
+    """The pieces, or the name of one of `ALPHABETS`."""
+    length: tuple[int, int] | None = None
+    """How many pieces it has, from and to; default: 1 to 8, with edge cases from 0."""
     between: str = ""
+    edges: bool = False
+    """The first tries are the `EDGES` that ``length`` allows."""
+
+    @property
+    def pieces(self) -> tuple[str, ...]:
+        """What is put together; none where there is no such alphabet."""
+        return ALPHABETS.get(self.text, ()) if isinstance(self.text, str) else self.text
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """How many pieces it has, from and to."""
+        return self.length or (1 - self.edges, 8)
 
 
 class DrawnList(Struct, frozen=True, forbid_unknown_fields=True):
     """A list of drawn values: ``{ list = { whole = [0, 9] }, length = [1, 5] }``."""
 
     list: Any
-    length: tuple[int, int] = (1, 5)
+    length: tuple[int, int] | None = None
+    """How many entries it has, from and to; default: 1 to 5, with edge cases from 0."""
+    edges: bool = False
+    """As for texts. The entries are tries of what they are drawn by."""
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """How many entries it has, from and to."""
+        return self.length or (1 - self.edges, 5)
 
 
 class DrawnDictionary(Struct, frozen=True, forbid_unknown_fields=True):
-    """A dictionary with stated keys and drawn values: ``{ dict = { rate = { number = [0, 1] } } }``."""
+    """A dictionary of drawn values: ``{ dict = { rate = { number = [0, 1] } } }``.
+
+    Its keys are stated, or drawn: ``{ keys = { text = "letters" }, dict = { whole = [0, 9] } }``.
+    """
 
     dict: Mapping[str, Any]
+    """Stated keys with the value of each; the value of all, where keys are drawn."""
+    keys: Any = None
+    length: tuple[int, int] | None = None
+    """How many drawn keys it has, from and to, as for lists."""
+    edges: bool = False
+    """As for lists, where keys are drawn."""
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """How many drawn keys it has, from and to."""
+        return self.length or (1 - self.edges, 5)
 
 
 class DrawnParts(Struct, frozen=True, forbid_unknown_fields=True):
@@ -132,17 +174,19 @@ class Inputs:
         precision: dtype of drawn floating numbers.
     """
 
-    def __init__(self, options: CallOptions, draw: Draw) -> None:
+    def __init__(self, options: CallOptions, draw: Draw, turn: int | None = None) -> None:
         """Draw the sizes.
 
         Args:
             options: sizes, precision and library of the question.
             draw: the question's source of hidden numbers.
+            turn: which of several tries this is, from 0, for ``edges``; None: there is one alone.
         """
         self.sizes = _sizes(options, draw.generator("sizes"))
         self.precision = options.precision
         self._options = options
         self._draw = draw
+        self._turn = turn
 
     def arguments(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Arguments:
         """The values of one call.
@@ -170,7 +214,7 @@ class Inputs:
                     )
                 made[key] = made[form.same]
             else:
-                made[key] = self._value(form, generator, where)
+                made[key] = self._value(form, generator, where, self._turn)
         return tuple(made[place] for place in range(len(args))), {key: made[key] for key in kwargs}
 
     def case(self, name: str, case: Case) -> Arguments:
@@ -179,7 +223,7 @@ class Inputs:
 
     def in_precision(self, precision: str) -> Inputs:
         """The same numbers with another precision."""
-        return Inputs(msgspec.structs.replace(self._options, precision=precision), self._draw)
+        return Inputs(msgspec.structs.replace(self._options, precision=precision), self._draw, self._turn)
 
     def generator(self, purpose: str) -> np.random.Generator:
         """Hidden numbers for another purpose."""
@@ -202,7 +246,7 @@ class Inputs:
                 weights[name.removesuffix("weight") + "bias"] = Tensor(zeros, self._options.precision)
         return weights
 
-    def _value(self, form: Any, generator: np.random.Generator, place: str) -> Any:
+    def _value(self, form: Any, generator: np.random.Generator, place: str, turn: int | None) -> Any:
         if isinstance(form, Drawn):
             return self.array(self._numbers(form, generator, place))
         if isinstance(form, Stated):
@@ -214,13 +258,13 @@ class Inputs:
             return self.array(numbers.astype(self._options.precision) if floating else numbers)
         if isinstance(form, Sized):
             return self._size(form.size, place)
-        return self._plain_value(form, generator, place)
+        return self._plain_value(form, generator, place, turn)
 
-    def _plain_value(self, form: Any, generator: np.random.Generator, place: str) -> Any:
+    def _plain_value(self, form: Any, generator: np.random.Generator, place: str, turn: int | None) -> Any:
         """A number, text, list or dictionary of Python's own; what is stated stays as it is."""
 
-        def inner(described: Any) -> Any:
-            return self._value(_form(described, place), generator, place)
+        def inner(described: Any, turn: int | None = turn) -> Any:
+            return self._value(_form(described, place), generator, place, turn)
 
         match form:
             case DrawnChoice():
@@ -230,13 +274,18 @@ class Inputs:
             case DrawnInteger():
                 return _between(generator, form.whole, place)
             case DrawnText():
-                pieces = range(_between(generator, form.length, place))
-                last = len(form.text) - 1
-                return form.between.join(form.text[_between(generator, (0, last), place)] for _ in pieces)
+                last = len(form.pieces) - 1
+                drawn = _several(
+                    form, turn, generator, place, lambda _: form.pieces[_between(generator, (0, last), place)]
+                )
+                return form.between.join(drawn)
             case DrawnList():
-                return [inner(form.list) for _ in range(_between(generator, form.length, place))]
+                return _several(form, turn, generator, place, lambda at: inner(form.list, at))
             case DrawnParts():
                 return [inner(described) for described in form.parts]
+            case DrawnDictionary() if form.keys is not None:
+                values = _several(form, turn, generator, place, lambda at: inner(form.dict, at))
+                return dict(zip(_keys(form, len(values), inner, place), values, strict=False))
             case DrawnDictionary():
                 return {name: inner(described) for name, described in form.dict.items()}
         return form
@@ -364,8 +413,89 @@ def _form(value: Any, place: str) -> Any:
                     place,
                     "dtype",
                 )
+            _refuse(made, place)
             return made
     raise RubricError(f"expected one of the keys {', '.join(_FORMS)}", place)
+
+
+def _refuse(form: Any, place: str) -> None:
+    """Refuse an alphabet that is not known, and keys without a meaning."""
+    if isinstance(form, DrawnText) and isinstance(form.text, str) and not form.pieces:
+        known = ", ".join(ALPHABETS)
+        raise RubricError(
+            f"no alphabet {form.text!r}; known: {known}; or state a list of pieces", place, "text"
+        )
+    if isinstance(form, DrawnDictionary) and form.keys is None and (form.edges or form.length):
+        raise RubricError("length and edges of a dict need drawn keys: keys = { text = … }", place, "keys")
+
+
+def edge_cases(value: Any) -> tuple[str, ...]:
+    """Which of `EDGES` are the first tries of an argument as a rubric describes it; none: all are drawn."""
+    if not isinstance(value, Mapping) or not {"text", "list", "keys"} & value.keys():
+        return ()
+    return _edges(_form(value, "edges"))
+
+
+def _edges(form: DrawnText | DrawnList | DrawnDictionary) -> tuple[str, ...]:
+    low, high = form.ends
+    allowed = {"empty": low <= 0, "one": low <= 1 <= high, "equal": high > 1}
+    return tuple(edge for edge in EDGES if form.edges and allowed[edge])
+
+
+def _several(
+    form: DrawnText | DrawnList | DrawnDictionary,
+    turn: int | None,
+    generator: np.random.Generator,
+    place: str,
+    entry: Callable[[int], Any],
+) -> list[Any]:
+    """The entries of a text, list or dictionary, in a try that may be an edge case.
+
+    Args:
+        form: how many there are.
+        turn: the try.
+        generator: draws how many.
+        place: for messages.
+        entry: draws the entry of a number, from 0.
+    """
+    low, high = form.ends
+    if low < 0:
+        raise RubricError(f"expected a length from 0, got {low}", place, "length")
+    if form.edges and turn is None:
+        raise RubricError(
+            "edges = true needs several tries: those of a use or case of kind debugging that no property "
+            "is asked with, or the entries of a list; leave it out here",
+            place,
+            "edges",
+        )
+    edges = _edges(form)
+    match edges[turn] if turn is not None and turn < len(edges) else "":
+        case "empty":
+            return []
+        case "one":
+            return [entry(DRAWN)]
+        case "equal":
+            return [entry(DRAWN)] * _between(generator, (max(low, 2), high), place)
+    return [entry(at) for at in range(_between(generator, (low, high), place))]
+
+
+def _keys(form: DrawnDictionary, count: int, inner: Callable[..., Any], place: str) -> list[str]:
+    """So many drawn keys, all different; fewer where no others come.
+
+    Raises:
+        RubricError: they are no texts, or fewer than the dictionary has to have.
+    """
+    found: dict[str, None] = {}
+    for number in range(MOST_KEYS_DRAWN):
+        if len(found) == count:
+            break
+        key = inner(form.keys, number)
+        if not isinstance(key, str):
+            raise RubricError(f"expected keys that are texts, got {key!r}", place, "keys")
+        found[key] = None
+    if len(found) < min(count, max(form.ends[0], 1)):
+        raise RubricError(f"{count} different keys are needed, and {len(found)} come", place, "keys")
+    return list(found)
 
 
 def _between(generator: np.random.Generator, ends: tuple[int, int], place: str) -> int:

@@ -8,9 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from autograder import assignment as assignments
 from autograder import rubric
 from autograder.checks.base import Draw, Trial
+from autograder.course import Course
 from autograder.errors import CourseError, RubricError
+from autograder.grading import listings
+from autograder.grading.pipeline import Grader
 from autograder.grading.student_assignments import StudentAssignments
 from autograder.kinds.general.debugging import DebuggingCheck, planted
 from autograder.kinds.general.debugging.listing import Edit, FaultyListing
@@ -20,7 +24,7 @@ from autograder.sandbox.pool import Pool
 from autograder.syntax import needed
 from autograder.verify.papers import grade_answer_key
 from autograder.verify.trials import TrialGrader
-from tests.support.debugging_course import HEAD, TASKS, DebuggingCourse, judged, task
+from tests.support.debugging_course import HEAD, NAME, TASKS, DebuggingCourse, judged, task
 
 NAMES = sorted(path.stem for path in TASKS.glob("*.toml"))
 SOURCE = "def f(x):\n    a = x + 1\n    b = a * 2\n    return a, b\n"
@@ -264,6 +268,43 @@ def test_a_use_in_which_the_right_listing_raises_is_told(pool: Pool, tmp_path: P
         DebuggingCourse(tmp_path / "some", pool, question + some + faults, SOURCE)
     told = "use 'some': argument 1 = 'x': the right listing raises TypeError in 2 of 2 tries"
     assert told in str(raised.value)
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+def test_edge_cases_tell_faults(pool: Pool, tmp_path: Path) -> None:
+    """Equal entries tell what drawn ones do not; where the right listing raises, that is told."""
+    source = "def f(x):\n    return sum(map(len, x)) / len(x), sorted(x)\n"
+    words = '{ list = { text = "unicode", length = [6, 8] }, edges = true }'
+    question = QUESTION.replace("points = 5", "points = 1").replace("{ whole = [3, 9] }", words)
+    question += fault("set", "sorted(x)", "sorted(set(x))")
+    course = DebuggingCourse(tmp_path / "course", pool, question, source)
+    found = course.search
+    told = [name for name, at in zip(found.probes, found.chosen, strict=True) if found.kills("set", at)]
+    (use, raised), *_ = course.check.raising(course.named).items()
+    assert ([f"{use} 3"], ("ZeroDivisionError", 1, 4)) == (told, raised)
+    assert f"use {use!r}: argument 1 is empty" in course.check.not_asked(course.named)
+    assert {"set"} == lost(course.sit(course.listing.text(["set"])))
+    assert not lost(course.sit(source.replace("sorted(x)", "[*sorted(list(x))]")))
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+def test_listings_that_take_too_long_are_refused(
+    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing of them is kept, and the next run computes them."""
+    question = QUESTION.replace("points = 5", "points = 1") + fault("sum", "x + 1", "x + 2")
+    monkeypatch.setattr(listings, "WALL_SECONDS", -1.0)
+    with pytest.raises(CourseError, match=r"question 'q': its 2 listings, with 4 probes each, were not run"):
+        DebuggingCourse(tmp_path / "course", pool, question, SOURCE)
+    course = Course.at(tmp_path / "course")
+    kept = course.private / "expected"
+    assert [] == list(kept.glob("*.listings"))
+    monkeypatch.undo()
+    sittings = Grader(assignments.load(course, NAME), pool).sittings
+    assert 2 == len(sittings.common.named["q"])
+    assert 1 == len(list(kept.glob("*.listings")))
 
 
 def exact(course: DebuggingCourse) -> int:

@@ -39,6 +39,7 @@ from autograder.kinds.general.debugging.outcomes import related
 from autograder.kinds.general.debugging.search import Listings, Search, search
 from autograder.kinds.general.debugging.use import ListingUses, ProbeOutcome, Use, outcome
 from autograder.kinds.general.debugging.verdicts import FaultVerdict, Verdicts, verdicts
+from autograder.kinds.general.debugging.work import SearchWork
 from autograder.records import Answer, Call, ItemResult, Message, Ref, Scenario, Status
 from autograder.rubric import Item
 from autograder.syntax import needed
@@ -114,6 +115,8 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
                 f"got {len(self.faults)}",
                 where,
             )
+        self.work = SearchWork.of(tuple(self.faults), self.uses)
+        self.work.refuse(where)
         for use in options.use:
             if use.about and use.about not in self.faults:
                 known = ", ".join(self.faults)
@@ -217,7 +220,7 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         )
 
     def _refuse_raising(self, errors: Mapping[str, str]) -> None:
-        for words in self.uses.stated:
+        for words in (one for one in self.uses.stated if one not in self.uses.edges):
             asking = [probe for probe, asked in self.uses.asks.items() if words in asked]
             said = any(self.uses.always_raises(self.uses.use_of(probe)) for probe in asking)
             if asking and not said and all(errors[probe] for probe in asking):
@@ -249,7 +252,7 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         return {name: one.error if one else "" for name, one in gave.items()}
 
     def not_asked(self, named: Sequence[TrialResults]) -> tuple[str, ...]:
-        """The uses and values that the author wrote and no chosen probe asks."""
+        """The uses, values and edge cases that the author stated and no chosen probe asks."""
         asked = self.search(named).asked
         return tuple(one for one in self.uses.stated if one not in asked)
 

@@ -85,7 +85,7 @@ class FaultyListing:
             for fault, stated in faults.items()
         }
         self._refuse_collisions()
-        self.subsets = tuple(_subsets(self.faults))
+        self.subsets = tuple(subsets(self.faults))
 
     def text(self, subset: Iterable[str]) -> str:
         """The listing with some of the faults in it."""
@@ -211,7 +211,7 @@ def _span(source: str, function: str, where: str) -> tuple[int, int]:
     return starts[first_line(found) - 1], starts[min(found.end_lineno or 0, len(starts) - 1)]
 
 
-def _subsets(faults: Sequence[str]) -> Iterator[Subset]:
+def subsets(faults: Sequence[str]) -> Iterator[Subset]:
     """Every subset, the smallest first; of many faults the singles, pairs, their complements and a sample."""
     if len(faults) <= ALL_SUBSETS:
         sizes = range(len(faults) + 1)

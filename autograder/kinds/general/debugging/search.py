@@ -6,7 +6,8 @@ All is computed from what the listings gave, so it is the same whenever they gav
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, islice
+from math import comb
 
 import numpy as np
 from msgspec import Struct
@@ -16,6 +17,8 @@ from autograder.kinds.general.debugging.listing import Subset
 from autograder.kinds.general.debugging.outcomes import Classes
 from autograder.kinds.general.debugging.use import ProbeOutcome
 
+MOST_PAIRS = 20_000
+"""Pairs of sets of faults, in which one is compared with another that does the same."""
 SPEAKING = 2
 """By so many probes each fault is told whatever other faults there are, where there are such probes."""
 
@@ -126,6 +129,9 @@ class Search(Struct, frozen=True, eq=False):
     chosen: tuple[int, ...]
     """Places of probes, in the order in which they are asked."""
     confusions: tuple[Confusion, ...]
+    """What they cannot tell, of the first `MOST_PAIRS` pairs."""
+    left: int = 0
+    """How many further pairs of sets of faults do the same."""
 
     @property
     def asked(self) -> frozenset[str]:
@@ -180,7 +186,7 @@ def search(listings: Listings, most: int, turn: int = 0) -> Search:
         _refine(listings, chosen, most, cost)
     # What hangs or ends the box in many listings is asked last, so that it costs a student least.
     order = tuple(sorted(chosen, key=lambda at: (_ending(listings, at), cost[at], at)))
-    return Search(listings, order, _confusions(listings, order))
+    return Search(listings, order, *_confusions(listings, order))
 
 
 def _cover(listings: Listings, chosen: list[int], most: int, cost: Mapping[int, int]) -> None:
@@ -236,15 +242,27 @@ def _ending(listings: Listings, at: int) -> bool:
     return listings.classes[listings.probes[at]].ends
 
 
-def _confusions(listings: Listings, chosen: Sequence[int]) -> tuple[Confusion, ...]:
-    """The listings that the chosen probes do not tell apart, by what differs between them."""
+def _confusions(
+    listings: Listings, chosen: Sequence[int], most: int = MOST_PAIRS
+) -> tuple[tuple[Confusion, ...], int]:
+    """The listings that the chosen probes do not tell apart, by what differs between them.
+
+    Args:
+        listings: what they gave.
+        chosen: places of probes.
+        most: how many pairs are compared, those of small groups first.
+
+    Returns:
+        what is confused, and how many pairs were left out.
+    """
     groups: dict[int, set[Subset]] = {}
     for group, subset in zip(
         _groups(listings.table[:, list(chosen)]).tolist(), listings.subsets, strict=True
     ):
         groups.setdefault(group, set()).add(subset)
     found: dict[tuple[str, ...], list[tuple[Subset, Subset]]] = {}
-    for members in groups.values():
+    left = 0
+    for members in sorted(groups.values(), key=len):
         hidden = set()
         for fault in listings.faults:
             pairs = [(one | {fault}, one) for one in members if fault not in one and one | {fault} in members]
@@ -252,13 +270,15 @@ def _confusions(listings: Listings, chosen: Sequence[int]) -> tuple[Confusion, .
                 hidden.add(fault)
                 found.setdefault((fault,), []).extend(pairs)
         seen: dict[Subset, Subset] = {}
-        for one in sorted(members, key=len):
+        for one in sorted(members, key=lambda subset: (len(subset), sorted(subset))):
             seen.setdefault(one - hidden, one)
-        for (first, one), (second, other) in combinations(seen.items(), 2):
+        compared = min(most, comb(len(seen), 2))
+        most, left = most - compared, left + comb(len(seen), 2) - compared
+        for (first, one), (second, other) in islice(combinations(seen.items(), 2), compared):
             between = tuple(fault for fault in listings.faults if fault in first ^ second)
             found.setdefault(between, []).append((other, one))
     ordered = sorted(found.items(), key=lambda entry: (len(entry[0]), entry[0]))
-    return tuple(_confusion(listings, between, pairs) for between, pairs in ordered)
+    return tuple(_confusion(listings, between, pairs) for between, pairs in ordered), left
 
 
 def _confusion(

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from autograder.checks.base import ENDED, Draw, Observations
 from autograder.checks.options import Case, named_cases, place
-from autograder.checks.planning.drawing import SAMPLE, Inputs, plain
+from autograder.checks.planning.drawing import DRAWN, SAMPLE, Inputs, edge_cases, plain
 from autograder.checks.planning.subject import Callee, CalleeOptions, Construct, Weights
 from autograder.errors import Place, RubricError
 from autograder.records import Call, Ending, Observation, Opaque, Ref, Scenario, Tensor
@@ -83,8 +83,10 @@ class ListingUses:
         about: the fault that a probe is about, by the probe; empty: whichever it tells.
         instead: the use in whose place a probe speaks, by the probe; empty: it speaks always.
         calls: how many calls a probe has, by its use.
-        asks: what a probe asks, by the probe: its use, and the values of each ``choose``, which take turns.
-        stated: every use and every value of each ``choose``, in words.
+        asks: what a probe asks, by the probe: its use, the values of each ``choose``, which take turns, and
+            the edge cases, which come first.
+        stated: every use, every value of each ``choose`` and every edge case, in words.
+        edges: the edge cases among them, for which the right listing may raise.
     """
 
     def __init__(
@@ -137,6 +139,7 @@ class ListingUses:
         self.about = {name: self._uses[self.use_of(name)].about for name in self.names}
         self.instead = {name: self._uses[self.use_of(name)].instead for name in self.names}
         turns = {name: self._turn(name) for name in self.names}
+        self.edges = frozenset(one for turn in turns.values() for one in turn.edges)
         self.asks = {name: frozenset(turn.asked) for name, turn in turns.items()}
         self.stated = tuple(dict.fromkeys(one for turn in turns.values() for one in turn.all))
         if len(self.names) > MOST_CANDIDATES:
@@ -195,7 +198,9 @@ class ListingUses:
         if not self._weights or self._options.construct is None:
             return ()
         options = msgspec.structs.replace(self._options, construct=_construction(None, self._options))
-        (made, *_) = Callee(self._question.answer, options).prologue(Inputs(options, SAMPLE), weights=False)
+        (made, *_) = Callee(self._question.answer, options).prologue(
+            Inputs(options, SAMPLE, DRAWN), weights=False
+        )
         return (made, Call(Ref("model"), "state_dict"))
 
     def own_weights(self, observations: Observations) -> OwnWeights:
@@ -216,9 +221,10 @@ class ListingUses:
         return found
 
     def _scenario(self, probe: str, draw: Draw, own: OwnWeights) -> Scenario:
-        use = self._turn(probe).use
+        turn = self._turn(probe)
+        use = turn.use
         options = msgspec.structs.replace(self._options, construct=_construction(use, self._options))
-        inputs = Inputs(options, Draw(derived(draw.seed, "debugging", probe)))
+        inputs = Inputs(options, Draw(derived(draw.seed, "debugging", probe)), turn.number)
         subject = Callee(self._question.answer, options, self._weights)
         stir = self._stir if use.stir is None else use.stir
         prologue = (_named(one, own) for one in subject.prologue(inputs, weights=not stir))
@@ -261,9 +267,11 @@ class _Turn:
     """A use with one value of each ``choose``: they take turns, so that few probes have all of them.
 
     Attributes:
+        number: of the try, from 0.
         use: with its construction, or the question's.
-        asked: the use and the values, in words.
-        all: the use and every value of each ``choose``.
+        asked: the use, the values and the edge cases, in words.
+        all: the use, every value of each ``choose`` and every edge case.
+        edges: the edge cases of all tries.
     """
 
     def __init__(self, use: Use, construct: Construct | None, number: int) -> None:
@@ -274,8 +282,9 @@ class _Turn:
             construct: the question's.
             number: of the probe among those of the use, from 0.
         """
-        self._number, self._period = number, 1
+        self.number, self._period = number, 1
         self.asked, self.all = [f"use {use.name!r}"], [f"use {use.name!r}"]
+        self.edges: list[str] = []
         within = f"use {use.name!r}: " if use.construct else ""
         if made := use.construct or construct:
             made = Construct(
@@ -298,13 +307,17 @@ class _Turn:
         """An argument in which one value of each ``choose`` is left."""
         if isinstance(value, list | tuple):
             return [self._value(where, one) for one in value]
+        if edges := [f"{where} is {edge}" for edge in edge_cases(value)]:
+            self.asked += edges[self.number : self.number + 1]
+            self.all += edges
+            self.edges += edges
         if not isinstance(value, Mapping) or set(value) != {"choose"} or not value["choose"]:
             return value
         values = value["choose"]
         # Where two have the same number of values, one is a step further in each round: so all of them meet.
         before, self._period = self._period, self._period * len(values)
-        further = self._number % self._period // lcm(before, len(values))
-        chosen = values[(self._number + further) % len(values)]
+        further = self.number % self._period // lcm(before, len(values))
+        chosen = values[(self.number + further) % len(values)]
         self.asked.append(f"{where} = {plain(chosen)!r}")
         self.all += [f"{where} = {plain(one)!r}" for one in values]
         return {"choose": [chosen]}
