@@ -94,6 +94,10 @@ class Assignment(Struct, frozen=True, eq=False):
         languages = self.rubric.assignment.languages
         return released if released in languages else next(iter(languages), "en")
 
+    def environments(self) -> list[Environment]:
+        """What students' boxes contain, by notebook."""
+        return [self.environment(one) for one in self.rubric.assignment.notebooks]
+
     def environment(self, notebook: NotebookFile) -> Environment:
         """What a student's box contains for one notebook.
 

@@ -151,7 +151,7 @@ def grade(
         course: whose class.
         name: of the assignment.
         students: only these; empty: everybody.
-        workers: submissions at the same time; 0: one per core.
+        workers: submissions at the same time; 0: by the number of cores.
         isolation: how student code is confined.
         again: grade even what is known.
         watch: hears of each submission.
@@ -168,7 +168,7 @@ def grade(
     handins, times = collected.handins, collected.times
     if times is None and assignment.rubric.assignment.exam:
         watch.tell(f"{course.exams.name} does not say when {name} is sat: nobody is late")
-    with store(assignment, new=True) as opened, Pool(isolation=isolation) as pool:
+    with _begun(assignment, handins, isolation, again=again) as pool, store(assignment, new=True) as opened:
         decisions = stated_decisions(course, assignment.rubric)
         _enrol(course, collected, opened, watch)
         everybody = (collect(course, assignment) if students else collected).handins
@@ -192,6 +192,22 @@ def grade(
     attention = bool(found) or roll.attention or undecided
     remarks, kept = (*found, *shared, *roll.remarks), tuple(sorted(held))
     return GradedClass(outcomes, _changes(before, outcomes), remarks, collected.misnamed, attention, kept)
+
+
+def _begun(assignment: Assignment, handins: Iterable[Handin], isolation: Isolation, *, again: bool) -> Pool:
+    """A pool whose sandboxes start while the store is opened, where something seems to be left to grade.
+
+    That is a guess, by which nothing but time is lost or won.
+    """
+    pool = Pool(isolation=isolation)
+    try:
+        kept = assignment.course.gradebook.stat().st_mtime
+        new = any(one.folder.stat().st_mtime > kept for one in handins)
+    except OSError:
+        new = True
+    if again or new:
+        pool.ahead(assignment.environments())
+    return pool
 
 
 def _decided(

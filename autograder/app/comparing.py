@@ -102,7 +102,7 @@ def compare_marks(
         course: whose class.
         name: of the assignment, which was adopted.
         source: of the other marks.
-        workers: submissions at the same time; 0: one per core.
+        workers: submissions at the same time; 0: by the number of cores.
         isolation: how student code is confined here.
         watch: hears of each submission.
         store: opens the course's.

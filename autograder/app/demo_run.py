@@ -45,7 +45,7 @@ def run(
         course: that was made.
         name: of the assignment.
         people: its class.
-        workers: submissions at the same time; 0: one per core.
+        workers: submissions at the same time; 0: by the number of cores.
         isolation: how student code is confined.
         language: of the pages; empty: the release's.
         watches: hear of each submission, and of each page.

@@ -136,7 +136,7 @@ def regrade(
         name: of the assignment.
         students: only these; empty: everybody.
         choice: what is done with it.
-        workers: submissions at the same time; 0: one per core.
+        workers: submissions at the same time; 0: by the number of cores.
         isolation: how student code is confined.
         watch: hears of each submission.
         store: opens the course's.

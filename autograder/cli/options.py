@@ -18,7 +18,7 @@ NameArgument = Annotated[
     str, typer.Argument(help="The assignment: a folder in assignments/, a file in rubrics/.")
 ]
 WorkersOption = Annotated[
-    int, typer.Option("--workers", min=0, help="Submissions at the same time; 0: one per core.")
+    int, typer.Option("--workers", min=0, help="Submissions at the same time; 0: by the number of cores.")
 ]
 IsolationOption = Annotated[
     Isolation,

@@ -87,7 +87,7 @@ def grade_class(
         handins: whose submissions.
         store: where results and marks go; prepared here.
         pool: gives the sandboxes; started only when something is left to grade.
-        workers: how many at the same time; 0: one per core.
+        workers: how many at the same time; 0: as many as keep the cores busy.
         again: grade even what the store holds.
         stopwatch: is told where the time goes.
 
@@ -121,10 +121,16 @@ def grade_class(
     environment = environment_digest(environment, pool.isolation)
     recorder.run = store.begin(assignment.rubric, environment, pool.isolation.value)
     members_of = {members[0].student: members for members in together}
-    for done in _in_parallel(grader, waiting, workers or os.cpu_count() or 1):
+    for done in _in_parallel(grader, waiting, workers or _enough()):
         shared = [(one, graded) for first, graded in done for one in members_of[first.student]]
         yield from recorder.keep(_keyed(assignment.rubric, environment, shared))
     store.finish(recorder.run)
+
+
+def _enough() -> int:
+    """Half as many again as there are cores: where code sleeps, or a box ends, others compute meanwhile."""
+    cores = os.cpu_count() or 1
+    return cores + cores // 2
 
 
 _Known = tuple[Sequence[Handin], Key, Graded]

@@ -126,10 +126,9 @@ class Grader:
         self.stopwatch = stopwatch or Stopwatch()
         self.secret = assignment.course.secret()
         self.seed = box_seed(self.secret, assignment.name)
-        notebooks = assignment.rubric.assignment.notebooks
         with assignment.preloading(), ThreadPoolExecutor(2) as threads:
             # Importing torch takes seconds: the students' sandboxes start while the reference computes.
-            environments = [assignment.environment(one) for one in notebooks]
+            environments = assignment.environments()
             proving = threads.submit(
                 selftest.ensure,
                 pool.start_apart,

@@ -93,6 +93,7 @@ class Pool:
         self._lock = threading.Lock()
         self._starting: dict[Environment, threading.Lock] = {}
         self._running: dict[Environment, Sandbox] = {}
+        self._ahead = ThreadPoolExecutor(thread_name_prefix="sandbox-ahead")
         self._closed = False
 
     def __enter__(self) -> Self:
@@ -154,6 +155,16 @@ class Pool:
             for _ in threads.map(self.sandbox, environments):
                 pass
 
+    def ahead(self, environments: Iterable[Environment]) -> None:
+        """Start several in the background. What fails there is met again, and told, where they are needed."""
+
+        def start(environment: Environment) -> None:
+            with contextlib.suppress(Exception):
+                self.sandbox(environment)
+
+        for environment in environments:
+            self._ahead.submit(start, environment)
+
     def end(self, environment: Environment) -> None:
         """End the sandbox of an environment that is not needed any more."""
         with self._lock:
@@ -169,3 +180,4 @@ class Pool:
         with contextlib.ExitStack() as every:  # also those after one that cannot be closed
             for running in ending.values():
                 every.callback(running.close)
+        self._ahead.shutdown(cancel_futures=True)

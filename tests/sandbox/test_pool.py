@@ -190,3 +190,27 @@ def test_a_killed_zygote_is_replaced() -> None:
         box = second.open(LIMITS)
         assert "" == box.run_cell("x = 1", seconds=5).error
         box.close()
+
+
+def test_what_is_started_ahead_is_what_is_asked_for_later() -> None:
+    """It starts in the background, once, and is there when it is needed."""
+    starts = Starts()
+    with Pool(starts) as pool:
+        pool.ahead([FIRST, SECOND])
+        given = pool.sandbox(FIRST)
+        assert given is pool.sandbox(FIRST)
+    assert {FIRST, SECOND} >= {environment for environment, _ in starts.made}
+    assert 1 == [environment for environment, _ in starts.made].count(FIRST)
+    assert all(not sandbox.alive() for _, sandbox in starts.made)
+
+
+def test_what_fails_ahead_is_told_where_it_is_needed() -> None:
+    """Nobody waits for what is started ahead, so that its error comes to whoever asks."""
+
+    def refused(_: Environment) -> Sandbox:
+        raise SandboxUnavailable("there is no layer")
+
+    with Pool(refused) as pool:
+        pool.ahead([FIRST])
+        with pytest.raises(SandboxUnavailable, match="no layer"):
+            pool.sandbox(FIRST)
