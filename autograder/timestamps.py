@@ -6,7 +6,9 @@ on disk says when; a copy, an archive or a synchronised folder changes the times
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
@@ -166,15 +168,17 @@ def read_stamp(folder: Path) -> Stamp:
 
     A time without a zone is UTC, as in nbgrader. Nothing is raised, whatever lies there.
     """
-    path = folder / FILE_NAME
     try:
-        if path.is_symlink() or folder.is_symlink():
+        if folder.is_symlink():
             return Stamp(fault=f"{FILE_NAME} is a link.")
-        if not path.exists():
-            return Stamp(fault=f"There is no {FILE_NAME}.")
-        if not path.is_file() or path.stat().st_size > _MOST_BYTES:
+        status = os.lstat(f"{folder}/{FILE_NAME}")  # of a large class paths cost more than the rest
+        if stat.S_ISLNK(status.st_mode):
+            return Stamp(fault=f"{FILE_NAME} is a link.")
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
             return Stamp(fault=f"{FILE_NAME} is not a file of one line.")
-        text = path.read_text(encoding="utf-8", errors="replace").strip()
+        text = (folder / FILE_NAME).read_text(encoding="utf-8", errors="replace").strip()
+    except (FileNotFoundError, NotADirectoryError):
+        return Stamp(fault=f"There is no {FILE_NAME}.")
     except OSError as error:
         return Stamp(fault=f"{FILE_NAME} cannot be read: {error.strerror}.")
     try:

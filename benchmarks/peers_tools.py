@@ -55,6 +55,7 @@ def measured(command: Sequence[str | Path], folder: Path, log: Path, *, alone: b
     """
     done, programs = threading.Event(), Path(command[0]).parent  # nbgrader calls alembic by its name
     environment = {**os.environ, **ONE_THREAD, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # a program as it is installed has its bytecode
     began, peak = time.monotonic(), [0.0]
     with log.open("ab") as out:
         process = subprocess.Popen(
@@ -110,26 +111,30 @@ class Ours:
 
     def __init__(self, folder: Path, environment: Path, *, alone: bool = False) -> None:
         """``alone``: of memory, only the command's own is told."""
-        self._folder, self._bin, self._alone = folder / self.name, environment / "bin", alone
+        self.folder, self._bin, self._alone = folder / self.name, environment / "bin", alone
         self._log = folder / f"{self.name}.log"
         self._write()
-        self.release = (self._folder / "release" / NAME / f"{NAME}.ipynb").read_text("utf-8")
+        self.release = (self.folder / "release" / NAME / f"{NAME}.ipynb").read_text("utf-8")
 
     def _write(self) -> None:
         """The course, and its release."""
-        bench.our_course(self._folder)
+        bench.our_course(self.folder)
         self.run("generate", NAME)
 
     def hand_in(self, notebooks: Mapping[str, str]) -> None:
         """Nothing else is there then, and nothing is graded."""
         for name in ("submitted", "gradebook.db"):
-            _remove(self._folder / name)
+            _remove(self.folder / name)
+        self.hand_in_more(notebooks)
+
+    def hand_in_more(self, notebooks: Mapping[str, str]) -> None:
+        """Beside what is there."""
         for student, text in notebooks.items():
-            _put(self._folder / "submitted" / student / NAME / f"{NAME}.ipynb", text)
+            _put(self.folder / "submitted" / student / NAME / f"{NAME}.ipynb", text)
 
     def run(self, *words: str | Path) -> Cost:
         """A command of ours."""
-        return measured([self._bin / "autograder", *words], self._folder, self._log, alone=self._alone)
+        return measured([self._bin / "autograder", *words], self.folder, self._log, alone=self._alone)
 
     def grade(self) -> Cost:
         """All that was handed in."""
@@ -137,7 +142,7 @@ class Ours:
 
     def marks(self) -> Marks:
         """Of everybody."""
-        to = self._folder / "marks.jsonl"
+        to = self.folder / "marks.jsonl"
         self.run("export-grades", NAME, "--for", "jsonl", "--to", to, "--provisional")
         lines = [json.loads(line) for line in to.read_text("utf-8").splitlines()]
         return {
@@ -155,7 +160,7 @@ class Adopted(Ours):
     name = "adopted"
 
     def _write(self) -> None:
-        bench.nbgrader_course(self._folder)
+        bench.nbgrader_course(self.folder)
         self.run("adopt")
 
     def marks(self) -> Marks:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -30,8 +31,6 @@ from autograder.assignment import Assignment
 from autograder.course import Course, Handin, counting, groups
 from autograder.course.schedule import Schedule
 from autograder.errors import CourseError
-from autograder.feedback import publish
-from autograder.feedback.publish import ClassShown, Page
 from autograder.grades import NOTHING, Standing, standing
 from autograder.grading import batch
 from autograder.grading.batch import Outcome
@@ -42,6 +41,9 @@ from autograder.store import Decision, Store
 from autograder.tables import hint, name_list
 from autograder.timestamps import NOTES as TIME
 from autograder.timestamps import Timing
+
+if TYPE_CHECKING:  # what makes pages takes long to import; front ends name a page for its type alone
+    from autograder.feedback.publish import ClassShown, Page  # noqa: TC004
 
 __all__ = ["TIME", "Outcome", "Page", "Standing"]
 """What a front end needs of what lies below."""
@@ -365,6 +367,8 @@ def feedback(
     published, moment = read_published(course, name), course_log.now()
     by_now = {one for one in results if keys[one].rubric == assignment.rubric.digest}
     plan = plan_pages(published, _will_show(assignment, stand, by_now, published), reason, moment)
+    from autograder.feedback import publish
+
     pages = publish.pages(_shown(assignment, stand, collected, plan, marking=marking, language=language))
     made = tuple(counted(pages, len(results) + 2 - len(plan.left & results.keys()), watch))
     if publish_marks or published.at:
@@ -382,6 +386,8 @@ def _shown(
     language: str,
 ) -> ClassShown:
     """What the pages of a class are made of."""
+    from autograder.feedback.publish import ClassShown
+
     results = stand.roll.results
     return ClassShown(
         course=assignment.course,

@@ -151,7 +151,7 @@ def misplaced_notebooks(course: Course, assignment: str, notebooks: Collection[s
         notebooks: the names of its notebooks, without the ending.
     """
     submitted = course.root / "submitted"
-    others = set(course.assignments()) - {assignment}
+    others = frozenset(course.assignments()) - {assignment}
     sentences = []
     for loose in (*_notebooks(submitted), *_packed(submitted)):
         wanted = f"<student>/{assignment}/{assignment}.ipynb"
@@ -161,11 +161,23 @@ def misplaced_notebooks(course: Course, assignment: str, notebooks: Collection[s
         sentences.append(f"{place} is a link and is not graded: put the folder itself there")
     for student in _folders(submitted):
         try:
-            sentences += _of_student(student, assignment, notebooks, others)
+            if not _is_in_order(str(student), assignment, notebooks, others):
+                sentences += _of_student(student, assignment, notebooks, others)
         except OSError as error:  # an archive may bring folders that nobody can enter
             name = ascii(student.name)[1:-1]
             sentences.append(f"submitted/{name} cannot be looked at: {error.strerror}; change its rights")
     return [*sentences, *_earlier(course, assignment)]
+
+
+def _is_in_order(student: str, assignment: str, notebooks: Collection[str], others: frozenset[str]) -> bool:
+    """Whether nothing can be misplaced: all notebooks are there, and no folder but those of assignments.
+
+    So it is with most of a large class; paths as objects would cost more than the rest.
+    """
+    with os.scandir(student) as entries:
+        found = [one.name for one in entries if one.name != assignment and _is_inner(one)]
+    paths = (f"{student}/{assignment}/{name}.ipynb" for name in notebooks)
+    return others.issuperset(found) and all(map(os.path.exists, paths))
 
 
 def _of_student(
@@ -259,7 +271,14 @@ def _found(folder: Path, fits: Callable[[os.DirEntry[str]], bool]) -> list[Path]
         return [folder / name for name in sorted(entry.name for entry in entries if fits(entry))]
 
 
+def _is_inner(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a folder, no link to one, and not hidden."""
+    return entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")
+
+
 def _ending(entry: os.DirEntry[str]) -> str:
+    if "." not in entry.name:
+        return ""
     return os.path.splitext(entry.name)[1].casefold()  # noqa: PTH122 - a path of each costs more than the rest
 
 
@@ -273,6 +292,4 @@ def _packed(folder: Path) -> list[Path]:
 
 
 def _folders(folder: Path) -> list[Path]:
-    return _found(
-        folder, lambda entry: entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")
-    )
+    return _found(folder, _is_inner)

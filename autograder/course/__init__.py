@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import secrets
 import stat
 import unicodedata
@@ -26,6 +27,8 @@ MOST_NAME = 128
 _NEVER_IN_A_NAME = frozenset('/\\<>"|`')
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _BEGINS_A_FORMULA = ("=", "+", "-", "@")
+_PLAIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_. -]*[A-Za-z0-9_.-])?")
+"""Names of which nothing can be wrong but their length."""
 
 
 class Handin(Struct, frozen=True):
@@ -199,11 +202,13 @@ class Course(Struct, frozen=True):
         Raises:
             CourseError: there is no folder of submissions.
         """
-        return [
-            Handin.at(student.name, student / assignment)
-            for student in self._students(assignment)
-            if not name_fault(student.name)
-        ]
+        submitted, names = self._submitted()
+        folders = ((name, submitted.joinpath(name, assignment)) for name in names if not name_fault(name))
+        return [Handin.at(name, folder) for name, folder in folders if _is_there(folder)]
+
+    def keeps_earlier(self) -> bool:
+        """Whether staff kept attempts of anybody; most courses have none to look for."""
+        return (self.root / "earlier").exists()
 
     def earlier(self, student: str, assignment: str) -> list[Handin]:
         """Attempts of a student that staff kept below earlier/, a folder for each, by name."""
@@ -218,16 +223,18 @@ class Course(Struct, frozen=True):
         Raises:
             CourseError: there is no folder of submissions.
         """
-        found = {student: name_fault(student.name) for student in self._students(assignment)}
-        return {ascii(student.name): fault for student, fault in found.items() if fault}
+        submitted, names = self._submitted()
+        found = {name: fault for name in names if (fault := name_fault(name))}
+        return {
+            ascii(name): fault for name, fault in found.items() if _is_there(submitted / name / assignment)
+        }
 
-    def _students(self, assignment: str) -> list[Path]:
+    def _submitted(self) -> tuple[Path, list[str]]:
+        """The folder of submissions, and the names of the folders in it."""
         submitted = self.root / "submitted"
         if not submitted.is_dir():
             raise CourseError(f"{submitted}: there is no folder of submissions; collect them there first")
-        return [
-            submitted / name for name in _folder_names(submitted) if _is_there(submitted / name / assignment)
-        ]
+        return submitted, _folder_names(submitted)
 
     def students(self) -> frozenset[str]:
         """Everybody who handed in anything, in any assignment."""
@@ -294,6 +301,8 @@ def name_fault(name: str) -> str:
     """
     if not name or len(name) > MOST_NAME:
         return f"it has {len(name)} characters; expected 1 to {MOST_NAME}"
+    if _PLAIN.fullmatch(name):
+        return ""
     if any("\udc80" <= char <= "\udcff" for char in name):
         return "it is not UTF-8"
     for char in name:

@@ -64,7 +64,11 @@ def _of_folder(
     course: Course, rubric: Rubric, times: Schedule | None, left: Mapping[str, int], now: datetime
 ) -> list[Handin]:
     name = rubric.assignment.name
-    attempts = {one.student: [one, *course.earlier(one.student, name)] for one in course.handins(name)}
+    kept = course.keeps_earlier()
+    attempts = {
+        one.student: [one, *(course.earlier(one.student, name) if kept else ())]
+        for one in course.handins(name)
+    }
     parts = None
     if rubric.assignment.individual:
         parts = HeldParts(

@@ -108,7 +108,7 @@ class Gradebook:
             cells.remove_others(connection, name, wanted)
             places = cells.load(connection, name)
             listed = marks.submissions(connection, name)
-            if not marks.are_complete(connection, name, listed, places):
+            if not marks.are_complete(connection, listed, places):
                 marks.complete_rows(connection, list(listed.values()), places)
             self._written[name] = written.standing(connection, name, listed)
         self._places[name], self._releases[name] = places, releases
@@ -165,8 +165,9 @@ class Gradebook:
         before = self._written.get(name, {}).get(student)
         if before is None:
             return False
-        folder = self._course / "autograded" / student / name
-        copies = [folder / f"{notebook}.ipynb" for notebook in self._releases[name]]
+        # Of a large class, paths as objects cost more than to look at the files.
+        folder = f"{self._course}/autograded/{student}/{name}"
+        copies = [f"{folder}/{notebook}.ipynb" for notebook in self._releases[name]]
         return before.stands(written.signature(entry, self._released[name], language), copies)
 
     def _signed(
@@ -296,7 +297,7 @@ class Gradebook:
         self, name: str, results: Mapping[str, Graded], rubrics: Mapping[str, Rubric], language: str
     ) -> list[str]:
         """Restore scores and comments; the students whose scores were not ours."""
-        scores = {one: marks.cell_scores(graded.score, rubrics[one]) for one, graded in results.items()}
+        scores = marks.class_scores(results, rubrics)
         with self._read("the marks could not be read") as connection:
             if not marks.overwritten(connection, name, scores):
                 return []

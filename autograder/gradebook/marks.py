@@ -17,10 +17,10 @@ from msgspec import Struct
 
 from autograder.errors import GradebookError
 from autograder.gradebook import tables
-from autograder.gradebook.cells import COMMENTED, GRADED, GradebookCell
+from autograder.gradebook.cells import COMMENTED, GRADED, GradebookCell, load
 from autograder.gradebook.nbgrader_api import api
 from autograder.grades import CellName, PersonMark, automatic_points
-from autograder.records import Score
+from autograder.records import Graded, Score
 from autograder.rubric import Rubric
 from autograder.store import AnswerName, Decision, EnteredMarks, Student, settle
 
@@ -40,6 +40,25 @@ def cell_scores(score: Score, rubric: Rubric) -> dict[CellName, CellScore]:
         name: CellScore(float(cell.points) if cell.settled else None, cell.pending)
         for name, cell in automatic_points(score, rubric).items()
     }
+
+
+def class_scores(
+    results: Mapping[str, Graded], rubrics: Mapping[str, Rubric]
+) -> dict[str, dict[CellName, CellScore]]:
+    """`cell_scores` by student. Outlines that are alike share their items: each such list is counted once.
+
+    Args:
+        results: of a class.
+        rubrics: what each of them was asked by.
+    """
+    known: dict[tuple[int, int], dict[CellName, CellScore]] = {}
+    found = {}
+    for student, graded in results.items():
+        alike = id(graded.score.items), id(rubrics[student])
+        if alike not in known:
+            known[alike] = cell_scores(graded.score, rubrics[student])
+        found[student] = known[alike]
+    return found
 
 
 def enter_students(connection: sa.Connection, students: Sequence[Student]) -> None:
@@ -96,14 +115,19 @@ def enter_submissions(
     return {**{one: str(row.id) for one, row in stored.items()}, **made}
 
 
-def are_complete(
-    connection: sa.Connection, assignment: str, listed: Collection[str], places: Sequence[GradebookCell]
-) -> bool:
+def are_complete(connection: sa.Connection, listed: Collection[str], places: Sequence[GradebookCell]) -> bool:
     """Whether all who are listed have all rows, told by their number: there are never two for a cell."""
+    submission, submitted = tables.SUBMISSION, tables.SUBMITTED_NOTEBOOK
     for table, types in ((tables.GRADE, GRADED), (tables.COMMENT, COMMENTED)):
-        query = _of_class(table, assignment).with_only_columns(sa.func.count(), maintain_column_froms=True)
-        wanted = sum(place.type in types for place in places)
-        if connection.execute(query).scalar_one() != wanted * len(listed):
+        cells = [place.id for place in places if place.type in types]
+        query = (
+            sa.select(sa.func.count())
+            .select_from(table)
+            .join(submitted, submitted.c.id == table.c.notebook_id)
+            .join(submission, submission.c.id == submitted.c.assignment_id)
+            .where(table.c.cell_id.in_(cells))
+        )
+        if connection.execute(query).scalar_one() != len(cells) * len(listed):
             return False
     return True
 
@@ -191,16 +215,40 @@ def overwritten(
         scores: what was recorded, by student.
     """
     grade = tables.GRADE
-    columns = (grade.c.id, grade.c.auto_score, grade.c.manual_score, grade.c.needs_manual_grade)
     found: dict[str, list[dict[str, Any]]] = {}
-    for student, notebook, cell, row, auto, manual, again in connection.execute(
-        _of_class(grade, assignment, *columns)
-    ):
-        ours = scores.get(student, {}).get((notebook, cell))
-        if ours is not None and ours.auto != auto:
-            pending = ours.pending if manual is None else bool(again)
-            found.setdefault(student, []).append({"row": row, "auto": ours.auto, "pending": pending})
+    others = _with_other_scores(connection, assignment, scores)
+    columns = (grade.c.id, grade.c.auto_score, grade.c.manual_score, grade.c.needs_manual_grade)
+    for some in tables.batched(others):
+        query = _of_class(grade, assignment, *columns).where(tables.SUBMISSION.c.student_id.in_(some))
+        for student, notebook, cell, row, auto, manual, again in connection.execute(query):
+            ours = scores[student].get((notebook, cell))
+            if ours is not None and ours.auto != auto:
+                pending = ours.pending if manual is None else bool(again)
+                found.setdefault(student, []).append({"row": row, "auto": ours.auto, "pending": pending})
     return found
+
+
+def _with_other_scores(
+    connection: sa.Connection, assignment: str, scores: Mapping[str, Mapping[CellName, CellScore]]
+) -> list[str]:
+    """The students with another automatic score than ours: of a large class most rows are only compared."""
+    grade, submitted, submission = tables.GRADE, tables.SUBMITTED_NOTEBOOK, tables.SUBMISSION
+    names = {cell.id: (cell.notebook, cell.name) for cell in load(connection, assignment)}
+    query = (
+        sa.select(submission.c.student_id, grade.c.cell_id, grade.c.auto_score)
+        .join_from(grade, submitted, submitted.c.id == grade.c.notebook_id)
+        .join(submission, submission.c.id == submitted.c.assignment_id)
+        .join(tables.ASSIGNMENT, tables.ASSIGNMENT.c.id == submission.c.assignment_id)
+        .where(tables.ASSIGNMENT.c.name == assignment)
+    )
+    found = {
+        student: None
+        for student, cell, auto in connection.execute(query).all()
+        if student in scores
+        and (ours := scores[student].get(names.get(cell, ("", "")))) is not None
+        and ours.auto != auto
+    }
+    return list(found)
 
 
 def put_back(connection: sa.Connection, changes: Sequence[Mapping[str, Any]]) -> None:

@@ -156,7 +156,7 @@ def keys(connection: sa.Connection, assignment: str) -> dict[str, Key]:
         .where(_CURRENT.c.assignment == assignment)
         .order_by(_CURRENT.c.student)
     )
-    return {row.student: Key(*row) for row in connection.execute(query)}
+    return {row[0]: Key(*row) for row in connection.execute(query).all()}
 
 
 def begin(connection: sa.Connection, rubric: Rubric, environment: str, isolation: str) -> int:

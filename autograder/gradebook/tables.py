@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from alembic.script import ScriptDirectory
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 
 from autograder.errors import GradebookError
 from autograder.gradebook.nbgrader_api import api
+from autograder.tables import name_list
 
 STUDENT: sa.Table = api.Student.__table__
 ASSIGNMENT: sa.Table = api.Assignment.__table__
@@ -53,6 +54,7 @@ _Value = TypeVar("_Value")
 _NAMED_AT_ONCE = 400
 """Values in one statement; SQLite may allow no more than 999."""
 _VERSION = "alembic_version"
+_REVISION = re.compile(r"""^((?:down_)?revision)\b[^=\n]*=\s*["'](\w+)["']""", re.MULTILINE)
 _UPGRADE = "run `nbgrader db upgrade` in the course, which keeps a copy of the old file"
 
 
@@ -127,8 +129,11 @@ def upsert(
     """
     if not rows:
         return
-    dialect = connection.engine.dialect.name
-    insert = postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)
+    insert: Any = sqlite.insert(table)
+    if connection.engine.dialect.name == "postgresql":
+        from sqlalchemy.dialects import postgresql  # takes long to import, and most courses have no such
+
+        insert = postgresql.insert(table)
     values = {name: insert.excluded[name] for name in rows[0] if name not in key}
     unique = list(key)
     if keeps:
@@ -138,10 +143,28 @@ def upsert(
     connection.execute(statement, list(rows))
 
 
+def newest_revision(versions: Path) -> str:
+    """The revision that no other comes after, as alembic finds it, which takes long to import.
+
+    Args:
+        versions: the folder of nbgrader's migrations.
+
+    Raises:
+        GradebookError: there is not just one.
+    """
+    stated: list[dict[str, str]] = [
+        dict(_REVISION.findall(path.read_text("utf-8"))) for path in versions.glob("*.py")
+    ]
+    newest = {one.get("revision", "") for one in stated} - {one.get("down_revision", "") for one in stated}
+    if len(newest) != 1:
+        told = name_list(sorted(newest)) or "none"
+        raise GradebookError(f"{versions}: expected one newest revision of nbgrader's tables, found {told}")
+    return newest.pop()
+
+
 def _create(engine: sa.Engine, name: str) -> None:
     """Make and stamp the tables of a new database; stamp one that nbgrader left unstamped."""
-    folder = Path(api.__file__).parent / "alembic"
-    newest = ScriptDirectory(str(folder)).get_current_head()
+    newest = newest_revision(Path(api.__file__).parent / "alembic" / "versions")
     ours: sa.MetaData = api.Base.metadata
     with engine.begin() as connection:
         if engine.dialect.name == "sqlite":

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from datetime import datetime
+from functools import cache, partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -376,7 +377,7 @@ def collect(assignment: Assignment, handin: Handin) -> SubmittedFiles:
         if folder is None:
             notebooks[notebook.name] = none_alone(notebook.name, handin.student)
             continue
-        copies = {} if folder.is_symlink() else copies_in(folder, expected)
+        copies = cache(partial(copies_in, folder, expected))
         notebooks[notebook.name] = _first(folder, [f"{notebook.name}.ipynb"], copies)
         for path, most in notebook.own.items():
             # Browsers and learning platforms drop folders; no other file of a submission is called so.
@@ -458,11 +459,16 @@ def within(content: bytes, path: str, most: int) -> bytes | NotebookError:
 
 
 def _first(
-    folder: Path, paths: Sequence[str], copies: Mapping[str, str], most: int = MAX_BYTES
+    folder: Path, paths: Sequence[str], copies: Callable[[], Mapping[str, str]], most: int = MAX_BYTES
 ) -> bytes | NotebookError:
-    """The file at the first of these paths where one is, else its copy; or that the first is missing."""
+    """The file at the first of these paths where one is, else its copy; or that the first is missing.
+
+    Copies are looked for where nothing else is there: that costs more than to read a file.
+    """
     found = _content(folder, paths[0], most)
-    for path in (*paths[1:], copies.get(paths[0], "")):
+    if not _is_missing(found):
+        return found
+    for path in (*paths[1:], copies().get(paths[0], "")):
         if _is_missing(found) and path:
             other = _content(folder, path, most)
             found = found if _is_missing(other) else other

@@ -67,7 +67,7 @@ def read_file(
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     name = ascii(path.name)
     try:
-        if above is None and path.is_symlink():  # where the system has no O_NOFOLLOW
+        if above is None and not hasattr(os, "O_NOFOLLOW") and path.is_symlink():
             raise _link(path, name)
         flags |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
         descriptor = os.open(path if above is None else path.name, flags, dir_fd=above)
@@ -106,8 +106,9 @@ def _content(descriptor: int, name: str, *, only_name: bool, most: int) -> bytes
         )
     parts = []
     remaining = most + 1
+    at_once = min(status.st_size + 1, 1 << 20)  # a buffer that is much too large costs more than to read
     try:
-        while remaining > 0 and (part := os.read(descriptor, min(remaining, 1 << 20))):
+        while remaining > 0 and (part := os.read(descriptor, min(remaining, at_once))):
             parts.append(part)
             remaining -= len(part)
     except OSError as error:

@@ -15,7 +15,7 @@ from typing import Any, Protocol, Self
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from autograder.grades import CellName, PersonMark
 from autograder.records import (
@@ -435,10 +435,8 @@ class Outlines:
         if notebooks is None:
             notebooks = tuple(ExecutedNotebook(one.name, (), ()) for one in found.notebooks)
             self._notebooks[found.notebooks] = notebooks
-        fields = {name: getattr(found, name) for name in _Outlined.__struct_fields__}
-        told = {name: getattr(found.score, name) for name in _OutlinedScore.__struct_fields__}
-        score = Score(**{**told, "items": every})
-        return Graded(**{**fields, "score": score, "notebooks": notebooks})
+        score = Score(**{**asdict(found.score), "items": every})
+        return Graded(**{**asdict(found), "score": score, "notebooks": notebooks})
 
     def _item(self, stored: bytes) -> ItemResult:
         found = self._items.get(stored)

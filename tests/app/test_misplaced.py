@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -86,7 +87,7 @@ def test_a_folder_that_cannot_be_entered_hides_no_other(
     """An archive may bring folders without rights: that is told, and whoever comes after it as well."""
     for place in ("ada/sheet/hw1.ipynb", "bob/sheet/sheet.ipynb", "cleo/sheet/hw1.ipynb"):
         put(course, place)
-    original = Path.exists
+    original, of_path = Path.exists, os.path.exists
 
     def exists(path: Path) -> bool:
         if "bob" in path.parts:
@@ -94,6 +95,7 @@ def test_a_folder_that_cannot_be_entered_hides_no_other(
         return original(path)
 
     monkeypatch.setattr(Path, "exists", exists)
+    monkeypatch.setattr(os.path, "exists", lambda path: "/bob/" not in str(path) and of_path(path))
     first, second, third = misplaced_notebooks(course, NAME, [NAME])
     assert first.startswith("submitted/ada/sheet/hw1.ipynb is not graded")
     assert "submitted/bob cannot be looked at: Permission denied; change its rights" == second

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import doctest
 import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
@@ -34,6 +33,8 @@ def judgeable(code: str, defined_before: Collection[str] = (), data: Collection[
         data: files and folders that lie beside the notebook for everybody, and in the judge's box as well.
     """
     if ">>>" in code:
+        import doctest
+
         code = "".join(example.source for example in doctest.DocTestParser().get_examples(code))
     if _MAGIC.search(code):
         return "it uses a magic or another program"
@@ -201,6 +202,8 @@ def changed_forms(code: str, *, is_doctest: bool = False) -> tuple[str, ...]:
 
 
 def _changed_session(code: str) -> str:
+    import doctest
+
     parts = doctest.DocTestParser().parse(code)
     lines = []
     for part in parts:
