@@ -266,6 +266,8 @@ class _Gathered:
             submissions[question.id] = read(data, release, student=student, assignment=self._first.name)
         if code := _test_code(self._first, self._asked, self._tested, submissions[self._asked.id]):
             self.tests[student] = code
+        else:
+            self.left_out.append(f"{student}: no test that can be read")
         source = own_answer(submissions[self._tested.id], self._tested.answer)
         bug = _bug(self._tested, graded)
         if bug is None or not source:

@@ -104,8 +104,9 @@ class CrossRun(Struct, frozen=True, eq=False):
             done: hears after each part how many pairs were run in it.
         """
         found = Outcomes({name: [] for name in self.tests}, {name: {} for name in self.tests})
+        wrong: set[str] = set()
         with ThreadPoolExecutor(workers) as threads:
-            for part in threads.map(self._part, self._parts()):
+            for part in threads.map(functools.partial(self._part, wrong), self._parts()):
                 for test, solution, outcome in part:
                     if solution == KEY:
                         found.on_key[test].append(outcome)
@@ -126,7 +127,15 @@ class CrossRun(Struct, frozen=True, eq=False):
                 part.insert(stream.below(len(part) + 1), KEY)
             yield part
 
-    def _part(self, part: Sequence[str]) -> list[tuple[str, str, PairOutcome]]:
+    def _part(self, wrong: set[str], part: Sequence[str]) -> list[tuple[str, str, PairOutcome]]:
+        """The pairs of some solutions; a test that failed on the key meets the key alone from then on.
+
+        Where its time was over there, it meets nothing more of the part.
+
+        Args:
+            wrong: the tests of which that is known, of all parts; grows.
+            part: solutions, with the key among them.
+        """
         found = []
         with contextlib.ExitStack() as boxes:
 
@@ -137,6 +146,8 @@ class CrossRun(Struct, frozen=True, eq=False):
             for test, code in self.tests.items():
                 judge, again, watch = warm(self._judge), warm(self._judge), _Watch(self.names)
                 for solution in part:
+                    if solution != KEY and test in wrong:
+                        continue
                     outcome = self._pair(code, open_[solution], judge, watch)
                     failed = solution != KEY and not outcome.passed and not outcome.refused
                     if failed or outcome.late:
@@ -144,6 +155,10 @@ class CrossRun(Struct, frozen=True, eq=False):
                         second = self._pair(code, open_[solution], again, watch, apart=True)
                         outcome = second if second.passed or second.refused else outcome
                     found.append((test, solution, outcome))
+                    if solution == KEY and not outcome.passed:
+                        wrong.add(test)
+                        if outcome.late:
+                            break
                 judge.close()
                 again.close()
         return found
@@ -193,7 +208,9 @@ class CrossRun(Struct, frozen=True, eq=False):
         if outcome.ending is not None or (watch.touched and not apart):
             solution.close()
         words = ": ".join(one for one in (outcome.error, outcome.message) if one)
-        if outcome.ending is not None:
+        if outcome.ending is Ending.CALL_TIME:
+            words = f"it took longer than {self.seconds:g} seconds of processor time"
+        elif outcome.ending is not None:
             words = f"the solution's box ended: {outcome.ending.value}"
         why = outcome.refused or (outcome.doubt if outcome.passed else "")
         late = outcome.ending is Ending.CALL_TIME or outcome.refused == TIMED_OUT
@@ -223,7 +240,7 @@ class Outcomes(Struct, frozen=True, eq=False):
 
     on_key: dict[str, list[PairOutcome]]
     on_solutions: dict[str, dict[str, PairOutcome]]
-    """Test → solution → outcome."""
+    """Test → solution → outcome; of a test that fails on the key, only what it met before that was seen."""
 
 
 def refused(asked: Sequence[Any], names: frozenset[str]) -> str:

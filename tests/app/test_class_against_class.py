@@ -65,6 +65,7 @@ ANSWERS = {
     "gus": (RIGHT, INSPECTS),
     "hal": (RIGHT, REPLACES),
     "ian": (RIGHT, COUNTS),
+    "jo": (RIGHT, "def weights(:"),
 }
 
 
@@ -121,6 +122,16 @@ def test_what_is_no_test_of_behaviour_earns_nothing(found: ClassAgainstClass, st
     assert Decimal(0) == told.points
 
 
+def test_a_test_that_cannot_be_read_is_told(found: ClassAgainstClass) -> None:
+    """It is no line of the table, so it stands among the remarks."""
+    assert ("jo: no test that can be read",) == found.left_out
+
+
+def test_what_the_key_fails_is_not_run_on_everybody(found: ClassAgainstClass) -> None:
+    """Of nine tests six fail on the key, which alone they meet from then on."""
+    assert 9 * 5 + 3 * 4 <= found.pairs < 9 * (5 + 4)
+
+
 def test_a_test_that_always_fails_on_the_key_is_shown(found: ClassAgainstClass) -> None:
     """The rubric's author looks whether it is the test that is wrong."""
     assert ("cem",) in [one.tests for one in found.failing_on_key]
@@ -134,7 +145,7 @@ def test_the_page_shows_code_as_text(course: Course, found: ClassAgainstClass) -
     assert "</pre><script>x()" not in shown
     assert "&lt;/pre&gt;&lt;script&gt;x()" in shown
     assert "assert soften([[0.0, 1000.0]])[0][0] == 7" in shown
-    assert '<th scope="row">ada</th><td>2</td><td>2</td><td>2</td>' in shown
+    assert '<th scope="row">ada</th><td class="num" data-label="Bugs">2</td>' in shown
 
 
 def test_points_become_marks(course: Course, found: ClassAgainstClass) -> None:

@@ -20,11 +20,8 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.apart]
 DRAWS = int(os.environ.get("REPAIR_DRAWS", "1"))
 """How many courses, each with a secret of its own; `make exact` makes more and grades all answers."""
 ALL_VARIANTS = "REPAIR_DRAWS" in os.environ
-LISTED: dict[str, dict[str, list[str]]] = tomllib.loads((FOLDER / "general.toml").read_text(encoding="utf-8"))
-WAITING = LISTED["waits"]
+WAITING: dict[str, list[str]] = tomllib.loads((FOLDER / "general.toml").read_text(encoding="utf-8"))["waits"]
 """Answer → the items that go to a person by the general way and not by the experiments."""
-UNSEEN = LISTED["unseen"]
-"""Answer → the items that it does not lose, although it has to: only the experiments see why."""
 
 
 @pytest.fixture(scope="module", params=range(DRAWS))
@@ -67,12 +64,12 @@ def test_no_answer_of_the_catalogue_is_misjudged(course: DebuggingCourse) -> Non
         waiting = having(results, Status.NEEDS_REVIEW)
         lost = having(results, Status.FAILED, Status.NO_ANSWER)
         assert waiting <= {*answer.review, *WAITING.get(answer.name, ())}, answer.name
-        must = set(answer.loses) - set(UNSEEN.get(answer.name, ()))
+        must = set(answer.loses)
         assert must - waiting <= lost <= {*must, *answer.review}, answer.name
     assert sum(seconds) / len(seconds) < 0.3
 
 
 def test_what_is_said_to_wait_is_an_answer() -> None:
     """Each name of the list stands in the catalogue, and nothing that right code needs waits."""
-    assert {*WAITING, *UNSEEN} <= {one.name for file in FILES for one in variants(file)}
+    assert set(WAITING) <= {one.name for file in FILES for one in variants(file)}
     assert not set(WAITING) & {one.name for one in variants("accepted")}

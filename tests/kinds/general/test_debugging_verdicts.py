@@ -169,6 +169,19 @@ def test_a_use_about_a_fault_outweighs_what_is_looked_at_otherwise() -> None:
     assert {"axis": None, "mean": False} == by_own(about, own, general=general)
 
 
+def test_what_the_right_listing_gives_speaks_for_no_fault() -> None:
+    """Beside another fault no listing gives what the right one gives: the fault is not there for that."""
+    judged = found({"about": "axis mean", "other": "mean"}, {"about": 0.0, "other": 4.0}, about="about")
+    assert {"axis": None, "mean": True} == left(judged)
+
+
+def test_what_the_right_listing_gives_does_not_keep_an_author_from_speaking() -> None:
+    """The fault is passed although another one is left in other words, and an outcome is odd."""
+    probes = {"about": "axis mean", "alone": "axis", "other": "mean", "all": "axis mean"}
+    own: dict[str, float | None] = {"about": 0.0, "alone": 0.0, "other": 4.0, "all": 9.0}
+    assert {"axis": False, "mean": True} == left(found(probes, own, about="about"))
+
+
 def test_all_uses_about_a_fault_have_to_speak_for_the_code() -> None:
     """One that raises leaves it to a person, however often others say that it is repaired."""
     about = {"one 1": "axis", "other 1": "axis", "sum 1": "mean"}

@@ -58,6 +58,7 @@ class _Judgement:
             for probe, one in zip(search.probes, map(outcomes.get, search.probes), strict=True)
         ]
         self._about = [listings.about[at] for at in search.chosen]
+        self._right = self._table[self._subsets.index(frozenset())]
         self._known = self._own != UNKNOWN
         self._heard = self._known & ~self._silent()
 
@@ -186,7 +187,7 @@ class _Judgement:
         spoken = False
         for at in self._made_for(fault):
             with_, without = self._classes(fault, at, alive)
-            if int(self._own[at]) not in without:
+            if int(self._own[at]) not in without | {int(self._right[at])}:
                 return False
             spoken |= not with_ & without and not self._alike[at]
         return spoken
@@ -207,7 +208,9 @@ class _Judgement:
             if (made := bool(self._about[at])) and (self._about[at] != fault or len(elsewhere) > MOST_ODD):
                 continue
             says = self._says(fault, at, alive)
-            if says is None and made and not elsewhere and self._is_odd(at, alive):
+            # What the right listing gives speaks for no fault, whatever the listings that are left give.
+            odd = self._is_odd(at, alive) and self._own[at] != self._right[at]
+            if says is None and made and not elsewhere and odd:
                 says = True
             if says is not None:
                 (own_probes if made else votes).setdefault(says, []).append(self._search.probes[at])
