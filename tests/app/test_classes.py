@@ -16,6 +16,7 @@ from autograder.course import Course
 from autograder.errors import CourseError
 from autograder.grades import PersonMark
 from autograder.records import Score
+from autograder.sandbox.pool import Pool
 from autograder.store import Store
 from autograder.store.memory import MemoryStore
 from tests.grading.test_batch import CONTROL, NAME, hand_in, make_course
@@ -170,3 +171,23 @@ def test_without_a_gradebook_nobody_stands_anywhere(tmp_path: Path) -> None:
         with pytest.raises(CourseError, match=f"there is no gradebook yet; run: autograder grade {NAME}"):
             ask(course, NAME)
     assert not course.gradebook.exists()
+
+
+@pytest.mark.slow
+def test_sandboxes_start_ahead_only_where_something_seems_to_be_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A class that is known, and still lies there as it was graded, costs no start of a sandbox."""
+    started: list[int] = []
+    monkeypatch.setattr(Pool, "ahead", lambda _, environments: started.append(len(environments)))
+    course = make_course(tmp_path / "course")
+    hand_in(course, "ada", CONTROL)
+    grade(course, NAME)
+    assert [1] == started
+    grade(course, NAME)
+    assert [1] == started
+    hand_in(course, "bob", CONTROL)
+    assert 2 == len(grade(course, NAME).outcomes)
+    assert [1, 1] == started
+    grade_again(course, NAME)
+    assert [1, 1, 1] == started

@@ -197,10 +197,13 @@ def test_what_is_started_ahead_is_what_is_asked_for_later() -> None:
     starts = Starts()
     with Pool(starts) as pool:
         pool.ahead([FIRST, SECOND])
-        given = pool.sandbox(FIRST)
-        assert given is pool.sandbox(FIRST)
-    assert {FIRST, SECOND} >= {environment for environment, _ in starts.made}
-    assert 1 == [environment for environment, _ in starts.made].count(FIRST)
+        until = time.monotonic() + 30
+        while len(starts.made) < 2 and time.monotonic() < until:
+            time.sleep(0.01)
+        ahead = dict(starts.made)
+        assert {FIRST, SECOND} == set(ahead)
+        assert (ahead[FIRST], ahead[SECOND]) == (pool.sandbox(FIRST), pool.sandbox(SECOND))
+    assert 2 == len(starts.made)
     assert all(not sandbox.alive() for _, sandbox in starts.made)
 
 
