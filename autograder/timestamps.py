@@ -259,7 +259,7 @@ def by_clock(moment: datetime, window: Window) -> datetime:
 
 
 def duration(length: timedelta) -> str:
-    """A length of time in signs that are the same in all languages: ``1 h 5 min``, ``40 s``, ``< 1 s``."""
+    """A length of time in signs that are the same in all languages: ``2 d 1 h``, ``40 s``, ``< 1 s``."""
     whole = int(length.total_seconds())
-    parts = [(whole // 3600, "h"), (whole // 60 % 60, "min"), (whole % 60, "s")]
+    parts = [(whole // 86400, "d"), (whole // 3600 % 24, "h"), (whole // 60 % 60, "min"), (whole % 60, "s")]
     return " ".join(f"{number} {unit}" for number, unit in parts if number) or "< 1 s"

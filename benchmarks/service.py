@@ -7,8 +7,10 @@ The demo's class hands in the exam to a service that runs as it is started by on
 2. ``minute``: uploads evenly over one minute by the door for programs. From sending to the receipt; then how
    long until the last one is graded.
 3. ``workers``: as many submissions wait, and one worker grades them, then two; each one submission at a
-   time, on a processor of its own with its boxes. What counts is the rate while all of them have work,
-   without the start.
+   time, on a processor of its own with its boxes. What counts is the work done between a worker's first
+   result and its last: each submission counts the seconds that it takes one worker alone. (Results are no
+   measure: those with endless loops take twenty times as long as others, and chance decides which worker
+   still has one of them at the end.)
 4. ``workers_with_half``: the same, each worker and its boxes with half of a processor (a CPU quota; root and
    control groups of version 1). Two of them leave half of the machine to the database: as on a machine
    that has processors for both.
@@ -34,6 +36,8 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +55,7 @@ EXAM = "dl4nlp-exam"
 GRADED = "SELECT count(*) FROM service_attempt WHERE state = 'graded'"
 LONGEST_SECONDS = 1200.0
 QUOTAS = Path("/sys/fs/cgroup/cpu")
+RESULT = re.compile(r"attempt ([0-9a-f-]+) graded in .*")
 FIRST_TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 
 
@@ -155,54 +160,95 @@ def quotas(number: int, share: float | None) -> Iterator[list[Path]]:
 
 
 @contextlib.contextmanager
-def working(service: Served, number: int, groups: Sequence[Path]) -> Iterator[None]:
-    """Workers for a while, each one submission at a time, each on one processor and in its group."""
+def working(service: Served, number: int, groups: Sequence[Path], logs: Path) -> Iterator[None]:
+    """Workers for a while, each one submission at a time, on one processor, in its group, with its log."""
     environment = {**os.environ, DATABASE_URL: service.database_url, "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "autograder", "worker", "--workers", "1"]
     cores = sorted(os.sched_getaffinity(0))
-    workers = [
-        subprocess.Popen(
-            ["taskset", "--cpu-list", str(cores[place % len(cores)]), *command],
-            env=environment,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        for place in range(number)
-    ]
-    for worker, group in zip(workers, groups, strict=False):
-        (group / "cgroup.procs").write_text(str(worker.pid))
-    try:
-        yield
-    finally:
-        for worker in workers:
-            worker.terminate()
-        for worker in workers:
-            worker.wait()
+    with contextlib.ExitStack() as opened:
+        workers = [
+            subprocess.Popen(
+                ["taskset", "--cpu-list", str(cores[place % len(cores)]), *command],
+                env=environment,
+                stderr=opened.enter_context((logs / str(place)).open("w")),
+                start_new_session=True,
+            )
+            for place in range(number)
+        ]
+        for worker, group in zip(workers, groups, strict=False):
+            (group / "cgroup.procs").write_text(str(worker.pid))
+        try:
+            yield
+        finally:
+            for worker in workers:
+                worker.terminate()
+            for worker in workers:
+                worker.wait()
 
 
-def rate(
+Results = list[tuple[datetime, str]]
+"""Of one worker, in their order: when, and whose."""
+
+
+def drained(
     service: Served,
     papers: dict[str, dict[str, bytes]],
     keys: dict[str, str],
+    *,
     number: int,
     each: int,
-    *,
-    share: float | None = None,
-) -> float:
-    """Submissions a second of some workers, from when all of them have brought a first result."""
-    for _ in range(each):
-        for student, files in papers.items():
-            service.hand_in(
-                EXAM, keys[student], files, Path(tempfile.gettempdir()) / "autograder-bench" / student
-            )
-    count = each * len(papers)
+    share: float | None,
+) -> list[Results]:
+    """What each of some workers graded when all of it waited before they began."""
     before = service.rows(GRADED)[0][0]
-    with quotas(number, share) as groups, working(service, number, groups):
-        wait_for(lambda: service.rows(GRADED)[0][0] == before + count, LONGEST_SECONDS, "not all were graded")
-    moments = service.rows("SELECT graded_at FROM service_attempt ORDER BY graded_at DESC LIMIT %s", count)
-    # While all of them have work: between the last result but one and the last, one of two has none.
-    steady = sorted(moment for (moment,) in moments)[count // 3 : count - number + 1]
-    return float((len(steady) - 1) / (steady[-1] - steady[0]).total_seconds())
+    with tempfile.TemporaryDirectory(prefix="autograder-bench-") as place:
+        for _ in range(each):
+            for student, files in papers.items():
+                service.hand_in(EXAM, keys[student], files, Path(place) / "sent" / student)
+        count = before + each * len(papers)
+        with quotas(number, share) as groups, working(service, number, groups, Path(place)):
+            wait_for(lambda: service.rows(GRADED)[0][0] == count, LONGEST_SECONDS, "not all were graded", 0.5)
+        owners = {str(pk): student for pk, student in service.rows("SELECT id, student FROM service_attempt")}
+        lines = [map(json.loads, (Path(place) / str(one)).read_text().splitlines()) for one in range(number)]
+    told = [[(line["time"], RESULT.fullmatch(line["message"])) for line in each_line] for each_line in lines]
+    found = [
+        [(datetime.fromisoformat(moment), owners[match[1]]) for moment, match in one if match] for one in told
+    ]
+    assert sum(map(len, found)) == each * len(papers), "the workers' logs do not tell of each result"
+    return found
+
+
+def seconds_each(results: Results) -> dict[str, float]:
+    """How long one worker alone takes for each student's submission."""
+    took: dict[str, list[float]] = {}
+    for (began, _), (ended, student) in pairwise(results):
+        took.setdefault(student, []).append((ended - began).total_seconds())
+    return {student: statistics.mean(seconds) for student, seconds in took.items()}
+
+
+def rates(workers: Sequence[Results], alone: dict[str, float]) -> tuple[float, float]:
+    """Submissions a second of all workers together, and seconds of one worker's work a second."""
+    spans = [(results[-1][0] - results[0][0]).total_seconds() for results in workers]
+    work = [sum(alone[student] for _, student in results[1:]) for results in workers]
+    number = sum((len(results) - 1) / span for results, span in zip(workers, spans, strict=True))
+    return number, sum(done / span for done, span in zip(work, spans, strict=True))
+
+
+def one_and_two(
+    service: Served,
+    papers: dict[str, dict[str, bytes]],
+    keys: dict[str, str],
+    *,
+    each: int,
+    share: float | None,
+) -> dict[str, float]:
+    """One worker, then two: submissions a second, and how many times the work of one two do."""
+    (one,) = drained(service, papers, keys, number=1, each=each, share=share)
+    two = drained(service, papers, keys, number=2, each=each, share=share)
+    alone = seconds_each(one)
+    rate, work = rates(two, alone)
+    found = {"one": rates([one], alone)[0], "two": rate, "ratio": work}
+    return {name: round(value, 2) for name, value in found.items()}
 
 
 def main() -> None:
@@ -245,10 +291,7 @@ def main() -> None:
                 if share == 0:
                     tell(name, f"not measured: there is no {QUOTAS}")
                     continue
-                one, two = (
-                    rate(service, papers, keys, number, options.each, share=share) for number in (1, 2)
-                )
-                tell(name, {"one": round(one, 2), "two": round(two, 2), "ratio": round(two / one, 2)})
+                tell(name, one_and_two(service, papers, keys, each=options.each, share=share))
     if options.json:
         print(json.dumps(found))
 

@@ -120,10 +120,10 @@ def test_clocks_that_are_put_forward_or_back_are_minded() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"), [(0.2, "< 1 s"), (40, "40 s"), (3900, "1 h 5 min"), (176_461, "49 h 1 min 1 s")]
+    ("seconds", "text"), [(0.2, "< 1 s"), (40, "40 s"), (3900, "1 h 5 min"), (176_461, "2 d 1 h 1 min 1 s")]
 )
 def test_lengths_of_time_are_written_in_signs(seconds: float, text: str) -> None:
-    """Hours, minutes and seconds, without those that are none."""
+    """Days of 24 hours, hours, minutes and seconds, without those that are none."""
     assert text == duration(timedelta(seconds=seconds))
 
 

@@ -166,9 +166,9 @@ class Served:
         return dict(json.loads((folder / "receipt.json").read_text()))
 
 
-def wait_for(done: Any, seconds: float, otherwise: str) -> None:
-    """Wait until something is so."""
+def wait_for(done: Any, seconds: float, otherwise: str, again: float = 0.05) -> None:
+    """Wait until something is so; it is asked again after some seconds."""
     until = time.monotonic() + seconds
     while not done():
         assert time.monotonic() < until, otherwise
-        time.sleep(0.05)
+        time.sleep(again)
