@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from keyword import iskeyword
 
 from msgspec import Struct
@@ -20,14 +21,6 @@ _OTHERS = (
     r"\U0001d400-\U0001d7ff"
 )
 """Beyond ASCII, what texts are read with here: no marks on letters, no ends of lines, nothing invisible."""
-_COMMENT = rf" *(?:#[\x20-\x7e{_OTHERS}]*)?"
-_DOUBLE = rf"[\x20\x21\x23-\x5b\x5d-\x7e{_OTHERS}]*"
-_SINGLE = rf"[\x20-\x26\x28-\x5b\x5d-\x7e{_OTHERS}]*"
-_PLAIN_LINE = re.compile(
-    rf"{_COMMENT}|([A-Za-z_][A-Za-z0-9_]*) *= *"
-    rf"(?:\"({_DOUBLE}(?:\\\\{_DOUBLE})*)\"|'({_SINGLE}(?:\\\\{_SINGLE})*)'){_COMMENT}"
-)
-"""A comment, nothing, or a text without escapes but that of a backslash."""
 MAX_SOURCE = 64_000
 """Characters of an answer cell; longer ones are left to the sandbox."""
 MAX_DEPTH = 8
@@ -111,6 +104,16 @@ def tree_literal(source: str, name: str) -> Literal | None:
     return Literal(value)
 
 
+@cache
+def _plain_line() -> re.Pattern[str]:
+    """A comment, nothing, or a text without escapes but that of a backslash, assigned to a name."""
+    comment = rf" *(?:#[\x20-\x7e{_OTHERS}]*)?"
+    double = rf"[\x20\x21\x23-\x5b\x5d-\x7e{_OTHERS}]*"
+    single = rf"[\x20-\x26\x28-\x5b\x5d-\x7e{_OTHERS}]*"
+    texts = rf"(?:\"({double}(?:\\\\{double})*)\"|'({single}(?:\\\\{single})*)')"
+    return re.compile(rf"{comment}|([A-Za-z_][A-Za-z0-9_]*) *= *{texts}{comment}")
+
+
 def plain_texts(source: str) -> dict[str, str] | None:
     """What a cell assigns that consists of ``name = "text"`` in lines of their own, comments and blank lines.
 
@@ -121,9 +124,9 @@ def plain_texts(source: str) -> dict[str, str] | None:
     """
     if len(source) > MAX_SOURCE:
         return None
-    texts: dict[str, str] = {}
+    texts, plain = dict[str, str](), _plain_line()
     for line in source.split("\n"):
-        found = _PLAIN_LINE.fullmatch(line)
+        found = plain.fullmatch(line)
         if found is None:
             return None
         name, double, single = found.groups()
