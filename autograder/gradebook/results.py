@@ -73,14 +73,19 @@ _CURRENT = sa.Table(
 )
 
 
+_OF_KEY = sa.select(_RESULT.c.graded).where(
+    *(_RESULT.c[name] == sa.bindparam(name) for name in Key.__struct_fields__)
+)
+"""The result under a key. Made once, which takes longer than asking for it."""
+
+
 def find(connection: sa.Connection, key: Key) -> Graded | None:
     """The result recorded for this key, or None.
 
     A row that no longer decodes (written by another version) counts as not found and is replaced when the
     submission has been graded again.
     """
-    query = sa.select(_RESULT.c.graded).where(*_matches(_RESULT, msgspec.structs.asdict(key)))
-    stored = connection.execute(query).scalar()
+    stored = connection.execute(_OF_KEY, msgspec.structs.asdict(key)).scalar()
     return None if stored is None else decode(stored)
 
 
@@ -231,7 +236,3 @@ def _prune(connection: sa.Connection, assignment: str, current: Mapping[str, int
 
 def _now() -> datetime.datetime:
     return datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
-
-
-def _matches(table: sa.Table, values: Mapping[str, Any]) -> list[sa.ColumnElement[bool]]:
-    return [table.c[column] == value for column, value in values.items()]

@@ -8,8 +8,9 @@ that stand in the notebook anyway. Staff reads everything.
 from __future__ import annotations
 
 import builtins
+import functools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -68,18 +69,23 @@ def redacted(results: Iterable[ItemResult], sources: Sequence[str]) -> tuple[Ite
         results: of one question.
         sources: of the student's cells.
     """
-    own = frozenset(word for source in sources for word in _WORD.findall(source))
+
+    @functools.cache
+    def own() -> frozenset[str]:
+        """Most sentences hold nothing of the box, and nothing is looked for."""
+        return frozenset(word for source in sources for word in _WORD.findall(source))
+
     return tuple(replace(one, student=_message(one.student, own, sources)) for one in results)
 
 
-def _message(message: Message, own: frozenset[str], sources: Sequence[str]) -> Message:
+def _message(message: Message, own: Callable[[], frozenset[str]], sources: Sequence[str]) -> Message:
     code, params = message.code, dict(message.params)
     for name in params.keys() & _NAMED.keys():
         phrase = params[name]
         if name == "names" and not message.code.startswith("weights."):
             continue  # the rubric's own
         stands = name == "text" and any(str(phrase) in source for source in sources)
-        if isinstance(phrase, str) and not stands and (name == "text" or not _harmless(phrase, own)):
+        if isinstance(phrase, str) and not stands and (name == "text" or not _harmless(phrase, own())):
             instead = _NAMED[name]
             params[name] = localised(instead) if instead.startswith("phrase.") else instead
             code = _WITHOUT_TEXT.get(code, code) if name == "text" else code

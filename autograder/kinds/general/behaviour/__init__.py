@@ -64,6 +64,10 @@ class BehaviourItem(PropertyItem, frozen=True):
     """Instead of the question's."""
 
 
+MOST_PLANS = 4
+"""Draws whose plans are kept; a class has one where all meet the same inputs."""
+
+
 class BehaviourCheck(ItemwiseCheck[BehaviourQuestion, BehaviourItem]):
     """Cases compared with the reference, and properties of the student's own code.
 
@@ -84,6 +88,7 @@ class BehaviourCheck(ItemwiseCheck[BehaviourQuestion, BehaviourItem]):
         self._subject = Callee(question.answer, options, options.weights, biases=biases)
         if not question.answer:
             raise RubricError("the name of the function or class is missing", place(question), "answer")
+        self._plans: dict[Draw, tuple[Scenario, ...]] = {}
         self._probes: dict[str, Probe] = {}
         used: dict[str, str] = {}
         for item, own in self.automatic:
@@ -106,12 +111,18 @@ class BehaviourCheck(ItemwiseCheck[BehaviourQuestion, BehaviourItem]):
 
     def trial_plan(self, draw: Draw) -> tuple[Scenario, ...]:
         """The cases, then the properties."""
-        inputs = Inputs(self.options, draw)
-        probes = (
-            Scenario(f"{self.question.id}: {name}", probe.calls(inputs))
-            for name, probe in self._probes.items()
-        )
-        return (*self._scenarios(inputs, self._used), *probes)
+        known = self._plans.get(draw)
+        if known is None:
+            inputs = Inputs(self.options, draw)
+            probes = (
+                Scenario(f"{self.question.id}: {name}", probe.calls(inputs))
+                for name, probe in self._probes.items()
+            )
+            known = (*self._scenarios(inputs, self._used), *probes)
+            if len(self._plans) >= MOST_PLANS:
+                self._plans.clear()
+            self._plans[draw] = known
+        return known
 
     def carried_plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
         """The cases and the properties once more."""
