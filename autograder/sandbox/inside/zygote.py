@@ -226,7 +226,7 @@ def _warm_torch(torch: ModuleType) -> None:
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
     importlib.import_module("torch._dynamo")
-    # torch.manual_seed keeps each seed for devices that are not here, and with it the stack, reading files for it.
+    # torch.manual_seed keeps each seed for devices that are not here, with the stack; for it files are read.
     for devices in (torch.cuda, torch.xpu, torch.mtia):
         devices.traceback = SimpleNamespace(format_stack=list)
     module = torch.nn.Linear(2, 2)
