@@ -135,6 +135,14 @@ class Encoder:
         return {"$": "int", "v": hex(value)}
 
 
+class SingleUseArrays(dict[str, np.ndarray]):
+    """The arrays of a reply. Each stands at one place: else a large one could be judged many times."""
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The array, which is then not there any more."""
+        return self.pop(key, default)
+
+
 class Decoder:
     """Builds values from a tagged tree and its arrays, counting depth and nodes."""
 

@@ -23,8 +23,8 @@ import numpy as np
 
 from autograder.errors import BoxEnded, SandboxFault
 from autograder.limits import CLOCK_FACTOR, FLOOD_FACTOR, MemoryBudget
-from autograder.records import CellRun, Ending, Limits, Observation, Scenario
-from autograder.sandbox.base import Usage
+from autograder.records import Call, CellRun, Ending, Limits, Observation, Scenario
+from autograder.sandbox.base import Unread, Usage
 from autograder.sandbox.exchange import values, wire
 from autograder.sandbox.inside import hints
 from autograder.sandbox.outside import exit_cause
@@ -67,6 +67,7 @@ class NamespaceBox:
         self.crowded = False
         self._delayed_before = 0.0
         self._longest = 0.0
+        self._unsettled = False
         self._allowances: tuple[Allowance, ...] = ()
         self._late = Ending.CELL_TIME
         self._arriving = 0.0
@@ -151,6 +152,7 @@ class NamespaceBox:
     def run_cell(self, source: str, *, seconds: float) -> CellRun:
         """See `autograder.sandbox.base.Box.run_cell`."""
         self._printed.clear()
+        self._settle()
         request_id = self._request({"op": "cell", "source": source}, {}, seconds)
         self._allow(Ending.CELL_TIME, Allowance(seconds, self.computed, self._delays))
         outputs = MAX_JSON + _ESCAPED * (self._limits.output_kb << 10)
@@ -167,6 +169,12 @@ class NamespaceBox:
         full = len(self._printed) >= self._limits.output_kb << 10
         told = self._heard(values.reported_limits(reply))
         return self._watch.mark(run, told, printed=full)
+
+    def _settle(self) -> None:
+        """What was met while something was handed on is not what comes now has met."""
+        if self._unsettled:
+            self._watch.met()
+            self._unsettled = False
 
     def _heard(self, told: tuple[str, ...]) -> tuple[str, ...]:
         """What a reply says of limits; a user of its own a box can use up for nobody else."""
@@ -214,6 +222,7 @@ class NamespaceBox:
         results: list[tuple[Observation, ...]] = []
         answers: list[Observation] = []
         altogether = Allowance(total, self.computed, self._delays)
+        self._settle()
         try:
             request_id = self._request({"op": "ask", "scenarios": plan}, encoder.arrays, seconds)
             for number, scenario in enumerate(scenarios):
@@ -237,6 +246,22 @@ class NamespaceBox:
             left = len(scenarios[len(results)].calls) - len(answers)
             results.append((*answers, *(Observation(ok=False, ending=ended.ending),) * left))
         return results
+
+    def hand_on(self, target: str, told: Unread, *, seconds: float) -> Unread | Observation:
+        """See `autograder.sandbox.base.Box.hand_on`."""
+        call = values.call_tree(Call(target), values.TrustedEncoder()) | {"args": told.tree}
+        started, self._printed_total, self._unsettled = time.monotonic(), 0, True
+        request_id = self._request({"op": "ask", "scenarios": [[call]]}, told.arrays, seconds)
+        self._allow(Ending.CALL_TIME, Allowance(seconds, self.computed, self._delays))
+        reply, arrays = self._reply(request_id, most=[MAX_JSON, self._limits.reply_mb << 20])
+        try:
+            answer = values.told_of_call(reply, 0, 0)
+            self._longest = max(self._longest, time.monotonic() - started)
+            if "v" in answer:
+                return Unread(answer["v"], arrays)
+            return values.decode_observation(answer, values.trusted_decoder(arrays))
+        except (wire.ProtocolError, KeyError, TypeError, ValueError) as error:
+            self._fail(Ending.PROTOCOL, str(error))
 
     def _answer(
         self, request_id: str, number: int, call: int, most: list[int], room: MemoryBudget | None
@@ -294,7 +319,10 @@ class NamespaceBox:
         if any(event & select.POLLIN for _, event in waiting.poll(0)):
             self._fail(Ending.PROTOCOL, "bytes arrived that nobody asked for")
         request_id = secrets.token_hex(16)
-        frame = wire.pack({"id": request_id, **message}, arrays)
+        try:
+            frame = wire.pack({"id": request_id, **message}, arrays)
+        except (ValueError, RecursionError) as error:  # of what was handed on, which is not looked at
+            raise wire.ProtocolError(f"it cannot be written: {error}") from None
         try:
             wire.write_frame(self._requests, frame, deadline=time.monotonic() + CLOCK_FACTOR * seconds)
         except wire.DeadlineError:
