@@ -112,6 +112,9 @@ class NamespaceBox:
             for descriptor in (requests, replies, output):
                 os.close(descriptor)
             status.close()
+        self._frames = wire.FrameReader(self._replies)
+        self._arrived = select.poll()
+        self._arrived.register(self._replies, select.POLLIN)
         self._poller = select.poll()
         for descriptor in (self._replies, self._output):
             self._poller.register(descriptor, select.POLLIN)
@@ -314,9 +317,7 @@ class NamespaceBox:
         if self._usage:
             raise SandboxFault("the box is closed")
         self._end_when_over()  # what ran on since the last reply
-        waiting = select.poll()
-        waiting.register(self._replies, select.POLLIN)
-        if any(event & select.POLLIN for _, event in waiting.poll(0)):
+        if self._frames.ahead or self._there():
             self._fail(Ending.PROTOCOL, "bytes arrived that nobody asked for")
         request_id = secrets.token_hex(16)
         try:
@@ -347,8 +348,8 @@ class NamespaceBox:
         """
         most = [MAX_JSON, 0] if most is None else most
         try:
-            body, tensors = wire.read_frame(
-                self._replies, max_json=most[0], max_tensors=most[1], deadline=deadline, wait=self._wait
+            body, tensors = self._frames.read(
+                max_json=most[0], max_tensors=most[1], deadline=deadline, wait=self._wait
             )
             most[:] = most[0] - len(body), most[1] - len(tensors)
             weight = values.weight(body, tensors)
@@ -394,10 +395,11 @@ class NamespaceBox:
         """Whether what came before its time was looked at still arrives; it may not trickle for ever."""
         now = time.monotonic()
         self._arriving = self._arriving or now
-        waiting = select.poll()
-        waiting.register(self._replies, select.POLLIN)
-        there = any(event & select.POLLIN for _, event in waiting.poll(0))
-        return there and now - self._arriving < self._grace
+        return self._there() and now - self._arriving < self._grace
+
+    def _there(self) -> bool:
+        """Whether bytes of a reply wait to be read."""
+        return any(event & select.POLLIN for _, event in self._arrived.poll(0))
 
     def _end_when_over(self) -> None:
         ending = self._watch.exceeded()
