@@ -7,7 +7,10 @@ a test is a student's, what it asks for.
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import doctest
+import functools
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +24,7 @@ from autograder.records import Call, CellOutcome, CellTest, Ending, Observation,
 from autograder.sandbox.base import Box, Unread
 from autograder.sandbox.exchange import values
 from autograder.sandbox.exchange.wire import ProtocolError
+from autograder.syntax import UNREADABLE, parsed
 
 JUDGE, REMOTE = "@judge", "@remote"
 Imports = Sequence[tuple[str, str, str]]
@@ -86,7 +90,8 @@ class CellTester:
             return self._inside(test, student, left)
         afresh = self._student is not student
         self._student = student
-        begin = {"code": test.code, "doctest": test.doctest, "shared": test.shared}
+        names = [*unbound_names(test.code, doctests=test.doctest)]
+        begin = {"code": test.code, "doctest": test.doctest, "shared": test.shared, "names": names}
         request = _written([begin, self._imports, list(test.students), afresh])
         seconds, clock = min(test.seconds, left), _Clock(student, min(test.seconds, left))
         for _ in range(MOST_OPERATIONS):
@@ -221,6 +226,36 @@ def _written(told: list[Any]) -> Unread:
     """Of our own values what a box reads."""
     encoder = values.TrustedEncoder()
     return Unread(encoder.encode(told), encoder.arrays)
+
+
+@functools.lru_cache(maxsize=512)
+def unbound_names(code: str, *, doctests: bool = False) -> tuple[str, ...]:
+    """Names that a test uses and does not bind; none where it is no Python.
+
+    Args:
+        code: of the test.
+        doctests: it is an interactive session.
+    """
+    used: set[str] = set()
+    bound: set[str] = set()
+    try:
+        if doctests:
+            code = "".join(one.source for one in doctest.DocTestParser().get_examples(code))
+        tree = parsed(code)
+    except UNREADABLE:
+        return ()
+    for one in ast.walk(tree):
+        if type(one) is ast.Name:
+            (used if type(one.ctx) is ast.Load else bound).add(one.id)
+        elif isinstance(one, ast.FunctionDef | ast.ClassDef):
+            bound.add(one.name)
+        elif isinstance(one, ast.arg):
+            bound.add(one.arg)
+        elif isinstance(one, ast.alias):
+            bound.add((one.asname or one.name).partition(".")[0])
+        elif isinstance(one, ast.ExceptHandler) and one.name:
+            bound.add(one.name)
+    return tuple(sorted(used - bound))
 
 
 Key = tuple[str, str]

@@ -9,11 +9,9 @@ handed to it (`callbacks`).
 from __future__ import annotations
 import __future__
 
-import ast
 import builtins
 import contextlib
 import dataclasses
-import doctest
 import functools
 import importlib
 import os
@@ -228,7 +226,11 @@ class Judge:
         self._malformed = ""
         self._proxies.own_words.clear()
         self._proxies.disputed = ""
-        names = self._names_of(test["code"], doctest_=test["doctest"])
+        names = [
+            one
+            for one in test["names"]
+            if not dict.__contains__(self._namespace, one) and self._is_asked(one)
+        ]
         with contextlib.suppress(
             CannotJudge, Exception
         ):  # whatever it is, the names are asked for one by one
@@ -247,31 +249,6 @@ class Judge:
             f"it rests on {', '.join(words)} alone" if words and not self._plain else ""
         )
         return found | {"own_words": words[:20], "doubt": doubt[:200]}
-
-    def _names_of(self, code: str, *, doctest_: bool) -> list[str]:
-        """What a test may ask of the notebook: names that it uses, and has not from elsewhere."""
-        if doctest_:
-            code = "".join(one.source for one in doctest.DocTestParser().get_examples(code))
-        try:
-            tree = ast.parse(code)
-        except SyntaxError:
-            return []
-        used: set[str] = set()
-        bound: set[str] = set()
-        for one in ast.walk(tree):
-            if type(one) is ast.Name:
-                (used if type(one.ctx) is ast.Load else bound).add(one.id)
-            elif isinstance(one, ast.FunctionDef | ast.ClassDef):
-                bound.add(one.name)
-            elif isinstance(one, ast.arg):
-                bound.add(one.arg)
-            elif isinstance(one, ast.alias):
-                bound.add((one.asname or one.name).partition(".")[0])
-            elif isinstance(one, ast.ExceptHandler) and one.name:
-                bound.add(one.name)
-        return sorted(
-            one for one in used - bound if not dict.__contains__(self._namespace, one) and self._is_asked(one)
-        )
 
     def _is_asked(self, name: str) -> bool:
         """Whether a name is the student's, where the test has not defined it."""
