@@ -79,6 +79,42 @@ def test_values_of_any_depth_can_be_judged(sandbox: Sandbox, depth: int) -> None
     assert outcome(sandbox, source, test).passed
 
 
+MODULES = """
+import torch
+from torch import nn
+class Inner(nn.Module):
+    c = 5
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(2, 2), nn.Linear(2, 3)
+        self._modules["c"] = nn.Linear(2, 4)
+        self.__dict__["d"] = 7
+        self._modules["d"] = nn.Linear(2, 4)
+    def swap(self):
+        self.a, self.b = self.b, self.a
+class Other(Inner):
+    def __getattr__(self, name):
+        return 3 if name == "a" else super().__getattr__(name)
+"""
+OF_MODULES = {
+    "children": "m = Inner()\nassert (m.a.out_features, m.b.out_features) == (2, 3)",
+    "what stands in front of a child": "m = Inner()\nassert (m.c, m.d) == (5, 7)",
+    "another child": "m = Inner()\nm.a\nm.swap()\nassert (m.a.out_features, m.b.out_features) == (3, 2)",
+    "a child that the test exchanges": "m = Inner()\nm.a\nm.a = m.b\nassert m.a.out_features == 3",
+    "a class that answers itself": "m = Other()\nassert m.a == 3 and m.b.out_features == 3",
+}
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+def test_modules_within_a_module_are_those_that_it_has() -> None:
+    """They are told before they are asked for; what the student's class says comes first."""
+    with Pool() as pool:
+        sandbox = pool.sandbox(Environment(preload=("torch",), tests=True))
+        found = {about: outcome(sandbox, MODULES, test) for about, test in OF_MODULES.items()}
+    assert {} == {about: one for about, one in found.items() if not one.passed}
+
+
 def test_names_that_a_test_does_not_bind() -> None:
     """Only these are asked for."""
     code = "import numpy as np\ndef g(x): return x + y\nfor i in z: g(i)\ntry: w\nexcept E as e: print(e)"
