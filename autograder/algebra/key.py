@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from functools import partial
+from collections.abc import Hashable, Iterable, Sequence
 from typing import cast
 
 from msgspec import Struct
@@ -11,8 +10,8 @@ from msgspec import Struct
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.mistakes.diagnose import Diagnosis, Difference
 from autograder.algebra.mistakes.relations import RelationDiagnosis
-from autograder.algebra.nodes import Node, Relation, Tree, Tuple
-from autograder.algebra.values.evaluate import Rational
+from autograder.algebra.nodes import Add, Neg, Node, Relation, Tree, Tuple
+from autograder.algebra.values.evaluate import Rational, value_of_difference
 from autograder.errors import Undecided
 
 
@@ -107,17 +106,28 @@ class FormulaKey:
 class Facts:
     """One answer beside its key. Whatever is asked is found out when it is asked, and once."""
 
-    __slots__ = ("_candidates", "_difference", "_named", "_outcomes", "_table", "_values", "answer")
+    __slots__ = (
+        "_candidates", "_difference", "_less", "_named", "_outcomes", "_table", "_unforeseen", "_values",
+        "answer",
+    )  # fmt: skip
 
-    def __init__(self, table: _LookupTable, answer: Tree) -> None:
-        """Take the answer's exact values."""
+    def __init__(self, table: _LookupTable, answer: Tree, less: tuple[Facts, Node] | None = None) -> None:
+        """Take an answer.
+
+        Args:
+            table: what its key knows.
+            answer: what was written.
+            less: where the answer is another one less a part of it, both.
+        """
         self.answer = answer
         self._table = table
-        self._values = [fingerprint(answer, known.comparer) for known in table.known]
+        self._less = less
+        self._values: dict[Comparer, Hashable | None] = {}
         self._outcomes: dict[int, bool | Undecided] = {}
         self._named: dict[int, bool | Undecided] = {}
         self._candidates: frozenset[int] | None = None
         self._difference: tuple[Difference | None] | None = None
+        self._unforeseen: bool | None = None
 
     @property
     def main(self) -> Tree:
@@ -129,20 +139,51 @@ class Facts:
         """The ways to compare with it: without assumptions first."""
         return tuple(known.comparer for known in self._table.known[: self._table.readings])
 
+    def without(self, part: Node) -> Facts:
+        """What can be asked about the answer, a formula, less a part of it."""
+        answer = cast("Node", self.answer)
+        return Facts(self._table, Add((answer, Neg(part))), (self, part))
+
+    def value(self, comparer: Comparer) -> Hashable | None:
+        """The answer's exact value under a comparer."""
+        try:
+            return self._values[comparer]
+        except KeyError:
+            pass
+        if self._less is None:
+            value = fingerprint(self.answer, comparer)
+        else:
+            whole, part = self._less
+            value = value_of_difference(cast("Rational | None", whole.value(comparer)), comparer.value(part))
+        self._values[comparer] = value
+        return value
+
     def right(self, *, strictly: bool) -> bool:
         """Whether it is right: without assumptions, or under any reading.
 
         Raises:
             Undecided: neither could be proven.
         """
-        count = 1 if strictly else self._table.readings
-        return _any_proven(partial(self._right_under, place) for place in range(count))
+        doubt: Undecided | None = None
+        for place in range(1 if strictly else self._table.readings):
+            outcome = self._outcomes.get(place)
+            if outcome is None:
+                outcome = self._outcomes[place] = self._right_under(place)
+            if outcome is True:
+                return True
+            if outcome is not False:
+                doubt = outcome
+        if doubt is not None:
+            raise doubt
+        return False
 
-    def _right_under(self, place: int) -> bool:
-        value, known = self._values[place], self._table.known[place]
-        return _once(
-            self._outcomes, place, lambda: not _differs(value, known) and _is_right(self.answer, value, known)
-        )
+    def _right_under(self, place: int) -> bool | Undecided:
+        known = self._table.known[place]
+        value = self.value(known.comparer)
+        try:
+            return not _differs(value, known) and _is_right(self.answer, value, known)
+        except Undecided as error:
+            return error
 
     def named(self, index: int) -> bool:
         """Whether it is the named answer with this index.
@@ -150,22 +191,39 @@ class Facts:
         Raises:
             Undecided: that could not be proven.
         """
-        if not self.may_be((index,)):
+        if index not in self.candidates:
             return False
-        entry = self._table.named[index]
-        return _once(
-            self._named,
-            index,
-            lambda: _any_proven(
-                partial(comparer.equal, self.answer, entry.tree) for comparer in entry.readings
-            ),
-        )
+        outcome = self._named.get(index)
+        if outcome is None:
+            entry = self._table.named[index]
+            try:
+                outcome = _any_equal(self.answer, ((comparer, entry.tree) for comparer in entry.readings))
+            except Undecided as error:
+                outcome = error
+            self._named[index] = outcome
+        if isinstance(outcome, Undecided):
+            raise outcome
+        return outcome
+
+    @property
+    def candidates(self) -> frozenset[int]:
+        """The named answers that it may be; that it is none of the others is proven."""
+        if self._candidates is None:
+            self._candidates = self._possible()
+        return self._candidates
 
     def may_be(self, indices: Iterable[int]) -> bool:
         """Whether it may be one of these named answers; where not, that is proven."""
-        if self._candidates is None:
-            self._candidates = self._possible()
-        return not self._candidates.isdisjoint(indices)
+        return not self.candidates.isdisjoint(indices)
+
+    @property
+    def unforeseen(self) -> bool:
+        """Whether exact values prove that it is neither right, nor early, nor a named answer."""
+        if self._unforeseen is None:
+            beyond = self._table.beyond
+            known = self._table.known if beyond is None else (*self._table.known, beyond)
+            self._unforeseen = all(_is_none(self.value(one.comparer), one) for one in known)
+        return self._unforeseen
 
     def early(self) -> bool:
         """Whether it is right under assumptions that the item does not grant."""
@@ -173,7 +231,7 @@ class Facts:
         if beyond is None:
             return False
         try:
-            return _is_right(self.answer, fingerprint(self.answer, beyond.comparer), beyond)
+            return _is_right(self.answer, self.value(beyond.comparer), beyond)
         except Undecided:
             return False
 
@@ -196,14 +254,15 @@ class Facts:
             return diagnosis.difference(answer)
         if isinstance(diagnosis, Diagnosis) and not isinstance(answer, Relation | Tuple):
             # A formula's fingerprint is its value.
-            values = cast("list[Rational | None]", self._values[: self._table.readings])
+            values = cast("list[Rational | None]", [*map(self.value, self.readings)])
             return diagnosis.difference(answer, values)
         return None
 
     def _possible(self) -> frozenset[int]:
         """Indices of the named answers that may fit."""
         found: set[int] = set()
-        for value, known in zip(self._values, self._table.known, strict=True):
+        for known in self._table.known:
+            value = self.value(known.comparer)
             if value is None:
                 return frozenset(range(len(self._table.named)))
             found.update(known.slow, known.named.get(value, ()))
@@ -219,34 +278,16 @@ def _diagnosis(right: Sequence[Tree], readings: Sequence[Comparer]) -> Diagnosis
     return Diagnosis([tree for tree in right if not isinstance(tree, Relation | Tuple)], readings)
 
 
-def _once(found: dict[int, bool | Undecided], place: int, claim: Callable[[], bool]) -> bool:
-    """Whether a claim holds, found out the first time that it is asked.
+def _any_equal(answer: Tree, others: Iterable[tuple[Comparer, Tree]]) -> bool:
+    """Whether an answer equals one of several, each under its comparer.
 
     Raises:
-        Undecided: that is open.
-    """
-    outcome = found.get(place)
-    if outcome is None:
-        try:
-            outcome = claim()
-        except Undecided as error:
-            outcome = error
-        found[place] = outcome
-    if isinstance(outcome, Undecided):
-        raise outcome
-    return outcome
-
-
-def _any_proven(claims: Iterable[Callable[[], bool]]) -> bool:
-    """Whether one of several claims holds.
-
-    Raises:
-        Undecided: that is open for one of them, and none of the others holds.
+        Undecided: that is open for one of them, and it equals none of the others.
     """
     doubt: Undecided | None = None
-    for claim in claims:
+    for comparer, other in others:
         try:
-            if claim():
+            if comparer.equal(answer, other):
                 return True
         except Undecided as error:
             doubt = error
@@ -267,17 +308,24 @@ def _differs(value: Hashable | None, known: _Known) -> bool:
     return value is not None and value not in known.values and None not in known.values
 
 
+def _is_none(value: Hashable | None, known: _Known) -> bool:
+    """Whether an answer is proven to be nothing that is known under a comparer."""
+    return _differs(value, known) and not known.slow and value not in known.named
+
+
 def _is_right(answer: Tree, value: Hashable | None, known: _Known) -> bool:
     """Whether an answer equals a right one. Different exact values are a proof that it does not.
 
     Raises:
         Undecided: that is open for one of them, and it equals none of the others.
     """
-    return _any_proven(
-        partial(known.comparer.equal, answer, tree)
+    comparer = known.comparer
+    others = (
+        (comparer, tree)
         for tree, expected in known.right
         if value is None or expected is None or value == expected
     )
+    return _any_equal(answer, others)
 
 
 def fingerprint(tree: Tree, comparer: Comparer) -> Hashable | None:

@@ -153,6 +153,8 @@ def main() -> None:
         _interrupted()
     except BrokenPipeError:
         os._exit(0)  # whoever read our output has seen enough
+    finally:
+        gc.freeze()  # else the end of the program looks for cycles in all there is, several times
 
 
 def _interrupted() -> None:

@@ -6,6 +6,7 @@ does not know, and whatever cannot be read afterwards, is cut anew by `tokenize`
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -82,8 +83,12 @@ def _grammar(comma: str) -> str:
     )
 
 
-_TOKEN = re.compile(_grammar(r"(?:,|\{,\})"))
-_TOKEN_IN_LIST = re.compile(_grammar(r"\{,\}"))
+@functools.cache
+def _token(*, in_list: bool) -> re.Pattern[str]:
+    """A token; in a list a comma separates. Made when it is first needed: most runs never do."""
+    return re.compile(_grammar(r"\{,\}" if in_list else r"(?:,|\{,\})"))
+
+
 _QUICK = re.compile(
     r"(?:[ $\n`\u00a0]|\\[,;:! ()\[\]]|[.;](?=[ $\n`]*\Z)"
     r"|\\(?:left|right|[bB]igg?[lr]?|displaystyle)(?![A-Za-z]))*"
@@ -256,7 +261,7 @@ class _Cutter:
                 position += 1
                 continue
             of_values = takes_two(called) if called else in_list
-            found = (_TOKEN_IN_LIST if of_values else _TOKEN).match(text, position)
+            found = _token(in_list=of_values).match(text, position)
             if found is None:
                 raise unknown(text[position], position)
             if found.lastgroup != "skip":

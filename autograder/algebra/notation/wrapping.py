@@ -33,10 +33,9 @@ _WORDS = (
     rf"(?:{_COUNTED})(?:\s*{_PER})?(?:\s+(?:in total|total|overall|altogether|insgesamt|gesamt))?"
     r"|in total|overall|altogether|insgesamt)"
 )
-_UNIT = re.compile(
+_UNIT = (
     rf"(?:\\(?:text|mathrm|textrm|mbox|operatorname|textit|mathit)\s?\{{\s*(?P<set>{_WORDS})\s*\}}"
-    rf"|[(\[](?P<bracketed>{_WORDS})[)\]]|(?P<bare>{_WORDS}))(?=[\s$.)\]]*\Z)",
-    re.IGNORECASE,
+    rf"|[(\[](?P<bracketed>{_WORDS})[)\]]|(?P<bare>{_WORDS}))(?=[\s$.)\]]*\Z)"
 )
 _ENDS = re.compile(r"[\w)\]}!²³⁰¹⁴-⁹ᵃ-ᵿ₀-ₜ$|⌉⌋]\Z")
 _GLUED = re.compile(r"[A-Za-z_^\\{]")
@@ -76,7 +75,8 @@ def without_unit(text: str, vocabulary: Vocabulary) -> str:
         return text
     start = max(1, len(text) - _LONGEST_UNIT)
     places = (place for place in range(start, len(text)) if not _GLUED.match(text, place - 1))
-    found = next((found for place in places if (found := _UNIT.match(text, place))), None)
+    unit = re.compile(_UNIT, re.IGNORECASE)  # `re` keeps it; made here because few runs need it
+    found = next((found for place in places if (found := unit.match(text, place))), None)
     if found is None or not _ENDS.search(_BLANKS.sub("", text[: found.start()])):
         return text
     words = re.split(r"[\s/]+", str(found[str(found.lastgroup)]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Relation, Tree, Tuple
+from autograder.algebra.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Relation, Sym, Tree, Tuple
 
 
 def to_text(tree: Tree) -> str:
@@ -18,6 +18,8 @@ def to_text(tree: Tree) -> str:
 
 
 def _text(node: Node) -> str:
+    if isinstance(node, Sym):  # most parts are symbols
+        return node.name
     if isinstance(node, Add):
         return _sum(node.terms)
     if isinstance(node, Neg):

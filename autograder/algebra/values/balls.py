@@ -122,11 +122,10 @@ def _verdict(first: Node, second: Node, points: Points) -> bool | None:
     Raises:
         Undecided: too few points are conclusive.
     """
-    anywhere, inside = _Tally(), _Tally()
-    names = symbols(first) | symbols(second)
-    whole, least = any(points.domains[name] == "positive integer" for name in names), points.least
+    whole = _has_whole(first, points) or _has_whole(second, points)
     if whole and _compare(first, second, points.inside(0), _steps(THOROUGH), points) == "differ":
         return False  # as the second point below would say, without the first
+    anywhere, inside, least = _Tally(), _Tally(), points.least
     work, spent = work_of(first) + work_of(second), 0.0
     for number in range(MOST_POINTS):
         own = number % 2 == 1
@@ -146,6 +145,18 @@ def _verdict(first: Node, second: Node, points: Points) -> bool | None:
         if enough and number >= 2 * least:
             return True
     return _few(anywhere, inside)
+
+
+def _has_whole(node: Node, points: Points) -> bool:
+    """Whether a symbol in a formula stands only for whole numbers."""
+    known = points.whole.get(id(node))
+    if known is not None and known[0] is node:
+        return known[1]
+    found = any(points.domains[name] == "positive integer" for name in symbols(node))
+    if len(points.whole) >= REMEMBERED:
+        points.whole.clear()
+    points.whole[id(node)] = node, found
+    return found
 
 
 def _price(steps: Sequence[int], outcome: _Outcome) -> float:
@@ -253,16 +264,28 @@ def _defined(node: Node, at: Point, bits: int, points: Points | None) -> arb | N
     place = (id(node), id(at), bits)
     known = None if points is None else points.remembered.get(place)
     if known is not None and known[0] is node and known[1] is at:
-        return known[2]
-    try:
-        value = ball(node, {name: _number(number) for name, number in at.items()})
-    except Undefined:
-        value = None
-    if points is not None:
-        if len(points.remembered) >= REMEMBERED:
-            points.remembered.clear()
-        points.remembered[place] = node, at, value
+        value = known[2]
+    else:
+        value = _evaluated(node, at)
+        if points is not None:
+            if len(points.remembered) >= REMEMBERED:
+                points.remembered.clear()
+            points.remembered[place] = node, at, value
+    if isinstance(value, type):
+        raise value
     return value
+
+
+def _evaluated(node: Node, at: Point) -> arb | type[Exception] | None:
+    """The value of a formula, None where it certainly has none, or what evaluating it raises."""
+    try:
+        return ball(node, {name: _number(number) for name, number in at.items()})
+    except Undefined:
+        return None
+    except _Invisible:
+        return _Invisible
+    except TooLarge:
+        return TooLarge
 
 
 def ball(node: Node, at: Mapping[str, arb]) -> arb:

@@ -41,9 +41,10 @@ class Points:
         exact: integers of `BITS` bits, for polynomials and their quotients: where two of them agree there
             they agree everywhere, so the domain does not matter beyond the sign of what is positive.
         remembered: what `balls` evaluated last: a class is compared with the same formulas again and again.
+        whole: whether a symbol that stands only for whole numbers is in the formulas looked at last.
     """
 
-    __slots__ = ("_anywhere", "_inside", "_primes", "_seed", "domains", "exact", "remembered")
+    __slots__ = ("_anywhere", "_inside", "_primes", "_seed", "domains", "exact", "remembered", "whole")
 
     def __init__(self, domains: Mapping[str, str], seed: bytes) -> None:
         """Draw points for symbols.
@@ -59,7 +60,8 @@ class Points:
         self._primes: tuple[int, ...] = ()
         self._anywhere: dict[int, Point] = {}
         self._inside: dict[int, Point] = {}
-        self.remembered: dict[tuple[int, int, int], tuple[Node, Point, arb | None]] = {}
+        self.remembered: dict[tuple[int, int, int], tuple[Node, Point, arb | type[Exception] | None]] = {}
+        self.whole: dict[int, tuple[Node, bool]] = {}
 
     @property
     def primes(self) -> tuple[int, ...]:

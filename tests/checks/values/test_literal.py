@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.checks.values.literal import Literal, answer_literal
+from autograder.checks.values.literal import Literal, answer_literal, plain_texts, tree_literal
 from tests.support.cases import each
 
 
@@ -119,3 +119,17 @@ def test_written_values_are_read_back(value: object) -> None:
     except UnicodeEncodeError:
         return
     assert Literal(value) == answer_literal(source, "x")
+
+
+_SIGNS = ("x", "None", " ", "=", '"', "'", "\\", "\\\\", "#", "\n", "4*d", "²", "r", "\t", "\r", "é", ";")
+_RARER = ('x = "a"', "x='b'", 'x: str = "c"', "\x00", "\ud800", "\u2028", "\x0c", "\x85", "\u0301", "?")
+PIECES = st.sampled_from(_SIGNS + _RARER)
+
+
+@given(st.lists(PIECES, max_size=9).map("".join))
+def test_plain_cells_are_read_as_the_parser_reads_them(source: str) -> None:
+    """What is read without the parser is what the parser reads."""
+    texts = plain_texts(source)
+    if texts is not None:
+        for name in ("x", "None"):
+            assert tree_literal(source, name) == (Literal(texts[name]) if name in texts else None)

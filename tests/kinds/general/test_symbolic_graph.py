@@ -11,13 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
+from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.key import FormulaKey
+from autograder.algebra.nodes import Num, Relation
+from autograder.algebra.notation.parse import parse_sides
+from autograder.algebra.values.points import Points
 from autograder.errors import RubricError, Undecided
 from autograder.kinds.general.symbolic import SymbolicCheck
-from autograder.kinds.general.symbolic.graph import END, Credit, CreditGraph, CreditStep, Situation, checked
+from autograder.kinds.general.symbolic.conditions import Situation
+from autograder.kinds.general.symbolic.graph import END, Credit, CreditGraph, CreditStep, checked
+from autograder.kinds.general.symbolic.steps import Carried
 from autograder.messages import render
 from autograder.records import ItemResult, Message, Status
 from autograder.rubric import Rubric, load, parse
+from tests.algebra import exam
+from tests.algebra.exam import FORMULAS, VOCABULARY
 from tests.kinds.general.symbolic_exam import CHECKS, judged
 from tests.support.cases import each
 from tests.verify.test_shipped import ROOT, SHIPPED
@@ -214,7 +222,12 @@ def _outcomes(steps: tuple[CreditStep, ...]) -> Iterator[tuple[tuple[str, ...], 
         yield tuple(step.id for step in outcome.taken), outcome.points
 
 
-SITUATION = Situation(FormulaKey.__new__(FormulaKey))  # type: ignore[arg-type]  # no condition looks at it
+SITUATION = Situation(
+    FormulaKey([parse_sides("n", VOCABULARY)[0]], [Comparer(Points(VOCABULARY.domains, b"a test"))]).facts(
+        Num(1)
+    )
+)
+"""No condition looks at the answer."""
 
 
 @st.composite
@@ -288,3 +301,33 @@ def test_undecided_conditions_stop_the_walk() -> None:
         else:
             with pytest.raises(Undecided):
                 graph.walk(SITUATION)
+
+
+def one_by_one(graph: CreditGraph, situation: Situation) -> tuple[CreditStep, ...]:
+    """The steps that are taken when every condition is asked."""
+    taken: list[CreditStep] = []
+    place = 0
+    while 0 <= place < len(graph.steps):
+        step = graph.steps[place]
+        if step.condition.holds(situation):
+            taken.append(step)
+            place = step.onward
+        else:
+            place += 1
+    return tuple(taken)
+
+
+@each("name", list(FORMULAS))
+def test_steps_that_are_passed_over_would_not_be_taken(name: str) -> None:
+    """What is known of an answer by its values alone spares conditions, and never changes what it earns."""
+    formula = FORMULAS[name]
+    item = exam.check(formula.question)._items[formula.item]
+    key = item.key(item.accept[0], Carried())
+    for text in (*formula.right, *formula.wrong):
+        answer = parse_sides(text, VOCABULARY)
+        facts = key.facts(answer[0] if len(answer) == 1 else Relation(*answer))
+        credit = item.graph.walk(Situation(facts))
+        assert one_by_one(item.graph, Situation(facts)) == credit.taken
+        if facts.unforeseen:
+            assert credit.points <= item.graph.most
+            assert item.graph.walk(Situation(facts, diagnosed=False)).points <= item.graph.most_undiagnosed

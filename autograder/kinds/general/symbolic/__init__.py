@@ -9,7 +9,7 @@ from those is right as well.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from decimal import Decimal
 from itertools import pairwise
 from typing import ClassVar
@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from autograder.algebra.equality.cases import idle
-from autograder.algebra.key import FormulaKey
+from autograder.algebra.key import Facts, FormulaKey
 from autograder.algebra.mistakes.diagnose import Diagnosis
 from autograder.algebra.mistakes.relations import RelationDiagnosis
 from autograder.algebra.nodes import Node, Relation, Tree, Tuple
@@ -43,7 +43,8 @@ from autograder.kinds.general.symbolic.answers import (
     shown,
     text_of,
 )
-from autograder.kinds.general.symbolic.graph import NO_POINTS, Credit, Situation
+from autograder.kinds.general.symbolic.conditions import Situation
+from autograder.kinds.general.symbolic.graph import NO_POINTS, Credit
 from autograder.kinds.general.symbolic.key import (
     PreparedItem,
     chain_failure,
@@ -66,7 +67,7 @@ from autograder.records import Answer, Call, ItemResult, Message, Scenario, Stat
 from autograder.rubric import Question, Rubric
 
 MAX_KEYS = 512
-"""Answer keys kept: one for each item and each own result that is carried forward."""
+"""Answer keys kept, one for each item and each own result that is carried forward; and judged answers."""
 MAX_DRAWS = 4
 """Draws that the check is kept ready for; grading has one."""
 
@@ -115,6 +116,8 @@ class SymbolicCheck:
         self._spoken = prepared.spoken
         self._keys: dict[tuple[str, _Basis], FormulaKey] = {}
         self._diagnoses: dict[tuple[str, Node | None], Diagnosis | RelationDiagnosis | None] = {}
+        self._references: dict[str, Node] = {}
+        self._judged: dict[tuple[Hashable, ...], _Judgement] = {}
 
     def _with(self, draw: Draw | None) -> SymbolicCheck:
         """The same check at the points of a draw, which is a secret; at those of `SAMPLE` without one.
@@ -179,9 +182,11 @@ class SymbolicCheck:
             if item.manual:
                 found[item.id] = manual(self._question, item, evidence)
                 continue
-            own = {f"{self._question.id}.{name}": one for name, one in found.items()}
-            known = msgspec.structs.replace(evidence, earlier={**evidence.earlier, **own})
-            found[item.id] = self._result(self._items[item.id], known)
+            prepared, known = self._items[item.id], evidence
+            if found and prepared.sources:
+                own = {f"{self._question.id}.{name}": one for name, one in found.items()}
+                known = msgspec.structs.replace(evidence, earlier={**evidence.earlier, **own})
+            found[item.id] = self._result(prepared, known)
         return tuple(found.values())
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
@@ -249,9 +254,9 @@ class SymbolicCheck:
             name: earlier_result(evidence.earlier.get(source.name), source, self._vocabulary.domains)
             for name, source in item.sources.items()
         }
-        broken = None if item.form == "relation" else _sides(sides, item)
+        broken = None if item.form == "relation" or len(sides) == 1 else _sides(sides, item)
         if broken is None:
-            return self._compared(judged_side(sides, item), item, reference, earlier, reading)
+            return self._remembered(judged_side(sides, item), item, reference, earlier, reading)
         if broken.status is not Status.FAILED:
             return _Judgement(broken, reading)
         ends = (sides[0], sides[-1])  # a slip on the way leaves one of them right
@@ -297,9 +302,22 @@ class SymbolicCheck:
         if finding is not None:
             return None, finding
         try:
-            return parse(text_of(value), self._vocabulary), None
+            return self._read_reference(text_of(value)), None
         except (Unreadable, NotAFormula, NoFormula) as error:
             return None, results.review(f"the reference's formula is not readable: {error!r}")
+
+    def _read_reference(self, text: str) -> Node:
+        """The reference's formula, which is the same for a whole class.
+
+        Raises:
+            Unreadable: it is not in the grammar.
+        """
+        known = self._references.get(text)
+        if known is None:
+            known = parse(text, self._vocabulary)
+            if len(self._references) < MAX_KEYS:
+                self._references[text] = known
+        return known
 
     def _key(self, item: PreparedItem, basis: _Basis) -> FormulaKey:
         known = self._keys.get((item.item.id, basis))
@@ -311,6 +329,24 @@ class SymbolicCheck:
                 self._diagnoses[item.item.id, basis.reference] = known.diagnosis
         return known
 
+    def _remembered(
+        self,
+        answer: Tree,
+        item: PreparedItem,
+        reference: Node | None,
+        earlier: Mapping[str, EarlierResult],
+        reading: str,
+    ) -> _Judgement:
+        """Look up what came of an answer; most of a class write the same one."""
+        place = item.item.id, reference, answer, reading, tuple(earlier.items())
+        known = self._judged.get(place)
+        if known is None:
+            known = self._compared(answer, item, reference, earlier, reading)
+            if len(self._judged) >= MAX_KEYS:
+                self._judged.clear()
+            self._judged[place] = known
+        return known
+
     def _compared(
         self,
         answer: Tree,
@@ -320,12 +356,12 @@ class SymbolicCheck:
         reading: str,
     ) -> _Judgement:
         keys = [
-            (self._key(item, _Basis(reference, one)), one)
+            (self._key(item, _Basis(reference, one)).facts(answer), one)
             for one in ways_carried(earlier, item.sources, main_form=item.optional is not None)
         ]
-        facts = keys[0][0].facts(answer)
+        facts = keys[0][0]
         try:
-            outcome, mixed = _outcome(item, answer, keys, known=all(one.known for one in earlier.values()))
+            outcome, mixed = _outcome(item, keys, known=all(one.known for one in earlier.values()))
         except Undecided as error:
             return _Judgement(results.review(f"read as {reading}; {error}", "formula.undecided"), reading)
         if mixed is not None and self._follows_as_written(answer, item, reference, earlier):
@@ -371,20 +407,20 @@ class SymbolicCheck:
 
 
 def _outcome(
-    item: PreparedItem, answer: Tree, keys: Sequence[tuple[FormulaKey, Carried]], *, known: bool
+    item: PreparedItem, keys: Sequence[tuple[Facts, Carried]], *, known: bool
 ) -> tuple[Credit, OptionalTerms | None]:
     """What an answer earns by the credit graph, and whether it has some optional terms without others.
 
     Args:
         item: the item.
-        answer: what was written.
-        keys: for each way in which earlier results may be decided, with what is carried then.
+        keys: the answer beside its key, for each way in which earlier results may be decided, with what is
+            carried then.
         known: what was found earlier is known.
 
     Raises:
         Undecided: a person has to look at it, or at an earlier result that it builds on.
     """
-    (outcome, mixed), *others = (_walked(item, answer, key, one) for key, one in keys)
+    (outcome, mixed), *others = (_walked(item, facts, one) for facts, one in keys)
     for other, other_mixed in others:
         if (other.points, other_mixed) != (outcome.points, mixed):
             raise Undecided("it depends on whether the earlier result is right, which a person decides")
@@ -394,22 +430,25 @@ def _outcome(
     return outcome, mixed
 
 
-def _walked(
-    item: PreparedItem, answer: Tree, key: FormulaKey, carried: Carried
-) -> tuple[Credit, OptionalTerms | None]:
+def _walked(item: PreparedItem, facts: Facts, carried: Carried) -> tuple[Credit, OptionalTerms | None]:
     """The best way through the graph, with or without optional terms.
 
     Raises:
         Undecided: a person has to look at it.
     """
-    facts = key.facts(answer)
     best = item.graph.walk(Situation(facts, carried.state, carried.earned))
-    if item.optional is None or best.full or isinstance(answer, Relation | Tuple):
+    if item.optional is None or best.full or isinstance(facts.answer, Relation | Tuple):
         return best, None
     mixed, doubt = None, None
     for extra in item.optional.extras:
+        without = facts.without(extra.sum)
+        if (
+            item.graph.most_undiagnosed <= best.points < item.item.points
+            and without.unforeseen
+            and (item.graph.most <= best.points or not facts.may_hold(extra.sum))
+        ):
+            continue  # it is worth no more, and not everything
         try:
-            without = key.facts(extra.taken_from(answer))
             held = facts.may_hold(extra.sum)
             other = item.graph.walk(Situation(without, carried.state, carried.earned, diagnosed=held))
         except Undecided as error:

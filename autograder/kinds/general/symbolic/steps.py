@@ -13,19 +13,15 @@ from msgspec import Struct
 
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.mistakes.diagnose import CODES
-from autograder.algebra.nodes import Add, Neg, Node, Relation, Sym, Tree, Tuple, substitute, symbols
+from autograder.algebra.nodes import Add, Node, Relation, Sym, Tree, Tuple, substitute, symbols
 from autograder.algebra.notation.parse import parse, parse_canonical
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.checks.options import CENT, check_points, check_text
 from autograder.errors import Place, RubricError, Unreadable, inside
 from autograder.kinds.general.symbolic import options as spelling
-from autograder.kinds.general.symbolic.graph import (
-    END,
-    NO_POINTS,
+from autograder.kinds.general.symbolic.conditions import (
     Condition,
     Copied,
-    CreditGraph,
-    CreditStep,
     Diagnosed,
     Early,
     Either,
@@ -39,9 +35,9 @@ from autograder.kinds.general.symbolic.graph import (
     OwnIs,
     Reading,
     Right,
-    checked,
     read_conditions,
 )
+from autograder.kinds.general.symbolic.graph import END, NO_POINTS, CreditGraph, CreditStep, checked
 from autograder.kinds.general.symbolic.options import FormRule, OptionalTerms, SymbolicItem
 from autograder.messages.formulas import reason
 from autograder.records import ItemResult, Status
@@ -190,7 +186,10 @@ def ways_carried(
             stands for itself, with the optional terms that it has.
         whole: only what speaks of all of the student's own results counts.
     """
-    for undecided in range(max((len(one.states) for one in results.values()), default=1)):
+    if not results:
+        yield Carried(whole=whole)
+        return
+    for undecided in range(max(len(one.states) for one in results.values())):
         values: dict[str, Node] = {}
         own, wrong, states = set(), set(), set()
         for name, one in results.items():
@@ -539,10 +538,6 @@ class Extra(Struct, frozen=True, eq=False):
     sum: Node
     whole: bool
     """All of them."""
-
-    def taken_from(self, answer: Node) -> Node:
-        """The answer without them."""
-        return Add((answer, Neg(self.sum)))
 
 
 class Optional(Struct, frozen=True, eq=False):

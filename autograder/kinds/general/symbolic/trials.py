@@ -37,7 +37,7 @@ from autograder.checks.planning.planting import Planter
 from autograder.checks.values.literal import NoFormula, answer_literal, markdown_formula
 from autograder.errors import AlgebraError, RubricError, Undecided
 from autograder.kinds.general.symbolic.answers import NotAFormula, text_of
-from autograder.kinds.general.symbolic.graph import is_formula
+from autograder.kinds.general.symbolic.conditions import is_formula
 from autograder.kinds.general.symbolic.key import PreparedItem, read_tree
 from autograder.kinds.general.symbolic.options import (
     CONSTANTS,
