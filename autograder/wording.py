@@ -22,6 +22,7 @@ def text_in(text: str | Mapping[str, str], language: str) -> str:
     return text.get(language) or text.get("en") or next(iter(text.values()), "")
 
 
+@functools.lru_cache(maxsize=4096)
 def written_number(value: Decimal, language: str) -> str:
     """A number without trailing zeros, with the language's decimal sign and a real minus.
 

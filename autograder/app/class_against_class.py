@@ -153,6 +153,7 @@ def class_against_class(
         )
         pairs = _Counted(watch, total)
         found = run.outcomes(workers, pairs.add)
+        watch.progress(total, total)  # tests that fail on the key met nobody else
     if points is None:
         points = sum(asked.cells().values(), Decimal(0))
     return gathered.judged(found, points, pairs.done, time.monotonic() - started)
@@ -354,7 +355,7 @@ def _why(on_key: Sequence[PairOutcome]) -> str:
     failing = [one for one in on_key if not one.passed]
     if len(failing) == len(on_key):
         return f"it fails on the answer key: {failing[0].words}"
-    return f"it fails on the answer key {len(failing)} of {len(on_key)} times" if failing else ""
+    return "it fails on the answer key, though not each time" if failing else ""
 
 
 def _share(points: Decimal, found: set[str], every: set[str]) -> Decimal:

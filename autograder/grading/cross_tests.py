@@ -367,7 +367,7 @@ class _Lent:
 
     def __init__(self, box: Box, end: Callable[[], None]) -> None:
         self._end = end
-        self.run_cell, self.ask = box.run_cell, box.ask
+        self.run_cell, self.ask, self.hand_on = box.run_cell, box.ask, box.hand_on
         self.computed, self.delayed = box.computed, box.delayed
 
     def close(self) -> Usage:

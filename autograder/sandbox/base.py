@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
 from msgspec import Struct
 
 from autograder.limits import MemoryBudget
@@ -31,6 +32,13 @@ class Environment(Struct, frozen=True):
     """Importable packages: name → folder. The reference solutions, and nothing else, come this way."""
     tests: bool = False
     """Test cells will run: what they do first is done before boxes are forked."""
+
+
+class Unread(NamedTuple):
+    """What a box told another one: a tagged tree and the arrays beside it, as they came."""
+
+    tree: Any
+    arrays: Mapping[str, np.ndarray]
 
 
 class Usage(Struct, frozen=True):
@@ -89,6 +97,23 @@ class Box(Protocol):
                 counted.
 
         Raises:
+            SandboxFault: see `run_cell`.
+        """
+
+    def hand_on(self, target: str, told: Unread, *, seconds: float) -> Unread | Observation:
+        """Call one of our own ends in the box with what another box has told.
+
+        Args:
+            target: the end.
+            told: its arguments. They are not looked at.
+            seconds: as in `run_cell`.
+
+        Returns:
+            What it gave, for the other box; or the exception that came out.
+
+        Raises:
+            BoxEnded: see `run_cell`.
+            ProtocolError: what was told cannot be written.
             SandboxFault: see `run_cell`.
         """
 

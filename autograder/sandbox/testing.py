@@ -1,11 +1,16 @@
 """Test cells of one submission: run in a box without student code, which asks the student's box through here.
 
-What either box says is decoded to plain records and encoded again for the other: nothing passes unread.
+What one box tells the other is handed on as it came. The box that gets it looks at each part before anything
+is built from it (`wire.Decoder`), and says where it is no value. Read here is what came of a test, and where
+a test is a student's, what it asks for.
 """
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import doctest
+import functools
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,8 +21,10 @@ from msgspec.structs import replace
 from autograder.errors import BoxEnded, SandboxFault
 from autograder.limits import CLOCK_FACTOR
 from autograder.records import Call, CellOutcome, CellTest, Ending, Observation, Scenario
-from autograder.sandbox.base import Box
+from autograder.sandbox.base import Box, Unread
+from autograder.sandbox.exchange import values
 from autograder.sandbox.exchange.wire import ProtocolError
+from autograder.syntax import UNREADABLE, parsed
 
 JUDGE, REMOTE = "@judge", "@remote"
 Imports = Sequence[tuple[str, str, str]]
@@ -83,57 +90,72 @@ class CellTester:
             return self._inside(test, student, left)
         afresh = self._student is not student
         self._student = student
-        begin = {"code": test.code, "doctest": test.doctest, "shared": test.shared}
-        request: tuple[Any, ...] = (begin, self._imports, list(test.students), afresh)
+        names = [*unbound_names(test.code, doctests=test.doctest)]
+        begin = {"code": test.code, "doctest": test.doctest, "shared": test.shared, "names": names}
+        request = _written([begin, self._imports, list(test.students), afresh])
         seconds, clock = min(test.seconds, left), _Clock(student, min(test.seconds, left))
         for _ in range(MOST_OPERATIONS):
             told = self._asked_of_judge(request, seconds)
             if isinstance(told, CellOutcome):
                 return told
-            if self._refuses and (why := self._refuses(told)):
-                self.close()
-                return CellOutcome(refused=why)
             before = student.computed()
             try:
+                if self._refuses:
+                    asked = list(values.trusted_decoder(told.arrays).decode(told.tree))
+                    if why := self._refuses(asked):
+                        self.close()
+                        return CellOutcome(refused=why)
+                    told = _written(asked)  # what was looked at, and nothing else
                 with clock.running():
-                    (answer,) = student.ask(
-                        [Scenario("test", (Call(REMOTE, args=tuple(told)),))],
-                        seconds=max(min(seconds, clock.left), _LEAST_SECONDS),
-                    )[0]
+                    answer = student.hand_on(
+                        REMOTE, told, seconds=max(min(seconds, clock.left), _LEAST_SECONDS)
+                    )
             except ProtocolError:
                 self.close()
                 return CellOutcome(refused=TOO_DEEP)
-            if answer.ending is not None:
+            except BoxEnded as ended:
                 self.close()
-                return CellOutcome(ending=answer.ending)
+                return CellOutcome(ending=ended.ending)
             seconds -= student.computed() - before
             if min(seconds, clock.left) <= 0:
                 self.close()
                 return CellOutcome(ending=Ending.CALL_TIME)
-            request = (_reply(answer),)
+            request = _reply(answer)
         self.close()
         return CellOutcome(refused=f"it asks more than {MOST_OPERATIONS:,} times for what is the student's")
 
-    def _asked_of_judge(self, request: tuple[Any, ...], seconds: float) -> list[Any] | CellOutcome:
+    def _asked_of_judge(self, request: Unread, seconds: float) -> Unread | CellOutcome:
         """What the test asks for next, or what came of it."""
         if self._judge is None:
             self._judge = self._open()
         try:
-            (answer,) = self._judge.ask(
-                [Scenario("test", (Call(JUDGE, args=request),))], seconds=max(seconds, _LEAST_SECONDS)
-            )[0]
+            told = self._judge.hand_on(JUDGE, request, seconds=max(seconds, _LEAST_SECONDS))
+        except BoxEnded as ended:
+            self.close()
+            late = ended.ending is Ending.CALL_TIME
+            return CellOutcome(refused=TIMED_OUT if late else f"the judge's box ended: {ended.ending.value}")
         except ProtocolError:
+            return self._no_value()
+        if isinstance(told, Observation):
             self.close()
-            return CellOutcome(refused=TOO_DEEP)
-        if answer.ending is not None:
+            raise SandboxFault(f"a test could not be run: {told.error}: {told.message}")
+        match told.tree:
+            case {"$": "dict", "v": [["ask", list() as asked]]}:
+                return Unread(asked, told.arrays)
+        try:
+            found = values.trusted_decoder(told.arrays).decode(told.tree)
+        except ProtocolError as error:
             self.close()
-            late = answer.ending is Ending.CALL_TIME
-            return CellOutcome(refused=TIMED_OUT if late else f"the judge's box ended: {answer.ending.value}")
-        if not answer.ok or not isinstance(answer.value, dict):
-            self.close()
-            raise SandboxFault(f"a test could not be run: {answer.error}: {answer.message}")
-        asked = answer.value.get("ask")
-        return list(asked) if isinstance(asked, list) else outcome_of(answer.value.get("done"))
+            return CellOutcome(refused=f"the judge's box told no outcome: {error}")
+        done = found.get("done") if isinstance(found, dict) else None
+        return self._no_value() if isinstance(done, dict) and "malformed" in done else outcome_of(done)
+
+    def _no_value(self) -> CellOutcome:
+        """What the student's box replied cannot be read: it breaks the protocol, which ends it."""
+        if self._student is not None:
+            self._student.close()
+        self.close()
+        return CellOutcome(ending=Ending.PROTOCOL)
 
     def _inside(self, test: CellTest, student: Box, left: float) -> CellOutcome:
         """In the student's box, and where it passes with the forms that must not."""
@@ -193,9 +215,47 @@ def _text(told: Mapping[str, Any], name: str) -> str:
     return text[:_MOST_TEXT] if isinstance(text, str) else ""
 
 
-def _reply(answer: Observation) -> Any:
+def _reply(answer: Unread | Observation) -> Unread:
     """What the student's box told, or why that cannot be read."""
-    return answer.value if answer.ok else {"failed": f"{answer.error}: {answer.message}"}
+    if isinstance(answer, Unread):
+        return Unread([answer.tree], answer.arrays)
+    return _written([{"failed": f"{answer.error}: {answer.message}"}])
+
+
+def _written(told: list[Any]) -> Unread:
+    """Of our own values what a box reads."""
+    encoder = values.TrustedEncoder()
+    return Unread(encoder.encode(told), encoder.arrays)
+
+
+@functools.lru_cache(maxsize=512)
+def unbound_names(code: str, *, doctests: bool = False) -> tuple[str, ...]:
+    """Names that a test uses and does not bind; none where it is no Python.
+
+    Args:
+        code: of the test.
+        doctests: it is an interactive session.
+    """
+    used: set[str] = set()
+    bound: set[str] = set()
+    try:
+        if doctests:
+            code = "".join(one.source for one in doctest.DocTestParser().get_examples(code))
+        tree = parsed(code)
+    except UNREADABLE:
+        return ()
+    for one in ast.walk(tree):
+        if type(one) is ast.Name:
+            (used if type(one.ctx) is ast.Load else bound).add(one.id)
+        elif isinstance(one, ast.FunctionDef | ast.ClassDef):
+            bound.add(one.name)
+        elif isinstance(one, ast.arg):
+            bound.add(one.arg)
+        elif isinstance(one, ast.alias):
+            bound.add((one.asname or one.name).partition(".")[0])
+        elif isinstance(one, ast.ExceptHandler) and one.name:
+            bound.add(one.name)
+    return tuple(sorted(used - bound))
 
 
 Key = tuple[str, str]

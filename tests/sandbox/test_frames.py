@@ -29,28 +29,34 @@ def pipe() -> Iterator[tuple[int, int]]:
             os.close(end)
 
 
-def receive(read: int, seconds: float = 0.2, most: int = 100) -> tuple[bytes, bytes]:
+def receive(
+    read: int, seconds: float = 0.2, most: int = 100, reader: wire.FrameReader | None = None
+) -> tuple[bytes, bytes]:
     """A frame within a deadline."""
 
     def wait(left: float) -> bool:
         return bool(select.select([read], [], [], left)[0])
 
-    return wire.read_frame(
-        read, max_json=most, max_tensors=most, deadline=time.monotonic() + seconds, wait=wait
-    )
+    reader = reader or wire.FrameReader(read)
+    return reader.read(max_json=most, max_tensors=most, deadline=time.monotonic() + seconds, wait=wait)
 
 
 def drain(read: int) -> None:
     """Frame after frame, for ever."""
+    reader = wire.FrameReader(read)
     while True:
-        receive(read)
+        receive(read, reader=reader)
 
 
 def test_a_frame_crosses_a_pipe(pipe: tuple[int, int]) -> None:
-    """Two in a row stay two."""
+    """Two in a row stay two, and what is here of the second is known before it is read."""
     read, write = pipe
+    reader = wire.FrameReader(read)
     wire.write_frame(write, [*wire.pack({"id": "a"}), *wire.pack({"id": "b"})], deadline=time.monotonic() + 1)
-    assert [b'{"id":"a"}', b'{"id":"b"}'] == [receive(read)[0], receive(read)[0]]
+    assert b'{"id":"a"}' == receive(read, reader=reader)[0]
+    assert reader.ahead
+    assert b'{"id":"b"}' == receive(read, reader=reader)[0]
+    assert not reader.ahead
 
 
 @given(st.binary(min_size=wire.HEADER.size, max_size=60))

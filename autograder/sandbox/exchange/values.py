@@ -99,14 +99,6 @@ def _opaque(tag: str, tree: Mapping[str, Any]) -> Any:
     raise wire.ProtocolError(f"unknown tag {tag!r}")
 
 
-class SingleUseArrays(dict[str, np.ndarray]):
-    """The arrays of a reply. Each stands at one place: else a large one could be judged many times."""
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """The array, which is then not there any more."""
-        return self.pop(key, default)
-
-
 def trusted_decoder(arrays: Mapping[str, np.ndarray]) -> wire.Decoder:
     """Builds plain values and records, whatever the tree says."""
     return wire.Decoder(arrays, _tensor, _opaque)
@@ -155,6 +147,20 @@ def _only(table: object, known: frozenset[str]) -> None:
         raise wire.ProtocolError("the reply has a key that nothing reads")
 
 
+def told_of_call(reply: Mapping[str, Any], number: int, call: int) -> Mapping[str, Any]:
+    """What a reply tells of one call of one scenario, not looked into.
+
+    Raises:
+        ProtocolError: the reply has another shape than the scenario asked for.
+    """
+    answer = reply["observed"]
+    _only(reply, _OF_CALL)
+    _only(answer, _OF_ANSWER)
+    if (reply.get("n"), reply.get("call")) != (number, call):
+        raise wire.ProtocolError("the reply does not fit the scenario")
+    return dict(answer)
+
+
 def observation(
     reply: Mapping[str, Any], arrays: Mapping[str, np.ndarray], number: int, call: int
 ) -> Observation:
@@ -165,12 +171,8 @@ def observation(
     Raises:
         ProtocolError: the reply has another shape than the scenario asked for.
     """
-    answer = reply["observed"]
-    _only(reply, _OF_CALL)
-    _only(answer, _OF_ANSWER)
-    if (reply.get("n"), reply.get("call")) != (number, call) or not isinstance(answer, dict):
-        raise wire.ProtocolError("the reply does not fit the scenario")
-    found = decode_observation(answer, trusted_decoder(SingleUseArrays(arrays)))
+    answer = told_of_call(reply, number, call)
+    found = decode_observation(answer, trusted_decoder(wire.SingleUseArrays(arrays)))
     if found.error == SKIPPED.error:
         return Observation(ok=False, error="Exception", message=found.message)
     return found

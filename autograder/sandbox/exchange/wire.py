@@ -39,6 +39,8 @@ MOST_ALIKE = 8
 can be made that all have the same one; then each is compared with all before it."""
 MAX_EXACT_FLOAT = 2**53
 _CHUNK = 1 << 20
+_AHEAD = 1 << 16
+"""Bytes that are read for a header: most frames are whole then."""
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 """A text of JSON; the quote at the end is optional, so that the search never starts over again."""
 _KEYS = frozenset(("$", "v", "k", "dtype", "device", "grad", "complex", "shared", "type", "text"))
@@ -133,6 +135,14 @@ class Encoder:
         if value.bit_length() > MAX_INTEGER_BITS:
             return {"$": "opaque", "type": "int", "text": ""}
         return {"$": "int", "v": hex(value)}
+
+
+class SingleUseArrays(dict[str, np.ndarray]):
+    """The arrays of a reply. Each stands at one place: else a large one could be judged many times."""
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The array, which is then not there any more."""
+        return self.pop(key, default)
 
 
 class Decoder:
@@ -278,47 +288,67 @@ Waiter = Callable[[float], bool]
 """Waits at most so many seconds; True when the pipe has something to read."""
 
 
-def read_frame(
-    descriptor: int,
-    *,
-    max_json: int,
-    max_tensors: int,
-    deadline: float = math.inf,
-    wait: Waiter | None = None,
-) -> tuple[Buffer, Buffer]:
-    """The two parts of the next frame, read within a deadline on the monotonic clock.
+class FrameReader:
+    """Reads frames from a pipe. What has arrived beyond one is kept for the next."""
 
-    Raises:
-        DeadlineError: not complete in time.
-        OversizeError: longer than allowed.
-        ProtocolError: it does not begin like a frame.
-        ClosedError: the other side closed the pipe.
-    """
-    header = _read(descriptor, HEADER.size, deadline, wait)
-    magic, json_length, tensor_length = HEADER.unpack(header)
-    if magic != MAGIC:
-        raise ProtocolError("the bytes do not begin like a frame")
-    if json_length > max_json or tensor_length > max_tensors:
-        raise OversizeError(f"a reply of {json_length + tensor_length:,} bytes is over the limit")
-    body = _read(descriptor, json_length, deadline, wait)
-    return body, _read(descriptor, tensor_length, deadline, wait)
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._ahead = b""
+
+    @property
+    def ahead(self) -> bool:
+        """Whether something is here that no frame was read for."""
+        return bool(self._ahead)
+
+    def read(
+        self, *, max_json: int, max_tensors: int, deadline: float = math.inf, wait: Waiter | None = None
+    ) -> tuple[Buffer, Buffer]:
+        """The two parts of the next frame, read within a deadline on the monotonic clock.
+
+        Raises:
+            DeadlineError: not complete in time.
+            OversizeError: longer than allowed.
+            ProtocolError: it does not begin like a frame.
+            ClosedError: the other side closed the pipe.
+        """
+        while len(self._ahead) < HEADER.size:
+            if _ready(deadline, wait):
+                self._ahead += _some(os.read(self._descriptor, _AHEAD))
+        magic, json_length, tensor_length = HEADER.unpack_from(self._ahead)
+        if magic != MAGIC:
+            raise ProtocolError("the bytes do not begin like a frame")
+        if json_length > max_json or tensor_length > max_tensors:
+            raise OversizeError(f"a reply of {json_length + tensor_length:,} bytes is over the limit")
+        self._ahead = self._ahead[HEADER.size :]
+        body = self._exactly(json_length, deadline, wait)
+        return body, self._exactly(tensor_length, deadline, wait)
+
+    def _exactly(self, length: int, deadline: float, wait: Waiter | None) -> bytearray:
+        buffer = bytearray(length)
+        filled = min(length, len(self._ahead))
+        buffer[:filled], self._ahead = self._ahead[:filled], self._ahead[filled:]
+        view = memoryview(buffer)
+        while filled < length:
+            if _ready(deadline, wait):
+                count = os.readv(self._descriptor, [view[filled : filled + _CHUNK]])
+                filled += len(_some(view[:count]))
+        return buffer
 
 
-def _read(descriptor: int, length: int, deadline: float, wait: Waiter | None) -> bytearray:
-    buffer = bytearray(length)
-    view, filled = memoryview(buffer), 0
-    while filled < length:
-        if wait is not None:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise DeadlineError
-            if not wait(left):
-                continue
-        count = os.readv(descriptor, [view[filled : filled + _CHUNK]])
-        if count == 0:
-            raise ClosedError
-        filled += count
-    return buffer
+def _ready(deadline: float, wait: Waiter | None) -> bool:
+    """Whether there is something to read now; without a waiter, reading waits by itself."""
+    if wait is None:
+        return True
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise DeadlineError
+    return wait(left)
+
+
+def _some(read: Buffer) -> Buffer:
+    if not read:
+        raise ClosedError
+    return read
 
 
 def write_frame(descriptor: int, frame: Sequence[Buffer], *, deadline: float = math.inf) -> None:
@@ -328,16 +358,14 @@ def write_frame(descriptor: int, frame: Sequence[Buffer], *, deadline: float = m
         DeadlineError: the other side did not read in time.
         BrokenPipeError: the other side is gone.
     """
-    poller = select.poll()
-    poller.register(descriptor, select.POLLOUT)
     for part in frame:
         view = memoryview(part)
         while view:
-            if deadline != math.inf:
-                left = deadline - time.monotonic()
-                if left <= 0 or not poller.poll(left * 1000):
-                    raise DeadlineError
             try:
                 view = view[os.write(descriptor, view[:_CHUNK]) :]
             except BlockingIOError:
-                continue
+                left = deadline - time.monotonic()
+                poller = select.poll()
+                poller.register(descriptor, select.POLLOUT)
+                if left <= 0 or not poller.poll(left * 1000):
+                    raise DeadlineError from None

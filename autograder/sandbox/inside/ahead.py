@@ -60,9 +60,22 @@ def attributes(value: Any) -> dict[str, Any]:
         return {}
     return {
         name: one
-        for name, one in own.items()
+        for name, one in (_children(kind, own) | own).items()
         if type(name) is str and name[:1] != "_" and is_steady(one) and not _taken_over(kind, name)
     }
+
+
+def _children(kind: type, own: Mapping[str, Any]) -> dict[str, Any]:
+    """The modules within one of torch's: found where neither the object nor its class has the name."""
+    torch = sys.modules.get("torch")
+    module = None if torch is None else torch.nn.Module
+    if module not in type.mro(kind) or kind.__getattr__ is not module.__getattr__:  # type: ignore[attr-defined]
+        return {}
+    found = own.get("_modules")
+    if type(found) is not dict or len(found) > MOST_ATTRIBUTES:
+        return {}
+    names = {name for base in type.mro(kind) for name in vars(base)}
+    return {name: one for name, one in found.items() if name not in names}
 
 
 def methods(kind: type, one: Any) -> list[str]:

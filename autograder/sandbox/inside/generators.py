@@ -10,26 +10,32 @@ from typing import Any
 import numpy as np
 
 _WORDS = 625
-"""Of 32 bits: the state of numpy's Mersenne twister, and its place in it."""
+"""Of 32 bits: the state of a Mersenne twister, and its place in it; Python's and numpy's are alike."""
+_PYTHONS: Any = random.getstate.__self__  # type: ignore[attr-defined]
+"""Python's global generator, whatever a notebook puts in its place."""
 
 
 class Generators:
     """The global generators of a box, and how they stood when the other box last knew."""
 
     def __init__(self) -> None:
-        self._random: Any = None
+        self._random: tuple[bytes, Any] = (b"", None)
         self._numpy: Any = None
         self._seen = b""
-        self._torch: Any = None
+        self._torch = b""
         self.moved()
 
     def moved(self) -> dict[str, Any]:
         """Those that have moved since this was last asked, as plain values and arrays."""
         found: dict[str, Any] = {}
-        now = random.getstate()
+        now = (
+            _pythons_words(_PYTHONS) if _LIES_AS_KNOWN else repr(_PYTHONS.getstate()).encode(),
+            _PYTHONS.gauss_next,
+        )
         if now != self._random:
             self._random = now
-            found["random"] = [now[0], np.array(now[1], np.int64), now[2]]
+            version, numbers, spare = _PYTHONS.getstate()
+            found["random"] = [version, np.array(numbers, np.int64), spare]
         seen = _numpys_words()
         # A second number of a pair is drawn without moving: with one in reserve the state is read in full.
         if seen != self._seen or self._numpy[3]:
@@ -43,9 +49,9 @@ class Generators:
                 self._numpy = kept
                 found["numpy"] = [kept[1], *map(int, kept[2:4]), float(kept[4])]
         if (torch := sys.modules.get("torch")) is not None:
-            state = torch.get_rng_state().numpy()
-            if self._torch is None or not np.array_equal(state, self._torch):
-                self._torch = found["torch"] = state
+            state = torch.default_generator.get_state().numpy()
+            if (drawn := state.tobytes()) != self._torch:
+                self._torch, found["torch"] = drawn, state
         return found
 
     def restore(self, told: dict[str, Any]) -> None:
@@ -56,7 +62,7 @@ class Generators:
         """
         if "random" in told:
             version, numbers, spare = told["random"]
-            random.setstate((version, tuple(map(int, numbers)), spare))
+            _PYTHONS.setstate((version, tuple(map(int, numbers)), spare))
         if "numpy" in told:
             np.random.set_state(("MT19937", np.array(told["numpy"][0], np.uint32), *told["numpy"][1:]))
         if "torch" in told:
@@ -64,6 +70,22 @@ class Generators:
             torch.set_rng_state(torch.from_numpy(np.array(told["torch"], np.uint8)))
         if told:
             self.moved()
+
+
+def _pythons_words(generator: random.Random) -> bytes:
+    """The state where it lies, behind the head of the object: to ask for it makes a number of each word."""
+    return ctypes.string_at(id(generator) + object.__basicsize__, 4 * _WORDS)
+
+
+def _lies_as_known() -> bool:
+    """Whether this Python keeps the state where `_pythons_words` looks: the place first, then the words."""
+    generator = random.Random(1)
+    generator.random()
+    *words, place = generator.getstate()[1]
+    return _pythons_words(generator) == np.array([place, *words], np.uint32).tobytes()
+
+
+_LIES_AS_KNOWN = type(_PYTHONS) is random.Random and _lies_as_known()
 
 
 def _numpys_words() -> bytes:

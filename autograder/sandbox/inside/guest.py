@@ -65,7 +65,7 @@ class Pipes:
     """Both pipes of a box."""
 
     def __init__(self, requests: int, replies: int) -> None:
-        self._requests, self._replies = requests, replies
+        self._requests, self._replies = wire.FrameReader(requests), replies
         self._back: Request | None = None
 
     def read(self) -> Request:
@@ -73,7 +73,7 @@ class Pipes:
         back, self._back = self._back, None
         if back is not None:
             return back
-        body, tensors = wire.read_frame(self._requests, max_json=MAX_REQUEST, max_tensors=MAX_REQUEST)
+        body, tensors = self._requests.read(max_json=MAX_REQUEST, max_tensors=MAX_REQUEST)
         return wire.unpack(body, tensors)
 
     @property

@@ -9,11 +9,9 @@ handed to it (`callbacks`).
 from __future__ import annotations
 import __future__
 
-import ast
 import builtins
 import contextlib
 import dataclasses
-import doctest
 import functools
 import importlib
 import os
@@ -225,9 +223,14 @@ class Judge:
         self._followed: dict[str, Any] = {}
         self._generators.moved()
         self._seeded, self._plain = False, 0
+        self._malformed = ""
         self._proxies.own_words.clear()
         self._proxies.disputed = ""
-        names = self._names_of(test["code"], doctest_=test["doctest"])
+        names = [
+            one
+            for one in test["names"]
+            if not dict.__contains__(self._namespace, one) and self._is_asked(one)
+        ]
         with contextlib.suppress(
             CannotJudge, Exception
         ):  # whatever it is, the names are asked for one by one
@@ -235,6 +238,8 @@ class Judge:
                 self._ask("watch", tuple(names))
         self._namespace.absent.clear()
         found = outcome(test["code"], self._namespace, doctest=test["doctest"], refusals=CannotJudge)
+        if self._malformed:
+            return {"malformed": self._malformed}
         for absent in self._namespace.absent:
             if absent in found.get("message", ""):
                 found = {"refused": f"it imports what is not there: {absent}", "printed": found["printed"]}
@@ -244,31 +249,6 @@ class Judge:
             f"it rests on {', '.join(words)} alone" if words and not self._plain else ""
         )
         return found | {"own_words": words[:20], "doubt": doubt[:200]}
-
-    def _names_of(self, code: str, *, doctest_: bool) -> list[str]:
-        """What a test may ask of the notebook: names that it uses, and has not from elsewhere."""
-        if doctest_:
-            code = "".join(one.source for one in doctest.DocTestParser().get_examples(code))
-        try:
-            tree = ast.parse(code)
-        except SyntaxError:
-            return []
-        used: set[str] = set()
-        bound: set[str] = set()
-        for one in ast.walk(tree):
-            if type(one) is ast.Name:
-                (used if type(one.ctx) is ast.Load else bound).add(one.id)
-            elif isinstance(one, ast.FunctionDef | ast.ClassDef):
-                bound.add(one.name)
-            elif isinstance(one, ast.arg):
-                bound.add(one.arg)
-            elif isinstance(one, ast.alias):
-                bound.add((one.asname or one.name).partition(".")[0])
-            elif isinstance(one, ast.ExceptHandler) and one.name:
-                bound.add(one.name)
-        return sorted(
-            one for one in used - bound if not dict.__contains__(self._namespace, one) and self._is_asked(one)
-        )
 
     def _is_asked(self, name: str) -> bool:
         """Whether a name is the student's, where the test has not defined it."""
@@ -334,9 +314,9 @@ class Judge:
             raise CannotJudge(f"hands over what cannot go to the student's code: {error}") from error
 
     def _exchanged(self, request: Encoded) -> dict[str, Any]:
-        tree, arrays = self._further(request)
+        (tree,), arrays = self._further(request)
         try:
-            (told,) = self._read(tree, arrays)
+            told = self._read(tree, arrays)
             self._generators.restore(told.get("states", {}))
             self._shared.apply(told.get("changes", ()))
             self._bound |= told.get("names", {})
@@ -344,6 +324,9 @@ class Judge:
                 self._bound.pop(name, None)
             self._proxies.told(told.get("classes", ()), told.get("attributes", ()))
             self._proxies.coming.told(told.get("iterators", ()))
+        except wire.ProtocolError as error:  # nobody has looked at it before
+            self._malformed = str(error)[:200]
+            raise CannotJudge("what the student's box replied is no value") from error
         except Exception as error:  # noqa: BLE001 - parts that fit no form are the student's word
             return {"failed": f"{type(error).__name__}: {error}"[:200]}
         if "printed" in told:
@@ -352,12 +335,12 @@ class Judge:
 
     def _read(self, tree: Any, arrays: Mapping[str, np.ndarray]) -> Any:
         try:
-            return wire.Decoder(arrays, own_array, self._decoded).decode(tree)
+            return wire.Decoder(wire.SingleUseArrays(arrays), own_array, self._decoded).decode(tree)
         except KeyError as error:
             if error.args != ("torch",):
                 raise
         importlib.import_module("torch")  # only the student's code has imported it
-        return wire.Decoder(arrays, own_array, self._decoded).decode(tree)
+        return wire.Decoder(wire.SingleUseArrays(arrays), own_array, self._decoded).decode(tree)
 
     def _marked(self, value: Any) -> Any:
         return value if instance_of(value, Handle) else self._shared.marked(value)
@@ -377,6 +360,8 @@ class Judge:
     def _decoded(self, tag: str, tree: Mapping[str, Any]) -> Any:
         if tag == "ref":
             return self._proxies.handle(str(tree["v"]), str(tree.get("type", "")))
+        if tag not in ("form", "opaque"):
+            raise wire.ProtocolError(f"unknown tag {tag!r}")
         name, told = tree["type"], tree["v"]
         if name == "shared":
             return self._shared.received(told)

@@ -119,7 +119,7 @@ def in_one_process(names: dict[str, Any], test: str) -> dict[str, Any]:
         tree, beside = _carried(remote.do(dict(asked["v"])["ask"], arrays))
         return [tree], beside
 
-    begin = {"code": test, "doctest": False, "shared": True}
+    begin = {"code": test, "doctest": False, "shared": True, "names": [*names]}
     told, _ = Judge(further).do(wire.Encoder().encode([begin, [], [], True]), {})
     done: dict[str, Any] = wire.Decoder({}, _no_array, _no_array).decode(told)["done"]
     return done

@@ -19,6 +19,7 @@ import select
 import signal
 import socket
 import sys
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -224,6 +225,9 @@ def _warm_torch(torch: ModuleType) -> None:
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
     importlib.import_module("torch._dynamo")
+    # torch.manual_seed keeps each seed for devices that are not here, with the stack; for it files are read.
+    for devices in (torch.cuda, torch.xpu, torch.mtia):
+        devices.traceback = SimpleNamespace(format_stack=list)
     module = torch.nn.Linear(2, 2)
     for optimizer in (torch.optim.SGD, torch.optim.Adam):
         optimizer(module.parameters(), 0.1).step()

@@ -23,8 +23,8 @@ import numpy as np
 
 from autograder.errors import BoxEnded, SandboxFault
 from autograder.limits import CLOCK_FACTOR, FLOOD_FACTOR, MemoryBudget
-from autograder.records import CellRun, Ending, Limits, Observation, Scenario
-from autograder.sandbox.base import Usage
+from autograder.records import Call, CellRun, Ending, Limits, Observation, Scenario
+from autograder.sandbox.base import Unread, Usage
 from autograder.sandbox.exchange import values, wire
 from autograder.sandbox.inside import hints
 from autograder.sandbox.outside import exit_cause
@@ -67,6 +67,7 @@ class NamespaceBox:
         self.crowded = False
         self._delayed_before = 0.0
         self._longest = 0.0
+        self._unsettled = False
         self._allowances: tuple[Allowance, ...] = ()
         self._late = Ending.CELL_TIME
         self._arriving = 0.0
@@ -111,6 +112,9 @@ class NamespaceBox:
             for descriptor in (requests, replies, output):
                 os.close(descriptor)
             status.close()
+        self._frames = wire.FrameReader(self._replies)
+        self._arrived = select.poll()
+        self._arrived.register(self._replies, select.POLLIN)
         self._poller = select.poll()
         for descriptor in (self._replies, self._output):
             self._poller.register(descriptor, select.POLLIN)
@@ -151,6 +155,7 @@ class NamespaceBox:
     def run_cell(self, source: str, *, seconds: float) -> CellRun:
         """See `autograder.sandbox.base.Box.run_cell`."""
         self._printed.clear()
+        self._settle()
         request_id = self._request({"op": "cell", "source": source}, {}, seconds)
         self._allow(Ending.CELL_TIME, Allowance(seconds, self.computed, self._delays))
         outputs = MAX_JSON + _ESCAPED * (self._limits.output_kb << 10)
@@ -167,6 +172,12 @@ class NamespaceBox:
         full = len(self._printed) >= self._limits.output_kb << 10
         told = self._heard(values.reported_limits(reply))
         return self._watch.mark(run, told, printed=full)
+
+    def _settle(self) -> None:
+        """What was met while something was handed on is not what comes now has met."""
+        if self._unsettled:
+            self._watch.met()
+            self._unsettled = False
 
     def _heard(self, told: tuple[str, ...]) -> tuple[str, ...]:
         """What a reply says of limits; a user of its own a box can use up for nobody else."""
@@ -214,6 +225,7 @@ class NamespaceBox:
         results: list[tuple[Observation, ...]] = []
         answers: list[Observation] = []
         altogether = Allowance(total, self.computed, self._delays)
+        self._settle()
         try:
             request_id = self._request({"op": "ask", "scenarios": plan}, encoder.arrays, seconds)
             for number, scenario in enumerate(scenarios):
@@ -237,6 +249,22 @@ class NamespaceBox:
             left = len(scenarios[len(results)].calls) - len(answers)
             results.append((*answers, *(Observation(ok=False, ending=ended.ending),) * left))
         return results
+
+    def hand_on(self, target: str, told: Unread, *, seconds: float) -> Unread | Observation:
+        """See `autograder.sandbox.base.Box.hand_on`."""
+        call = values.call_tree(Call(target), values.TrustedEncoder()) | {"args": told.tree}
+        started, self._printed_total, self._unsettled = time.monotonic(), 0, True
+        request_id = self._request({"op": "ask", "scenarios": [[call]]}, told.arrays, seconds)
+        self._allow(Ending.CALL_TIME, Allowance(seconds, self.computed, self._delays))
+        reply, arrays = self._reply(request_id, most=[MAX_JSON, self._limits.reply_mb << 20])
+        try:
+            answer = values.told_of_call(reply, 0, 0)
+            self._longest = max(self._longest, time.monotonic() - started)
+            if "v" in answer:
+                return Unread(answer["v"], arrays)
+            return values.decode_observation(answer, values.trusted_decoder(arrays))
+        except (wire.ProtocolError, KeyError, TypeError, ValueError) as error:
+            self._fail(Ending.PROTOCOL, str(error))
 
     def _answer(
         self, request_id: str, number: int, call: int, most: list[int], room: MemoryBudget | None
@@ -289,12 +317,13 @@ class NamespaceBox:
         if self._usage:
             raise SandboxFault("the box is closed")
         self._end_when_over()  # what ran on since the last reply
-        waiting = select.poll()
-        waiting.register(self._replies, select.POLLIN)
-        if any(event & select.POLLIN for _, event in waiting.poll(0)):
+        if self._frames.ahead or self._there():
             self._fail(Ending.PROTOCOL, "bytes arrived that nobody asked for")
         request_id = secrets.token_hex(16)
-        frame = wire.pack({"id": request_id, **message}, arrays)
+        try:
+            frame = wire.pack({"id": request_id, **message}, arrays)
+        except (ValueError, RecursionError) as error:  # of what was handed on, which is not looked at
+            raise wire.ProtocolError(f"it cannot be written: {error}") from None
         try:
             wire.write_frame(self._requests, frame, deadline=time.monotonic() + CLOCK_FACTOR * seconds)
         except wire.DeadlineError:
@@ -319,8 +348,8 @@ class NamespaceBox:
         """
         most = [MAX_JSON, 0] if most is None else most
         try:
-            body, tensors = wire.read_frame(
-                self._replies, max_json=most[0], max_tensors=most[1], deadline=deadline, wait=self._wait
+            body, tensors = self._frames.read(
+                max_json=most[0], max_tensors=most[1], deadline=deadline, wait=self._wait
             )
             most[:] = most[0] - len(body), most[1] - len(tensors)
             weight = values.weight(body, tensors)
@@ -366,10 +395,11 @@ class NamespaceBox:
         """Whether what came before its time was looked at still arrives; it may not trickle for ever."""
         now = time.monotonic()
         self._arriving = self._arriving or now
-        waiting = select.poll()
-        waiting.register(self._replies, select.POLLIN)
-        there = any(event & select.POLLIN for _, event in waiting.poll(0))
-        return there and now - self._arriving < self._grace
+        return self._there() and now - self._arriving < self._grace
+
+    def _there(self) -> bool:
+        """Whether bytes of a reply wait to be read."""
+        return any(event & select.POLLIN for _, event in self._arrived.poll(0))
 
     def _end_when_over(self) -> None:
         ending = self._watch.exceeded()

@@ -19,6 +19,7 @@ FAIRNESS = "cpu"
 ACCOUNTING = "cpuacct"
 """Used where it is there: the processor time of all of a box's processes together (version 1)."""
 REMOVAL_SECONDS = 2.0
+_MOST = 4096
 
 
 class Counts(Struct, frozen=True):
@@ -79,28 +80,55 @@ def make(parent: Path) -> Path:
     return folder
 
 
-def counter(path: str, name: str) -> int | None:
+class KeptFile:
+    """A short file of the kernel's that is kept open: it is read around every cell and question."""
+
+    def __init__(self, path: Path) -> None:
+        """It is opened when it is first read."""
+        self._path = path
+        self._descriptor = -1
+
+    def text(self) -> str:
+        """All of it, as it is now.
+
+        Raises:
+            OSError: it is not there, or not any more.
+        """
+        if self._descriptor < 0:
+            self._descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        return os.pread(self._descriptor, _MOST, 0).decode()
+
+    def close(self) -> None:
+        """Give the descriptor back. Idempotent."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def counter(source: str | KeptFile, name: str) -> int | None:
     """One line of a file of counters (``name value``); None where the kernel does not have it."""
     with contextlib.suppress(OSError, ValueError):
-        for line in _text(path).splitlines():
+        for line in _text(source).splitlines():
             key, _, value = line.partition(" ")
             if key == name:
                 return int(value)
     return None
 
 
-def number(path: str) -> int | None:
+def number(source: str | KeptFile) -> int | None:
     """A file that holds one number; None where the kernel does not have it."""
     with contextlib.suppress(OSError, ValueError):
-        return int(_text(path))
+        return int(_text(source))
     return None
 
 
-def _text(path: str) -> str:
-    """All of a short file. Counters are read after every cell and question: `Path` would double the price."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+def _text(source: str | KeptFile) -> str:
+    """All of a short file. Counters are read often: `Path` would double the price."""
+    if isinstance(source, KeptFile):
+        return source.text()
+    descriptor = os.open(source, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        return os.read(descriptor, 4096).decode()
+        return os.read(descriptor, _MOST).decode()
     finally:
         os.close(descriptor)
 

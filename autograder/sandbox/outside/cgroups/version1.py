@@ -78,7 +78,7 @@ class Version1Group:
         self._peak = str(memory / "memory.max_usage_in_bytes")
         self._killed, self._refused = str(memory / "memory.oom_control"), str(pids / "pids.events")
         accounting = folders.get(ACCOUNTING)
-        self._used = str(accounting / "cpuacct.usage") if accounting else None
+        self._used = base.KeptFile(accounting / "cpuacct.usage") if accounting else None
         self._split = str(accounting / "cpuacct.stat") if accounting else None
 
     def add(self, pid: int) -> None:
@@ -108,5 +108,7 @@ class Version1Group:
 
     def remove(self) -> None:
         """See `Group.remove`."""
+        if self._used:
+            self._used.close()
         for folder in self._folders:
             base.remove(folder)

@@ -157,6 +157,7 @@ class Version2Group:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._used = base.KeptFile(folder / "cpu.stat")
 
     def add(self, pid: int) -> None:
         """See `Group.add`."""
@@ -171,12 +172,12 @@ class Version2Group:
 
     def processor_seconds(self) -> float | None:
         """See `Group.processor_seconds`; the kernel counts this whether or not ``cpu`` is passed on."""
-        used = base.counter(f"{self._folder}/cpu.stat", "usage_usec")
+        used = base.counter(self._used, "usage_usec")
         return None if used is None else used * _MICRO
 
     def system_seconds(self) -> float:
         """See `Group.system_seconds`."""
-        return (base.counter(f"{self._folder}/cpu.stat", "system_usec") or 0) * _MICRO
+        return (base.counter(self._used, "system_usec") or 0) * _MICRO
 
     def peak_bytes(self) -> int:
         """See `Group.peak_bytes`."""
@@ -184,6 +185,7 @@ class Version2Group:
 
     def remove(self) -> None:
         """See `Group.remove`."""
+        self._used.close()
         with contextlib.suppress(OSError):
             (self._folder / "cgroup.kill").write_text("1")
         base.remove(self._folder)

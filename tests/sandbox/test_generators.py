@@ -1,0 +1,42 @@
+"""The states of generators, by which a test's seed reaches the student's box."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from autograder.sandbox.inside import generators
+from autograder.sandbox.inside.generators import Generators
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_what_has_moved_is_seen_once(monkeypatch: pytest.MonkeyPatch, *, known: bool) -> None:
+    """Whether or not this Python keeps its state where it is looked for."""
+    monkeypatch.setattr(generators, "_LIES_AS_KNOWN", known)
+    seen = Generators()
+    assert {} == seen.moved()
+    for move in (random.random, lambda: random.gauss(0, 1), lambda: random.seed(3)):
+        move()
+        assert ["random"] == [*seen.moved()]
+        assert {} == seen.moved()
+    np.random.random()
+    assert ["numpy"] == [*seen.moved()]
+
+
+def test_the_second_number_of_a_pair_counts_as_a_move() -> None:
+    """`random.gauss` draws two at a time, so the words of the generator stay for every second one."""
+    random.seed(0)
+    seen = Generators()
+    random.gauss(0, 1)
+    told = seen.moved()
+    kept = random.gauss(0, 1)
+    assert ["random"] == [*seen.moved()]
+    Generators().restore(told)
+    assert kept == random.gauss(0, 1)
+
+
+def test_this_python_is_known() -> None:
+    """Else every question between boxes would be dearer, and nobody would notice."""
+    assert generators._LIES_AS_KNOWN

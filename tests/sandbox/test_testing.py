@@ -1,0 +1,123 @@
+"""Tests of one submission: what boxes tell one another is handed on unread, and hostile replies end a box."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from autograder.records import CellOutcome, CellTest, Ending, Limits
+from autograder.sandbox.base import Environment, Sandbox
+from autograder.sandbox.pool import Pool
+from autograder.sandbox.testing import CellTester, unbound_names
+
+LIMITS = Limits(cell_seconds=2, call_seconds=2)
+REPLIES = """
+import sys
+def f(): return 1
+def replied(self, tree, arrays): return {tree}, {{}}
+sys.modules["autograder.sandbox.inside.remote"].Remote.do = replied
+"""
+HUGE = """
+wire = sys.modules["autograder.sandbox.exchange.wire"]
+class Writes:
+    def encode(self, message, usual=wire._JSON_OUT.encode): return usual(message).replace('"huge"', "1e999")
+wire._JSON_OUT = Writes()
+"""
+NO_VALUES = {
+    "deep": "{'$': 'dict', 'v': [['v', " + 40 * "[" + 40 * "]" + "]]}",
+    "very deep": "{'$': 'dict', 'v': [['v', " + 90 * "[" + 90 * "]" + "]]}",
+    "unknown tag": "{'$': 'dict', 'v': [['v', {'$': 'whatever', 'type': 'shared', 'v': []}]]}",
+    "unknown key": "{'$': 'dict', 'v': [['v', {'$': 'tuple', 'v': [], 'z': 1}]]}",
+    "missing array": "{'$': 'dict', 'v': [['v', {'$': 'numpy', 'k': '0'}]]}",
+    "no pairs": "{'$': 'dict', 'v': ['v', 1]}",
+    "huge": "{'$': 'dict', 'v': [['v', 'huge']]}",
+}
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    """One for all."""
+    with Pool() as pool:
+        yield pool.sandbox(Environment(preload=("numpy",)))
+
+
+def outcome(sandbox: Sandbox, source: str, code: str) -> CellOutcome:
+    """What comes of a test after a notebook of one cell."""
+    student = sandbox.open(LIMITS, seed=0)
+    tester = CellTester(lambda: sandbox.open(LIMITS, seed=1))
+    try:
+        student.run_cell(source, seconds=2)
+        return tester.run(CellTest("test", code, seconds=2), student)
+    finally:
+        tester.close()
+        student.close()
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("how", NO_VALUES)
+def test_a_reply_that_is_no_value_ends_the_students_box(sandbox: Sandbox, how: str) -> None:
+    """It was made by hand, and whoever made it gets nothing, also where the test foresees exceptions."""
+    source = REPLIES.format(tree=NO_VALUES[how]) + (HUGE if how == "huge" else "")
+    test = "try:\n    f()\nexcept BaseException:\n    pass"
+    assert Ending.PROTOCOL == outcome(sandbox, source, test).ending
+
+
+@pytest.mark.sandbox
+def test_a_reply_without_its_parts_goes_to_a_person(sandbox: Sandbox) -> None:
+    """It can be read, but says nothing."""
+    told = outcome(sandbox, REPLIES.format(tree="{'$': 'dict', 'v': []}"), "f()")
+    assert "could not be read" in told.refused
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("depth", [20, 29, 30, 31, 32, 60])
+def test_values_of_any_depth_can_be_judged(sandbox: Sandbox, depth: int) -> None:
+    """What is too deep for a reply stays where it is."""
+    source = "def f(n):\n    x = 1\n    for _ in range(n): x = [x]\n    return x"
+    test = f"x = f({depth})\nfor _ in range({depth}): x = x[0]\nassert x == 1"
+    assert outcome(sandbox, source, test).passed
+
+
+MODULES = """
+import torch
+from torch import nn
+class Inner(nn.Module):
+    c = 5
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(2, 2), nn.Linear(2, 3)
+        self._modules["c"] = nn.Linear(2, 4)
+        self.__dict__["d"] = 7
+        self._modules["d"] = nn.Linear(2, 4)
+    def swap(self):
+        self.a, self.b = self.b, self.a
+class Other(Inner):
+    def __getattr__(self, name):
+        return 3 if name == "a" else super().__getattr__(name)
+"""
+OF_MODULES = {
+    "children": "m = Inner()\nassert (m.a.out_features, m.b.out_features) == (2, 3)",
+    "what stands in front of a child": "m = Inner()\nassert (m.c, m.d) == (5, 7)",
+    "another child": "m = Inner()\nm.a\nm.swap()\nassert (m.a.out_features, m.b.out_features) == (3, 2)",
+    "a child that the test exchanges": "m = Inner()\nm.a\nm.a = m.b\nassert m.a.out_features == 3",
+    "a class that answers itself": "m = Other()\nassert m.a == 3 and m.b.out_features == 3",
+}
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+def test_modules_within_a_module_are_those_that_it_has() -> None:
+    """They are told before they are asked for; what the student's class says comes first."""
+    with Pool() as pool:
+        sandbox = pool.sandbox(Environment(preload=("torch",), tests=True))
+        found = {about: outcome(sandbox, MODULES, test) for about, test in OF_MODULES.items()}
+    assert {} == {about: one for about, one in found.items() if not one.passed}
+
+
+def test_names_that_a_test_does_not_bind() -> None:
+    """Only these are asked for."""
+    code = "import numpy as np\ndef g(x): return x + y\nfor i in z: g(i)\ntry: w\nexcept E as e: print(e)"
+    assert ("E", "print", "w", "y", "z") == unbound_names(code)
+    assert ("f",) == unbound_names(">>> f(1)\n2\n", doctests=True)
+    assert () == unbound_names("def (:")
