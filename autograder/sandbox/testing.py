@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import doctest
 import functools
 import math
 import time
@@ -240,6 +239,8 @@ def unbound_names(code: str, *, doctests: bool = False) -> tuple[str, ...]:
     bound: set[str] = set()
     try:
         if doctests:
+            import doctest  # takes longer than all that most tests need
+
             code = "".join(one.source for one in doctest.DocTestParser().get_examples(code))
         tree = parsed(code)
     except UNREADABLE:
