@@ -506,9 +506,8 @@ STORE = (
         (
             Edit(
                 _RESULTS,
-                "return [table.c[column] == value for column, value in values.items()]",
-                "return [table.c[column] == value for column, value in values.items()"
-                ' if column != "student"]',
+                "sa.bindparam(name) for name in Key.__struct_fields__)",
+                'sa.bindparam(name) for name in Key.__struct_fields__ if name != "student")',
             ),
         ),
         ("results",),
