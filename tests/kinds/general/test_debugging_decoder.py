@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import statistics
 import tomllib
 from collections.abc import Iterator
 
@@ -10,6 +11,7 @@ import pytest
 
 from autograder.records import ItemResult, Status
 from autograder.sandbox.pool import Pool
+from reference.faults.decoder import listing
 from reference.listings import GIVEN
 from tests.support.debugging_course import DebuggingCourse, task
 from tests.support.repair_variants import FILES, FOLDER, Variant, variants
@@ -19,6 +21,8 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.apart]
 
 DRAWS = int(os.environ.get("REPAIR_DRAWS", "1"))
 """How many courses, each with a secret of its own; `make exact` makes more and grades all answers."""
+MOST = 1.5
+"""Times the processor time of a right answer, for the answers of the catalogue on average."""
 ALL_VARIANTS = "REPAIR_DRAWS" in os.environ
 WAITING: dict[str, list[str]] = tomllib.loads((FOLDER / "general.toml").read_text(encoding="utf-8"))["waits"]
 """Answer → the items that go to a person by the general way and not by the experiments."""
@@ -56,8 +60,14 @@ def test_every_set_of_faults_is_told(course: DebuggingCourse) -> None:
 
 
 def test_no_answer_of_the_catalogue_is_misjudged(course: DebuggingCourse) -> None:
-    """What is decided is decided as it has to be; what goes to a person is written down."""
-    seconds = []
+    """What is decided is decided as it has to be; what goes to a person is written down.
+
+    No bound is in seconds, which are another machine's: odd answers cost little more than right ones.
+    """
+    right, seconds = [], []
+    for number in range(5):
+        course.sit(f"{GIVEN}\n\n{listing(())}# {number}\n")
+        right.append(course.processor_seconds)
     for answer in answers():
         results = course.sit("\n\n".join([GIVEN, answer.source(), *answer.cells_after()]))
         seconds.append(course.processor_seconds)
@@ -66,7 +76,7 @@ def test_no_answer_of_the_catalogue_is_misjudged(course: DebuggingCourse) -> Non
         assert waiting <= {*answer.review, *WAITING.get(answer.name, ())}, answer.name
         must = set(answer.loses)
         assert must - waiting <= lost <= {*must, *answer.review}, answer.name
-    assert sum(seconds) / len(seconds) < 0.3
+    assert statistics.mean(seconds) < MOST * statistics.median(right)
 
 
 def test_what_is_said_to_wait_is_an_answer() -> None:
