@@ -1,11 +1,10 @@
-"""The decoder's faults judged in two ways, side by side: `python benchmarks/repair_ways.py [--held FOLDER]`.
+"""The decoder's faults judged in two ways, side by side: `python benchmarks/repair_ways.py [--held]`.
 
 By the hand-made experiments of the kind ``repair``, and by the kind ``debugging`` with the task in
 ``reference/repair/decoder.toml``. Both grade all sets of the eight faults and the catalogue of rewritings,
 each through the whole pipeline and the real sandbox. An answer is *exact* where every item is as it has to
-be, goes *to a person* where nothing is wrong but something is left open, and is *wrong* otherwise. A held
-list is a folder with answers (``NN.py``) and ``expected.toml``: tables ``[[answer]]`` with ``file``,
-``class``, ``faults_left``, and ``arguable`` items, which do not count.
+be, goes *to a person* where nothing is wrong but something is left open, and is *wrong* otherwise. The held
+list (tests/submissions/repair/held.toml) is of somebody who knew neither; its `arguable` items do not count.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from reference.faults.decoder import EXAM, listing, trials
 from reference.listings import GIVEN
 from tests.support.debugging_course import DebuggingCourse, task
 from tests.support.repair_course import RepairCourse
-from tests.support.repair_variants import FILES, variants
+from tests.support.repair_variants import FILES, FOLDER, variants
 
 
 @dataclass(frozen=True)
@@ -48,10 +47,12 @@ class Case:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--held", type=Path, help="a folder with answers and expected.toml")
+    parser.add_argument("--held", action="store_true", help="the held list alone")
     parser.add_argument("--no-subsets", action="store_true", help="leave the 256 sets of faults out")
     options = parser.parse_args()
-    cases = [*([] if options.no_subsets else subsets()), *catalogue(), *held(options.held)]
+    cases = [*held()]
+    if not options.held:
+        cases = [*([] if options.no_subsets else subsets()), *catalogue(), *cases]
     found: Counter[tuple[str, str, str]] = Counter()
     with Pool() as pool, tempfile.TemporaryDirectory() as folder:
         started = time.perf_counter()
@@ -94,13 +95,11 @@ def catalogue() -> Iterator[Case]:
                 yield Case(file, variant.name, source, frozenset(variant.loses), frozenset(variant.review))
 
 
-def held(folder: Path | None) -> Iterator[Case]:
-    """A held list."""
-    if folder is not None:
-        for answer in tomllib.loads((folder / "expected.toml").read_text(encoding="utf-8"))["answer"]:
-            source = (folder / answer["file"]).read_text(encoding="utf-8")
-            loses, arguable = frozenset(answer["faults_left"]), frozenset(answer.get("arguable", ()))
-            yield Case(f"held, {answer['class']}", answer["file"], source, loses, arguable)
+def held() -> Iterator[Case]:
+    """The held list."""
+    for answer in tomllib.loads((FOLDER / "held.toml").read_text(encoding="utf-8"))["answer"]:
+        loses, arguable = frozenset(answer["faults_left"]), frozenset(answer["arguable"])
+        yield Case(f"held, {answer['class']}", answer["name"], answer["source"], loses, arguable)
 
 
 def rating(case: Case, results: Mapping[str, ItemResult]) -> tuple[str, list[str]]:
