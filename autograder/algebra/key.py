@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from typing import cast
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import partial
+from typing import TypeVar, cast
 
 from msgspec import Struct
 
@@ -13,6 +14,8 @@ from autograder.algebra.mistakes.relations import RelationDiagnosis
 from autograder.algebra.nodes import Add, Neg, Node, Relation, Tree, Tuple
 from autograder.algebra.values.evaluate import Rational, value_of_difference
 from autograder.errors import Undecided
+
+_T = TypeVar("_T")
 
 
 class NamedAnswer(Struct, frozen=True, eq=False):
@@ -164,26 +167,19 @@ class Facts:
         Raises:
             Undecided: neither could be proven.
         """
-        doubt: Undecided | None = None
-        for place in range(1 if strictly else self._table.readings):
-            outcome = self._outcomes.get(place)
-            if outcome is None:
-                outcome = self._outcomes[place] = self._right_under(place)
-            if outcome is True:
-                return True
-            if outcome is not False:
-                doubt = outcome
-        if doubt is not None:
-            raise doubt
-        return False
+        return any_proven(self._right_under, range(1 if strictly else self._table.readings))
 
-    def _right_under(self, place: int) -> bool | Undecided:
-        known = self._table.known[place]
-        value = self.value(known.comparer)
-        try:
-            return not _differs(value, known) and _is_right(self.answer, value, known)
-        except Undecided as error:
-            return error
+    def _right_under(self, place: int) -> bool:
+        outcome = self._outcomes.get(place)
+        if outcome is None:
+            known = self._table.known[place]
+            value = self.value(known.comparer)
+            try:
+                outcome = not _differs(value, known) and _is_right(self.answer, value, known)
+            except Undecided as error:
+                outcome = error
+            self._outcomes[place] = outcome
+        return _decided(outcome)
 
     def named(self, index: int) -> bool:
         """Whether it is the named answer with this index.
@@ -197,13 +193,11 @@ class Facts:
         if outcome is None:
             entry = self._table.named[index]
             try:
-                outcome = _any_equal(self.answer, ((comparer, entry.tree) for comparer in entry.readings))
+                outcome = any_proven(lambda one: one.equal(self.answer, entry.tree), entry.readings)
             except Undecided as error:
                 outcome = error
             self._named[index] = outcome
-        if isinstance(outcome, Undecided):
-            raise outcome
-        return outcome
+        return _decided(outcome)
 
     @property
     def candidates(self) -> frozenset[int]:
@@ -278,22 +272,28 @@ def _diagnosis(right: Sequence[Tree], readings: Sequence[Comparer]) -> Diagnosis
     return Diagnosis([tree for tree in right if not isinstance(tree, Relation | Tuple)], readings)
 
 
-def _any_equal(answer: Tree, others: Iterable[tuple[Comparer, Tree]]) -> bool:
-    """Whether an answer equals one of several, each under its comparer.
+def any_proven(holds: Callable[[_T], bool], things: Iterable[_T]) -> bool:
+    """Whether something holds of one of several things.
 
     Raises:
-        Undecided: that is open for one of them, and it equals none of the others.
+        Undecided: that is open for one of them, and it holds of none of the others.
     """
     doubt: Undecided | None = None
-    for comparer, other in others:
+    for thing in things:
         try:
-            if comparer.equal(answer, other):
+            if holds(thing):
                 return True
         except Undecided as error:
             doubt = error
     if doubt is not None:
         raise doubt
     return False
+
+
+def _decided(outcome: bool | Undecided) -> bool:  # noqa: FBT001 - what was found out before
+    if isinstance(outcome, Undecided):
+        raise outcome
+    return outcome
 
 
 def _enter(known: _Known, index: int, value: Hashable | None) -> None:
@@ -319,13 +319,10 @@ def _is_right(answer: Tree, value: Hashable | None, known: _Known) -> bool:
     Raises:
         Undecided: that is open for one of them, and it equals none of the others.
     """
-    comparer = known.comparer
     others = (
-        (comparer, tree)
-        for tree, expected in known.right
-        if value is None or expected is None or value == expected
+        tree for tree, expected in known.right if value is None or expected is None or value == expected
     )
-    return _any_equal(answer, others)
+    return any_proven(partial(known.comparer.equal, answer), others)
 
 
 def fingerprint(tree: Tree, comparer: Comparer) -> Hashable | None:

@@ -100,7 +100,7 @@ class CellTester:
             before = student.computed()
             try:
                 if self._refuses:
-                    asked = list(values.trusted_decoder(told.arrays).decode(told.tree))
+                    asked = list(values.replied_value(*told))
                     if why := self._refuses(asked):
                         self.close()
                         return CellOutcome(refused=why)
@@ -142,7 +142,7 @@ class CellTester:
             case {"$": "dict", "v": [["ask", list() as asked]]}:
                 return Unread(asked, told.arrays)
         try:
-            found = values.trusted_decoder(told.arrays).decode(told.tree)
+            found = values.replied_value(*told)
         except ProtocolError as error:
             self.close()
             return CellOutcome(refused=f"the judge's box told no outcome: {error}")

@@ -211,3 +211,15 @@ def test_no_hierarchy_is_no_driver(tmp_path: Path) -> None:
     Tree(tmp_path, "", "")
     assert find_driver(tmp_path) is None
     assert find_driver(tmp_path / "absent") is None
+
+
+def test_a_file_that_is_kept_open_is_read_anew(tmp_path: Path) -> None:
+    """It tells what it holds now, and after the end that it is not there."""
+    (tmp_path / "usage").write_text("1")
+    kept = base.KeptFile(tmp_path / "usage")
+    assert 1 == base.number(kept)
+    (tmp_path / "usage").write_text("2")
+    assert 2 == base.number(kept)
+    kept.close()
+    (tmp_path / "usage").unlink()
+    assert base.number(kept) is None

@@ -127,3 +127,15 @@ def test_writing_to_one_who_does_not_read_meets_the_deadline(pipe: tuple[int, in
     with pytest.raises(wire.DeadlineError):
         wire.write_frame(pipe[1], [bytes(1 << 22)], deadline=started + 0.2)
     assert time.monotonic() - started < 10  # without a deadline it never ends
+
+
+def test_a_write_without_a_deadline_waits(pipe: tuple[int, int]) -> None:
+    """Also where the pipe does not block by itself, as student code can make it."""
+    read, write = pipe
+    thread = threading.Thread(target=wire.write_frame, args=(write, [bytes(1 << 22)]))
+    thread.start()
+    left = 1 << 22
+    while left:
+        left -= len(os.read(read, 1 << 20))
+    thread.join(5)
+    assert not thread.is_alive()

@@ -153,12 +153,21 @@ def told_of_call(reply: Mapping[str, Any], number: int, call: int) -> Mapping[st
     Raises:
         ProtocolError: the reply has another shape than the scenario asked for.
     """
-    answer = reply["observed"]
+    answer: Mapping[str, Any] = reply["observed"]
     _only(reply, _OF_CALL)
     _only(answer, _OF_ANSWER)
     if (reply.get("n"), reply.get("call")) != (number, call):
         raise wire.ProtocolError("the reply does not fit the scenario")
-    return dict(answer)
+    return answer
+
+
+def replied_value(tree: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+    """The value that a reply holds, each array at one place.
+
+    Raises:
+        ProtocolError: it is none.
+    """
+    return trusted_decoder(wire.SingleUseArrays(arrays)).decode(tree)
 
 
 def observation(

@@ -367,5 +367,5 @@ def write_frame(descriptor: int, frame: Sequence[Buffer], *, deadline: float = m
                 left = deadline - time.monotonic()
                 poller = select.poll()
                 poller.register(descriptor, select.POLLOUT)
-                if left <= 0 or not poller.poll(left * 1000):
+                if left <= 0 or not poller.poll(None if left == math.inf else left * 1000):
                     raise DeadlineError from None

@@ -259,6 +259,7 @@ class NamespaceBox:
         reply, arrays = self._reply(request_id, most=[MAX_JSON, self._limits.reply_mb << 20])
         try:
             answer = values.told_of_call(reply, 0, 0)
+            self._heard(values.reported_limits(answer))
             self._longest = max(self._longest, time.monotonic() - started)
             if "v" in answer:
                 return Unread(answer["v"], arrays)

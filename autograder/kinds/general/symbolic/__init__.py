@@ -9,7 +9,7 @@ from those is right as well.
 from __future__ import annotations
 
 import copy
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from decimal import Decimal
 from itertools import pairwise
 from typing import ClassVar
@@ -256,7 +256,9 @@ class SymbolicCheck:
         }
         broken = None if item.form == "relation" or len(sides) == 1 else _sides(sides, item)
         if broken is None:
-            return self._remembered(judged_side(sides, item), item, reference, earlier, reading)
+            answer = judged_side(sides, item)
+            place = item.item.id, reference, answer, reading, tuple(earlier.items())
+            return self._remembered(place, lambda: self._compared(answer, item, reference, earlier, reading))
         if broken.status is not Status.FAILED:
             return _Judgement(broken, reading)
         ends = (sides[0], sides[-1])  # a slip on the way leaves one of them right
@@ -329,19 +331,16 @@ class SymbolicCheck:
                 self._diagnoses[item.item.id, basis.reference] = known.diagnosis
         return known
 
-    def _remembered(
-        self,
-        answer: Tree,
-        item: PreparedItem,
-        reference: Node | None,
-        earlier: Mapping[str, EarlierResult],
-        reading: str,
-    ) -> _Judgement:
-        """Look up what came of an answer; most of a class write the same one."""
-        place = item.item.id, reference, answer, reading, tuple(earlier.items())
+    def _remembered(self, place: tuple[Hashable, ...], judged: Callable[[], _Judgement]) -> _Judgement:
+        """Look up what came of an answer; most of a class write the same one.
+
+        Args:
+            place: all that the judgement follows from.
+            judged: finds it.
+        """
         known = self._judged.get(place)
         if known is None:
-            known = self._compared(answer, item, reference, earlier, reading)
+            known = judged()
             if len(self._judged) >= MAX_KEYS:
                 self._judged.clear()
             self._judged[place] = known

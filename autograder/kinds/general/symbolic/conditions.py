@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.forms.flaws import FORMS
-from autograder.algebra.key import Facts
+from autograder.algebra.key import Facts, any_proven
 from autograder.algebra.mistakes.diagnose import CODES
 from autograder.algebra.nodes import Add, Mul, Neg, Node, Num, Relation, Tuple, symbols
 from autograder.algebra.notation.vocabulary import Vocabulary
@@ -107,16 +107,7 @@ class Either(Struct, frozen=True, eq=False):
         Raises:
             Undecided: neither could be proven.
         """
-        doubt: Undecided | None = None
-        for part in self.parts:
-            try:
-                if part.holds(situation):
-                    return True
-            except Undecided as error:
-                doubt = error
-        if doubt is not None:
-            raise doubt
-        return False
+        return any_proven(lambda part: part.holds(situation), self.parts)
 
 
 class Copied(_Words, frozen=True):
