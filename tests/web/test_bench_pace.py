@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.alone, pytest.mark.timed]
 MOST_SECONDS = 0.05
-TRIES = int(os.environ.get("BENCH_TRIES", "30"))
+TRIES = int(os.environ.get("BENCH_TRIES", "60"))
 PLAIN = "def double(value):\n    return 2 * value\n"
 TORCH = """\
 import torch
@@ -86,6 +86,7 @@ def test_a_warm_bench_answers_at_once(
             )
             took.append(time.perf_counter() - started)
             assert value in answer.content.decode()
+    del took[0]  # it fills the caches of the pages, as the first page of a server that was just started does
     p95 = statistics.quantiles(took, n=20)[-1]
     print(
         f"{preload}: opened in {opening:.2f} s; {TRIES} tries: p50 {1000 * statistics.median(took):.1f} ms, "
