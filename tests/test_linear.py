@@ -28,7 +28,7 @@ from autograder.sandbox import limit_notes
 from autograder.sandbox.exchange import wire
 from autograder.student.reading import read_count, read_value, vocabulary_of
 
-pytestmark = pytest.mark.apart
+pytestmark = [pytest.mark.alone, pytest.mark.apart]
 
 RATIO = 3.2
 """Twice the time, and what a busy machine adds; what grows with the square of the length takes four times."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = [pytest.mark.alone, pytest.mark.sandbox, pytest.mark.apart]
 ROOT = Path(__file__).parents[1]
 FEW, MANY = 10, 50
 MOST = 4.5
@@ -14,8 +15,6 @@ MOST = 4.5
 when this was written."""
 
 
-@pytest.mark.apart
-@pytest.mark.sandbox
 def test_a_submission_costs_a_few_times_the_bare_execution(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

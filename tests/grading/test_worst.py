@@ -18,7 +18,7 @@ from autograder.sandbox.pool import Pool
 from tests.conftest import start_sandbox
 from tests.grading import worst
 
-pytestmark = [pytest.mark.timed, pytest.mark.sandbox, pytest.mark.apart]
+pytestmark = [pytest.mark.alone, pytest.mark.timed, pytest.mark.sandbox, pytest.mark.apart]
 
 MOST_MB = 600
 """Of the grader's own memory."""
