@@ -135,6 +135,7 @@ def by_own(
     general: Mapping[str, str] | None = None,
     instead: Mapping[str, str] | None = None,
     faults: tuple[str, ...] = FAULTS,
+    moved: Mapping[str, str] | None = None,
 ) -> dict[str, bool | None]:
     """Judge code by probes that the author made: each gives 1 where its fault is left, otherwise 0.
 
@@ -144,11 +145,15 @@ def by_own(
         general: further probes, made for no fault → the fault that each tells.
         instead: probe → the use in whose place it speaks.
         faults: of the question.
+        moved: probe → another fault, which adds 4 to what it gives.
     """
     tells = {**about, **(general or {})}
     subsets = [frozenset(one) for size in range(len(faults) + 1) for one in combinations(faults, size)]
     outcomes = [
-        {probe: ProbeOutcome((float(fault in subset),)) for probe, fault in tells.items()}
+        {
+            probe: ProbeOutcome((float(fault in subset) + 4 * ((moved or {}).get(probe) in subset),))
+            for probe, fault in tells.items()
+        }
         for subset in subsets
     ]
     made = {probe: about.get(probe, "") for probe in tells}
@@ -170,9 +175,15 @@ def test_a_use_about_a_fault_outweighs_what_is_looked_at_otherwise() -> None:
 
 
 def test_what_the_right_listing_gives_speaks_for_no_fault() -> None:
-    """Beside another fault no listing gives what the right one gives: the fault is not there for that."""
-    judged = found({"about": "axis mean", "other": "mean"}, {"about": 0.0, "other": 4.0}, about="about")
-    assert {"axis": None, "mean": True} == left(judged)
+    """Beside another fault no listing gives what the right one gives: the fault is not there for that.
+
+    Where none of the listings with the fault ever gives it, it speaks for the code; but not in a relation in
+    which all is alike.
+    """
+    probes, own = {"about": "axis mean", "other": "mean"}, {"about": 0.0, "other": 4.0}
+    assert {"axis": False, "mean": True} == left(found(probes, own, about="about"))
+    alike = found(probes, {"about": 1.0, "other": 4.0}, about="about", right=1.0)
+    assert {"axis": None, "mean": True} == left(alike)
 
 
 def test_what_the_right_listing_gives_does_not_keep_an_author_from_speaking() -> None:
@@ -209,12 +220,46 @@ def test_a_use_stands_in_where_another_one_raises() -> None:
 
 
 def test_what_is_odd_for_many_faults_is_put_down_to_none() -> None:
-    """Of one it is this fault in other words; of several, a person decides; of many, no use speaks."""
+    """Of one it is this fault in other words; of many, no use speaks."""
     faults = ("a", "b", "c", "d")
     about = {f"{fault} 1": fault for fault in faults}
     one = by_own(about, {"a 1": 7.5, "b 1": 0.0, "c 1": 0.0, "d 1": 1.0}, faults=faults)
     assert {"a": True, "b": False, "c": False, "d": True} == one
-    some = by_own(about, {"a 1": 7.5, "b 1": 7.5, "c 1": 0.0, "d 1": 1.0}, faults=faults)
-    assert {"a": None, "b": None, "c": False, "d": True} == some
     many = by_own(about, {"a 1": 7.5, "b 1": 7.5, "c 1": 7.5, "d 1": 1.0}, faults=faults)
     assert dict.fromkeys(faults) == many
+
+
+def test_what_is_odd_for_several_faults_waits_where_one_may_be_why() -> None:
+    """None of a fault's own uses is as it should be, and the other fault changes none of them: it is left."""
+    about = {"a 1": "a", "a, too 1": "a", "b 1": "b", "c 1": "c"}
+    odd = {"a 1": 7.5, "a, too 1": 8.5, "b 1": 7.5, "c 1": 0.0}
+    faults = ("a", "b", "c")
+    assert {"a": True, "b": True, "c": False} == by_own(about, odd, faults=faults)
+    assert {"a": None, "b": True, "c": False} == by_own(about, odd, faults=faults, moved={"a 1": "b"})
+    half = odd | {"a, too 1": 0.0}
+    assert {"a": None, "b": True, "c": False} == by_own(about, half, faults=faults)
+
+
+def test_what_is_odd_of_a_fault_that_is_left_keeps_no_other_use_from_speaking() -> None:
+    """That is this fault in other words: one of its uses says plainly that it is there."""
+    faults = ("a", "b", "c", "d")
+    about = {f"{fault} {number}": fault for fault in faults for number in (1, 2)}
+    own = {probe: 0.0 if probe[0] == "d" else 1.0 if probe[-1] == "1" else 7.5 for probe in about}
+    assert {"a": True, "b": True, "c": True, "d": False} == by_own(about, own, faults=faults)
+
+
+def test_where_many_uses_raise_nothing_odd_speaks_for_a_fault() -> None:
+    """What is returned has another form then, and no use can read it."""
+    faults = ("a", "b", "c", "d")
+    about = {f"{fault} 1": fault for fault in faults}
+    own = {"a 1": 7.5, "b 1": RAISED, "c 1": RAISED, "d 1": RAISED}
+    assert dict.fromkeys(faults) == by_own(about, own, faults=faults)
+    assert by_own(about, own | {"d 1": 0.0}, faults=faults)["a"] is True
+
+
+def test_a_fault_of_which_most_uses_say_nothing_is_not_won() -> None:
+    """Where some probe gives what no listing gives; one of three says that it is repaired."""
+    about = {"one 1": "axis", "two 1": "axis", "three 1": "axis", "sum 1": "mean"}
+    own = {"one 1": 0.0, "two 1": UNSAID, "three 1": UNSAID, "sum 1": 7.5}
+    assert {"axis": None, "mean": True} == by_own(about, own)
+    assert {"axis": False, "mean": True} == by_own(about, own | {"two 1": 0.0})

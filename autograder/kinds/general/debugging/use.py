@@ -341,8 +341,9 @@ def _named(call: Call, own: OwnWeights) -> Call:
 
 
 def _stirring() -> list[Call]:
-    """Add drawn numbers to the parameters in their order, whatever their names are."""
+    """Add drawn numbers to the parameters in their order, whatever their names are, learned or not."""
     return [
+        Call(Ref("model"), "requires_grad_", keep="nothing"),
         Call(Ref("model"), "parameters", keep="iterator"),
         Call("@builtins", "list", args=(Ref("iterator"),), keep=PARAMETERS.name),
         Call(TORCH, "nn.utils.parameters_to_vector", args=(PARAMETERS,), keep=WEIGHTS.name),

@@ -120,7 +120,7 @@ class _Judgement:
             new = {
                 fault: verdict
                 for fault in self._faults
-                if fault not in found and (verdict := self._voted(fault, alive)) is not None
+                if fault not in found and (verdict := self._voted(fault, alive, found)) is not None
             }
             if not new:
                 break
@@ -129,7 +129,7 @@ class _Judgement:
                 alive &= self._has[fault] == verdict.left
         # With all others known a probe may speak that was silent before, and say otherwise.
         for fault, verdict in dict(found).items():
-            again = self._voted(fault, self._beside(fault, found))
+            again = self._voted(fault, self._beside(fault, found), found)
             if again is None or again.left != verdict.left:
                 del found[fault]
                 if again is not None:
@@ -176,7 +176,9 @@ class _Judgement:
         }
         doubted = {fault for fault in doubted if not self._author_speaks(fault, beside[fault])}
         for fault in self._faults:
-            doubted |= {fault for at in self._made_for(fault) if self._own[at] == NEW}
+            made = self._made_for(fault)
+            if any(self._own[at] == NEW for at in made) or 2 * len(made) < self._about.count(fault):
+                doubted.add(fault)
         return {fault for fault in doubted if fault in found and found[fault].left is False}
 
     def _author_speaks(self, fault: str, alive: np.ndarray) -> bool:
@@ -196,7 +198,7 @@ class _Judgement:
         """The places of the heard probes that the author made for a fault."""
         return [at for at in np.flatnonzero(self._heard).tolist() if self._about[at] == fault]
 
-    def _voted(self, fault: str, alive: np.ndarray) -> FaultVerdict | None:
+    def _voted(self, fault: str, alive: np.ndarray, found: Mapping[str, FaultVerdict]) -> FaultVerdict | None:
         """What all probes say by which listings with and without the fault are told apart.
 
         One that was made for the fault and says that it is there outweighs those that say it is not.
@@ -204,14 +206,14 @@ class _Judgement:
         votes: dict[bool, list[str]] = {}
         own_probes: dict[bool, list[str]] = {}
         elsewhere = self._odd(alive) - {fault}
+        # Of a fault that is known to be left, what no listing gives is this fault in other words.
+        unexplained = {one for one in elsewhere if one not in found or not found[one].left}
         for at in np.flatnonzero(self._heard).tolist():
-            if (made := bool(self._about[at])) and (self._about[at] != fault or len(elsewhere) > MOST_ODD):
+            if (made := bool(self._about[at])) and (self._about[at] != fault or len(unexplained) > MOST_ODD):
                 continue
             says = self._says(fault, at, alive)
-            # What the right listing gives speaks for no fault, whatever the listings that are left give.
-            odd = self._is_odd(at, alive) and self._own[at] != self._right[at]
-            if says is None and made and not elsewhere and odd:
-                says = True
+            if says is None and made:
+                says = self._author_says(fault, at, alive, elsewhere)
             if says is not None:
                 (own_probes if made else votes).setdefault(says, []).append(self._search.probes[at])
         if True in own_probes:
@@ -222,6 +224,29 @@ class _Judgement:
             return None
         ((left, told_by),) = votes.items()
         return FaultVerdict(left, f"like listings {'with' if left else 'without'} it in {', '.join(told_by)}")
+
+    def _author_says(self, fault: str, at: int, alive: np.ndarray, elsewhere: set[str]) -> bool | None:
+        """What a probe made for a fault says where no listing that is left gives the same.
+
+        What no listing at all gives is this fault in other words, unless another one's probes are odd as
+        well: then all of the fault's own have to be, and the other fault must not change what they give.
+        """
+        own, column = self._own[at], self._table[:, at]
+        if own == self._right[at] and own not in column[self._has[fault]] and not self._alike[at]:
+            return False
+        if not self._is_odd(at, alive) or len(self._raising() - {fault}) > MOST_ODD:
+            return None
+        if not elsewhere:
+            return True
+        made = self._made_for(fault)
+        whole = all(self._is_odd(one, alive) for one in made) and not all(self._alike[one] for one in made)
+        apart = len(elsewhere) == 1 and not any(self._change(elsewhere, one) for one in made)
+        return True if whole and apart else None
+
+    def _change(self, faults: set[str], at: int) -> bool:
+        """Whether faults change what a probe gives, beside whatever others."""
+        gives = dict(zip(self._subsets, self._table[:, at].tolist(), strict=True))
+        return any(gives.get(subset - faults, found) != found for subset, found in gives.items())
 
     def _says(self, fault: str, at: int, alive: np.ndarray) -> bool | None:
         """Whether a probe gives what only listings with a fault give; None where it does not tell."""
@@ -244,8 +269,15 @@ class _Judgement:
         places = np.flatnonzero(self._heard).tolist()
         return {self._about[at] for at in places if self._about[at] and self._is_odd(at, alive)}
 
+    def _raising(self) -> set[str]:
+        """The faults whose own probes raise where no listing does: what is returned has another form."""
+        places = np.flatnonzero(self._heard & (self._own == NEW)).tolist()
+        return {self._about[at] for at in places if self._about[at] and self._errors[at]}
+
     def _is_odd(self, at: int, alive: np.ndarray) -> bool:
-        return not self._errors[at] and int(self._own[at]) not in self._table[alive, at]
+        """What the right listing gives speaks for no fault, whatever the listings that are left give."""
+        own = int(self._own[at])
+        return not self._errors[at] and own != self._right[at] and own not in self._table[alive, at]
 
     def _undecided(self, fault: str, among: np.ndarray) -> str:
         """The two nearest listings with and without a fault, and a probe between them."""

@@ -31,6 +31,7 @@ INSENSITIVE = 1e-3
 """Beside what is a million times as large as usual, smaller changes show that it was not normalised."""
 NOT_NORMALISED = "what enters the cross block is not normalised: no norm, norm before the sum, or pre-norm"
 UNSEEN = "which of a second layer's attentions reads what it must not cannot be seen: the names are new"
+PAST = "positions reach each other past the attentions"
 HALF = 0.5
 """Of a layer's weights: a few have no part in the output by chance."""
 _BOTH = MEMORY_BLOCKED & TARGET_BLOCKED
@@ -54,8 +55,8 @@ def self_mask(runs: Runs) -> None:
         try:
             _follows_target_mask(leaks, back)
         except MissingError as missing:
-            if not holds(_own_way, runs) and holds(cross_mask, runs) and holds(_gated_by_target, runs):
-                raise unjudged("positions reach each other past the attentions") from missing
+            if _past_the_attentions(runs):
+                raise unjudged(PAST) from missing
             raise
     elif runs.gave("self alone", "usual", "token"):
         alone = runs.moved("self alone", "usual", "token", LATER)
@@ -85,6 +86,11 @@ def _leaks(runs: Runs, experiment: str, before: str, after: str) -> bool:
     return any((moved & TARGET_BLOCKED).any() for moved in others)
 
 
+def _keeps(runs: Runs) -> None:
+    """The target mask is followed, whatever the way."""
+    _follows_target_mask(runs.moved("attention", "usual", "token", LATER), _back(runs, "attention"))
+
+
 def _follows_target_mask(leaks: np.ndarray, back: np.ndarray) -> None:
     if (leaks & TARGET_BLOCKED).any():
         raise MissingError(failed("repair.self_mask"))
@@ -92,6 +98,14 @@ def _follows_target_mask(leaks: np.ndarray, back: np.ndarray) -> None:
         raise MissingError(failed("repair.self_mask.future"))
     if not leaks[~TARGET_BLOCKED].all():
         raise MissingError(failed("repair.self_mask.closed"))
+
+
+def _past_the_attentions(runs: Runs) -> bool:
+    """Whether positions reach each other in another way, as where scores are made to add up along the text.
+
+    Asked only where the target mask is not followed: the self-attention keeps to it all the same.
+    """
+    return not holds(_own_way, runs) and holds(cross_mask, runs) and holds(_gated_by_target, runs)
 
 
 def _gated_by_target(runs: Runs) -> None:
@@ -135,6 +149,8 @@ def residual(runs: Runs) -> None:
             raise unjudged(
                 "the cross-attention's query is the memory: what enters it cannot be seen"
             ) from missing
+        if holds(_reads_memory_alone, runs) and not holds(_keeps, runs) and _past_the_attentions(runs):
+            raise unjudged(PAST) from missing
         raise
     _added(runs)
     _in_every_layer(runs)

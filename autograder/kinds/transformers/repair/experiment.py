@@ -250,6 +250,8 @@ _TORCH = Call(MODEL, "parameters.__globals__.get", args=("torch",), keep=TORCH.n
 
 
 _LISTED = (
+    # Weights that are not learned, as of a fixed table of positions, have slopes all the same.
+    Call(TORCH, "nn.Module.requires_grad_", args=(MODEL,), keep="nothing"),
     Call(TORCH, "nn.Module.parameters", args=(MODEL,), keep="iterator"),
     Call("@builtins", "list", args=(Ref("iterator"),), keep=PARAMETERS.name),
 )
