@@ -330,9 +330,12 @@ def whole_task(pool: Pool, folder: Path, name: str) -> None:
 
 @pytest.mark.sandbox
 @pytest.mark.apart
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "decoder"])
 def test_every_set_of_faults_is_exact(pool: Pool, tmp_path: Path, name: str) -> None:
-    """All sets of faults of a task of the catalogue are told from each other, in its text and in others."""
+    """All sets of faults of a task of the catalogue are told from each other, in its text and in others.
+
+    The decoder, whose listings take a minute, has a file of its own.
+    """
     whole_task(pool, tmp_path, name)
 
 

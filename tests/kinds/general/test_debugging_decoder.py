@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from autograder.kinds.general.debugging import planted
 from autograder.records import ItemResult, Status
 from autograder.sandbox.pool import Pool
 from reference.faults.decoder import listing
@@ -57,6 +58,14 @@ def test_every_set_of_faults_is_told(course: DebuggingCourse) -> None:
         results = course.judge(one.observed)
         lost, waiting = having(results, Status.FAILED), having(results, Status.NEEDS_REVIEW)
         assert (set(one.code.split()), set()) == (lost, waiting), one.code
+
+
+def test_right_code_in_other_words_loses_nothing(course: DebuggingCourse) -> None:
+    """The listing itself with all of its faults loses each of them; rewritten without any, none."""
+    assert set(course.faults) == having(course.sit(course.listing.text(course.faults)), Status.FAILED)
+    for words, source in planted.rewritten(course.listing.source):
+        passed = having(course.sit(source), Status.PASSED)
+        assert set(course.faults) == passed, words
 
 
 def test_no_answer_of_the_catalogue_is_misjudged(course: DebuggingCourse) -> None:
