@@ -69,6 +69,37 @@ ASKS = (
         ask("number", Call("add", args=(3,), keep="n"), Call("add", args=(Ref("n"), 4)), gives=(Ref("n"), 7)),
     ),
     fact(
+        "each of many results that stay in the box is answered, however the answers travel",
+        ask(
+            "kept",
+            Call("Counter", args=(1,), keep="mine"),
+            *(Call(Ref("mine"), attribute="step", keep=f"at {number}") for number in range(2, 40)),
+            Call("@time", attribute="sleep", args=(0.03,), keep="slept"),
+            Call(Ref("mine"), attribute="step", keep="last"),
+            Call("add", args=(Ref("last"),)),
+            Call(Ref("mine"), attribute="step", keep="end"),
+            gives=(
+                Ref("mine"),
+                *(Ref(f"at {number}") for number in range(2, 40)),
+                Ref("slept"),
+                Ref("last"),
+                40,
+                Ref("end"),
+            ),
+        ),
+    ),
+    fact(
+        "the one that fails among results that stay in the box is the one that is told",
+        ask(
+            "kept",
+            Call("Counter", args=(1,), keep="mine"),
+            Call(Ref("mine"), attribute="step", keep="two"),
+            Call(Ref("mine"), attribute="stop", keep="three"),
+            Call(Ref("mine"), attribute="step", keep="four"),
+            gives=(Ref("mine"), Ref("two"), Raises("AttributeError"), Raises("Skipped")),
+        ),
+    ),
+    fact(
         "what one scenario keeps is unknown to the next",
         Ask(
             (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from autograder.records import Call, Ending, Limits, Scenario
+from autograder.records import Call, Ending, Limits, Ref, Scenario
 from tests.sandbox.contract import LIMITS, Ask, Fact, Raises, RunCell
 
 STUBBORN = """
@@ -44,6 +44,27 @@ def call(says: str, source: str, ending: Ending, *, seconds: float = 5.0, limits
     )
 
 
+def quiet(says: str, source: str, ending: Ending, told: int) -> Fact:
+    """A call that ends its box among others whose results stay there.
+
+    Args:
+        says: what ends it.
+        source: defines ``step`` of a class, which ends the box when it is called the third time.
+        ending: of the box.
+        told: how many answers are there, whenever the box ends.
+    """
+    of_object = [Call(Ref("it"), "step", keep=f"step {number}") for number in range(5)]
+    calls = (Call("It", keep="it"), *of_object)
+    answers = (Ref("it"), *(Ref(call.keep) for call in of_object))[:told]
+    return Fact(
+        f"results that stay in the box: {says}",
+        (
+            RunCell(source),
+            Ask((Scenario("quiet", calls),), ((*answers, *(ending,) * (len(calls) - told)),), seconds=0.5),
+        ),
+    )
+
+
 _SMALL_CPU = msgspec.structs.replace(LIMITS, processor_seconds=1)
 
 CELL_ENDINGS = (
@@ -73,6 +94,23 @@ CELL_ENDINGS = (
         "a flood from another process",
         "import os\nif not os.fork():\n    while True: os.write(2, bytes(65536))\nimport time\ntime.sleep(9)",
         Ending.OUTPUT,
+    ),
+)
+
+_THIRD = """
+class It:
+    count = 0
+    def step(self):
+        self.count += 1
+        if self.count == 3:
+            """
+QUIET_ENDINGS = (
+    quiet("an endless loop", f"{_THIRD}while True: pass", Ending.CALL_TIME, 1),
+    quiet(
+        "a crash after a while",
+        f"{_THIRD}import os; os.abort()\n        import time; time.sleep(0.03)",
+        Ending.CRASHED,
+        1,
     ),
 )
 

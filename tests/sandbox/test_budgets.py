@@ -123,7 +123,7 @@ def test_honest_keys_have_hashes_of_their_own(of: Any) -> None:
 def test_what_nobody_reads_is_refused(message: dict[str, Any]) -> None:
     """A key without a meaning breaks the protocol, wherever it stands."""
     with pytest.raises(wire.ProtocolError, match="nothing reads"):
-        values.observation(message, {}, 0, 0)
+        values.observations(message, {}, 0, [Call("f")], 0)
 
 
 def test_an_array_stands_at_one_place() -> None:
@@ -132,10 +132,11 @@ def test_an_array_stands_at_one_place() -> None:
     for tree, right in (([once], True), ([once, once], False)):
         reply = {"id": "x", "n": 0, "call": 0, "observed": {"v": tree}, "seconds": 0}
         if right:
-            assert values.observation(reply, {"0": np.zeros(2)}, 0, 0).ok
+            [answer] = values.observations(reply, {"0": np.zeros(2)}, 0, [Call("f")], 0)
+            assert answer.ok
         else:
             with pytest.raises(wire.ProtocolError, match="missing"):
-                values.observation(reply, {"0": np.zeros(2)}, 0, 0)
+                values.observations(reply, {"0": np.zeros(2)}, 0, [Call("f")], 0)
 
 
 # ---------------------------------------------------------------- in boxes

@@ -5,7 +5,7 @@ Replies become plain records, capped, and are refused where they have another sh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -74,7 +74,33 @@ def call_tree(call: Call, encoder: TrustedEncoder) -> dict[str, Any]:
         "seed": call.seed,
         "grad": call.grad,
         "default_dtype": call.default_dtype,
+        "quiet": is_quiet(call),
     }
+
+
+def is_quiet(call: Call) -> bool:
+    """Whether a call is answered along with those after it: its result stays in the box.
+
+    Not one that may take long by itself: of a function of the notebook, or of an object.
+    """
+    library = isinstance(call.target, str) and call.target.startswith("@")
+    of_object = isinstance(call.target, Ref) and (bool(call.attribute) or call.read)
+    return bool(call.keep) and (library or of_object)
+
+
+def last_of_run(calls: Sequence[Call], first: int) -> int:
+    """The place of the last call that the next answer may be about: quiet ones are answered together."""
+    place = first
+    while place + 1 < len(calls) and is_quiet(calls[place]) and is_quiet(calls[place + 1]):
+        place += 1
+    return place
+
+
+def told_surely(calls: Sequence[Call], answered: int) -> int:
+    """How many of the answers there are whatever the time: a box may end before it tells of quiet calls."""
+    while 0 < answered < len(calls) and is_quiet(calls[answered]) and is_quiet(calls[answered - 1]):
+        answered -= 1
+    return answered
 
 
 def bounded_text(told: object, most: int) -> str:
@@ -147,8 +173,10 @@ def _only(table: object, known: frozenset[str]) -> None:
         raise wire.ProtocolError("the reply has a key that nothing reads")
 
 
-def told_of_call(reply: Mapping[str, Any], number: int, call: int) -> Mapping[str, Any]:
-    """What a reply tells of one call of one scenario, not looked into.
+def told_of_call(
+    reply: Mapping[str, Any], number: int, first: int, last: int
+) -> tuple[Mapping[str, Any], int]:
+    """What a reply tells of one call of one scenario, not looked into, and of which of those in question.
 
     Raises:
         ProtocolError: the reply has another shape than the scenario asked for.
@@ -156,9 +184,10 @@ def told_of_call(reply: Mapping[str, Any], number: int, call: int) -> Mapping[st
     answer: Mapping[str, Any] = reply["observed"]
     _only(reply, _OF_CALL)
     _only(answer, _OF_ANSWER)
-    if (reply.get("n"), reply.get("call")) != (number, call):
+    place = reply.get("call")
+    if reply.get("n") != number or not isinstance(place, int) or not first <= place <= last:
         raise wire.ProtocolError("the reply does not fit the scenario")
-    return answer
+    return answer, place
 
 
 def replied_value(tree: Any, arrays: Mapping[str, np.ndarray]) -> Any:
@@ -170,21 +199,21 @@ def replied_value(tree: Any, arrays: Mapping[str, np.ndarray]) -> Any:
     return trusted_decoder(wire.SingleUseArrays(arrays)).decode(tree)
 
 
-def observation(
-    reply: Mapping[str, Any], arrays: Mapping[str, np.ndarray], number: int, call: int
-) -> Observation:
-    """The answer to one call of one scenario.
+def observations(
+    reply: Mapping[str, Any], arrays: Mapping[str, np.ndarray], number: int, calls: Sequence[Call], first: int
+) -> list[Observation]:
+    """The answer to a call of one scenario, after those to the quiet calls before it.
 
     An exception of that name does not pass for a call that was never made, which would be our fault.
 
     Raises:
         ProtocolError: the reply has another shape than the scenario asked for.
     """
-    answer = told_of_call(reply, number, call)
+    answer, place = told_of_call(reply, number, first, last_of_run(calls, first))
     found = decode_observation(answer, trusted_decoder(wire.SingleUseArrays(arrays)))
     if found.error == SKIPPED.error:
-        return Observation(ok=False, error="Exception", message=found.message)
-    return found
+        found = Observation(ok=False, error="Exception", message=found.message)
+    return [*(Observation(ok=True, value=Ref(call.keep)) for call in calls[first:place]), found]
 
 
 def reported_limits(answer: object) -> tuple[str, ...]:

@@ -232,13 +232,11 @@ class NamespaceBox:
                 answers = []
                 words: tuple[str, ...] = ()
                 most = [MAX_JSON, self._limits.reply_mb << 20]
-                for call in range(len(scenario.calls)):
+                while len(answers) < len(scenario.calls) and (not answers or answers[-1].ok):
                     self._allow(Ending.CALL_TIME, Allowance(seconds, self.computed, self._delays), altogether)
-                    answer, told = self._answer(request_id, number, call, most, room)
-                    answers.append(answer)
+                    new, told = self._answer(request_id, (number, scenario.calls), len(answers), most, room)
+                    answers += new
                     words = (*words, *told)
-                    if not answer.ok:
-                        break
                 skipped = len(scenario.calls) - len(answers)
                 whole = (*answers, *(values.SKIPPED,) * skipped)
                 if number == len(scenarios) - 1 or not all(answer.ok for answer in whole):
@@ -246,8 +244,10 @@ class NamespaceBox:
                 results.append(whole)
                 answers = []
         except BoxEnded as ended:
-            left = len(scenarios[len(results)].calls) - len(answers)
-            results.append((*answers, *(Observation(ok=False, ending=ended.ending),) * left))
+            calls = scenarios[len(results)].calls
+            known = values.told_surely(calls, len(answers))
+            ending = Observation(ok=False, ending=ended.ending)
+            results.append((*answers[:known], *(ending,) * (len(calls) - known)))
         return results
 
     def hand_on(self, target: str, told: Unread, *, seconds: float) -> Unread | Observation:
@@ -258,7 +258,7 @@ class NamespaceBox:
         self._allow(Ending.CALL_TIME, Allowance(seconds, self.computed, self._delays))
         reply, arrays = self._reply(request_id, most=[MAX_JSON, self._limits.reply_mb << 20])
         try:
-            answer = values.told_of_call(reply, 0, 0)
+            answer, _ = values.told_of_call(reply, 0, 0, 0)
             self._heard(values.reported_limits(answer))
             self._longest = max(self._longest, time.monotonic() - started)
             if "v" in answer:
@@ -268,28 +268,33 @@ class NamespaceBox:
             self._fail(Ending.PROTOCOL, str(error))
 
     def _answer(
-        self, request_id: str, number: int, call: int, most: list[int], room: MemoryBudget | None
-    ) -> tuple[Observation, tuple[str, ...]]:
-        """What came of one call, and what it says of limits.
+        self,
+        request_id: str,
+        scenario: tuple[int, Sequence[Call]],
+        first: int,
+        most: list[int],
+        room: MemoryBudget | None,
+    ) -> tuple[list[Observation], tuple[str, ...]]:
+        """What came of one call, after the quiet ones before it, and what it says of limits.
 
         Args:
             request_id: of the request.
-            number: of the scenario.
-            call: of the call.
+            scenario: its number and calls.
+            first: the call after those that were answered.
             most: how many bytes of text and of arrays the scenario's answers may still have; made smaller.
             room: what the answer counts against.
         """
-        self._printed_total = 0  # what is printed past the shell is counted for each call
+        self._printed_total = 0  # what is printed past the shell is counted for each answer
         started = time.monotonic()
         reply, arrays = self._reply(request_id, most=most, room=room)
         try:
-            answer = values.observation(reply, arrays, number, call)
+            answers = values.observations(reply, arrays, *scenario, first)
             told = self._heard(values.reported_limits(reply["observed"]))
         except (wire.ProtocolError, KeyError, TypeError, ValueError) as error:
             self._fail(Ending.PROTOCOL, str(error))
         passed = time.monotonic() - started
         self._longest = max(self._longest, passed)
-        return answer, told
+        return answers, told
 
     def computed(self) -> float:
         """See `autograder.sandbox.base.Box.computed`."""

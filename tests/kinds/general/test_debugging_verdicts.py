@@ -135,7 +135,7 @@ def by_own(
     general: Mapping[str, str] | None = None,
     instead: Mapping[str, str] | None = None,
     faults: tuple[str, ...] = FAULTS,
-    moved: Mapping[str, str] | None = None,
+    alone: frozenset[str] = frozenset(),
 ) -> dict[str, bool | None]:
     """Judge code by probes that the author made: each gives 1 where its fault is left, otherwise 0.
 
@@ -145,19 +145,16 @@ def by_own(
         general: further probes, made for no fault → the fault that each tells.
         instead: probe → the use in whose place it speaks.
         faults: of the question.
-        moved: probe → another fault, which adds 4 to what it gives.
+        alone: probes that depend on their fault alone.
     """
     tells = {**about, **(general or {})}
     subsets = [frozenset(one) for size in range(len(faults) + 1) for one in combinations(faults, size)]
     outcomes = [
-        {
-            probe: ProbeOutcome((float(fault in subset) + 4 * ((moved or {}).get(probe) in subset),))
-            for probe, fault in tells.items()
-        }
+        {probe: ProbeOutcome((float(fault in subset),)) for probe, fault in tells.items()}
         for subset in subsets
     ]
     made = {probe: about.get(probe, "") for probe in tells}
-    listings = Listings.of(faults, subsets, made, outcomes, rules=Rules(), instead=instead)
+    listings = Listings.of(faults, subsets, made, outcomes, rules=Rules(), instead=instead, alone=alone)
     code = {
         probe: one if isinstance(one, ProbeOutcome) else ProbeOutcome((float(one),))
         for probe, one in own.items()
@@ -220,24 +217,22 @@ def test_a_use_stands_in_where_another_one_raises() -> None:
 
 
 def test_what_is_odd_for_many_faults_is_put_down_to_none() -> None:
-    """Of one it is this fault in other words; of many, no use speaks."""
+    """Of one it is this fault in other words; of several, a person decides; of many, no use speaks."""
     faults = ("a", "b", "c", "d")
     about = {f"{fault} 1": fault for fault in faults}
     one = by_own(about, {"a 1": 7.5, "b 1": 0.0, "c 1": 0.0, "d 1": 1.0}, faults=faults)
     assert {"a": True, "b": False, "c": False, "d": True} == one
+    some = by_own(about, {"a 1": 7.5, "b 1": 7.5, "c 1": 0.0, "d 1": 1.0}, faults=faults)
+    assert {"a": None, "b": None, "c": False, "d": True} == some
     many = by_own(about, {"a 1": 7.5, "b 1": 7.5, "c 1": 7.5, "d 1": 1.0}, faults=faults)
     assert dict.fromkeys(faults) == many
 
 
-def test_what_is_odd_for_several_faults_waits_where_one_may_be_why() -> None:
-    """None of a fault's own uses is as it should be, and the other fault changes none of them: it is left."""
-    about = {"a 1": "a", "a, too 1": "a", "b 1": "b", "c 1": "c"}
-    odd = {"a 1": 7.5, "a, too 1": 8.5, "b 1": 7.5, "c 1": 0.0}
-    faults = ("a", "b", "c")
-    assert {"a": True, "b": True, "c": False} == by_own(about, odd, faults=faults)
-    assert {"a": None, "b": True, "c": False} == by_own(about, odd, faults=faults, moved={"a 1": "b"})
-    half = odd | {"a, too 1": 0.0}
-    assert {"a": None, "b": True, "c": False} == by_own(about, half, faults=faults)
+def test_a_use_that_depends_on_its_fault_alone_speaks_beside_others_that_are_odd() -> None:
+    """The author says so: nothing else explains what it gives. It says nothing of the other fault."""
+    about, own = {"a 1": "a", "b 1": "b", "c 1": "c"}, {"a 1": 7.5, "b 1": 7.5, "c 1": 0.0}
+    found = by_own(about, own, faults=("a", "b", "c"), alone=frozenset({"a 1"}))
+    assert {"a": True, "b": None, "c": False} == found
 
 
 def test_what_is_odd_of_a_fault_that_is_left_keeps_no_other_use_from_speaking() -> None:

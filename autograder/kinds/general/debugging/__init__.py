@@ -294,7 +294,7 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
             relating = frozenset(name for name in uses.names if uses.pairs(name))
             made = Listings.of(
                 tuple(self.faults), subsets, uses.about, outcomes,
-                rules=rules, asks=asks, relating=relating, instead=uses.instead,
+                rules=rules, asks=asks, relating=relating, instead=uses.instead, alone=uses.alone,
             )  # fmt: skip
             self._listings, self._searched = (named, made), {}
         redrawn = draw is not None and self.rubric.assignment.redraw != "never"

@@ -69,6 +69,8 @@ class Listings(Struct, frozen=True, eq=False):
     """Probes of which it only counts which results are alike."""
     instead: Mapping[str, str] = {}
     """Probe → the use in whose place it speaks, or ""."""
+    alone: frozenset[str] = frozenset()
+    """Probes that depend on the fault alone that they are about."""
 
     @classmethod
     def of(
@@ -82,6 +84,7 @@ class Listings(Struct, frozen=True, eq=False):
         asks: Mapping[str, frozenset[str]] | None = None,
         relating: frozenset[str] = frozenset(),
         instead: Mapping[str, str] | None = None,
+        alone: frozenset[str] = frozenset(),
     ) -> Listings:
         """Sort the outcomes.
 
@@ -94,6 +97,7 @@ class Listings(Struct, frozen=True, eq=False):
             asks: probe → the uses and values that it asks, in words; default: nothing is to be asked.
             relating: probes of which it only counts which results are alike.
             instead: probe → the use in whose place it speaks, or "".
+            alone: probes that depend on the fault alone that they are about.
         """
         classes = {probe: Classes(rules) for probe in probes}
         table = np.array(
@@ -110,6 +114,7 @@ class Listings(Struct, frozen=True, eq=False):
             asks or {},
             relating,
             instead or {},
+            alone,
         )
 
     def has(self, fault: str) -> np.ndarray:

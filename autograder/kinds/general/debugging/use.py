@@ -65,6 +65,8 @@ class Use(Struct, frozen=True, forbid_unknown_fields=True):
     """The fault that it tells: code without it gives what the listings without it give."""
     instead: str = ""
     """Another use, in whose place it speaks where that one raises although no listing does."""
+    alone: bool = False
+    """What it gives depends on that fault alone, so that nothing else explains what no listing gives."""
     relate: tuple[tuple[int, int], ...] = ()
     """Pairs of what is looked at, counted from 1: only whether the two of a pair are alike is looked at."""
     stir: bool | None = None
@@ -82,6 +84,7 @@ class ListingUses:
         names: of the probes, in order.
         about: the fault that a probe is about, by the probe; empty: whichever it tells.
         instead: the use in whose place a probe speaks, by the probe; empty: it speaks always.
+        alone: the probes that depend on the fault alone that they are about.
         calls: how many calls a probe has, by its use.
         asks: what a probe asks, by the probe: its use, the values of each ``choose``, which take turns, and
             the edge cases, which come first.
@@ -118,6 +121,12 @@ class ListingUses:
             self._uses[use.name] = use
             _refuse_pairs(use, place(question))
         for use in self._uses.values():
+            if use.alone and not use.about:
+                raise RubricError(
+                    f'use {use.name!r}: alone says that it depends on one fault alone; about = "…" names it',
+                    place(question),
+                    "use",
+                )
             if use.instead and use.instead not in self._uses:
                 raise RubricError(
                     f"use {use.name!r}: no use {use.instead!r}; known: {', '.join(self._uses)}",
@@ -138,6 +147,7 @@ class ListingUses:
         )
         self.about = {name: self._uses[self.use_of(name)].about for name in self.names}
         self.instead = {name: self._uses[self.use_of(name)].instead for name in self.names}
+        self.alone = frozenset(name for name in self.names if self._uses[self.use_of(name)].alone)
         turns = {name: self._turn(name) for name in self.names}
         self.edges = frozenset(one for turn in turns.values() for one in turn.edges)
         self.asks = {name: frozenset(turn.asked) for name, turn in turns.items()}

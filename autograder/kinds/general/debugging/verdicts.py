@@ -229,24 +229,14 @@ class _Judgement:
         """What a probe made for a fault says where no listing that is left gives the same.
 
         What no listing at all gives is this fault in other words, unless another one's probes are odd as
-        well: then all of the fault's own have to be, and the other fault must not change what they give.
+        well and the author does not say that this one depends on its fault alone.
         """
         own, column = self._own[at], self._table[:, at]
         if own == self._right[at] and own not in column[self._has[fault]] and not self._alike[at]:
             return False
         if not self._is_odd(at, alive) or len(self._raising() - {fault}) > MOST_ODD:
             return None
-        if not elsewhere:
-            return True
-        made = self._made_for(fault)
-        whole = all(self._is_odd(one, alive) for one in made) and not all(self._alike[one] for one in made)
-        apart = len(elsewhere) == 1 and not any(self._change(elsewhere, one) for one in made)
-        return True if whole and apart else None
-
-    def _change(self, faults: set[str], at: int) -> bool:
-        """Whether faults change what a probe gives, beside whatever others."""
-        gives = dict(zip(self._subsets, self._table[:, at].tolist(), strict=True))
-        return any(gives.get(subset - faults, found) != found for subset, found in gives.items())
+        return True if not elsewhere or self._search.probes[at] in self._search.listings.alone else None
 
     def _says(self, fault: str, at: int, alive: np.ndarray) -> bool | None:
         """Whether a probe gives what only listings with a fault give; None where it does not tell."""
