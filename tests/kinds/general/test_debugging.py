@@ -368,7 +368,7 @@ def test_a_relation_decides_about_code_that_computes_something_else(pool: Pool, 
     ("before", "after", "told"),
     [
         ('about = "double"', 'about = "doubel"', "no fault 'doubel'; known: sum, double"),
-        ('about = "double"', "alone = true", 'depends on one fault alone; about = "…" has to name it'),
+        ('about = "double"', "alone = true", 'depends on one fault alone; about = "…" names it'),
         ('about = "double"', 'instead = "other"', "use 'twice as much': no use 'other'; known: "),
         ("[[1, 2], [1, 3]]", "[[1, 4]]", "relate names [1, 4]; 3 things are looked at"),
     ],
