@@ -60,7 +60,7 @@ messages: $(STAMP)
 
 # The tests with every case of the long lists, of which `make test` tries an even part.
 thorough: export THOROUGH = 1
-thorough: test slow
+thorough: test slow apart
 
 # Two hundred thousand pairs of formulas and a million hostile inputs; about half an hour.
 fuzz: $(STAMP)
@@ -96,14 +96,15 @@ $(OTTER)/.installed: | $(STAMP)
 redteam: $(STAMP)
 	$(BIN)/python -m tests.redteam $(REDTEAM_ARGS)
 
-# Tests that take minutes each and are left out of `make test`: the red team's whole run, every attack in a box, every
+# Tests that take minutes each and are left out of `make test`: the red team's run, every attack in a box, every
 # planted answer of what is shipped, the sandbox of an ordinary user, killed graders. Continuous integration runs them.
 apart: $(STAMP) $(OTTER)/.installed
 	OMP_NUM_THREADS=1 OTTER=$(abspath $(OTTER))/bin/otter $(BIN)/pytest -o faulthandler_timeout=2400 \
 	    --numprocesses 2 --dist worksteal -m 'not alone and apart' $(PYTEST_ARGS)
 	$(BIN)/pytest -o faulthandler_timeout=2400 -m 'alone and apart' $(PYTEST_ARGS)
 
-# Of these the red team's run alone, line by line.
+# Of these the red team's run alone, line by line, with every attack.
+campaign: export THOROUGH = 1
 campaign: $(STAMP)
 	$(BIN)/pytest -o faulthandler_timeout=2400 tests/redteam/test_campaign.py $(PYTEST_ARGS)
 

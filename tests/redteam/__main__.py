@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from tests.redteam.campaign import figures, run
-from tests.redteam.entrants import Entrant, entrants, lab_entrants
+from tests.redteam.entrants import Entrant, entrants, here, lab_entrants
 from tests.redteam.exam import Exam
 from tests.redteam.lab import Lab
 from tests.redteam.report import Line, as_json, table, totals
@@ -47,7 +47,7 @@ def main() -> int:
         with opened(root / "world") as world:
             campaigns = [
                 run(paper, _chosen(chosen, everybody), world, told, strain=not chosen.no_strain)
-                for paper, everybody in ((exam, entrants(exam, world)), (lab, lab_entrants(lab)))
+                for paper, everybody in ((exam, entrants(exam, world, here())), (lab, lab_entrants(lab)))
             ]
     lines = [line for campaign in campaigns for line in campaign.all_lines()]
     seconds = time.monotonic() - started

@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tests.redteam.attack import ATTACKS, load
+from tests.redteam.attack import ATTACKS, Attack, load
 from tests.redteam.controls import CONTROLS
 from tests.redteam.exam import NAME, Exam
 from tests.redteam.lab import ATTACKS as ON_LAB
@@ -42,13 +42,17 @@ class Entrant(Struct, frozen=True):
         return f"{self.kind}: {self.title}"
 
 
-def entrants(exam: Exam, world: World) -> list[Entrant]:
+def here() -> list[Attack]:
+    """Every attack that is one on this processor."""
+    return [attack for attack in ATTACKS.values() if attack.machine in {"", platform.machine()}]
+
+
+def entrants(exam: Exam, world: World, attacks: Sequence[Attack]) -> list[Entrant]:
     """The whole class. Attackers are told where everything lies that they should not reach."""
     targets = {**world.targets(), "files": [*world.paths(), *_worth_reading(exam)]}
     hostile = [
         ("", attack.kind, attack.title, "attack", _notebook(exam.attacking(attack, targets)))
-        for attack in ATTACKS.values()
-        if attack.machine in {"", platform.machine()}
+        for attack in attacks
     ]
     case = Case(exam)
     hostile += [

@@ -1,31 +1,29 @@
 """The red team's run, as ``make redteam`` makes it, looked at line by line.
 
 Every attacker hands in a notebook of the shipped exam beside honest classmates, and all of it goes through
-the whole product. The run is made once.
+the whole product. The run is made once, with an even part of the attacks, or with all of them (`make
+campaign`). Each of them attacks a box in ``test_boxes``.
 """
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterator
 
 import pytest
 
-from tests.redteam.attack import ATTACKS
 from tests.redteam.campaign import Campaign, run
 from tests.redteam.controls import CONTROLS
-from tests.redteam.entrants import entrants
+from tests.redteam.entrants import entrants, here
 from tests.redteam.exam import Exam
 from tests.redteam.report import COLUMNS, Line, totals
 from tests.redteam.uploads import UPLOADS
 from tests.redteam.world import opened
+from tests.support.thorough import sample
 
 pytestmark = [pytest.mark.alone, pytest.mark.sandbox, pytest.mark.apart]
 
-HOSTILE = [
-    *(attack.name for attack in ATTACKS.values() if attack.machine in {"", platform.machine()}),
-    *(upload.name for upload in UPLOADS),
-]
+ATTACKS = sample(here(), 100)
+HOSTILE = [one.name for one in (*ATTACKS, *UPLOADS)]
 HONEST = [control.title for control in CONTROLS]
 
 
@@ -35,7 +33,7 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Campaign]:
     root = tmp_path_factory.mktemp("redteam")
     exam = Exam.made(root / "course")
     with opened(root / "world") as world:
-        yield run(exam, entrants(exam, world), world)
+        yield run(exam, entrants(exam, world, ATTACKS), world)
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from decimal import Decimal
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +24,14 @@ from tests.support import small_course
 from tests.support.made_once import made_once
 from tests.support.regraded_class import NAME, accept_13, final, make_class
 from tests.support.secrecy import python_path
-from tests.survival.kills import OF_COMMANDS
+from tests.support.thorough import THOROUGH, sample
 from tests.survival.regrading import STEPS
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 600
+KILLS = 50 if THOROUGH else 5
 
 
 def _changed(folder: Path) -> None:
@@ -101,17 +103,16 @@ def test_killed_at_the_steps_that_matter_most(changed: Path, tmp_path: Path) -> 
 def test_killed_at_every_step(changed: Path, tmp_path: Path) -> None:
     """Before and after each of them the end is the same; every step is one that is reached."""
     wanted = _unkilled(changed, tmp_path / "unkilled")
-    for step in STEPS:
-        for when in ("before", "after"):
-            assert wanted == _killed_at(changed, tmp_path / "killed", step, when), (step, when)
+    for step, when in sample(list(product(STEPS, ("before", "after"))), 6):
+        assert wanted == _killed_at(changed, tmp_path / "killed", step, when), (step, when)
 
 
 @pytest.mark.apart
 def test_killed_at_random_moments(changed: Path, tmp_path: Path) -> None:
-    """Fifteen times, or fifty, in classes that begin anew whenever one came to its end."""
+    """Five times, or fifty, in classes that begin anew whenever one came to its end."""
     wanted = _unkilled(changed, tmp_path / "unkilled")
     chance, kills, classes_done = random.Random(17), 0, 0
-    while kills < OF_COMMANDS:
+    while kills < KILLS:
         folder = tmp_path / f"class-{classes_done}"
         shutil.copytree(changed, folder)
         code = -signal.SIGKILL

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from autograder.app import demo_run
 from autograder.demo import SUBJECTS
 from tests.support.made_once import made_once
+from tests.support.thorough import sample
 from tests.web.browser.reader import HEIGHT, NARROW, RULES, WIDE
 
 pytestmark = [pytest.mark.apart, pytest.mark.sandbox]
@@ -70,8 +72,7 @@ def faults(page: Page) -> list[str]:
     return found + ["wider than the window"] * (page.evaluate(_OVER) > 0)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize(("width", "scheme"), sample(list(product((WIDE, NARROW), ("light", "dark"))), 2))
 def test_everybody_can_read_the_pages(class_: Path, browser: Browser, scheme: str, width: int) -> None:
     """Axe finds nothing on the longest page of a student, nor on those for staff, with all unfolded."""
     context = browser.new_context(
