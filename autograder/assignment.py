@@ -28,6 +28,7 @@ from autograder.notebook.files import read_file
 from autograder.notebook.release import Release, load_release
 from autograder.notebook.student_check import FILE_NAME, SILENT, SILENT_OTTER, released_language
 from autograder.paths import files_below, is_regular
+from autograder.preloading import preloaded
 from autograder.records import Answer, Submission
 from autograder.rubric import NotebookFile, Question, Rubric
 from autograder.rubric.files import STARTER_BYTES
@@ -81,6 +82,8 @@ class Assignment(Struct, frozen=True, eq=False):
     """What was handed out; None where everybody got the same."""
     starters: Mapping[str, bytes] = {}
     """What students were given to edit, by path."""
+    preload: tuple[str, ...] = ()
+    """Modules that are imported before boxes are forked."""
 
     @property
     def name(self) -> str:
@@ -104,7 +107,7 @@ class Assignment(Struct, frozen=True, eq=False):
         The check beside it says nothing there: what it would tell has no reader, and no influence.
         """
         return Environment(
-            preload=self.rubric.assignment.preload,
+            preload=self.preload,
             files=(*self._silent(), *self._given(notebook)),
             tests=any(isinstance(self.checks[one.id], HasCellTests) for one in self.questions(notebook.name)),
         )
@@ -121,7 +124,7 @@ class Assignment(Struct, frozen=True, eq=False):
         """
         given = [one for notebook in self.rubric.assignment.notebooks for one in self._given(notebook)]
         return Environment(
-            preload=self.rubric.assignment.preload,
+            preload=self.preload,
             files=(*dict.fromkeys(given), *self.key_files.items()),
             packages=(("reference", self.course.reference),),
         )
@@ -343,6 +346,7 @@ def load(course: Course, name: str) -> Assignment:
             for notebook in rubric.assignment.notebooks
             for path in notebook.starter
         },
+        preload=preloaded(rubric.assignment.preload, (course.rubric(name), course.source(name), folder)),
     )
 
 

@@ -27,7 +27,7 @@ from autograder.sandbox.base import Environment
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 
-PRELOAD = ("numpy", "torch")
+PRELOAD = ("numpy", "torch", "torch._dynamo")
 CELLS = ("import torch", "def double(x):\n    return 2 * x", "total = double(21)\ntotal")
 IDENTITY = "import torch\nbig = torch.zeros({numbers})\ndef take(x): pass\ndef give(): return big"
 MEGABYTES = 32

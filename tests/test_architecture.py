@@ -20,7 +20,7 @@ REFERENCE = ROOT / "reference"
 
 LAYERS = (
     {"paths"},
-    {"wording"},
+    {"wording", "preloading"},
     {"records"},
     {"errors", "atomic", "stream"},
     {"messages", "stopwatch"},

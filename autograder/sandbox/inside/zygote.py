@@ -224,13 +224,13 @@ def _warm_torch(torch: ModuleType) -> None:
     """Resolve what torch imports late, so that every child does not repeat it in memory of its own."""
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
-    importlib.import_module("torch._dynamo")
     # torch.manual_seed keeps each seed for devices that are not here, with the stack; for it files are read.
     for devices in (torch.cuda, torch.xpu, torch.mtia):
         devices.traceback = SimpleNamespace(format_stack=list)
-    module = torch.nn.Linear(2, 2)
-    for optimizer in (torch.optim.SGD, torch.optim.Adam):
-        optimizer(module.parameters(), 0.1).step()
+    if "torch._dynamo" in sys.modules:  # else the first optimizer would import it, for everybody
+        module = torch.nn.Linear(2, 2)
+        for optimizer in (torch.optim.SGD, torch.optim.Adam):
+            optimizer(module.parameters(), 0.1).step()
 
 
 def _place_descriptors(requests: int, replies: int, output: int) -> None:

@@ -1,0 +1,98 @@
+"""What torch imports late is imported before boxes are forked where an assignment uses it, else not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from autograder.preloading import LATE, preloaded
+
+LATE_USES = (
+    "import torch.optim as o; o.SGD([torch.ones(2, requires_grad=True)], 0.1).step()",
+    "from torch.optim import Adam; Adam([torch.ones(2, requires_grad=True)]).zero_grad()",
+    "from torch import optim; optim.AdamW([torch.ones(2, requires_grad=True)]).step()",
+    "from torch.utils import checkpoint as c; c.checkpoint(F.relu, torch.ones(2), use_reentrant=False)",
+    "torch.func.grad(lambda x: (x * x).sum())(torch.ones(2))",
+    "from torch.func import jacrev; jacrev(lambda x: x * x)(torch.ones(2))",
+    "from torch import func; func.hessian(lambda x: (x * x).sum())(torch.ones(2))",
+    "torch.compile(lambda x: x + 1)(torch.ones(2))",
+    "model = nn.Linear(2, 2); model.compile(); model(torch.ones(2))",
+    "nn.Linear(2, 2, device='meta')(torch.ones(2, device='meta'))",
+    'nn.Linear(2, 2).to("meta")(torch.ones(2, device="meta"))',
+    "torch.use_deterministic_algorithms(True)",
+    "with torch.profiler.profile(): torch.ones(1)",
+)
+OTHER_USES = (
+    "nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16), 2)(torch.ones(1, 3, 8)).sum().backward()",
+    "nn.MultiheadAttention(8, 2).eval()(torch.ones(3, 1, 8), torch.ones(3, 1, 8), torch.ones(3, 1, 8))",
+    "F.scaled_dot_product_attention(*[torch.ones(1, 1, 2, 2)] * 3, is_causal=True)",
+    "nn.LSTM(2, 2)(torch.ones(1, 1, 2)); nn.GRU(2, 2)(torch.ones(1, 1, 2))",
+    "torch.vmap(lambda x: x * 2)(torch.ones(2))",
+    "torch.autograd.functional.jacobian(lambda x: x * x, torch.ones(2))",
+    "torch.distributions.Categorical(torch.ones(3)).sample(); torch.multinomial(torch.ones(3), 1)",
+    "nn.init.orthogonal_(torch.empty(2, 2)); nn.utils.clip_grad_norm_([nn.Parameter(torch.ones(2))], 1.0)",
+    "from torch.utils.data import DataLoader; list(DataLoader(torch.ones(4, 2), 2, shuffle=True))",
+    "torch.manual_seed(0); torch.linalg.svd(torch.ones(2, 2)); torch.einsum('ij,jk', *[torch.eye(2)] * 2)",
+    "torch.set_num_threads(1)  # optimal, metadata",
+)
+ASK = """
+import os, sys, torch
+from torch import nn
+import torch.nn.functional as F
+
+class Met:
+    def find_spec(self, name, *_):
+        if name == 'torch._dynamo':
+            os._exit(1)
+
+sys.meta_path.insert(0, Met())
+for code in sys.stdin.read().split(chr(0)):
+    child = os.fork()
+    if not child:
+        exec(code)
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.slow
+def test_the_words_are_those_that_import_it() -> None:
+    """Each program that imports it has a word that tells so; the others have none."""
+    environment = {**os.environ, "TORCHDYNAMO_DISABLE": "1", "PYTHONWARNINGS": "ignore"}
+    programs = (*LATE_USES, *OTHER_USES)
+    done = subprocess.run(
+        [sys.executable, "-c", ASK],
+        input="\0".join(programs),
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    imported = dict(zip(programs, (line == "1" for line in done.stdout.split() if line in "01"), strict=True))
+    assert dict.fromkeys(LATE_USES, True) | dict.fromkeys(OTHER_USES, False) == imported
+
+
+@pytest.mark.parametrize("program", LATE_USES)
+def test_what_uses_it_is_seen(tmp_path: Path, program: str) -> None:
+    """In a module, in a notebook's JSON, in a rubric, wherever it lies."""
+    (tmp_path / "source" / "helpers").mkdir(parents=True)
+    (tmp_path / "source" / "helpers" / "train.py").write_text(program, encoding="utf-8")
+    (tmp_path / "rubric.toml").write_text(f"'''{program}'''", encoding="utf-8")
+    (tmp_path / "one.ipynb").write_text(program.replace('"', r"\""), encoding="utf-8")
+    for place in ("source", "rubric.toml", "one.ipynb"):
+        assert ("torch", LATE) == preloaded(("torch",), [tmp_path / "none", tmp_path / place]), place
+
+
+def test_others_do_not_wait_for_it(tmp_path: Path) -> None:
+    """Nor does an assignment without torch, whatever it says; a library that is not known may need it."""
+    (tmp_path / "a.py").write_text("\n".join(OTHER_USES), encoding="utf-8")
+    (tmp_path / "data.csv").write_text("optim", encoding="utf-8")
+    assert ("torch", "pandas") == preloaded(("torch", "pandas"), [tmp_path])
+    assert ("transformers", "torch", LATE) == preloaded(("transformers", "torch"), [tmp_path])
+    (tmp_path / "b.py").write_text(LATE_USES[0], encoding="utf-8")
+    assert ("numpy",) == preloaded(("numpy",), [tmp_path])
+    assert ("torch", LATE) == preloaded(("torch", LATE), [tmp_path])
