@@ -9,13 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
-import numpy as np
 from msgspec import Struct
 
 from autograder.limits import MemoryBudget
 from autograder.records import CellRun, Limits, Observation, Scenario
+from autograder.sandbox.exchange.wire import Told
 
 
 class Environment(Struct, frozen=True):
@@ -34,11 +34,13 @@ class Environment(Struct, frozen=True):
     """Test cells will run: what they do first is done before boxes are forked."""
 
 
-class Unread(NamedTuple):
-    """What a box told another one: a tagged tree and the arrays beside it, as they came."""
+class Reply(NamedTuple):
+    """What one of our own ends in a box gives, for the other box."""
 
-    tree: Any
-    arrays: Mapping[str, np.ndarray]
+    told: Told
+    """As it came: nobody has looked at it."""
+    asks: bool
+    """Whether that is a question, whose answer it waits for."""
 
 
 class Usage(Struct, frozen=True):
@@ -100,20 +102,19 @@ class Box(Protocol):
             SandboxFault: see `run_cell`.
         """
 
-    def hand_on(self, target: str, told: Unread, *, seconds: float) -> Unread | Observation:
-        """Call one of our own ends in the box with what another box has told.
+    def hand_on(self, target: str, told: Told, *, seconds: float) -> Reply | Observation:
+        """Give one of our own ends in the box what another box has told.
 
         Args:
             target: the end.
-            told: its arguments. They are not looked at.
+            told: is not looked at.
             seconds: as in `run_cell`.
 
         Returns:
-            What it gave, for the other box; or the exception that came out.
+            What it gave; or the exception that came out.
 
         Raises:
             BoxEnded: see `run_cell`.
-            ProtocolError: what was told cannot be written.
             SandboxFault: see `run_cell`.
         """
 

@@ -19,10 +19,10 @@ from msgspec.structs import replace
 
 from autograder.errors import BoxEnded, SandboxFault
 from autograder.limits import CLOCK_FACTOR
-from autograder.records import Call, CellOutcome, CellTest, Ending, Observation, Scenario
-from autograder.sandbox.base import Box, Unread
+from autograder.records import CellOutcome, CellTest, Ending, Observation
+from autograder.sandbox.base import Box, Reply
 from autograder.sandbox.exchange import values
-from autograder.sandbox.exchange.wire import ProtocolError
+from autograder.sandbox.exchange.wire import ProtocolError, Told, telling
 from autograder.syntax import UNREADABLE, parsed
 
 JUDGE, REMOTE = "@judge", "@remote"
@@ -91,7 +91,7 @@ class CellTester:
         self._student = student
         names = [*unbound_names(test.code, doctests=test.doctest)]
         begin = {"code": test.code, "doctest": test.doctest, "shared": test.shared, "names": names}
-        request = _written([begin, self._imports, list(test.students), afresh])
+        request = written([begin, self._imports, list(test.students), afresh])
         seconds, clock = min(test.seconds, left), _Clock(student, min(test.seconds, left))
         for _ in range(MOST_OPERATIONS):
             told = self._asked_of_judge(request, seconds)
@@ -100,11 +100,11 @@ class CellTester:
             before = student.computed()
             try:
                 if self._refuses:
-                    asked = list(values.replied_value(*told))
+                    asked = list(values.replied_value(told))
                     if why := self._refuses(asked):
                         self.close()
                         return CellOutcome(refused=why)
-                    told = _written(asked)  # what was looked at, and nothing else
+                    told = written(asked)  # what was looked at, and nothing else
                 with clock.running():
                     answer = student.hand_on(
                         REMOTE, told, seconds=max(min(seconds, clock.left), _LEAST_SECONDS)
@@ -119,35 +119,36 @@ class CellTester:
             if min(seconds, clock.left) <= 0:
                 self.close()
                 return CellOutcome(ending=Ending.CALL_TIME)
-            request = _reply(answer)
+            request = (
+                answer.told
+                if isinstance(answer, Reply)
+                else written({"failed": f"{answer.error}: {answer.message}"})
+            )
         self.close()
         return CellOutcome(refused=f"it asks more than {MOST_OPERATIONS:,} times for what is the student's")
 
-    def _asked_of_judge(self, request: Unread, seconds: float) -> Unread | CellOutcome:
+    def _asked_of_judge(self, request: Told, seconds: float) -> Told | CellOutcome:
         """What the test asks for next, or what came of it."""
         if self._judge is None:
             self._judge = self._open()
         try:
-            told = self._judge.hand_on(JUDGE, request, seconds=max(seconds, _LEAST_SECONDS))
+            reply = self._judge.hand_on(JUDGE, request, seconds=max(seconds, _LEAST_SECONDS))
         except BoxEnded as ended:
             self.close()
             late = ended.ending is Ending.CALL_TIME
             return CellOutcome(refused=TIMED_OUT if late else f"the judge's box ended: {ended.ending.value}")
-        except ProtocolError:
-            return self._no_value()
-        if isinstance(told, Observation):
+        if isinstance(reply, Observation):
             self.close()
-            raise SandboxFault(f"a test could not be run: {told.error}: {told.message}")
-        match told.tree:
-            case {"$": "dict", "v": [["ask", list() as asked]]}:
-                return Unread(asked, told.arrays)
+            raise SandboxFault(f"a test could not be run: {reply.error}: {reply.message}")
+        if reply.asks:
+            return reply.told
         try:
-            found = values.replied_value(*told)
+            found = values.replied_value(reply.told)
         except ProtocolError as error:
             self.close()
             return CellOutcome(refused=f"the judge's box told no outcome: {error}")
-        done = found.get("done") if isinstance(found, dict) else None
-        return self._no_value() if isinstance(done, dict) and "malformed" in done else outcome_of(done)
+        malformed = isinstance(found, dict) and "malformed" in found
+        return self._no_value() if malformed else outcome_of(found)
 
     def _no_value(self) -> CellOutcome:
         """What the student's box replied cannot be read: it breaks the protocol, which ends it."""
@@ -179,18 +180,16 @@ class CellTester:
 
 
 def _told_inside(code: str, test: CellTest, student: Box, until: float) -> CellOutcome:
-    call = Call(REMOTE, args=("test", [code, test.doctest], {}, {}, "", 0))
-    seconds = max(_LEAST_SECONDS, until - student.computed())
-    (answer,) = student.ask([Scenario("test", (call,))], seconds=seconds)[0]
-    if answer.ending is not None:
-        return CellOutcome(ending=answer.ending, inside=True)
-    told = answer.value.get("v") if answer.ok and isinstance(answer.value, dict) else None
-    pairs = (
-        told
-        if isinstance(told, tuple) and all(isinstance(one, tuple) and len(one) == 2 for one in told)
-        else ()
-    )
-    return replace(outcome_of({str(name): value for name, value in pairs} or None), inside=True)
+    asked = written(["test", [code, test.doctest], {}, {}, "", 0])
+    try:
+        reply = student.hand_on(REMOTE, asked, seconds=max(_LEAST_SECONDS, until - student.computed()))
+        told = values.replied_value(reply.told) if isinstance(reply, Reply) else None
+    except BoxEnded as ended:
+        return CellOutcome(ending=ended.ending, inside=True)
+    except ProtocolError:
+        student.close()
+        return CellOutcome(ending=Ending.PROTOCOL, inside=True)
+    return replace(outcome_of(told.get("v") if isinstance(told, dict) else None), inside=True)
 
 
 def outcome_of(told: object) -> CellOutcome:
@@ -214,17 +213,10 @@ def _text(told: Mapping[str, Any], name: str) -> str:
     return text[:_MOST_TEXT] if isinstance(text, str) else ""
 
 
-def _reply(answer: Unread | Observation) -> Unread:
-    """What the student's box told, or why that cannot be read."""
-    if isinstance(answer, Unread):
-        return Unread([answer.tree], answer.arrays)
-    return _written([{"failed": f"{answer.error}: {answer.message}"}])
-
-
-def _written(told: list[Any]) -> Unread:
+def written(told: Any) -> Told:
     """Of our own values what a box reads."""
     encoder = values.TrustedEncoder()
-    return Unread(encoder.encode(told), encoder.arrays)
+    return telling(encoder.encode(told), encoder.arrays)
 
 
 @functools.lru_cache(maxsize=512)

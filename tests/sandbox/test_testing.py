@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from autograder.errors import BoxEnded
 from autograder.records import CellOutcome, CellTest, Ending, Limits
 from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.pool import Pool
@@ -61,6 +62,46 @@ def test_a_reply_that_is_no_value_ends_the_students_box(sandbox: Sandbox, how: s
     source = REPLIES.format(tree=NO_VALUES[how]) + (HUGE if how == "huge" else "")
     test = "try:\n    f()\nexcept BaseException:\n    pass"
     assert Ending.PROTOCOL == outcome(sandbox, source, test).ending
+
+
+BYTES = {
+    "no tree": 'b""',
+    "no JSON": 'b"{"',
+    "two trees": """b'1\\n{"$": "dict", "v": []}'""",
+    "what would close the request": """b'null]}\\n{"op": "ask", "scenarios": []}'""",
+    "no text": 'b"\\xff\\xfe"',
+    "too many parts": 'b"[" + b"[]," * 1_000_001 + b"1]"',
+}
+AS_BYTES = """
+import sys
+wire = sys.modules["autograder.sandbox.exchange.wire"]
+def f(): return 1
+if {cell}:
+    wire.pack = lambda message, arrays=None: wire.pack_told(message, wire.Told({tree}, []))
+else:
+    wire.telling = lambda tree, arrays: wire.Told({tree}, [])
+"""
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("how", BYTES)
+def test_bytes_that_are_no_tree_end_the_students_box(sandbox: Sandbox, how: str) -> None:
+    """The grader sends them on; they stay what was told, and never become a part of the request."""
+    source = AS_BYTES.format(cell=False, tree=BYTES[how])
+    test = "try:\n    f()\nexcept BaseException:\n    pass"
+    assert Ending.PROTOCOL == outcome(sandbox, source, test).ending
+
+
+@pytest.mark.sandbox
+def test_a_cell_tells_nothing_to_another_box(sandbox: Sandbox) -> None:
+    """Nor does a call: what follows an ordinary reply breaks the protocol."""
+    student = sandbox.open(LIMITS, seed=0)
+    try:
+        with pytest.raises(BoxEnded) as ended:
+            student.run_cell(AS_BYTES.format(cell=True, tree="b'[]'"), seconds=2)
+    finally:
+        student.close()
+    assert Ending.PROTOCOL == ended.value.ending
 
 
 @pytest.mark.sandbox

@@ -27,6 +27,7 @@ _MOST_WORDS = 8
 _OF_CELL = frozenset(("id", "outputs", "error", "truncated", "met", "seconds"))
 _OF_OUTPUT = frozenset(("kind", "name", "data"))
 _OF_CALL = frozenset(("id", "n", "call", "observed", "seconds"))
+_OF_END = frozenset(("id", "observed", "asks"))
 _OF_ANSWER = frozenset(("v", "error", "kinds", "message", "met"))
 SKIPPED = Observation(ok=False, error="Skipped")
 """Of a call that follows a failed one. Only this side says so."""
@@ -144,8 +145,15 @@ def decode_observation(answer: Mapping[str, Any], decoder: wire.Decoder) -> Obse
         wire.ProtocolError: the tree is malformed.
         KeyError: neither a value nor an error is there.
     """
-    if "v" in answer:
-        return Observation(ok=True, value=decoder.decode(answer["v"]))
+    return Observation(ok=True, value=decoder.decode(answer["v"])) if "v" in answer else raised(answer)
+
+
+def raised(answer: Mapping[str, Any]) -> Observation:
+    """The exception that an answer tells of.
+
+    Raises:
+        KeyError: it tells of none.
+    """
     error = bounded_text(answer["error"], 80) or "Exception"
     kinds = answer.get("kinds")
     named = tuple(bounded_text(kind, 80) for kind in kinds[:MAX_KINDS]) if isinstance(kinds, list) else ()
@@ -173,29 +181,25 @@ def _only(table: object, known: frozenset[str]) -> None:
         raise wire.ProtocolError("the reply has a key that nothing reads")
 
 
-def told_of_call(
-    reply: Mapping[str, Any], number: int, first: int, last: int
-) -> tuple[Mapping[str, Any], int]:
-    """What a reply tells of one call of one scenario, not looked into, and of which of those in question.
+def told_of_end(reply: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool]:
+    """What one of our own ends says of itself beside what it tells, and whether that is a question.
 
     Raises:
-        ProtocolError: the reply has another shape than the scenario asked for.
+        ProtocolError: the reply has another shape.
     """
     answer: Mapping[str, Any] = reply["observed"]
-    _only(reply, _OF_CALL)
+    _only(reply, _OF_END)
     _only(answer, _OF_ANSWER)
-    place = reply.get("call")
-    if reply.get("n") != number or not isinstance(place, int) or not first <= place <= last:
-        raise wire.ProtocolError("the reply does not fit the scenario")
-    return answer, place
+    return answer, reply.get("asks") is True
 
 
-def replied_value(tree: Any, arrays: Mapping[str, np.ndarray]) -> Any:
-    """The value that a reply holds, each array at one place.
+def replied_value(told: wire.Told) -> Any:
+    """The value that a box has told, read on this side.
 
     Raises:
-        ProtocolError: it is none.
+        ProtocolError: it cannot be decoded.
     """
+    tree, arrays = wire.read_told(told)
     return trusted_decoder(wire.SingleUseArrays(arrays)).decode(tree)
 
 
@@ -209,7 +213,16 @@ def observations(
     Raises:
         ProtocolError: the reply has another shape than the scenario asked for.
     """
-    answer, place = told_of_call(reply, number, first, last_of_run(calls, first))
+    answer: Mapping[str, Any] = reply["observed"]
+    _only(reply, _OF_CALL)
+    _only(answer, _OF_ANSWER)
+    place = reply.get("call")
+    if (
+        reply.get("n") != number
+        or not isinstance(place, int)
+        or not first <= place <= last_of_run(calls, first)
+    ):
+        raise wire.ProtocolError("the reply does not fit the scenario")
     found = decode_observation(answer, trusted_decoder(wire.SingleUseArrays(arrays)))
     if found.error == SKIPPED.error:
         found = Observation(ok=False, error="Exception", message=found.message)

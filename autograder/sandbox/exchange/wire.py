@@ -2,7 +2,9 @@
 
     frame = magic "AG" | u32 length of the JSON | u64 length of the tensors | JSON | safetensors
 
-The JSON is an object with the request's id; values inside it are a tagged tree. Both sides use this
+The JSON is an object with the request's id; values inside it are a tagged tree. Where one box has told
+another something, it stands in a line of its own below the object, so that it can be handed on unread: an
+object is written in one line, and whoever reads takes all that follows for the tree. Both sides use this
 module, the trusted one and the guest, so it imports nothing of ours and no torch. Whatever arrives on
 the trusted side was written by student code: lengths, depth and node counts are capped before anything
 is built from it, and every other defect is a `ProtocolError`.
@@ -19,7 +21,7 @@ import struct
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -163,7 +165,11 @@ class Decoder:
         self.nodes += 1
         if depth > MAX_DEPTH or self.nodes > MAX_NODES:
             raise ProtocolError("the reply is nested too deeply or has too many parts")
-        if tree is None or isinstance(tree, bool | float):
+        if tree is None or isinstance(tree, bool):
+            return tree
+        if isinstance(tree, float):
+            if not math.isfinite(tree):
+                raise ProtocolError("a float that is not finite came without its tag")
             return tree
         if isinstance(tree, int):
             if abs(tree) >= MAX_EXACT_FLOAT:
@@ -244,8 +250,53 @@ def well_formed(text: str) -> str:
 
 def pack(message: Mapping[str, Any], arrays: Mapping[str, np.ndarray] | None = None) -> list[Buffer]:
     """One frame, in parts; the arrays' own memory is among them, so they must not change until it is sent."""
-    body = _JSON_OUT.encode(message).encode()
-    numbers = layout.parts(arrays or {})
+    return _frame(_JSON_OUT.encode(message).encode(), layout.parts(arrays or {}))
+
+
+class Told(NamedTuple):
+    """What a box tells another one, as it travels: the JSON of a tagged tree, and the arrays beside it."""
+
+    tree: Buffer
+    numbers: Sequence[Buffer]
+
+
+def telling(tree: Any, arrays: Mapping[str, np.ndarray]) -> Told:
+    """In the form in which it travels; the arrays must not change until it is sent.
+
+    Raises:
+        ProtocolError: it cannot be written.
+    """
+    try:
+        return Told(_JSON_OUT.encode(tree).encode(), layout.parts(arrays))
+    except (ValueError, RecursionError) as error:
+        raise ProtocolError(f"it cannot be written: {error}") from None
+
+
+def read_told(told: Told) -> tuple[Any, dict[str, np.ndarray]]:
+    """The tagged tree, and the arrays beside it.
+
+    Raises:
+        ProtocolError: not JSON, or not safetensors.
+    """
+    return _read(told.tree, told.numbers[0] if len(told.numbers) == 1 else b"".join(told.numbers))
+
+
+def pack_told(message: Mapping[str, Any], told: Told) -> list[Buffer]:
+    """One frame with what is told, as `pack`."""
+    return _frame(b"%s\n%s" % (_JSON_OUT.encode(message).encode(), told.tree), told.numbers)
+
+
+def unpack_told(body: Buffer, tensors: Buffer) -> tuple[dict[str, Any], Told]:
+    """The message, and what is told, which nobody has looked at; nothing where the frame has but a message.
+
+    Raises:
+        ProtocolError: the message is not JSON, or not an object.
+    """
+    head, _, tree = bytes(body).partition(b"\n")
+    return unpack(head, b"")[0], Told(tree, [tensors])
+
+
+def _frame(body: Buffer, numbers: Sequence[Buffer]) -> list[Buffer]:
     length = sum(len(part) for part in numbers)
     return [b"".join((HEADER.pack(MAGIC, len(body), length), body, *numbers[:1])), *numbers[1:]]
 
@@ -256,17 +307,20 @@ def unpack(body: Buffer, tensors: Buffer) -> tuple[dict[str, Any], dict[str, np.
     Raises:
         ProtocolError: not JSON, not an object, or not safetensors.
     """
+    message, arrays = _read(body, tensors)
+    if not isinstance(message, dict):
+        raise ProtocolError("the message is not an object")
+    return message, arrays
+
+
+def _read(body: Buffer, tensors: Buffer) -> tuple[Any, dict[str, np.ndarray]]:
     text = bytes(body)
     if text.count(b"[") + text.count(b"{") > MAX_CONTAINERS:
         raise ProtocolError("the message has too many parts")
     try:
-        message = _JSON_IN.decode(text.decode("utf-8", "surrogatepass"))
-        arrays = layout.read(tensors)
+        return _JSON_IN.decode(text.decode("utf-8", "surrogatepass")), layout.read(tensors)
     except (ValueError, RecursionError) as error:
         raise ProtocolError(f"{type(error).__name__}: {str(error)[:200]}") from None
-    if not isinstance(message, dict):
-        raise ProtocolError("the message is not an object")
-    return message, arrays
 
 
 def values_in(body: Buffer) -> int:

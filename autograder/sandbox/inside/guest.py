@@ -26,7 +26,7 @@ from autograder.sandbox.inside.hints import MEMORY, reported_limits
 from autograder.sandbox.inside.judge import JUDGE, Judge
 from autograder.sandbox.inside.plain import GuestEncoder, own_array
 from autograder.sandbox.inside.recorder import RECORDER, Recorder
-from autograder.sandbox.inside.remote import REMOTE, Remote
+from autograder.sandbox.inside.remote import Remote
 from autograder.sandbox.inside.shared import Encoded
 from autograder.sandbox.inside.shell import CapturedStream, NotebookShell, Outputs, make_shell
 from autograder.sandbox.inside.stand_in import STAND_IN, StandIns
@@ -76,7 +76,10 @@ class Pipes:
         if back is not None:
             return back
         body, tensors = self._requests.read(max_json=MAX_REQUEST, max_tensors=MAX_REQUEST)
-        return wire.unpack(body, tensors)
+        if b"\n" not in body:
+            return wire.unpack(body, tensors)
+        message, told = wire.unpack_told(body, tensors)
+        return {**message, "told": told}, {}
 
     @property
     def waiting(self) -> bool:
@@ -112,7 +115,7 @@ class Guest:
     def __init__(self, shell: NotebookShell, limits: Mapping[str, Any], pipes: Pipes) -> None:
         self._shell = shell
         self._pipes = pipes
-        self._now: dict[str, Any] = {}
+        self._now = ""
         self._own = {RECORDER: Recorder(), STAND_IN: stand_ins(shell.user_ns)}
         self._ends: dict[str, Remote | Judge] = {}
         self._max_reply = int(limits["reply_mb"]) << 20
@@ -124,6 +127,8 @@ class Guest:
             yield self._cell(request)
         elif request["op"] == "files":
             yield _write_files(request["id"], arrays)
+        elif request["op"] == "hand":
+            yield from self._handed(request)
         else:
             for number, calls in enumerate(request["scenarios"]):
                 yield from self._scenario(request["id"], number, calls, arrays)
@@ -163,14 +168,8 @@ class Guest:
         for place, call in enumerate(calls):
             started = time.perf_counter()
             encoder = GuestEncoder()
-            self._now = {"id": request_id, "n": number, "call": place}
-            try:
-                with self._unheard():
-                    observed = self._call(call, arrays, kept, encoder, room)
-            except Abandoned:
-                return
-            if self._pipes.waiting:  # student code has caught it
-                return
+            with self._unheard():
+                observed = self._call(call, arrays, kept, encoder, room)
             if MEMORY in observed.get("met", ()):
                 kept.clear()
                 gc.collect()
@@ -180,7 +179,13 @@ class Guest:
                 continue
             told = now
             room -= sum(array.nbytes for array in encoder.arrays.values())
-            reply = {**self._now, "observed": observed, "seconds": time.perf_counter() - started}
+            reply = {
+                "id": request_id,
+                "n": number,
+                "call": place,
+                "observed": observed,
+                "seconds": time.perf_counter() - started,
+            }
             yield wire.pack(reply, encoder.arrays)
             if "v" not in observed:
                 return
@@ -200,28 +205,46 @@ class Guest:
         room: int,
     ) -> dict[str, Any]:
         try:
-            if call["target"] in (REMOTE, JUDGE):
-                tree, beside = self._end(call["target"]).do(call["args"], arrays)
-                encoder.arrays.update(beside)
-            else:
-                decoder = wire.Decoder(arrays, own_array, functools.partial(_guest_other, kept))
-                with _torch_state(call):
-                    value = self._value(call, kept, decoder)
-                if call["keep"]:
-                    kept[call["keep"]] = value
-                    return {"v": {"$": "ref", "v": call["keep"]}}
-                tree = encoder.encode(value)
-            if sum(array.nbytes for array in encoder.arrays.values()) > room:
+            decoder = wire.Decoder(arrays, own_array, functools.partial(_guest_other, kept))
+            with _torch_state(call):
+                value = self._value(call, kept, decoder)
+            if call["keep"]:
+                kept[call["keep"]] = value
+                return {"v": {"$": "ref", "v": call["keep"]}}
+            tree = encoder.encode(value)
+            if _bytes(encoder.arrays) > room:
                 encoder.arrays.clear()
-                text = f"over {self._max_reply >> 20} MB were returned"
-                return {"error": "ReplyTooLarge", "message": text, "met": ["reply-size"]}
-        except Abandoned:
-            raise
+                return self._too_large()
         except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt too are only answers
-            met = reported_limits(error)
-            name, kinds = type(error).__name__[:80], _kinds_of(error)
-            return {"error": name, "kinds": kinds, "message": _text_of(error), "met": met}
+            return _of_error(error)
         return {"v": tree}
+
+    def _too_large(self) -> dict[str, Any]:
+        text = f"over {self._max_reply >> 20} MB were returned"
+        return {"error": "ReplyTooLarge", "message": text, "met": ["reply-size"]}
+
+    def _handed(self, request: Mapping[str, Any]) -> Iterator[list[Buffer]]:
+        """What one end of a test that runs elsewhere gives; nothing where the test has given up."""
+        self._now = request["id"]
+        told: Encoded = (None, {})
+        observed: dict[str, Any] = {"v": None}
+        try:
+            with self._unheard():
+                told = self._end(request["target"]).do(*wire.read_told(request["told"]))
+            if _bytes(told[1]) > self._max_reply:
+                observed = self._too_large()
+        except Abandoned:
+            return
+        except BaseException as error:  # noqa: BLE001 - as in `_call`
+            observed = _of_error(error)
+        if MEMORY in observed.get("met", ()):
+            gc.collect()
+        if not self._pipes.waiting:  # student code has caught it
+            yield self._telling(observed, told, asks=False)
+
+    def _telling(self, observed: Mapping[str, Any], told: Encoded, *, asks: bool) -> list[Buffer]:
+        message = {"id": self._now, "observed": observed, "asks": asks}
+        return wire.pack_told(message, wire.telling(*told)) if "v" in observed else wire.pack(message)
 
     def _end(self, name: str) -> Remote | Judge:
         """One end of a test that is run where no student code is."""
@@ -242,17 +265,19 @@ class Guest:
 
         Raises:
             Abandoned: the next request is another one: nothing follows any more.
+            ProtocolError: what comes is no tree.
         """
         if self._pipes.waiting:
             raise Abandoned
-        self._pipes.write(wire.pack({**self._now, "observed": {"v": told[0]}, "seconds": 0.0}, told[1]))
-        request, arrays = self._pipes.read()
-        call = request["scenarios"][0][0] if request["op"] == "ask" else {}
-        if call.get("target") != name or (depth and call["args"][-1] != depth):
-            self._pipes.put_back((request, arrays))
-            raise Abandoned
-        self._now = {"id": request["id"], "n": 0, "call": 0}
-        return call["args"], arrays
+        self._pipes.write(self._telling({"v": None}, told, asks=True))
+        request, beside = self._pipes.read()
+        if request.get("target") == name:
+            self._now = request["id"]
+            tree, arrays = wire.read_told(request["told"])
+            if not depth or tree[-1] == depth:
+                return tree, arrays
+        self._pipes.put_back((request, beside))
+        raise Abandoned
 
     def _value(self, call: Mapping[str, Any], kept: dict[str, Any], decoder: wire.Decoder) -> Any:
         target = call["target"]
@@ -366,6 +391,16 @@ def _torch_state(call: Mapping[str, Any]) -> Iterator[None]:
             yield
     finally:
         torch.set_default_dtype(before)
+
+
+def _bytes(arrays: Mapping[str, np.ndarray]) -> int:
+    return sum(array.nbytes for array in arrays.values())
+
+
+def _of_error(error: BaseException) -> dict[str, Any]:
+    met = reported_limits(error)
+    name, kinds = type(error).__name__[:80], _kinds_of(error)
+    return {"error": name, "kinds": kinds, "message": _text_of(error), "met": met}
 
 
 def _kinds_of(error: BaseException) -> list[str]:

@@ -191,7 +191,7 @@ class Judge:
             self._begin_again()
         self._imports = {name: (module, attribute) for name, module, attribute in imports}
         self._students = frozenset(names)
-        return wire.Encoder().encode({"done": self._outcome(test)}), {}
+        return wire.Encoder().encode(self._outcome(test)), {}
 
     def _of_students(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """A function of dataclasses', which asks the student's box about what is the student's."""
@@ -309,14 +309,13 @@ class Judge:
         sent += [{name: self._marked(one) for name, one in kwargs.items()}, beside]
         try:
             open_calls = self._own.open if depth is None else depth
-            return self._encoded({"ask": [*sent, self._token, open_calls]})
+            return self._encoded([*sent, self._token, open_calls])
         except (wire.ProtocolError, TypeError) as error:
             raise CannotJudge(f"hands over what cannot go to the student's code: {error}") from error
 
     def _exchanged(self, request: Encoded) -> dict[str, Any]:
-        (tree,), arrays = self._further(request)
         try:
-            told = self._read(tree, arrays)
+            told = self._read(*self._further(request))
             self._generators.restore(told.get("states", {}))
             self._shared.apply(told.get("changes", ()))
             self._bound |= told.get("names", {})

@@ -115,23 +115,18 @@ def in_one_process(names: dict[str, Any], test: str) -> dict[str, Any]:
     remote = Remote(SimpleNamespace(user_ns=names), _nothing_further)
 
     def further(told: Encoded) -> Encoded:
-        asked, arrays = _carried(told)
-        tree, beside = _carried(remote.do(dict(asked["v"])["ask"], arrays))
-        return [tree], beside
+        return _carried(remote.do(*_carried(told)))
 
     begin = {"code": test, "doctest": False, "shared": True, "names": [*names]}
     told, _ = Judge(further).do(wire.Encoder().encode([begin, [], [], True]), {})
-    done: dict[str, Any] = wire.Decoder({}, _no_array, _no_array).decode(told)["done"]
+    done: dict[str, Any] = wire.Decoder({}, _no_array, _no_array).decode(told)
     return done
 
 
 def _carried(told: Encoded) -> Encoded:
     """As it arrives on the other side."""
-    frame = b"".join(bytes(part) for part in wire.pack({"v": told[0]}, told[1]))
-    _, length, _ = wire.HEADER.unpack(frame[: wire.HEADER.size])
-    body, numbers = frame[wire.HEADER.size :][:length], frame[wire.HEADER.size + length :]
-    message, arrays = wire.unpack(body, bytearray(numbers))
-    return message["v"], arrays
+    tree, numbers = wire.telling(*told)
+    return wire.read_told(wire.Told(tree, [bytearray(b"".join(numbers))]))
 
 
 def _nothing_further(*_: Any) -> Encoded:

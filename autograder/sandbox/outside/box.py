@@ -24,8 +24,9 @@ import numpy as np
 from autograder.errors import BoxEnded, SandboxFault
 from autograder.limits import CLOCK_FACTOR, FLOOD_FACTOR, MemoryBudget
 from autograder.records import Call, CellRun, Ending, Limits, Observation, Scenario
-from autograder.sandbox.base import Unread, Usage
+from autograder.sandbox.base import Reply, Usage
 from autograder.sandbox.exchange import values, wire
+from autograder.sandbox.exchange.tensors import Buffer
 from autograder.sandbox.inside import hints
 from autograder.sandbox.outside import exit_cause
 from autograder.sandbox.outside.allowance import Allowance
@@ -250,20 +251,20 @@ class NamespaceBox:
             results.append((*answers[:known], *(ending,) * (len(calls) - known)))
         return results
 
-    def hand_on(self, target: str, told: Unread, *, seconds: float) -> Unread | Observation:
+    def hand_on(self, target: str, told: wire.Told, *, seconds: float) -> Reply | Observation:
         """See `autograder.sandbox.base.Box.hand_on`."""
-        call = values.call_tree(Call(target), values.TrustedEncoder()) | {"args": told.tree}
         started, self._printed_total, self._unsettled = time.monotonic(), 0, True
-        request_id = self._request({"op": "ask", "scenarios": [[call]]}, told.arrays, seconds)
+        request_id = self._request({"op": "hand", "target": target}, told, seconds)
         self._allow(Ending.CALL_TIME, Allowance(seconds, self.computed, self._delays))
-        reply, arrays = self._reply(request_id, most=[MAX_JSON, self._limits.reply_mb << 20])
+        body, tensors = self._frame(most=[MAX_JSON, self._limits.reply_mb << 20])
         try:
-            answer, _ = values.told_of_call(reply, 0, 0, 0)
+            values.weight(body, tensors)  # refuses what has too many parts
+            reply, found = wire.unpack_told(body, tensors)
+            self._answers(reply, request_id)
+            answer, asks = values.told_of_end(reply)
             self._heard(values.reported_limits(answer))
             self._longest = max(self._longest, time.monotonic() - started)
-            if "v" in answer:
-                return Unread(answer["v"], arrays)
-            return values.decode_observation(answer, values.trusted_decoder(arrays))
+            return Reply(found, asks) if "v" in answer else values.raised(answer)
         except (wire.ProtocolError, KeyError, TypeError, ValueError) as error:
             self._fail(Ending.PROTOCOL, str(error))
 
@@ -317,7 +318,10 @@ class NamespaceBox:
             self._arriving = 0.0
         self._late, self._allowances = late, allowances
 
-    def _request(self, message: dict[str, Any], arrays: Mapping[str, np.ndarray], seconds: float) -> str:
+    def _request(
+        self, message: dict[str, Any], beside: Mapping[str, np.ndarray] | wire.Told, seconds: float
+    ) -> str:
+        """Send a message with arrays, or with what another box has told; the number of the request."""
         if self._why:
             raise BoxEnded(self._why)
         if self._usage:
@@ -326,10 +330,11 @@ class NamespaceBox:
         if self._frames.ahead or self._there():
             self._fail(Ending.PROTOCOL, "bytes arrived that nobody asked for")
         request_id = secrets.token_hex(16)
-        try:
-            frame = wire.pack({"id": request_id, **message}, arrays)
-        except (ValueError, RecursionError) as error:  # of what was handed on, which is not looked at
-            raise wire.ProtocolError(f"it cannot be written: {error}") from None
+        message = {"id": request_id, **message}
+        if isinstance(beside, wire.Told):
+            frame = wire.pack_told(message, beside)
+        else:
+            frame = wire.pack(message, beside)
         try:
             wire.write_frame(self._requests, frame, deadline=time.monotonic() + CLOCK_FACTOR * seconds)
         except wire.DeadlineError:
@@ -352,17 +357,37 @@ class NamespaceBox:
             BoxEnded: there is none.
             SandboxFault: our deadline passed, or our side failed.
         """
-        most = [MAX_JSON, 0] if most is None else most
+        body, tensors = self._frame([MAX_JSON, 0] if most is None else most, deadline)
         try:
-            body, tensors = self._frames.read(
-                max_json=most[0], max_tensors=most[1], deadline=deadline, wait=self._wait
-            )
-            most[:] = most[0] - len(body), most[1] - len(tensors)
             weight = values.weight(body, tensors)
             ending = room.take(weight) if room else None
             if ending:
                 self._fail(ending)
             message, arrays = wire.unpack(body, tensors)
+        except wire.ProtocolError as error:
+            self._fail(Ending.PROTOCOL, str(error))
+        self._answers(message, request_id)
+        return message, arrays
+
+    def _answers(self, message: Mapping[str, Any], request_id: str) -> None:
+        if message.get("id") != request_id:
+            self._fail(Ending.PROTOCOL, "the reply answers another request")
+
+    def _frame(self, most: list[int], deadline: float = math.inf) -> tuple[Buffer, Buffer]:
+        """The two parts of the next reply, not looked at.
+
+        Args:
+            most: how many bytes of text and of arrays there may be; made smaller.
+            deadline: of ours, on the monotonic clock.
+
+        Raises:
+            BoxEnded: there is none.
+            SandboxFault: our deadline passed, or our side failed.
+        """
+        try:
+            body, tensors = self._frames.read(
+                max_json=most[0], max_tensors=most[1], deadline=deadline, wait=self._wait
+            )
         except wire.DeadlineError:
             self._fail(self._late)
         except wire.OversizeError as error:
@@ -371,9 +396,8 @@ class NamespaceBox:
             self._fail(Ending.PROTOCOL, str(error))
         except (wire.ClosedError, OSError):
             self._fail(self._ending_of_process())
-        if message.get("id") != request_id:
-            self._fail(Ending.PROTOCOL, "the reply answers another request")
-        return message, arrays
+        most[:] = most[0] - len(body), most[1] - len(tensors)
+        return body, tensors
 
     def _wait(self, seconds: float) -> bool:
         """Wait for a reply; meanwhile count output, and watch what the kernel does not bound by itself."""
