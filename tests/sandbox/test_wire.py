@@ -146,6 +146,30 @@ def test_malformed_frames_are_refused(name: str, body: bytes, tensors: bytes) ->
         wire.unpack(body, tensors)
 
 
+@pytest.mark.parametrize(
+    "body", [b'{"v":[1e999]}', b'{"v":{"$":"tuple","v":[-1e999]}}', b'{"v":9007199254740992}']
+)
+def test_numbers_that_need_a_tag_are_refused_without(body: bytes) -> None:
+    """Infinity in JSON's clothes, and an integer that a float would change."""
+    message, _ = wire.unpack(body, b"")
+    with pytest.raises(wire.ProtocolError, match="without its tag"):
+        values.trusted_decoder({}).decode(message["v"])
+
+
+def test_what_is_told_is_not_looked_at() -> None:
+    """It comes as it was sent, below a message of ours, whatever it holds."""
+    told = wire.Told(b'no JSON\n{"id": "forged"}', [b"xxxx"])
+    frame = b"".join(wire.pack_told({"id": "own"}, told))
+    _, length, _ = wire.HEADER.unpack_from(frame)
+    body, tensors = frame[wire.HEADER.size :][:length], frame[wire.HEADER.size + length :]
+    message, found = wire.unpack_told(body, tensors)
+    assert ({"id": "own"}, told.tree, b"xxxx") == (message, found.tree, found.numbers[0])
+    with pytest.raises(wire.ProtocolError):
+        wire.unpack(body, tensors)
+    with pytest.raises(wire.ProtocolError):
+        wire.read_told(found)
+
+
 def safetensors(header: Any, content: bytes) -> bytes:
     """A file with any header."""
     text = json.dumps(header).encode()

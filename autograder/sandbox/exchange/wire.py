@@ -165,23 +165,25 @@ class Decoder:
         self.nodes += 1
         if depth > MAX_DEPTH or self.nodes > MAX_NODES:
             raise ProtocolError("the reply is nested too deeply or has too many parts")
-        if tree is None or isinstance(tree, bool):
+        kind = type(tree)  # in the order in which they are frequent
+        if kind is str:
+            return tree if tree.isascii() else well_formed(tree)
+        if kind is dict:
+            return self._tagged(tree, depth)
+        if kind is list:
+            depth += 1
+            return [self.decode(part, depth) for part in tree]
+        if tree is None or kind is bool:
             return tree
-        if isinstance(tree, float):
-            if not math.isfinite(tree):
-                raise ProtocolError("a float that is not finite came without its tag")
-            return tree
-        if isinstance(tree, int):
-            if abs(tree) >= MAX_EXACT_FLOAT:
-                raise ProtocolError("a large integer came without its tag")
-            return tree
-        if isinstance(tree, str):
-            return well_formed(tree)
-        if isinstance(tree, list):
-            return [self.decode(part, depth + 1) for part in tree]
-        if not isinstance(tree, dict):
-            raise ProtocolError(f"a {type(tree).__name__} cannot stand in a tree")
-        return self._tagged(tree, depth)
+        if kind is int:
+            if -MAX_EXACT_FLOAT < tree < MAX_EXACT_FLOAT:
+                return tree
+            raise ProtocolError("a large integer came without its tag")
+        if kind is not float:
+            raise ProtocolError(f"a {kind.__name__} cannot stand in a tree")
+        if not math.isfinite(tree):
+            raise ProtocolError("a float that is not finite came without its tag")
+        return tree
 
     def _tagged(self, tree: Mapping[str, Any], depth: int) -> Any:
         tag, inner = tree.get("$"), tree.get("v")
@@ -208,6 +210,7 @@ class Decoder:
         return self._other(str(tag)[:80], tree)
 
     def _dictionary(self, pairs: list[Any], depth: int) -> dict[Any, Any]:
+        depth += 1
         entries = [self._pair(pair, depth) for pair in pairs]
         try:
             if len(entries) > MOST_ALIKE:
@@ -219,12 +222,12 @@ class Decoder:
             raise ProtocolError(str(error)) from None
 
     def _pair(self, pair: Any, depth: int) -> tuple[Any, Any]:
-        if not isinstance(pair, list) or len(pair) != 2:
+        if type(pair) is not list or len(pair) != 2:
             raise ProtocolError("a dictionary entry is not a pair")
-        key = self.decode(pair[0], depth + 1)
-        if not isinstance(key, str | int | float | bool | tuple | None):
+        key = self.decode(pair[0], depth)
+        if type(key) is not str and not isinstance(key, int | float | tuple | None):
             raise ProtocolError(f"a {type(key).__name__} cannot be a dictionary key")
-        return key, self.decode(pair[1], depth + 1)
+        return key, self.decode(pair[1], depth)
 
 
 def _integer(text: str) -> int:

@@ -45,6 +45,7 @@ Further = Callable[[Encoded, int], Encoded]
 _PYTHONS = {kind: ["types", name] for name, kind in vars(types).items() if isinstance(kind, type)}
 """Classes of Python's own that only `types` has a name for: of generators, methods and the like."""
 _KEYS = frozenset((str, int, float, bool, type(None), tuple))
+_CONTAINERS = (list, tuple, dict)
 _OPERATORS = (
     *(
         "add",
@@ -109,9 +110,11 @@ class HandleEncoder(GuestEncoder):
     def encode(self, value: Any, depth: int = 0) -> Any:
         """As always; a dictionary with other keys goes in pairs, and many numbers as an array."""
         kind = type(value)
-        if kind is dict and not {type(key) for key in value} <= _KEYS:
+        if kind not in _CONTAINERS:
+            return super().encode(value, depth)
+        if kind is dict and not _KEYS.issuperset(map(type, value)):
             return self._form("mapping", [[key, one] for key, one in value.items()], depth)
-        if depth > DEEP and kind in (list, tuple, dict) and not self._flat:
+        if depth > DEEP and not self._flat:
             self._flat = True
             try:
                 return self._form("flat", forms.flat_parts(value), depth)
