@@ -22,7 +22,7 @@ from tests.support.thorough import sample
 
 pytestmark = [pytest.mark.alone, pytest.mark.sandbox, pytest.mark.apart]
 
-ATTACKS = sample(here(), 100)
+ATTACKS = sample(here(), 60)
 HOSTILE = [one.name for one in (*ATTACKS, *UPLOADS)]
 HONEST = [control.title for control in CONTROLS]
 
