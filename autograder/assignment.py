@@ -332,6 +332,7 @@ def load(course: Course, name: str) -> Assignment:
     folder = course.release(name)
     adopted = bool(rubric.assignment.adopted)
     contents = {one.name: _released(folder, one, adopted=adopted) for one in rubric.assignment.notebooks}
+    given = (path for path, _ in files_below(folder) if path != FILE_NAME)
     with rubrics.located(course.rubric(name)):
         checks = {question.id: make_check(question, rubric) for question in rubric.questions}
     return Assignment(
@@ -346,7 +347,10 @@ def load(course: Course, name: str) -> Assignment:
             for notebook in rubric.assignment.notebooks
             for path in notebook.starter
         },
-        preload=preloaded(rubric.assignment.preload, (course.rubric(name), course.source(name), folder)),
+        preload=preloaded(
+            rubric.assignment.preload,
+            (course.rubric(name), course.source(name), *(folder / one for one in given)),
+        ),
     )
 
 

@@ -19,7 +19,8 @@ _PLAIN = frozenset({"IPython", "matplotlib", "numpy", "pandas", "scipy", "sklear
 """Packages that do not import it by themselves, when they are imported or later."""
 _TEXTS = (".ipynb", ".py", ".toml")
 _USES = re.compile(
-    rb"\boptim\b|checkpoint|compile|dynamo|functorch|\bfunc import|import func\b|torch\.func\b|flex_attention"
+    rb"\boptim\b|checkpoint|torch\.compile|import compile|(?<!\bre)\.compile\(|dynamo|functorch"
+    rb"|\bfunc import|import func\b|torch\.func\b|flex_attention"
     rb"|torch\.export|custom_op|torch\.cond|profiler|determinis|flop_counter|fake_tensor|[\"'\\]meta[\"'\\]"
 )
 """What of torch imports it, as it stands in a program: tried by tests one after the other."""

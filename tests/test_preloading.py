@@ -21,6 +21,7 @@ LATE_USES = (
     "from torch import func; func.hessian(lambda x: (x * x).sum())(torch.ones(2))",
     "torch.compile(lambda x: x + 1)(torch.ones(2))",
     "model = nn.Linear(2, 2); model.compile(); model(torch.ones(2))",
+    "from torch import compile as c; c(lambda x: x + 1)(torch.ones(2))",
     "nn.Linear(2, 2, device='meta')(torch.ones(2, device='meta'))",
     'nn.Linear(2, 2).to("meta")(torch.ones(2, device="meta"))',
     "torch.use_deterministic_algorithms(True)",
@@ -38,6 +39,7 @@ OTHER_USES = (
     "from torch.utils.data import DataLoader; list(DataLoader(torch.ones(4, 2), 2, shuffle=True))",
     "torch.manual_seed(0); torch.linalg.svd(torch.ones(2, 2)); torch.einsum('ij,jk', *[torch.eye(2)] * 2)",
     "torch.set_num_threads(1)  # optimal, metadata",
+    "import re; re.compile('x'); compile('1', 'x', 'eval')",
 )
 ASK = """
 import os, sys, torch
