@@ -189,7 +189,10 @@ def _told_inside(code: str, test: CellTest, student: Box, until: float) -> CellO
     except ProtocolError:
         student.close()
         return CellOutcome(ending=Ending.PROTOCOL, inside=True)
-    return replace(outcome_of(told.get("v") if isinstance(told, dict) else None), inside=True)
+    pairs = told.get("v") if isinstance(told, dict) else None
+    if not isinstance(pairs, tuple) or not all(isinstance(one, tuple) and len(one) == 2 for one in pairs):
+        pairs = ()
+    return replace(outcome_of({str(name): value for name, value in pairs} or None), inside=True)
 
 
 def outcome_of(told: object) -> CellOutcome:
