@@ -15,6 +15,7 @@ from pathlib import Path
 from autograder.paths import files_below
 
 LATE = "torch._dynamo"
+"""Imported where torch is by then: what a library that is not known needs is not known either."""
 _PLAIN = frozenset({"IPython", "matplotlib", "numpy", "pandas", "scipy", "sklearn", "torch"})
 """Packages that do not import it by themselves, when they are imported or later."""
 _TEXTS = (".ipynb", ".py", ".toml")
@@ -34,9 +35,9 @@ def preloaded(named: tuple[str, ...], places: Iterable[Path]) -> tuple[str, ...]
         places: files and folders with all that staff have written for the assignment.
     """
     tops = {name.partition(".")[0] for name in named}
-    if "torch" not in tops or LATE in named:
-        return named
     plain = tops <= _PLAIN | sys.stdlib_module_names
+    if LATE in named or (plain and "torch" not in tops):
+        return named
     return named if plain and not any(map(_uses_late, places)) else (*named, LATE)
 
 

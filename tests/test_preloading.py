@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from autograder.preloading import LATE, preloaded
+from autograder.records import Limits
+from autograder.sandbox.base import Environment
+from autograder.sandbox.pool import Pool
 
 LATE_USES = (
     "import torch.optim as o; o.SGD([torch.ones(2, requires_grad=True)], 0.1).step()",
@@ -95,6 +98,17 @@ def test_others_do_not_wait_for_it(tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_text("optim", encoding="utf-8")
     assert ("torch", "pandas") == preloaded(("torch", "pandas"), [tmp_path])
     assert ("transformers", "torch", LATE) == preloaded(("transformers", "torch"), [tmp_path])
+    assert ("networkx", LATE) == preloaded(("networkx",), [tmp_path])
     (tmp_path / "b.py").write_text(LATE_USES[0], encoding="utf-8")
     assert ("numpy",) == preloaded(("numpy",), [tmp_path])
     assert ("torch", LATE) == preloaded(("torch", LATE), [tmp_path])
+
+
+@pytest.mark.sandbox
+def test_a_library_without_torch_does_not_bring_it() -> None:
+    """What might be needed with a library that is not known is imported only where torch is."""
+    with Pool() as pool:
+        box = pool.sandbox(Environment(preload=("numpy", LATE))).open(Limits())
+        run = box.run_cell("import sys\nassert 'torch' not in sys.modules", seconds=5)
+        box.close()
+    assert "" == run.error

@@ -326,6 +326,8 @@ class Judge:
         except wire.ProtocolError as error:  # nobody has looked at it before
             self._malformed = str(error)[:200]
             raise CannotJudge("what the student's box replied is no value") from error
+        except (wire.ClosedError, BrokenPipeError):
+            raise
         except Exception as error:  # noqa: BLE001 - parts that fit no form are the student's word
             return {"failed": f"{type(error).__name__}: {error}"[:200]}
         if "printed" in told:
