@@ -28,7 +28,7 @@ from autograder.notebook.files import read_file
 from autograder.notebook.release import Release, load_release
 from autograder.notebook.student_check import FILE_NAME, SILENT, SILENT_OTTER, released_language
 from autograder.paths import files_below, is_regular
-from autograder.preloading import preloaded
+from autograder.preloading import preloaded, preloaded_for
 from autograder.records import Answer, Submission
 from autograder.rubric import NotebookFile, Question, Rubric
 from autograder.rubric.files import STARTER_BYTES
@@ -101,13 +101,17 @@ class Assignment(Struct, frozen=True, eq=False):
         """What students' boxes contain, by notebook."""
         return [self.environment(one) for one in self.rubric.assignment.notebooks]
 
-    def environment(self, notebook: NotebookFile) -> Environment:
+    def environment(self, notebook: NotebookFile, texts: Iterable[str] = ()) -> Environment:
         """What a student's box contains for one notebook.
 
         The check beside it says nothing there: what it would tell has no reader, and no influence.
+
+        Args:
+            notebook: of the assignment.
+            texts: of the code that will run in it, as far as staff have not written it.
         """
         return Environment(
-            preload=self.preload,
+            preload=preloaded_for(self.preload, texts),
             files=(*self._silent(), *self._given(notebook)),
             tests=any(isinstance(self.checks[one.id], HasCellTests) for one in self.questions(notebook.name)),
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from autograder.paths import files_below
@@ -19,33 +19,61 @@ LATE = "torch._dynamo"
 _PLAIN = frozenset({"IPython", "matplotlib", "numpy", "pandas", "scipy", "sklearn", "torch"})
 """Packages that do not import it by themselves, when they are imported or later."""
 _TEXTS = (".ipynb", ".py", ".toml")
+_WORDS = (
+    *("optim", "checkpoint", "compile", "dynamo", "functorch", "func", "flex_attention", "torch.export"),
+    *("custom_op", "torch.cond", "profiler", "determinis", "flop_counter", "fake_tensor", "meta"),
+)
+"""One of them stands wherever `_USES` finds something: most texts are not searched."""
 _USES = re.compile(
-    rb"\boptim\b|checkpoint|torch\.compile|import compile|(?<!\bre)\.compile\(|dynamo|functorch"
-    rb"|\bfunc import|import func\b|torch\.func\b|flex_attention"
-    rb"|torch\.export|custom_op|torch\.cond|profiler|determinis|flop_counter|fake_tensor|[\"'\\]meta[\"'\\]"
+    r"\boptim\b|checkpoint|torch\.compile|import compile|(?<!\bre)\.compile\(|dynamo|functorch"
+    r"|\bfunc import|import func\b|torch\.func\b|flex_attention"
+    r"|torch\.export|custom_op|torch\.cond|profiler|determinis|flop_counter|fake_tensor|[\"'\\]meta[\"'\\]"
 )
 """What of torch imports it, as it stands in a program: tried by tests one after the other."""
 
 
 def preloaded(named: tuple[str, ...], places: Iterable[Path]) -> tuple[str, ...]:
-    """The modules to import, in order. Code that needs the late one all the same imports it in its own box.
+    """The modules to import for an assignment, in order.
 
     Args:
         named: by the rubric.
         places: files and folders with all that staff have written for the assignment.
     """
-    tops = {name.partition(".")[0] for name in named}
-    plain = tops <= _PLAIN | sys.stdlib_module_names
-    if LATE in named or (plain and "torch" not in tops):
+    if _decided(named):
         return named
-    return named if plain and not any(map(_uses_late, places)) else (*named, LATE)
+    plain = _tops(named) <= _PLAIN | sys.stdlib_module_names
+    return (*named, LATE) if not plain or any(map(_uses_late, _texts(places))) else named
 
 
-def _uses_late(place: Path) -> bool:
-    files = files_below(place) if place.is_dir() else [("", place)]
-    texts = [path for _, path in files if path.suffix in _TEXTS and path.is_file()]
-    for path in texts:
-        with contextlib.suppress(OSError):  # whoever needs the file says that it cannot be read
-            if _USES.search(path.read_bytes()):
-                return True
-    return False
+def preloaded_for(modules: tuple[str, ...], texts: Iterable[str]) -> tuple[str, ...]:
+    """The same for one submission, whose code may use what the assignment does not.
+
+    A call has no time to import it, and what torch does late must cost no student a point.
+
+    Args:
+        modules: for the assignment.
+        texts: of the submission's cells and modules.
+    """
+    return modules if _decided(modules) or not any(map(_uses_late, texts)) else (*modules, LATE)
+
+
+def _decided(modules: tuple[str, ...]) -> bool:
+    tops = _tops(modules)
+    return LATE in modules or ("torch" not in tops and tops <= _PLAIN | sys.stdlib_module_names)
+
+
+def _tops(modules: tuple[str, ...]) -> set[str]:
+    return {name.partition(".")[0] for name in modules}
+
+
+def _texts(places: Iterable[Path]) -> Iterator[str]:
+    for place in places:
+        files = files_below(place) if place.is_dir() else [("", place)]
+        for _, path in files:
+            if path.suffix in _TEXTS and path.is_file():
+                with contextlib.suppress(OSError):  # whoever needs the file says that it cannot be read
+                    yield path.read_text(encoding="utf-8", errors="replace")
+
+
+def _uses_late(text: str) -> bool:
+    return any(word in text for word in _WORDS) and _USES.search(text) is not None

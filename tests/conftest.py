@@ -20,6 +20,7 @@ from hypothesis import settings
 
 from autograder.course import Course
 from autograder.errors import SandboxUnavailable
+from autograder.preloading import LATE
 from autograder.sandbox import pool
 from autograder.sandbox.base import Environment
 from autograder.sandbox.levels import Isolation
@@ -168,7 +169,7 @@ def plain_sandbox() -> Iterator[NamespaceSandbox]:
 @pytest.fixture(scope="session")
 def torch_sandbox() -> Iterator[NamespaceSandbox]:
     """The real sandbox with torch imported ahead."""
-    made = start_sandbox(Environment(preload=("torch",)))
+    made = start_sandbox(Environment(preload=("torch", LATE)))
     yield made
     made.close()
 

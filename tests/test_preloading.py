@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.preloading import LATE, preloaded
+from autograder.preloading import LATE, preloaded, preloaded_for
 from autograder.records import Limits
 from autograder.sandbox.base import Environment
 from autograder.sandbox.pool import Pool
@@ -90,6 +90,8 @@ def test_what_uses_it_is_seen(tmp_path: Path, program: str) -> None:
     (tmp_path / "one.ipynb").write_text(program.replace('"', r"\""), encoding="utf-8")
     for place in ("source", "rubric.toml", "one.ipynb"):
         assert ("torch", LATE) == preloaded(("torch",), [tmp_path / "none", tmp_path / place]), place
+    assert ("torch", LATE) == preloaded_for(("torch",), ["x = 1", program])
+    assert ("torch", LATE) == preloaded_for(("torch", LATE), ["x = 1"])
 
 
 def test_others_do_not_wait_for_it(tmp_path: Path) -> None:
@@ -97,6 +99,8 @@ def test_others_do_not_wait_for_it(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("\n".join(OTHER_USES), encoding="utf-8")
     (tmp_path / "data.csv").write_text("optim", encoding="utf-8")
     assert ("torch", "pandas") == preloaded(("torch", "pandas"), [tmp_path])
+    assert ("torch",) == preloaded_for(("torch",), OTHER_USES)
+    assert ("numpy",) == preloaded_for(("numpy",), LATE_USES)
     assert ("transformers", "torch", LATE) == preloaded(("transformers", "torch"), [tmp_path])
     assert ("networkx", LATE) == preloaded(("networkx",), [tmp_path])
     (tmp_path / "b.py").write_text(LATE_USES[0], encoding="utf-8")

@@ -143,7 +143,7 @@ def class_against_class(
     watch.progress(0, total)
     with Pool(isolation=isolation) as pool:
         run = CrossRun(
-            pool.persistent(first.environment(notebook)),
+            pool.persistent(first.environment(notebook, [*given, *sources.values()])),
             first.rubric.assignment.limits,
             {number: [*given, source] for number, source in sources.items()},
             gathered.tests,

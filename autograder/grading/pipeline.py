@@ -364,7 +364,9 @@ class _SubmissionRun:
         """Run a notebook and judge its questions."""
         assignment = self._sitting.assignment
         try:
-            sandbox = self._grader.pool.persistent(assignment.environment(notebook))
+            cells = (one.source for one in submission.cells if isinstance(one, Cell))
+            texts = (*cells, *self.files[notebook.name].sources(without=""))
+            sandbox = self._grader.pool.persistent(assignment.environment(notebook, texts))
         except SandboxError as fault:
             staff = f"the sandbox failed: {describe_error(fault)}"
             self.notes.append(Note(scoring.SANDBOX_FAULT, staff, notebook.name))

@@ -428,12 +428,15 @@ class Bench:
             raise NotebookError("missing", f"{name} was not handed in")
         data = files.get(name, assignment.release_bytes[notebook])
         submission = read(data, release, student=attempt.student, assignment=assignment.name)
+        given = {one: files[one] for one in wanted.own if one in files}
+        cells = (one.source for one in submission.cells if isinstance(one, Cell))
+        modules = (text.decode(errors="replace") for path, text in given.items() if path.endswith(".py"))
         return _Program(
-            assignment.environment(wanted),
+            assignment.environment(wanted, (*cells, *modules)),
             submission.cells,
             assignment.rubric.assignment.limits,
             box_seed(assignment.course.secret(), assignment.name),
-            {one: files[one] for one in wanted.own if one in files},
+            given,
         )
 
     def _too_many(self) -> list[_OpenNotebook]:

@@ -340,6 +340,20 @@ def test_every_set_of_faults_is_exact(pool: Pool, tmp_path: Path, name: str) -> 
     whole_task(pool, tmp_path, name)
 
 
+@pytest.mark.sandbox
+@pytest.mark.slow
+def test_what_torch_imports_late_costs_nobody_time(pool: Pool, tmp_path: Path) -> None:
+    """A student's own optimizer, where the assignment has none: it is imported before the box is forked."""
+    course = DebuggingCourse(tmp_path / "course", pool, *task("layernorm"))
+    assert ("torch",) == course.assignment.preload
+    used = "\nimport torch\ntorch.optim.SGD([torch.ones(2, requires_grad=True)], 0.1).step()\n"
+    results = course.sit(course.listing.source + used)
+    assert (set(), set()) == (lost(results), waiting(results))
+    usual = course.processor_seconds
+    course.sit(course.listing.source + used.replace("torch.optim", "getattr(torch, 'opt' 'im')"))
+    assert 2 * usual < course.processor_seconds  # in its own box, as whoever hides it wants
+
+
 RELATED = (
     QUESTION.replace("points = 5", "points = 2").replace("tries = 4", "tries = 1")
     + fault("sum", "x + 1", "x + 2")
