@@ -39,10 +39,9 @@ def preloaded(named: tuple[str, ...], places: Iterable[Path]) -> tuple[str, ...]
         named: by the rubric.
         places: files and folders with all that staff have written for the assignment.
     """
-    if _decided(named):
-        return named
-    plain = _tops(named) <= _PLAIN | sys.stdlib_module_names
-    return (*named, LATE) if not plain or any(map(_uses_late, _texts(places))) else named
+    if LATE not in named and not _tops(named) <= _PLAIN | sys.stdlib_module_names:
+        return (*named, LATE)
+    return preloaded_for(named, _texts(places))
 
 
 def preloaded_for(modules: tuple[str, ...], texts: Iterable[str]) -> tuple[str, ...]:
@@ -54,12 +53,9 @@ def preloaded_for(modules: tuple[str, ...], texts: Iterable[str]) -> tuple[str, 
         modules: for the assignment.
         texts: of the submission's cells and modules.
     """
-    return modules if _decided(modules) or not any(map(_uses_late, texts)) else (*modules, LATE)
-
-
-def _decided(modules: tuple[str, ...]) -> bool:
-    tops = _tops(modules)
-    return LATE in modules or ("torch" not in tops and tops <= _PLAIN | sys.stdlib_module_names)
+    if LATE in modules or "torch" not in _tops(modules) or not any(map(_uses_late, texts)):
+        return modules
+    return (*modules, LATE)
 
 
 def _tops(modules: tuple[str, ...]) -> set[str]:

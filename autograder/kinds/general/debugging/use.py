@@ -121,18 +121,7 @@ class ListingUses:
             self._uses[use.name] = use
             _refuse_pairs(use, place(question))
         for use in self._uses.values():
-            if use.alone and not use.about:
-                raise RubricError(
-                    f'use {use.name!r}: alone says that it depends on one fault alone; about = "…" names it',
-                    place(question),
-                    "use",
-                )
-            if use.instead and use.instead not in self._uses:
-                raise RubricError(
-                    f"use {use.name!r}: no use {use.instead!r}; known: {', '.join(self._uses)}",
-                    place(question),
-                    "use",
-                )
+            self._refuse_words(use)
         if not self._uses:
             raise RubricError(
                 "nothing says how the listing is used: at least one [[question.case]] or [[question.use]] "
@@ -160,6 +149,21 @@ class ListingUses:
             )
         made = self.scenarios(SAMPLE)
         self.calls = {self.use_of(name): len(one.calls) for name, one in made.items()}
+
+    def _refuse_words(self, use: Use) -> None:
+        """Refuse what a use says of itself and of others where it cannot be so."""
+        if use.alone and not use.about:
+            raise RubricError(
+                f'use {use.name!r}: alone says that it depends on one fault alone; about = "…" names it',
+                place(self._question),
+                "use",
+            )
+        if use.instead and use.instead not in self._uses:
+            raise RubricError(
+                f"use {use.name!r}: no use {use.instead!r}; known: {', '.join(self._uses)}",
+                place(self._question),
+                "use",
+            )
 
     def use_of(self, probe: str) -> str:
         """The name of the use that a probe is one of."""
