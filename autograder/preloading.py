@@ -1,7 +1,7 @@
 """What is imported before boxes are forked: what a rubric names, and what torch itself imports late.
 
-Half of the time that torch takes to be imported goes into a package that it imports when an optimizer is used
-for the first time. Where an assignment has none, nobody waits for it.
+Half of the time that torch takes to be imported goes into packages that it imports when an optimizer is used
+for the first time, or a gradient is given to it. Where an assignment has none, nobody waits for them.
 """
 
 from __future__ import annotations
@@ -14,21 +14,32 @@ from pathlib import Path
 
 from autograder.paths import files_below
 
+SYMBOLIC = "torch.fx.experimental.symbolic_shapes"
+"""A third of it, sympy above all."""
 LATE = "torch._dynamo"
-"""Imported where torch is by then: what a library that is not known needs is not known either."""
+"""All of it. Imported where torch is by then: what a library that is not known needs is not known either."""
 _PLAIN = frozenset({"IPython", "matplotlib", "numpy", "pandas", "scipy", "sklearn", "torch"})
 """Packages that do not import it by themselves, when they are imported or later."""
 _TEXTS = (".ipynb", ".py", ".toml")
-_WORDS = (
-    *("optim", "checkpoint", "compile", "dynamo", "functorch", "func", "flex_attention", "torch.export"),
-    *("custom_op", "torch.cond", "profiler", "determinis", "flop_counter", "fake_tensor", "meta"),
-)
+_WORDS = {
+    SYMBOLIC: ("backward(", "autograd", "vjp", "jvp", "vhp", "hvp", "npool", "broadcast_shapes"),
+    LATE: (
+        *("optim", "checkpoint", "compile", "dynamo", "functorch", "func", "flex_attention", "torch.export"),
+        *("custom_op", "torch.cond", "profiler", "determinis", "flop_counter", "fake_tensor", "meta"),
+    ),
+}
 """One of them stands wherever `_USES` finds something: most texts are not searched."""
-_USES = re.compile(
-    r"\boptim\b|checkpoint|torch\.compile|import compile|(?<!\bre)\.compile\(|dynamo|functorch"
-    r"|\bfunc import|import func\b|torch\.func\b|flex_attention"
-    r"|torch\.export|custom_op|torch\.cond|profiler|determinis|flop_counter|fake_tensor|[\"'\\]meta[\"'\\]"
-)
+_USES = {
+    SYMBOLIC: re.compile(
+        r"\.backward\((?!\s*(retain_graph|\)))|autograd\.(grad|backward)\b"
+        r"|autograd import [^\n;]*\b(grad|backward)\b|\b(vjp|jvp|vhp|hvp)\b|[Uu]npool|broadcast_shapes"
+    ),
+    LATE: re.compile(
+        r"\boptim\b|checkpoint|torch\.compile|import compile|(?<!\bre)\.compile\(|dynamo|functorch"
+        r"|\bfunc import|import func\b|torch\.func\b|flex_attention"
+        r"|torch\.export|custom_op|torch\.cond|profiler|determinis|flop_counter|fake_tensor|[\"'\\]meta[\"'\\]"
+    ),
+}
 """What of torch imports it, as it stands in a program: tried by tests one after the other."""
 
 
@@ -41,21 +52,30 @@ def preloaded(named: tuple[str, ...], places: Iterable[Path]) -> tuple[str, ...]
     """
     if LATE not in named and not _tops(named) <= _PLAIN | sys.stdlib_module_names:
         return (*named, LATE)
-    return preloaded_for(named, _texts(places))
+    texts = tuple(_texts(places))
+    late = next((one for one in (LATE, SYMBOLIC) if _lacks(one, named, texts)), None)
+    return (*named, late) if late else named
 
 
 def preloaded_for(modules: tuple[str, ...], texts: Iterable[str]) -> tuple[str, ...]:
     """The same for one submission, whose code may use what the assignment does not.
 
-    A call has no time to import it, and what torch does late must cost no student a point.
+    A call has no time to import it, and what torch does late must cost no student a point. All of it is
+    imported: one more fork server serves them all.
 
     Args:
         modules: for the assignment.
         texts: of the submission's cells and modules.
     """
-    if LATE in modules or "torch" not in _tops(modules) or not any(map(_uses_late, texts)):
-        return modules
-    return (*modules, LATE)
+    texts = tuple(texts)
+    return (*modules, LATE) if any(_lacks(one, modules, texts) for one in (LATE, SYMBOLIC)) else modules
+
+
+def _lacks(late: str, modules: tuple[str, ...], texts: tuple[str, ...]) -> bool:
+    """Whether the texts use what is imported late, and it is not among the modules."""
+    if LATE in modules or late in modules or "torch" not in _tops(modules):
+        return False
+    return any(any(word in text for word in _WORDS[late]) and _USES[late].search(text) for text in texts)
 
 
 def _tops(modules: tuple[str, ...]) -> set[str]:
@@ -69,7 +89,3 @@ def _texts(places: Iterable[Path]) -> Iterator[str]:
             if path.suffix in _TEXTS and path.is_file():
                 with contextlib.suppress(OSError):  # whoever needs the file says that it cannot be read
                     yield path.read_text(encoding="utf-8", errors="replace")
-
-
-def _uses_late(text: str) -> bool:
-    return any(word in text for word in _WORDS) and _USES.search(text) is not None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.preloading import LATE, preloaded, preloaded_for
+from autograder.preloading import LATE, SYMBOLIC, preloaded, preloaded_for
 from autograder.records import Limits
 from autograder.sandbox.base import Environment
 from autograder.sandbox.pool import Pool
@@ -30,6 +30,18 @@ LATE_USES = (
     "torch.use_deterministic_algorithms(True)",
     "with torch.profiler.profile(): torch.ones(1)",
 )
+SYMBOLIC_USES = (
+    "x = torch.ones(2, requires_grad=True); (x * 2).backward(torch.ones(2))",
+    "x = torch.ones(2, requires_grad=True); (x * 2).backward(gradient=torch.ones(2), retain_graph=True)",
+    "x = torch.ones(2, requires_grad=True); torch.autograd.grad(x * 2, x, grad_outputs=torch.ones(2))",
+    "from torch.autograd import grad; x = torch.ones(2, requires_grad=True); grad(x * 2, x, torch.ones(2))",
+    "from torch import autograd as a; x = torch.ones(1, requires_grad=True); a.backward([x], [torch.ones(1)])",
+    "torch.autograd.functional.vjp(lambda x: x * 2, torch.ones(2), torch.ones(2))",
+    "torch.autograd.functional.hvp(lambda x: (x * x).sum(), torch.ones(2), torch.ones(2))",
+    "from torch.autograd.functional import vjp; vjp(lambda x: x * 2, torch.ones(2), torch.ones(2))",
+    "p, i = nn.MaxPool1d(2, return_indices=True)(torch.ones(1, 1, 4)); nn.MaxUnpool1d(2)(p, i)",
+    "torch.broadcast_shapes((2, 1), (1, 2))",
+)
 OTHER_USES = (
     "nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16), 2)(torch.ones(1, 3, 8)).sum().backward()",
     "nn.MultiheadAttention(8, 2).eval()(torch.ones(3, 1, 8), torch.ones(3, 1, 8), torch.ones(3, 1, 8))",
@@ -41,6 +53,9 @@ OTHER_USES = (
     "nn.init.orthogonal_(torch.empty(2, 2)); nn.utils.clip_grad_norm_([nn.Parameter(torch.ones(2))], 1.0)",
     "from torch.utils.data import DataLoader; list(DataLoader(torch.ones(4, 2), 2, shuffle=True))",
     "torch.manual_seed(0); torch.linalg.svd(torch.ones(2, 2)); torch.einsum('ij,jk', *[torch.eye(2)] * 2)",
+    "x = torch.ones(2, requires_grad=True); x.sum().backward(); (x * 2).sum().backward( retain_graph=True)",
+    "from torch.autograd import Variable; Variable(torch.ones(2), requires_grad=True).sum().backward()",
+    "torch.broadcast_tensors(torch.ones(2, 1), torch.ones(2)); torch.ones(2, 1).expand(2, 2)",
     "torch.set_num_threads(1)  # optimal, metadata",
     "import re; re.compile('x'); compile('1', 'x', 'eval')",
 )
@@ -51,8 +66,8 @@ import torch.nn.functional as F
 
 class Met:
     def find_spec(self, name, *_):
-        if name == 'torch._dynamo':
-            os._exit(1)
+        if name in ('torch._dynamo', 'torch.fx.experimental.symbolic_shapes'):
+            os._exit(1 if name == 'torch._dynamo' else 2)
 
 sys.meta_path.insert(0, Met())
 for code in sys.stdin.read().split(chr(0)):
@@ -68,7 +83,7 @@ for code in sys.stdin.read().split(chr(0)):
 def test_the_words_are_those_that_import_it() -> None:
     """Each program that imports it has a word that tells so; the others have none."""
     environment = {**os.environ, "TORCHDYNAMO_DISABLE": "1", "PYTHONWARNINGS": "ignore"}
-    programs = (*LATE_USES, *OTHER_USES)
+    programs = (*LATE_USES, *SYMBOLIC_USES, *OTHER_USES)
     done = subprocess.run(
         [sys.executable, "-c", ASK],
         input="\0".join(programs),
@@ -77,21 +92,25 @@ def test_the_words_are_those_that_import_it() -> None:
         text=True,
         check=True,
     )
-    imported = dict(zip(programs, (line == "1" for line in done.stdout.split() if line in "01"), strict=True))
-    assert dict.fromkeys(LATE_USES, True) | dict.fromkeys(OTHER_USES, False) == imported
+    first = dict(zip(programs, (int(line) for line in done.stdout.split() if line in "012"), strict=True))
+    assert dict.fromkeys(OTHER_USES, 0) == {one: first[one] for one in OTHER_USES}
+    assert dict.fromkeys(SYMBOLIC_USES, 2) == {one: first[one] for one in SYMBOLIC_USES}
+    assert 0 not in {first[one] for one in LATE_USES}
 
 
-@pytest.mark.parametrize("program", LATE_USES)
-def test_what_uses_it_is_seen(tmp_path: Path, program: str) -> None:
+@pytest.mark.parametrize(
+    ("program", "late"), [*((one, LATE) for one in LATE_USES), *((one, SYMBOLIC) for one in SYMBOLIC_USES)]
+)
+def test_what_uses_it_is_seen(tmp_path: Path, program: str, late: str) -> None:
     """In a module, in a notebook's JSON, in a rubric, wherever it lies."""
     (tmp_path / "source" / "helpers").mkdir(parents=True)
     (tmp_path / "source" / "helpers" / "train.py").write_text(program, encoding="utf-8")
     (tmp_path / "rubric.toml").write_text(f"'''{program}'''", encoding="utf-8")
     (tmp_path / "one.ipynb").write_text(program.replace('"', r"\""), encoding="utf-8")
     for place in ("source", "rubric.toml", "one.ipynb"):
-        assert ("torch", LATE) == preloaded(("torch",), [tmp_path / "none", tmp_path / place]), place
+        assert ("torch", late) == preloaded(("torch",), [tmp_path / "none", tmp_path / place]), place
     assert ("torch", LATE) == preloaded_for(("torch",), ["x = 1", program])
-    assert ("torch", LATE) == preloaded_for(("torch", LATE), ["x = 1"])
+    assert ("torch", late) == preloaded_for(("torch", late), [program])
 
 
 def test_others_do_not_wait_for_it(tmp_path: Path) -> None:

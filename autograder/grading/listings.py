@@ -37,6 +37,9 @@ WALL_SECONDS = 1800.0
 """For all listings of one question: what takes longer is refused, and nothing of it is kept."""
 CALL_SECONDS = 0.5
 """Of processor time: a listing that takes longer hangs, and hundreds of them may."""
+SLOWER = 10
+"""Times the longest call of the right listing, where that is more: on a slow machine none hangs that does not
+on a fast one."""
 WORKERS = 2
 """Boxes at the same time."""
 TOGETHER = 32
@@ -75,7 +78,7 @@ def listing_results(
     if not every:
         return tuple({} for _ in asked)
     given = sorted(hashlib.sha256(data).hexdigest() for data in assignment.release_bytes.values())
-    key = cache_key(assignment, secret, [str(CALL_SECONDS), *sorted(every), *given])
+    key = cache_key(assignment, secret, [str(CALL_SECONDS), str(SLOWER), *sorted(every), *given])
     path = assignment.course.private / "expected" / f"{key}.listings"
     parts = {f"{name} {listing}": name for name, plan in every.items() for listing in plan.listings}
     stored = read(kept(path), parts)
@@ -107,17 +110,19 @@ def _plans(assignment: Assignment, secret: bytes, expected: Expected) -> list[_L
 
 
 def _compute(assignment: Assignment, plan: _ListingPlan, pool: Pool, seed: int) -> tuple[TrialResults, ...]:
-    names = list(plan.listings)
+    names = [name for name in plan.listings if name]
     groups = [names[at : at + TOGETHER] for at in range(0, len(names), TOGETHER)]
     environment = assignment.trial_environment(plan.question)
     try:
         sandbox = pool.persistent(environment)
         run = _ListingRun(assignment, plan, sandbox, seed)
+        right = retry_infrastructure(run.right)
         with ThreadPoolExecutor(WORKERS) as threads:
             found = list(threads.map(lambda group: retry_infrastructure(lambda: run.group(group)), groups))
     finally:
         pool.end(environment)
-    return tuple(result for group in found for result in group)
+    results = {result.code: result for group in ([right], *found) for result in group}
+    return tuple(results[name] for name in plan.listings)
 
 
 class _ListingRun:
@@ -128,6 +133,18 @@ class _ListingRun:
         self._limits = for_many(assignment.rubric.assignment.limits, TOGETHER)
         self._before = tuple(cells_before(assignment, plan.question))
         self._until = time.monotonic() + WALL_SECONDS
+        self._call_seconds = assignment.rubric.assignment.limits.call_seconds
+
+    def right(self) -> TrialResults:
+        """What the listing without a fault gives; the others have their time by it.
+
+        Raises:
+            CourseError: it cannot be run.
+        """
+        box, observed = self._listing("", None)
+        longest = box.close().call_seconds if box else 0.0
+        self._call_seconds = min(self._call_seconds, max(CALL_SECONDS, SLOWER * longest))
+        return TrialResults("", {}, {}, observed)
 
     def group(self, names: Sequence[str]) -> list[TrialResults]:
         """What some listings give, all of them in one box as long as none ends it.
@@ -155,7 +172,7 @@ class _ListingRun:
         while left:
             box = box or self._opened()
             self._define(name, box)
-            observed = box.ask([scenarios[at] for at in left], seconds=CALL_SECONDS)
+            observed = box.ask([scenarios[at] for at in left], seconds=self._call_seconds)
             found |= {at: _without_endings(some) for at, some in zip(left, observed, strict=False)}
             left, asked = left[len(observed) :], left
             if observed and observed[-1] and observed[-1][-1].ending is not None:
