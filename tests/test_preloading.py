@@ -35,7 +35,7 @@ SYMBOLIC_USES = (
     "x = torch.ones(2, requires_grad=True); (x * 2).backward(gradient=torch.ones(2), retain_graph=True)",
     "x = torch.ones(2, requires_grad=True); torch.autograd.grad(x * 2, x, grad_outputs=torch.ones(2))",
     "from torch.autograd import grad; x = torch.ones(2, requires_grad=True); grad(x * 2, x, torch.ones(2))",
-    "from torch import autograd as a; x = torch.ones(1, requires_grad=True); a.backward([x], [torch.ones(1)])",
+    "from torch import autograd; x = torch.ones(1, requires_grad=True); autograd.backward(x, torch.ones(1))",
     "torch.autograd.functional.vjp(lambda x: x * 2, torch.ones(2), torch.ones(2))",
     "torch.autograd.functional.hvp(lambda x: (x * x).sum(), torch.ones(2), torch.ones(2))",
     "from torch.autograd.functional import vjp; vjp(lambda x: x * 2, torch.ones(2), torch.ones(2))",

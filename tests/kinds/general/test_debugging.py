@@ -345,8 +345,8 @@ def test_every_set_of_faults_is_exact(pool: Pool, tmp_path: Path, name: str) -> 
 def test_a_right_listing_that_takes_long_is_judged(pool: Pool, tmp_path: Path) -> None:
     """What hangs is told by how long the right one takes, as on a slow machine, not by seconds alone."""
     source = (
-        "import time\n\ndef f(n):\n    end = time.process_time() + 0.8\n    while time.process_time() < end:\n"
-        "        pass\n    return n + 1\n"
+        "import time\n\ndef f(n):\n    end = time.process_time() + 0.8\n"
+        "    while time.process_time() < end:\n        pass\n    return n + 1\n"
     )
     question = QUESTION.replace("points = 5", "points = 1").replace("tries = 4", "tries = 1")
     question += fault("plus", "n + 1", "n + 2")
