@@ -178,6 +178,10 @@ class BoxEnded(SandboxError):
         self.detail = detail
 
 
+class Unplaced(SandboxError):
+    """A limit was met in one of several cells, and nobody can say in which."""
+
+
 def describe_error(error: BaseException) -> str:
     """What happened, for staff, on one line: a foreseen error's text; another's type, text and place.
 

@@ -367,7 +367,8 @@ class _Lent:
 
     def __init__(self, box: Box, end: Callable[[], None]) -> None:
         self._end = end
-        self.run_cell, self.ask, self.hand_on = box.run_cell, box.ask, box.hand_on
+        self.run_cell, self.run_cells = box.run_cell, box.run_cells
+        self.ask, self.hand_on = box.ask, box.hand_on
         self.computed, self.delayed = box.computed, box.delayed
 
     def close(self) -> Usage:

@@ -7,7 +7,7 @@ in which one submission's code runs. Whatever a box answers is the student's wor
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -75,6 +75,22 @@ class Box(Protocol):
         Raises:
             BoxEnded: the code exited, crashed, broke the protocol or met a limit.
             SandboxFault: our side failed, or the machine was too busy to let it compute.
+        """
+
+    def run_cells(self, sources: Sequence[str], *, seconds: float, total: float) -> Iterator[CellRun]:
+        """Run cells one after another; what came of each, as soon as it is known.
+
+        The box goes on by itself meanwhile: there is no other request until all have run.
+
+        Args:
+            sources: of the cells.
+            seconds: of each; see `run_cell`.
+            total: of all together, likewise.
+
+        Raises:
+            BoxEnded: see `run_cell`; by the cell after those that were given.
+            SandboxFault: see `run_cell`.
+            Unplaced: a limit was met that none of them tells of, in one of those since the last that does.
         """
 
     def ask(

@@ -17,7 +17,7 @@ from itertools import takewhile
 from types import TracebackType
 from typing import Self
 
-from autograder.errors import BoxEnded, BoxLost, EndedItself, SandboxFault
+from autograder.errors import BoxEnded, BoxLost, EndedItself, SandboxFault, Unplaced
 from autograder.limits import CLOCK_FACTOR, MAX_CLOCK_FACTOR, MemoryBudget, budgets, room_for_files
 from autograder.records import Cell, CellRun, Ending, Limits, Markdown, Note, Observation, Scenario, Spent
 from autograder.sandbox import limit_notes
@@ -67,6 +67,8 @@ class Session:
         self._taken = 0.0
         self._box: Box | None = None
         self._skipped: set[int] = set()
+        self._together = True
+        self._unmarked: set[int] = set()
         self._restarts_left = limits.restarts
         self._faults_left = MAX_FAULTS
         self._lost = 0
@@ -283,11 +285,16 @@ class Session:
                 break
             self._restarts_left -= 1
             self._left_at_opening = self._left()
+            before = self._passed, self._computed, self._delayed
             try:
                 self._box = self._opened()
                 self._run_cells(self._box)
             except BoxEnded:
                 self._lose_box()
+            except Unplaced:  # once, and at nobody's cost
+                self._lose_box()
+                self._restarts_left += 1
+                self._passed, self._computed, self._delayed = before
             except SandboxFault as fault:
                 self._after_fault(fault)
         return self._box is not None
@@ -316,11 +323,17 @@ class Session:
             self._passed += time.monotonic() - started
 
     def _run_cells(self, box: Box) -> None:
-        visits = sorted(self._visits)
-        for number, cell in self._runnable():
+        visits, group = sorted(self._visits), list[int]()
+        for number, _ in self._runnable():
             while visits and visits[0] <= number:
+                self._run_together(box, group)
+                group.clear()
                 self._visit(box, visits.pop(0))
-            self._run_cell(box, number, cell)
+            group.append(number)
+            if not self._together:
+                self._run_together(box, group)
+                group.clear()
+        self._run_together(box, group)
         for place in visits:
             self._visit(box, place)
 
@@ -328,27 +341,47 @@ class Session:
         with self._passing():
             self._visits[place](box, self._left())
 
-    def _run_cell(self, box: Box, number: int, cell: Cell) -> None:
+    def _run_together(self, box: Box, numbers: Sequence[int]) -> None:
+        """Run cells that follow one another: the box goes on by itself from one to the next."""
+        if not numbers:
+            return
         seconds = min(self._limits.cell_seconds, self._left())
+        waiting = [*numbers]
         if seconds <= 0:
             self._out_of_time()
             self._give_up(Ending.SUBMISSION_TIME)
-            self._end_cell(number, Ending.SUBMISSION_TIME)
+            self._end_cell(waiting[0], Ending.SUBMISSION_TIME)
             raise BoxEnded(Ending.SUBMISSION_TIME)
+        sources = [cell.source for cell in map(self._cells.__getitem__, numbers) if isinstance(cell, Cell)]
         try:
             with self._passing():
-                run = box.run_cell(cell.source, seconds=seconds)
+                for run in box.run_cells(sources, seconds=seconds, total=self._left()):
+                    self._note_run(waiting.pop(0), run)
         except BoxEnded as ended:
-            late = ended.ending is Ending.CELL_TIME and seconds < self._limits.cell_seconds
+            late = ended.ending is Ending.CELL_TIME and (
+                seconds < self._limits.cell_seconds or self._left() <= 0
+            )
             if late:
                 self._out_of_time()
                 self._give_up(Ending.SUBMISSION_TIME)
-            self._skipped.add(number)
-            self._end_cell(number, Ending.SUBMISSION_TIME if late else ended.ending)
+            self._skipped.add(waiting[0])
+            self._end_cell(waiting[0], Ending.SUBMISSION_TIME if late else ended.ending)
+            self._run_apart(numbers)
             raise
+        except Unplaced:
+            self._run_apart(numbers)
+            raise
+
+    def _run_apart(self, numbers: Sequence[int]) -> None:
+        """What limits these cells have met is told when they run again, one by one."""
+        self._together = False
+        self._unmarked.update(numbers)
+
+    def _note_run(self, number: int, run: CellRun) -> None:
         limit_notes.add(self.notes, limit_notes.cell_notes(number, run.met, self._limits))
-        if self.runs[number] is None:
+        if self.runs[number] is None or number in self._unmarked:
             self.runs[number] = run
+            self._unmarked.discard(number)
 
     def _end_cell(self, number: int, ending: Ending) -> None:
         self.runs[number] = CellRun(ending=ending)

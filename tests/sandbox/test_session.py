@@ -406,7 +406,7 @@ def test_many_slow_scenarios_end_with_the_submissions_time() -> None:
     class SlowBox:
         def __init__(self, box: Box) -> None:
             self.crowded = False
-            self.run_cell, self.close, self.computed = box.run_cell, box.close, box.computed
+            self.run_cells, self.close, self.computed = box.run_cells, box.close, box.computed
             self.delayed = box.delayed
             self._box = box
 

@@ -24,7 +24,7 @@ MAX_OUTPUTS = 2000
 MAX_VALUES = 1_000_000
 """In one reply: five for each part that a value may have, as a tensor of one number takes."""
 _MOST_WORDS = 8
-_OF_CELL = frozenset(("id", "outputs", "error", "truncated", "met", "seconds"))
+_OF_CELL = frozenset(("id", "outputs", "error", "truncated", "met", "seconds", "follows"))
 _OF_OUTPUT = frozenset(("kind", "name", "data"))
 _OF_CALL = frozenset(("id", "n", "call", "observed", "seconds"))
 _OF_END = frozenset(("id", "observed", "asks"))

@@ -6,15 +6,18 @@ that is promised to the other side is the form of the replies; their content is 
 
 from __future__ import annotations
 
+import array
 import builtins
 import contextlib
+import fcntl
 import functools
 import gc
 import operator
 import os
 import sys
+import termios
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -123,8 +126,8 @@ class Guest:
 
     def answer(self, request: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> Iterator[list[Buffer]]:
         """The reply frames of one request."""
-        if request["op"] == "cell":
-            yield self._cell(request)
+        if request["op"] == "cells":
+            yield from self._cells(request["id"], request["sources"])
         elif request["op"] == "files":
             yield _write_files(request["id"], arrays)
         elif request["op"] == "hand":
@@ -133,16 +136,29 @@ class Guest:
             for number, calls in enumerate(request["scenarios"]):
                 yield from self._scenario(request["id"], number, calls, arrays)
 
-    def _cell(self, request: Mapping[str, Any]) -> list[Buffer]:
+    def _cells(self, request_id: str, sources: Sequence[str]) -> Iterator[list[Buffer]]:
+        """A frame for each cell; the last says that nothing follows.
+
+        That is also where the other side has something to look at before the next cell begins: what was
+        printed past the shell, or a limit.
+        """
+        for number, source in enumerate(sources, 1):
+            reply = self._cell(source)
+            apart = reply["met"] or reply["truncated"] or _output_waits()
+            follows = number < len(sources) and not apart
+            yield wire.pack({"id": request_id, **reply, "follows": follows})
+            if not follows:
+                return
+
+    def _cell(self, source: str) -> dict[str, Any]:
         outputs = self._shell.outputs
         outputs.begin()
         started = time.perf_counter()
         with _streams(outputs):
-            result = self._shell.run_cell(request["source"], store_history=True)
+            result = self._shell.run_cell(source, store_history=True)
         error = result.error_before_exec or result.error_in_exec
         met = reported_limits(error)
         reply = {
-            "id": request["id"],
             "outputs": [_plain_output(output) for output in outputs.items],
             "error": type(error).__name__[:80] if error else "",
             "truncated": outputs.truncated,
@@ -154,7 +170,7 @@ class Guest:
             del result, error
             self._shell.forget_error()
             gc.collect()
-        return wire.pack(reply)
+        return reply
 
     def _scenario(
         self, request_id: str, number: int, calls: Any, arrays: Mapping[str, np.ndarray]
@@ -319,6 +335,16 @@ def _left_out(tag: str, tree: Mapping[str, Any]) -> _LeftOut:
 
 class _LeftOut:
     """In the place of an argument without a plain form; the other side sees that it is none."""
+
+
+def _output_waits() -> bool:
+    """Whether something was printed past the shell that nobody has read yet."""
+    waiting = array.array("i", [0])
+    try:
+        fcntl.ioctl(1, termios.FIONREAD, waiting)
+    except OSError:  # student code has closed it
+        return True
+    return bool(waiting[0])
 
 
 def _write_files(request_id: str, files: Mapping[str, np.ndarray]) -> list[Buffer]:

@@ -16,12 +16,12 @@ import select
 import signal
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
-from autograder.errors import BoxEnded, SandboxFault
+from autograder.errors import BoxEnded, SandboxFault, Unplaced
 from autograder.limits import CLOCK_FACTOR, FLOOD_FACTOR, MemoryBudget
 from autograder.records import Call, CellRun, Ending, Limits, Observation, Scenario
 from autograder.sandbox.base import Reply, Usage
@@ -41,6 +41,8 @@ _ESCAPED = 12
 ARRIVING_SECONDS = 2.0
 """A box whose time is up while its reply arrives has so long, altogether, to finish it."""
 _PIPE_BYTES = 1 << 20
+_OUTPUT_BYTES = 1 << 16
+"""As much as there can be in a pipe that nobody has made larger."""
 
 SendRequest = Callable[[dict[str, Any], list[int]], None]
 
@@ -155,14 +157,45 @@ class NamespaceBox:
 
     def run_cell(self, source: str, *, seconds: float) -> CellRun:
         """See `autograder.sandbox.base.Box.run_cell`."""
+        return next(self.run_cells([source], seconds=seconds))
+
+    def run_cells(
+        self, sources: Sequence[str], *, seconds: float, total: float = math.inf
+    ) -> Iterator[CellRun]:
+        """See `autograder.sandbox.base.Box.run_cells`."""
+        altogether = Allowance(total, self.computed, self._delays)
+        left = [*sources]
         self._printed.clear()
-        self._settle()
-        request_id = self._request({"op": "cell", "source": source}, {}, seconds)
-        self._allow(Ending.CELL_TIME, Allowance(seconds, self.computed, self._delays))
+        while left:
+            self._settle()
+            request_id = self._request({"op": "cells", "sources": left}, {}, seconds)
+            unmarked, follows = 0, True
+            while follows:
+                self._allow(Ending.CELL_TIME, Allowance(seconds, self.computed, self._delays), altogether)
+                run, told, follows = self._ran(request_id, len(left) - 1)
+                full = len(self._printed) >= self._limits.output_kb << 10
+                if full or not follows:
+                    run = self._watch.mark(run, told, printed=full)
+                    if unmarked and any(one.seen and not one.told for one in run.met):
+                        raise Unplaced(f"a limit was met in one of {unmarked + 1} cells")
+                unmarked = unmarked + 1 if follows else 0
+                left.pop(0)
+                self._printed.clear()
+                yield run
+
+    def _ran(self, request_id: str, left: int) -> tuple[CellRun, tuple[str, ...], bool]:
+        """What came of a cell, what it says of limits, and whether the box has gone on with the next one.
+
+        Args:
+            request_id: of the request.
+            left: how many cells come after it.
+        """
         outputs = MAX_JSON + _ESCAPED * (self._limits.output_kb << 10)
         reply, _ = self._reply(request_id, most=[outputs, 0])
-        self._drain_output()
         try:
+            follows = bool(reply["follows"]) and left > 0
+            if not follows:
+                self._drain_output()
             run = values.cell_run(reply, bytes(self._printed))
         except (wire.ProtocolError, KeyError, TypeError, ValueError, AttributeError) as error:
             self._fail(Ending.PROTOCOL, str(error))
@@ -170,9 +203,7 @@ class NamespaceBox:
         self._shown += sum(len(text) for output in run.outputs for text in output.data.values())
         if self._shown > FLOOD_FACTOR * self._limits.output_kb << 10:
             self._fail(Ending.OUTPUT, "the reply holds more output than is kept")
-        full = len(self._printed) >= self._limits.output_kb << 10
-        told = self._heard(values.reported_limits(reply))
-        return self._watch.mark(run, told, printed=full)
+        return run, self._heard(values.reported_limits(reply)), follows
 
     def _settle(self) -> None:
         """What was met while something was handed on is not what comes now has met."""
@@ -437,14 +468,15 @@ class NamespaceBox:
             self._fail(ending)
 
     def _drain_output(self) -> None:
+        """Take what is in the pipe, and nothing that is printed meanwhile: that may be the next cell's."""
         keep = self._limits.output_kb << 10
         with contextlib.suppress(BlockingIOError):
-            while data := os.read(self._output, 1 << 16):
-                self._printed_total += len(data)
-                self._printed += data[: max(0, keep - len(self._printed))]
-                if self._printed_total > FLOOD_FACTOR * keep:
-                    self._fail(Ending.OUTPUT)
-            if self._output_open:  # closed by every process of the box
+            data = os.read(self._output, _OUTPUT_BYTES)
+            self._printed_total += len(data)
+            self._printed += data[: max(0, keep - len(self._printed))]
+            if self._printed_total > FLOOD_FACTOR * keep:
+                self._fail(Ending.OUTPUT)
+            if not data and self._output_open:  # closed by every process of the box
                 self._poller.unregister(self._output)
                 self._output_open = False
 

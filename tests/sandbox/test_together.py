@@ -1,0 +1,93 @@
+"""Cells that follow one another run without a word between them, and each is told what is its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from autograder.records import Cell, CellRun, Ending, LimitKind, Limits
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
+from autograder.sandbox.session import Session
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
+
+PAST_THE_SHELL = "import os\n_ = os.write(1, b'{}')"
+SWALLOWED = """
+import os, time
+children = []
+while len(children) < 400:
+    try:
+        pid = os.fork()
+    except OSError:
+        break
+    if pid == 0:
+        time.sleep(20)
+        os._exit(0)
+    children.append(pid)
+for pid in children:
+    os.kill(pid, 9)
+    os.waitpid(pid, 0)
+"""
+
+
+def runs(sandbox: NamespaceSandbox, sources: Sequence[str], **limits: float) -> list[CellRun | None]:
+    """What came of each cell of a submission."""
+    with Session(sandbox, [Cell(one) for one in sources], Limits(**limits)) as session:
+        return session.run()
+
+
+def texts(run: CellRun | None) -> list[str]:
+    """What a cell printed."""
+    assert run is not None
+    return [output.data["text/plain"] for output in run.outputs]
+
+
+def test_what_is_printed_past_the_shell_belongs_to_its_cell(plain_sandbox: NamespaceSandbox) -> None:
+    """Also where the next cell prints at once, and where one prints more than a pipe holds."""
+    flood = "import os\nfor _ in range(30): _ = os.write(1, b'x' * 5000)"
+    sources = [PAST_THE_SHELL.format(n) if n % 3 else f"print({n})" for n in range(40)] + [flood, "7"]
+    for _ in range(3):
+        *found, flooded, last = runs(plain_sandbox, sources)
+        assert [[f"{n}"] if n % 3 else [f"{n}\n"] for n in range(40)] == [texts(run) for run in found]
+        assert [150_000] == [len(text) for text in texts(flooded)]
+        assert ["7"] == texts(last)
+
+
+def test_a_cell_that_closes_its_output_does_not_hold_up_the_others(plain_sandbox: NamespaceSandbox) -> None:
+    """Nobody can tell then what waits to be read, and each is answered for itself."""
+    found = runs(plain_sandbox, ["import os\nos.close(1)", "print(1)", "2"])
+    assert [[], ["1\n"], ["2"]] == [texts(run) for run in found]
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_a_limit_that_nobody_tells_of_is_met_in_its_cell(plain_sandbox: NamespaceSandbox, place: int) -> None:
+    """What was refused is counted by the kernel alone: the cells run once more, one by one, for nothing."""
+    sources = ["x = 1", "y = 2", "z = 3", "x + y + z"]
+    sources.insert(place, SWALLOWED)
+    with Session(plain_sandbox, [Cell(one) for one in sources], Limits(processes=16, restarts=0)) as session:
+        found = session.run()
+        assert None not in found
+        met = [[one.met for one in run.met] for run in found if run]
+        assert [[LimitKind.PROCESSES] if at == place else [] for at in range(5)] == met
+        assert ["6"] == texts(found[-1])
+        assert {f"cell {place + 1}"} == {note.place for note in session.notes}
+
+
+def test_the_cell_that_ends_the_box_is_named(plain_sandbox: NamespaceSandbox) -> None:
+    """Those before and after it are run, and what they met is told."""
+    found = runs(plain_sandbox, ["x = 1", SWALLOWED, "import os\nos._exit(3)", "x + 1"], processes=16)
+    assert [None, None, Ending.EXITED, None] == [run.ending if run else run for run in found]
+    assert [[], [LimitKind.PROCESSES], [], []] == [[one.met for one in run.met] for run in found if run]
+    assert ["2"] == texts(found[3])
+
+
+def test_a_cell_has_its_own_time(plain_sandbox: NamespaceSandbox) -> None:
+    """However many there are before it; all together have that of the submission."""
+    busy = "import time\nend = time.process_time() + {}\nwhile time.process_time() < end: pass"
+    sources = [busy.format(0.4)] * 4 + [busy.format(9), "1"]
+    found = runs(plain_sandbox, sources, cell_seconds=1.0)
+    assert [None] * 4 + [Ending.CELL_TIME, None] == [run.ending if run else "none" for run in found]
+    found = runs(plain_sandbox, [busy.format(0.4)] * 6, submission_seconds=1.4)
+    assert [Ending.SUBMISSION_TIME] == [run.ending for run in found if run and run.ending]
+    assert 3 <= len([run for run in found if run]) <= 4
