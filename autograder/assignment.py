@@ -124,14 +124,18 @@ class Assignment(Struct, frozen=True, eq=False):
     def reference_environment(self) -> Environment:
         """What the box contains that computes expected values. Students' boxes never have this.
 
-        It has what lies beside the notebooks, and the answer key's versions of what students hand in.
+        It has what lies beside the notebooks, and the answer key's versions of what students hand in. Where
+        that is no more than students have, its boxes come from the same zygote as theirs.
         """
-        given = [one for notebook in self.rubric.assignment.notebooks for one in self._given(notebook)]
         return Environment(
             preload=self.preload,
-            files=(*dict.fromkeys(given), *self.key_files.items()),
+            files=(*self._silent(), *self._reference_files()),
             packages=(("reference", self.course.reference),),
         )
+
+    def _reference_files(self) -> Iterator[tuple[str, Path]]:
+        given = [one for notebook in self.rubric.assignment.notebooks for one in self._given(notebook)]
+        yield from (*dict.fromkeys(given), *self.key_files.items())
 
     def _given(self, notebook: NotebookFile) -> Iterator[tuple[str, Path]]:
         folder = self.course.release(self.name)
@@ -146,7 +150,7 @@ class Assignment(Struct, frozen=True, eq=False):
 
     def files_digest(self) -> str:
         """SHA-256 over all files that a box of the reference has, by path; empty where there are none."""
-        files = self.reference_environment().files
+        files = tuple(self._reference_files())
         return hashlib.sha256("\n".join(_digests(files)).encode()).hexdigest() if files else ""
 
     def trial_environment(self, question: Question) -> Environment:

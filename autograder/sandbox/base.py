@@ -29,7 +29,10 @@ class Environment(Struct, frozen=True):
     Of two for one path the later counts: a file may stand for one of a folder.
     """
     packages: tuple[tuple[str, Path], ...] = ()
-    """Importable packages: name → folder. The reference solutions, and nothing else, come this way."""
+    """Importable packages: name → folder. The reference solutions, and nothing else, come this way.
+
+    The zygote has none of them, but each box that is opened for this environment.
+    """
     tests: bool = False
     """Test cells will run: what they do first is done before boxes are forked."""
 
@@ -171,7 +174,14 @@ class Sandbox(Protocol):
     isolation: str
     """``"namespaces"``, ``"reduced"`` or ``"none"``; stamped on every result."""
 
-    def open(self, limits: Limits, *, seed: int = 0, files: Mapping[str, bytes] | None = None) -> Box:
+    def open(
+        self,
+        limits: Limits,
+        *,
+        seed: int = 0,
+        files: Mapping[str, bytes] | None = None,
+        packages: bytes = b"",
+    ) -> Box:
         """A fresh box with random generators seeded by ``seed``.
 
         Args:
@@ -179,6 +189,7 @@ class Sandbox(Protocol):
             seed: of random, numpy and torch.
             files: paths in the working directory → content; the box's own, so it may change them. One stands
                 in the place of a file of the environment.
+            packages: in the place of the environment's; see `autograder.sandbox.packages`.
 
         Raises:
             SandboxFault: it could not be opened.

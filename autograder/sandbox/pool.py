@@ -10,10 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from msgspec.structs import replace
+
 from autograder.errors import SandboxFault, SandboxUnavailable
 from autograder.records import Limits
 from autograder.sandbox.base import Box, Environment, Sandbox
 from autograder.sandbox.levels import Isolation
+from autograder.sandbox.packages import packed
 from autograder.sandbox.retry import retry_infrastructure
 from autograder.sandbox.runtime import refuse_other_systems
 
@@ -43,20 +46,36 @@ def start_sandbox(environment: Environment, isolation: Isolation = Isolation.NAM
 class PersistentSandbox:
     """A pool's sandbox for one environment, whichever it is by now; a `Sandbox` that is never dead."""
 
-    def __init__(self, pool: Pool, environment: Environment) -> None:
+    def __init__(self, pool: Pool, environment: Environment, packages: bytes) -> None:
+        """Start it.
+
+        Args:
+            pool: keeps it.
+            environment: without packages.
+            packages: what each box gets besides; see `Sandbox.open`.
+        """
         self._pool = pool
         self._environment = environment
+        self._packages = packages
         self.isolation = pool.sandbox(environment).isolation
 
-    def open(self, limits: Limits, *, seed: int = 0, files: Mapping[str, bytes] | None = None) -> Box:
+    def open(
+        self,
+        limits: Limits,
+        *,
+        seed: int = 0,
+        files: Mapping[str, bytes] | None = None,
+        packages: bytes = b"",
+    ) -> Box:
         """A box of the running sandbox; what cannot be started in the middle of a run is our fault."""
-        sandbox = self._running()
+        sandbox, packages = self._running(), packages or self._packages
         try:
-            return sandbox.open(limits, seed=seed, files=files)
+            return sandbox.open(limits, seed=seed, files=files, packages=packages)
         except SandboxFault:
             if sandbox.alive():
                 raise
-        return self._running().open(limits, seed=seed, files=files)  # it died in between
+        again = self._running()  # it died in between
+        return again.open(limits, seed=seed, files=files, packages=packages)
 
     def _running(self) -> Sandbox:
         try:
@@ -93,6 +112,8 @@ class Pool:
         self._lock = threading.Lock()
         self._starting: dict[Environment, threading.Lock] = {}
         self._running: dict[Environment, Sandbox] = {}
+        self._packed: dict[Environment, bytes] = {}
+        self._asked: set[Environment] = set()
         self._ahead = ThreadPoolExecutor(thread_name_prefix="sandbox-ahead")
         self._closed = False
 
@@ -105,7 +126,7 @@ class Pool:
         self.close()
 
     def sandbox(self, environment: Environment) -> Sandbox:
-        """The sandbox for an environment, started now if there is none or if it has died.
+        """The sandbox for an environment but for its packages, started now if there is none or it has died.
 
         Raises:
             SandboxUnavailable: this machine lacks a layer of confinement.
@@ -113,6 +134,9 @@ class Pool:
         """
         with self._lock:
             self._refuse_if_closed()
+            if not environment.packages:
+                self._asked.add(environment)
+            environment = replace(environment, packages=())
             starting = self._starting.setdefault(environment, threading.Lock())
         with starting:
             with self._lock:
@@ -142,8 +166,16 @@ class Pool:
             raise SandboxFault("the pool of sandboxes is closed")
 
     def persistent(self, environment: Environment) -> PersistentSandbox:
-        """A sandbox that outlives its zygote: every box comes from the one that runs by then."""
-        return PersistentSandbox(self, environment)
+        """A sandbox that outlives its zygote: every box comes from the one that runs by then.
+
+        Raises:
+            SandboxUnavailable: this machine lacks a layer of confinement, or a package cannot be read.
+        """
+        with self._lock:
+            if environment not in self._packed:
+                self._packed[environment] = packed(environment.packages)
+        bare = replace(environment, packages=())
+        return PersistentSandbox(self, bare, self._packed[environment])
 
     def start_apart(self, environment: Environment) -> Sandbox:
         """One more sandbox of the same kind that the pool does not keep; whoever asks closes it."""
@@ -166,9 +198,12 @@ class Pool:
             self._ahead.submit(start, environment)
 
     def end(self, environment: Environment) -> None:
-        """End the sandbox of an environment that is not needed any more."""
+        """End the sandbox of an environment that is not needed any more; not where others have it too."""
+        bare = replace(environment, packages=())
         with self._lock:
-            running = self._running.pop(environment, None)
+            self._packed.pop(environment, None)
+            shared = environment.packages and bare in self._asked
+            running = None if shared else self._running.pop(bare, None)
         if running is not None:
             running.close()
 

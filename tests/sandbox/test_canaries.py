@@ -31,10 +31,7 @@ SHARED_NETWORK = "linux.fork_into(linux.ALL_NAMESPACES & ~0x40000000)"
 SHARED_PROCESSES = "linux.fork_into(linux.ALL_NAMESPACES & ~0x20000000)"
 UNSCOPED = {"scoped = 3 if version >= 6 else 0": "scoped = 0"}
 UNFILTERED: Edits = {"jail.py": {"    linux.load_filter(program)": "    pass"}}
-HANDED_ON = (
-    '    files.append((f"{PACKAGES}/reference/__init__.py", b"solution = 42"))\n'
-    "    write_contents(new_root, files)"
-)
+HANDED_ON = 'os.chdir("/w")\n    Path(".packages.zip").write_bytes(b"PK")'
 OWN_USER = "else (uid, uid)"
 CALLS = {
     "bpf": (321, 280),
@@ -157,7 +154,7 @@ BROKEN = {
     "one user for all boxes": Broken("neighbours", {"jail.py": {OWN_USER: "else self._own"}}),
     "the reference in every box": Broken(
         "no reference",
-        {"jail.py": {"    write_contents(new_root, files)": HANDED_ON}},
+        {"jail.py": {'os.chdir("/w")': HANDED_ON}},
     ),
     "bpf": Broken("kernel subsystems", outside=allowing(NUMBERS["bpf"])),
     "open files without end": Broken(

@@ -130,6 +130,8 @@ class Guest:
             yield from self._cells(request["id"], request["sources"])
         elif request["op"] == "files":
             yield _write_files(request["id"], arrays)
+            if request["packages"]:
+                sys.path.insert(1, os.path.abspath(request["packages"]))  # noqa: PTH100 - as below
         elif request["op"] == "hand":
             yield from self._handed(request)
         else:

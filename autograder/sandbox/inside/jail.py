@@ -34,7 +34,6 @@ NEW_ROOTS = ("/mnt", "/tmp", "/srv", "/opt")
 DEVICES = ("null", "zero", "full", "random", "urandom")
 PASSWD = f"student:x:{INNER_ID}:{INNER_ID}::/w:/nonexistent\n"
 DATA = "/data"
-PACKAGES = "/packages"
 SCRATCH = ("/w", "/tmp", "/dev/shm")
 """Where a box may write; what lay there before is covered."""
 LARGE = 1 << 20
@@ -53,7 +52,6 @@ class Jail:
     """The level `namespaces`; see `autograder.sandbox.inside.zygote.Confinement`."""
 
     home = "/w"
-    packages = PACKAGES
     hub = models.HUB
 
     def __init__(self, config: dict[str, Any]) -> None:
@@ -67,7 +65,6 @@ class Jail:
         enter(config, self.proc)
         # Student code can read this memory: where files lie on the machine is no business of its own.
         config["files"] = beside(config)
-        config["packages"] = [name for name, _ in config["packages"]]
         config["readable"] = covered(config["readable"])
         if os.fork():
             # The outer process only waits: it keeps the jail's process 1 a child of the broker's child.
@@ -215,7 +212,7 @@ def _build_root(config: Mapping[str, Any]) -> None:
     files, large = _large_views(contents(config), as_other=config["uid"] is not None)
     new_root = next(path for path in NEW_ROOTS if Path(path).is_dir())
     linux.mount("tmpfs", new_root, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, ROOT_OPTIONS)
-    for folder in ("w", "tmp", "proc", "etc", "dev/shm", DATA[1:], PACKAGES[1:]):
+    for folder in ("w", "tmp", "proc", "etc", "dev/shm", DATA[1:]):
         Path(new_root, folder).mkdir(parents=True, exist_ok=True)
     for path, tree in trees:
         attach(new_root + path, tree)
@@ -233,7 +230,7 @@ def _build_root(config: Mapping[str, Any]) -> None:
 
 
 def contents(config: Mapping[str, Any]) -> list[tuple[str, Path]]:
-    """The environment's own files and the modules of its packages: path in a box → the file.
+    """The environment's own files: path in a box → the file.
 
     Of two for one path the later counts.
     """
@@ -243,8 +240,6 @@ def contents(config: Mapping[str, Any]) -> list[tuple[str, Path]]:
             found |= {f"{DATA}/{name}/{inner}": file for inner, file in files_below(folder)}
         else:
             found[f"{DATA}/{name}"] = folder
-    for name, path in config["packages"]:
-        found |= {f"{PACKAGES}/{name}/{inner}": file for inner, file in _python_files(Path(path))}
     return list(found.items())
 
 
@@ -288,12 +283,6 @@ def _large_views(
         else:
             views.append((path, linux.clone_mount(str(file))))
     return copied, views
-
-
-def _python_files(folder: Path) -> list[tuple[str, Path]]:
-    """The modules of a package; links are not followed."""
-    modules = [path for path in sorted(folder.rglob("*.py")) if path.is_file() and not path.is_symlink()]
-    return [(str(path.relative_to(folder)), path) for path in modules]
 
 
 def _clone_views(readable: Sequence[str]) -> list[tuple[str, int | str]]:

@@ -40,7 +40,6 @@ class Reduced:
         self._users: dict[int, int | None] = {}
         self._lifeline, self._alive = os.pipe2(os.O_CLOEXEC)
         self.home = f"{self._folder}/zygote"
-        self.packages = self._folder + jail.PACKAGES
         self.hub = self._folder + models.HUB
         self.proc = jail.open_proc()
 
@@ -51,7 +50,6 @@ class Reduced:
         jail.write_contents(self._folder, jail.contents(config))
         models.lay_out(self._folder, jail.DATA, seen_below=self._folder)
         config["files"] = jail.beside(config)
-        config["packages"] = [name for name, _ in config["packages"]]
         linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
         if self._bare:
             return
@@ -105,7 +103,7 @@ class Reduced:
         linux.no_new_privileges()
         version = min(linux.landlock_version(), config["landlock"])
         if version:
-            own = (self._folder + jail.DATA, self.packages, self.hub)
+            own = (self._folder + jail.DATA, self.hub)
             readable = (*config["readable"], *own, *MACHINE)
             # Files there carry the box's own user id, by which the broker finds them again.
             shared = (SHARED_MEMORY,) if request["uid"] is not None else ()

@@ -33,8 +33,6 @@ class Confinement(Protocol):
 
     home: str
     """The home folder while modules are imported."""
-    packages: str
-    """Where the environment's own packages are imported from."""
     hub: str
     """Where the libraries of Hugging Face find the assignment's models."""
     proc: int
@@ -91,8 +89,6 @@ def _serve(control: socket.socket, config: dict[str, Any]) -> None:
     shell = guest.make_shell()
     if config["tests"]:
         warming.warm_tests()
-    if config["packages"]:
-        sys.path.insert(0, way.packages)
     sys.path.remove(sys.argv[2])
     for place in [place for place in sys.path_importer_cache if place.startswith(sys.argv[2])]:
         del sys.path_importer_cache[place]

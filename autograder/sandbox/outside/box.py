@@ -41,6 +41,8 @@ _ESCAPED = 12
 ARRIVING_SECONDS = 2.0
 """A box whose time is up while its reply arrives has so long, altogether, to finish it."""
 _PIPE_BYTES = 1 << 20
+_PACKAGES = ".packages.zip"
+"""In the working directory of a box that has modules of its own."""
 _OUTPUT_BYTES = 1 << 16
 """As much as there can be in a pipe that nobody has made larger."""
 
@@ -216,15 +218,17 @@ class NamespaceBox:
         self.crowded = self.crowded or (hints.CROWDED in told and self._watch.shares_user)
         return told
 
-    def put_files(self, files: Mapping[str, bytes]) -> None:
-        """Write files into the working directory before any student code runs.
+    def put_files(self, files: Mapping[str, bytes], packages: bytes = b"") -> None:
+        """Write files into the working directory, and what can be imported, before any student code runs.
 
         Raises:
             SandboxFault: they could not be written, for example because they do not fit.
         """
-        arrays = {name: np.frombuffer(data, np.uint8) for name, data in files.items()}
+        every = {**files, _PACKAGES: packages} if packages else files
+        arrays = {name: np.frombuffer(data, np.uint8) for name, data in every.items()}
         try:
-            request_id = self._request({"op": "files"}, arrays, OPEN_SECONDS)
+            request = {"op": "files", "packages": _PACKAGES if packages else ""}
+            request_id = self._request(request, arrays, OPEN_SECONDS)
             reply, _ = self._reply(request_id, deadline=time.monotonic() + OPEN_SECONDS)
         except BoxEnded as ended:
             raise SandboxFault(f"files could not be put into the box: {ended}") from ended

@@ -32,6 +32,7 @@ from autograder.sandbox.levels import ALTERNATIVE, Isolation
 from autograder.sandbox.outside import cgroups, prefork
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.watch import Watch
+from autograder.sandbox.packages import packed
 from autograder.sandbox.runtime import Runtime, current_runtime, refuse_other_systems
 
 START_SECONDS = 120.0
@@ -68,6 +69,7 @@ class ZygoteSandbox:
         """
         refuse_other_systems()
         runtime = runtime or current_runtime()
+        self._packages = packed(environment.packages)
         self._lock = threading.Lock()
         with contextlib.ExitStack() as held:  # released in the opposite order
             try:
@@ -145,7 +147,6 @@ class ZygoteSandbox:
             "preload": environment.preload,
             "tests": environment.tests,
             "files": [(name, str(path)) for name, path in environment.files],
-            "packages": [(name, str(path)) for name, path in environment.packages],
             "uid": self._identity.uid if self._identity else None,
             "uids": (FIRST_UID, LAST_UID),
             "filter": base64.b64encode(shipped_filter()).decode(),
@@ -184,13 +185,18 @@ class ZygoteSandbox:
         return self._cgroups.name if self._cgroups else "address space limit and watchdog"
 
     def open(
-        self, limits: Limits, *, seed: int = 0, files: Mapping[str, bytes] | None = None
+        self,
+        limits: Limits,
+        *,
+        seed: int = 0,
+        files: Mapping[str, bytes] | None = None,
+        packages: bytes = b"",
     ) -> NamespaceBox:
         """A fresh box; see `autograder.sandbox.base.Sandbox.open`."""
-        box = self._prefork.take(limits, seed)
-        if files:
+        box, packages = self._prefork.take(limits, seed), packages or self._packages
+        if files or packages:
             try:
-                box.put_files(files)
+                box.put_files(files or {}, packages)
             except SandboxFault:
                 box.close()
                 raise

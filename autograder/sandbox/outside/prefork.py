@@ -15,8 +15,8 @@ OpenBox = Callable[[Limits, int], NamespaceBox]
 _Kind = tuple[Limits, int]
 
 MOST = 4
-KINDS = 2
-"""A submission with test cells takes boxes of two kinds in turn: its own, and one for the tests."""
+KINDS = 3
+"""A submission takes boxes of several kinds in turn: its own, one for its test cells, the reference's."""
 
 
 def depth() -> int:

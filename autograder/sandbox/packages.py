@@ -1,0 +1,38 @@
+"""The reference solutions on their way into a box: one ZIP file, from which Python imports."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+from autograder.errors import SandboxUnavailable
+from autograder.paths import is_regular
+
+
+def packed(packages: Sequence[tuple[str, Path]]) -> bytes:
+    """The modules of packages; nothing where there are none. Links are not followed.
+
+    Args:
+        packages: name → folder.
+
+    Raises:
+        SandboxUnavailable: one cannot be read.
+    """
+    if not packages:
+        return b""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, folder in packages:
+            modules = [path for path in sorted(folder.rglob("*.py")) if is_regular(path)]
+            inner = [PurePosixPath(name, path.relative_to(folder)) for path in modules]
+            # Without an entry of its own a folder that has no __init__.py is no package.
+            for place in sorted({above for one in inner for above in one.parents} - {PurePosixPath()}):
+                archive.writestr(zipfile.ZipInfo(f"{place}/"), b"")
+            for one, path in zip(inner, modules, strict=True):
+                try:
+                    archive.writestr(zipfile.ZipInfo(str(one)), path.read_bytes())
+                except OSError as error:
+                    raise SandboxUnavailable(f"{path}: cannot be read: {error}") from error
+    return file.getvalue()
