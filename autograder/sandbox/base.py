@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -121,13 +121,16 @@ class Box(Protocol):
             SandboxFault: see `run_cell`.
         """
 
-    def hand_on(self, target: str, told: Told, *, seconds: float) -> Reply | Observation:
+    def hand_on(
+        self, target: str, told: Told, *, seconds: float, begin: Mapping[str, Any] | None = None
+    ) -> Reply | Observation:
         """Give one of our own ends in the box what another box has told.
 
         Args:
             target: the end.
             told: is not looked at.
             seconds: as in `run_cell`.
+            begin: what it begins with this, in plain values of our own; see `inside.judge.Judge.do`.
 
         Returns:
             What it gave; or the exception that came out.

@@ -8,9 +8,11 @@ a test is a student's, what it asks for.
 from __future__ import annotations
 
 import ast
+import builtins
 import contextlib
 import functools
 import math
+import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -73,6 +75,7 @@ class CellTester:
         self._imports = [list(one) for one in imports]
         self._judge: Box | None = None
         self._student: Box | None = None
+        self._token = ""
 
     def run(self, test: CellTest, student: Box, left: float = math.inf) -> CellOutcome:
         """Run one test; the student's box may have ended then, which the outcome says.
@@ -87,52 +90,75 @@ class CellTester:
         """
         if test.inside:
             return self._inside(test, student, left)
-        afresh = self._student is not student
-        self._student = student
-        names = [*unbound_names(test.code, doctests=test.doctest)]
-        begin = {"code": test.code, "doctest": test.doctest, "shared": test.shared, "names": names}
-        request = written([begin, self._imports, list(test.students), afresh])
-        seconds, clock = min(test.seconds, left), _Clock(student, min(test.seconds, left))
+        if self._student is not student:
+            self._student, self._token = student, secrets.token_hex(8)
+        begin: dict[str, Any] | None = {
+            "code": test.code,
+            "doctest": test.doctest,
+            "shared": test.shared,
+            "token": self._token,
+            "imports": self._imports,
+            "students": list(test.students),
+        }
+        names, request = self._names(test), written(None)
+        asking = written(["watch", [names], {}, {}, self._token, 0]) if names else None
+        left, clock = min(test.seconds, left), _Clock(student, min(test.seconds, left))
         for _ in range(MOST_OPERATIONS):
-            told = self._asked_of_judge(request, seconds)
+            if asking is not None:
+                before = student.computed()
+                answer = self._asked_of_student(asking, student, min(left, clock.left), clock)
+                if isinstance(answer, CellOutcome):
+                    self.close()
+                    return answer
+                request, left = answer, left - (student.computed() - before)
+                if min(left, clock.left) <= 0:
+                    self.close()
+                    return CellOutcome(ending=Ending.CALL_TIME)
+            told = self._asked_of_judge(request, left, begin)
             if isinstance(told, CellOutcome):
                 return told
-            before = student.computed()
-            try:
-                if self._refuses:
-                    asked = list(values.replied_value(told))
-                    if why := self._refuses(asked):
-                        self.close()
-                        return CellOutcome(refused=why)
-                    told = written(asked)  # what was looked at, and nothing else
-                with clock.running():
-                    answer = student.hand_on(
-                        REMOTE, told, seconds=max(min(seconds, clock.left), _LEAST_SECONDS)
-                    )
-            except ProtocolError:
-                self.close()
-                return CellOutcome(refused=TOO_DEEP)
-            except BoxEnded as ended:
-                self.close()
-                return CellOutcome(ending=ended.ending)
-            seconds -= student.computed() - before
-            if min(seconds, clock.left) <= 0:
-                self.close()
-                return CellOutcome(ending=Ending.CALL_TIME)
-            request = (
-                answer.told
-                if isinstance(answer, Reply)
-                else written({"failed": f"{answer.error}: {answer.message}"})
-            )
+            asking, begin = told, None
         self.close()
         return CellOutcome(refused=f"it asks more than {MOST_OPERATIONS:,} times for what is the student's")
 
-    def _asked_of_judge(self, request: Told, seconds: float) -> Told | CellOutcome:
+    def _names(self, test: CellTest) -> tuple[str, ...]:
+        """What of a test's names is the student's, as far as can be said before it runs."""
+        imported = {name for name, *_ in self._imports}
+        return tuple(
+            name
+            for name in unbound_names(test.code, doctests=test.doctest)
+            if name in test.students
+            or not (name.startswith("__") or hasattr(builtins, name) or name in imported)
+        )
+
+    def _asked_of_student(
+        self, asking: Told, student: Box, seconds: float, clock: _Clock
+    ) -> Told | CellOutcome:
+        """What the student's box replies, or why the test ends here."""
+        try:
+            if self._refuses:
+                asked = list(values.replied_value(asking))
+                if why := self._refuses(asked):
+                    return CellOutcome(refused=why)
+                asking = written(asked)  # what was looked at, and nothing else
+            with clock.running():
+                answer = student.hand_on(REMOTE, asking, seconds=max(seconds, _LEAST_SECONDS))
+        except ProtocolError:
+            return CellOutcome(refused=TOO_DEEP)
+        except BoxEnded as ended:
+            return CellOutcome(ending=ended.ending)
+        if isinstance(answer, Reply):
+            return answer.told
+        return written({"failed": f"{answer.error}: {answer.message}"})
+
+    def _asked_of_judge(
+        self, request: Told, seconds: float, begin: Mapping[str, Any] | None
+    ) -> Told | CellOutcome:
         """What the test asks for next, or what came of it."""
         if self._judge is None:
             self._judge = self._open()
         try:
-            reply = self._judge.hand_on(JUDGE, request, seconds=max(seconds, _LEAST_SECONDS))
+            reply = self._judge.hand_on(JUDGE, request, seconds=max(seconds, _LEAST_SECONDS), begin=begin)
         except BoxEnded as ended:
             self.close()
             late = ended.ending is Ending.CALL_TIME

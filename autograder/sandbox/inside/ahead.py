@@ -7,6 +7,8 @@ told: numbers, texts, functions, objects by handle, and containers and arrays th
 from __future__ import annotations
 
 import collections
+import contextlib
+import operator
 import sys
 import types
 from collections.abc import Mapping
@@ -20,6 +22,8 @@ MOST_BYTES = 1 << 16
 MOST_PARTS = 2000
 MOST_ATTRIBUTES = 64
 MOST_METHODS = 300
+MOST_SHOWN = 32
+"""Objects whose attributes are looked at after each operation."""
 _NUMBERS = frozenset((int, float, bool, complex, type(None)))
 _FLAT = _NUMBERS | {str, bytes}
 _OBJECTS = types.FunctionType | types.ModuleType | types.BuiltinFunctionType | types.MethodType | type
@@ -107,6 +111,58 @@ def _taken_over(kind: type, name: str) -> bool:
             found = type(vars(base)[name])
             return hasattr(found, "__set__") or hasattr(found, "__delete__")
     return False
+
+
+class Shown:
+    """Objects that a test has seen: their attributes are told, and told again when they are others."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[Any, list[Any]]] = {}
+        self._new: dict[str, Any] = {}
+
+    def show(self, name: str, one: Any) -> None:
+        """An object goes out under this name; the oldest of too many are told no more."""
+        if name not in self._known:
+            self._new[name] = one
+
+    def news(self) -> tuple[dict[str, dict[str, Any]], list[str]]:
+        """Name → attributes, of all that were not told so; and of whom none can be told any more."""
+        told: dict[str, dict[str, Any]] = {}
+        changed = {name: one for name, (one, before) in self._known.items() if not _same(_parts(one), before)}
+        for name, one in (changed | self._new).items():
+            if own := attributes(one):
+                told[name] = own
+                self._known[name] = one, _parts(one)
+        self._new = {}
+        over = [*self._known][: max(0, len(self._known) - MOST_SHOWN)]
+        gone = [*over, *(name for name in changed if name not in told)]
+        for name in gone:
+            del self._known[name]
+            told.pop(name, None)
+        return told, gone
+
+    def give_up(self) -> list[str]:
+        """Tell nothing any more of those that were told."""
+        gone = [*self._known]
+        self._known, self._new = {}, {}
+        return gone
+
+
+def _parts(one: Any) -> list[Any]:
+    """All that decides what an object's attributes are."""
+    kind, own = type(one), {}
+    with contextlib.suppress(AttributeError):
+        own = object.__getattribute__(one, "__dict__")
+    inner = own.get("_modules")
+    inner = inner if type(inner) is dict else {}
+    parts: list[Any] = [kind, *own, *own.values(), *inner, *inner.values()]
+    for base in type.mro(kind):
+        parts += vars(base).values()
+    return parts
+
+
+def _same(now: list[Any], before: list[Any]) -> bool:
+    return len(now) == len(before) and all(map(operator.is_, now, before))
 
 
 class Watched:

@@ -248,7 +248,7 @@ class Guest:
         observed: dict[str, Any] = {"v": None}
         try:
             with self._unheard():
-                told = self._end(request["target"]).do(*wire.read_told(request["told"]))
+                told = self._begun(request)
             if _bytes(told[1]) > self._max_reply:
                 observed = self._too_large()
         except Abandoned:
@@ -263,6 +263,10 @@ class Guest:
     def _telling(self, observed: Mapping[str, Any], told: Encoded, *, asks: bool) -> list[Buffer]:
         message = {"id": self._now, "observed": observed, "asks": asks}
         return wire.pack_told(message, wire.telling(*told)) if "v" in observed else wire.pack(message)
+
+    def _begun(self, request: Mapping[str, Any]) -> Encoded:
+        end, told = self._end(request["target"]), request["told"]
+        return end.do(told, request["begin"]) if isinstance(end, Judge) else end.do(*wire.read_told(told))
 
     def _end(self, name: str) -> Remote | Judge:
         """One end of a test that is run where no student code is."""
@@ -289,7 +293,7 @@ class Guest:
             raise Abandoned
         self._pipes.write(self._telling({"v": None}, told, asks=True))
         request, beside = self._pipes.read()
-        if request.get("target") == name:
+        if request.get("target") == name and not request["begin"]:
             self._now = request["id"]
             tree, arrays = wire.read_told(request["told"])
             if not depth or tree[-1] == depth:

@@ -14,7 +14,6 @@ import contextlib
 import dataclasses
 import functools
 import importlib
-import os
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -171,7 +170,7 @@ class Judge:
         self._imports: Mapping[str, tuple[str, str]] = {}
         self._students: frozenset[str] = frozenset()
         self._generators = Generators()
-        self._begin_again()
+        self._begin_again("")
 
     def take_over(self) -> None:
         """Have this process, in which only tests run, call deeper and know what is the student's."""
@@ -179,19 +178,19 @@ class Judge:
         for name in _OF_DATACLASSES:
             setattr(dataclasses, name, self._of_students(getattr(dataclasses, name)))
 
-    def do(self, tree: Any, arrays: Mapping[str, np.ndarray]) -> Encoded:
+    def do(self, told: wire.Told, begin: Mapping[str, Any]) -> Encoded:
         """Run a test; its outcome.
 
         Args:
-            tree: the test, imports, names that are the student's in any case, whether their box is another.
-            arrays: beside it.
+            told: what the student's box says of the names that the test uses; not looked at.
+            begin: ``code``, ``doctest``, ``shared``: the test; ``imports``; ``students``: names that are the
+                student's in any case; ``token``: another one where the student's box is another.
         """
-        test, imports, names, again = wire.Decoder(arrays, own_array, self._decoded).decode(tree)
-        if again:
-            self._begin_again()
-        self._imports = {name: (module, attribute) for name, module, attribute in imports}
-        self._students = frozenset(names)
-        return wire.Encoder().encode(self._outcome(test)), {}
+        if begin["token"] != self._token:
+            self._begin_again(begin["token"])
+        self._imports = {name: (module, attribute) for name, module, attribute in begin["imports"]}
+        self._students = frozenset(begin["students"])
+        return wire.Encoder().encode(self._outcome(begin, told)), {}
 
     def _of_students(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """A function of dataclasses', which asks the student's box about what is the student's."""
@@ -204,15 +203,15 @@ class Judge:
 
         return asking
 
-    def _begin_again(self) -> None:
+    def _begin_again(self, token: str) -> None:
         """Forget what belongs to a student's box that is not there any more."""
-        self._token = os.urandom(8).hex()
+        self._token = token
         self._proxies = Proxies(self._ask, self.count)
         self._own = OwnFunctions()
         self._shared = SharedValues("j", self._encoded, layers.is_copied)
         self._namespace = Namespace(self._name, functools.partial(self._ask, "module"))
 
-    def _outcome(self, test: Mapping[str, Any]) -> dict[str, Any]:
+    def _outcome(self, test: Mapping[str, Any], told: wire.Told) -> dict[str, Any]:
         self._namespace = (
             self._namespace
             if test["shared"]
@@ -226,16 +225,8 @@ class Judge:
         self._malformed = ""
         self._proxies.own_words.clear()
         self._proxies.disputed = ""
-        names = [
-            one
-            for one in test["names"]
-            if not dict.__contains__(self._namespace, one) and self._is_asked(one)
-        ]
-        with contextlib.suppress(
-            CannotJudge, Exception
-        ):  # whatever it is, the names are asked for one by one
-            if names:
-                self._ask("watch", tuple(names))
+        with contextlib.suppress(CannotJudge):  # whatever it is, the names are asked for one by one
+            self._heard(lambda: wire.read_told(told))
         self._namespace.absent.clear()
         found = outcome(test["code"], self._namespace, doctest=test["doctest"], refusals=CannotJudge)
         if self._malformed:
@@ -249,12 +240,6 @@ class Judge:
             f"it rests on {', '.join(words)} alone" if words and not self._plain else ""
         )
         return found | {"own_words": words[:20], "doubt": doubt[:200]}
-
-    def _is_asked(self, name: str) -> bool:
-        """Whether a name is the student's, where the test has not defined it."""
-        return name in self._students or not (
-            name.startswith("__") or hasattr(builtins, name) or name in self._imports
-        )
 
     def _ask(self, operation: str, /, *args: Any, **kwargs: Any) -> Any:
         told = self._exchanged(self._request(operation, args, kwargs))
@@ -314,14 +299,18 @@ class Judge:
             raise CannotJudge(f"hands over what cannot go to the student's code: {error}") from error
 
     def _exchanged(self, request: Encoded) -> dict[str, Any]:
+        return self._heard(lambda: self._further(request))
+
+    def _heard(self, reply: Callable[[], Encoded]) -> dict[str, Any]:
         try:
-            told = self._read(*self._further(request))
+            told = self._read(*reply())
             self._generators.restore(told.get("states", {}))
             self._shared.apply(told.get("changes", ()))
             self._bound |= told.get("names", {})
             for name in told.get("gone", ()):
                 self._bound.pop(name, None)
-            self._proxies.told(told.get("classes", ()), told.get("attributes", ()))
+            ahead = (told.get(part, ()) for part in ("classes", "attributes", "hidden"))
+            self._proxies.told(*ahead)
             self._proxies.coming.told(told.get("iterators", ()))
         except wire.ProtocolError as error:  # nobody has looked at it before
             self._malformed = str(error)[:200]
@@ -329,6 +318,7 @@ class Judge:
         except (wire.ClosedError, BrokenPipeError):
             raise
         except Exception as error:  # noqa: BLE001 - parts that fit no form are the student's word
+            self._proxies.forget()
             return {"failed": f"{type(error).__name__}: {error}"[:200]}
         if "printed" in told:
             sys.stdout.write(str(told["printed"]))

@@ -289,7 +289,7 @@ class Proxies:
         self.count = count
         self.coming = Coming()
         self._methods: dict[str, frozenset[str]] = {}
-        self._attributes: dict[tuple[str, str], Any] = {}
+        self._attributes: dict[str, dict[str, Any]] = {}
         self.own_words: dict[str, None] = {}
         self.disputed = ""
         self._handles: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
@@ -320,21 +320,28 @@ class Proxies:
     def attribute(self, handle: Any, name: str) -> Any:
         """An attribute, as the student's box has it."""
         own = name_of(handle) if type(handle) is not MethodHandle else ""
-        if (own, name) in self._attributes:
-            found = self._attributes[own, name]
-            self.count(found)
+        if name in (held := self._attributes.get(own, {})):
+            self.count(found := held[name])
             return found
         kind = object.__getattribute__(handle, "_of")
         if kind and name in self._methods.get(kind, ()):
             return MethodHandle(self, handle, name)
         return self.ask("get", handle, name)
 
-    def told(self, classes: Iterable[list[Any]], attributes: Iterable[list[Any]]) -> None:
-        """What the student's box says ahead; attributes hold until it is asked for something else."""
+    def told(
+        self, classes: Iterable[list[Any]], attributes: Iterable[list[Any]], hidden: Iterable[str]
+    ) -> None:
+        """What the student's box says ahead; attributes hold until it says something else of the object."""
         for name, (title, bases, by_identity, methods) in classes:
             self._describe(name, title, bases, by_identity)
             self._methods[name] = frozenset(methods)
-        self._attributes = {(name, at): one for name, own in attributes for at, one in own.items()}
+        self._attributes |= dict(attributes)
+        for name in hidden:
+            self._attributes.pop(name, None)
+
+    def forget(self) -> None:
+        """What was told ahead; it is asked for where it is used."""
+        self._attributes.clear()
 
     # ------------------------------------------------------------ truth
 

@@ -188,6 +188,7 @@ class Remote:
         self._generators = Generators()
         self._leaves: dict[str, Any] = {}
         self._watched = ahead.Watched(shell.user_ns)
+        self._shown = ahead.Shown()
         self._iterators = OpenIterators()
         self._printed = io.StringIO()
         self._classes: set[str] = set()
@@ -276,6 +277,7 @@ class Remote:
             for known in (self._classes, self._leaves, self._objects, self._names, self._unseen):
                 known.clear()
             self._iterators.clear()
+            self._shown.give_up()
         with self._callbacks.served():
             return self._carried_out(*self._read(tree, arrays))
 
@@ -335,7 +337,8 @@ class Remote:
             return self._encoded(told | self._ahead(shown))
         except Exception:  # noqa: BLE001 - what was to be sent ahead will be asked for, if it is used
             self.shared.forget_since(newest)
-            return self._encoded(told | {"gone": self._watched.names, "iterators": self._iterators.give_up()})
+            told |= {"gone": self._watched.names, "hidden": self._shown.give_up()}
+            return self._encoded(told | {"iterators": self._iterators.give_up()})
 
     def _ahead(self, shown: list[Any]) -> dict[str, Any]:
         """Names that are bound to other things now, and attributes of objects."""
@@ -346,13 +349,16 @@ class Remote:
         if gone:
             found["gone"] = gone
         parts = (one for some in shown if type(some) in (list, tuple) for one in some[:MANY_SHOWN])
-        held = [
-            [self._handle(one), {name: self.shared.marked(at) for name, at in own.items()}]
-            for one in (*shown, *parts)
-            if (own := ahead.attributes(one))
-        ]
+        for one in (*shown, *parts):
+            if ahead.attributes(one):
+                self._shown.show(self._handle(one), one)
+        held, gone = self._shown.news()
         if held:
-            found["attributes"] = held
+            found["attributes"] = [
+                [name, {at: self.shared.marked(one) for at, one in own.items()}] for name, own in held.items()
+            ]
+        if gone:
+            found["hidden"] = gone
         if coming := self._iterators.news(self.shared.marked):
             found["iterators"] = coming
         return found

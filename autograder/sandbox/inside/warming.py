@@ -117,16 +117,21 @@ def in_one_process(names: dict[str, Any], test: str) -> dict[str, Any]:
     def further(told: Encoded) -> Encoded:
         return _carried(remote.do(*_carried(told)))
 
-    begin = {"code": test, "doctest": False, "shared": True, "names": [*names]}
-    told, _ = Judge(further).do(wire.Encoder().encode([begin, [], [], True]), {})
+    begin = {"code": test, "doctest": False, "shared": True, "imports": [], "students": [], "token": "t"}
+    asked = wire.Encoder().encode(["watch", [(*names,)], {}, {}, "t", 0])
+    told, _ = Judge(further).do(_telling(further((asked, {}))), begin)
     done: dict[str, Any] = wire.Decoder({}, _no_array, _no_array).decode(told)
     return done
 
 
 def _carried(told: Encoded) -> Encoded:
     """As it arrives on the other side."""
+    return wire.read_told(_telling(told))
+
+
+def _telling(told: Encoded) -> wire.Told:
     tree, numbers = wire.telling(*told)
-    return wire.read_told(wire.Told(tree, [bytearray(b"".join(numbers))]))
+    return wire.Told(tree, [bytearray(b"".join(numbers))])
 
 
 def _nothing_further(*_: Any) -> Encoded:

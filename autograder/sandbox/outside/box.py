@@ -286,10 +286,12 @@ class NamespaceBox:
             results.append((*answers[:known], *(ending,) * (len(calls) - known)))
         return results
 
-    def hand_on(self, target: str, told: wire.Told, *, seconds: float) -> Reply | Observation:
+    def hand_on(
+        self, target: str, told: wire.Told, *, seconds: float, begin: Mapping[str, Any] | None = None
+    ) -> Reply | Observation:
         """See `autograder.sandbox.base.Box.hand_on`."""
         started, self._printed_total, self._unsettled = time.monotonic(), 0, True
-        request_id = self._request({"op": "hand", "target": target}, told, seconds)
+        request_id = self._request({"op": "hand", "target": target, "begin": begin}, told, seconds)
         self._allow(Ending.CALL_TIME, Allowance(seconds, self.computed, self._delays))
         body, tensors = self._frame(most=[MAX_JSON, self._limits.reply_mb << 20])
         try:
