@@ -15,6 +15,15 @@ _MAGIC = re.compile(r"^\s*[%!?]|^[^#\'\"\n]*\?\s*$", re.MULTILINE)
 _NOTEBOOKS = ("get_ipython", "In", "Out", "_ih", "_oh", "display")
 _SOURCE = ("getsource", "getsourcelines", "getsourcefile", "signature", "getfullargspec", "getclosurevars")
 _PATCHES = ("patch", "MagicMock", "Mock", "monkeypatch", "setattr")
+_LAYOUT = (
+    "data_ptr",
+    "stride",
+    "is_contiguous",
+    "untyped_storage",
+    "storage_offset",
+    "retain_grad",
+    "next_functions",
+)
 _FILES = ("open", "exists", "isfile", "Path", "listdir", "glob")
 _OF_FILES = ("os", "io", "pathlib", "glob", "gzip", "codecs")
 """Modules; an ``open`` of anything else is a method of that."""
@@ -55,6 +64,8 @@ def _reasons(node: ast.AST, tree: ast.Module, known: frozenset[str], data: froze
             yield f"it patches ({node.id})"
     elif isinstance(node, ast.Attribute) and node.attr in _SOURCE:
         yield f"it reads source text ({node.attr})"
+    elif isinstance(node, ast.Attribute) and node.attr in _LAYOUT:
+        yield f"it looks at how a tensor is kept ({node.attr}), as only the notebook knows it"
     elif isinstance(node, ast.Import | ast.ImportFrom):
         yield from _import_reasons(node)
     elif isinstance(node, ast.Call):

@@ -25,6 +25,7 @@ from autograder.sandbox.exchange import wire
 from autograder.sandbox.inside import forms, layers
 from autograder.sandbox.inside.callbacks import OwnFunctions
 from autograder.sandbox.inside.generators import Generators
+from autograder.sandbox.inside.gradients import GradientsBetween, is_part_of_a_graph, is_transformed
 from autograder.sandbox.inside.plain import own_array
 from autograder.sandbox.inside.proxies import (
     CannotJudge,
@@ -170,11 +171,14 @@ class Judge:
         self._imports: Mapping[str, tuple[str, str]] = {}
         self._students: frozenset[str] = frozenset()
         self._generators = Generators()
+        self._gradients = GradientsBetween(self._ask)
         self._begin_again("")
 
     def take_over(self) -> None:
         """Have this process, in which only tests run, call deeper and know what is the student's."""
         sys.setrecursionlimit(MOST_FRAMES)
+        if (torch := sys.modules.get("torch")) is not None:
+            self._gradients.take_over(torch)
         for name in _OF_DATACLASSES:
             setattr(dataclasses, name, self._of_students(getattr(dataclasses, name)))
 
@@ -219,7 +223,7 @@ class Judge:
         )
         self._bound: dict[str, Any] = {}
         self._own.open = 0
-        self._followed: dict[str, Any] = {}
+        self._gradients.begin()
         self._generators.moved()
         self._seeded, self._plain = False, 0
         self._malformed = ""
@@ -270,11 +274,15 @@ class Judge:
             raise
         except BaseException as error:  # noqa: BLE001 - the student's code may catch what a function raises
             return self._request("threw", [error], {}, depth=open_before + 1)
+        if any(map(is_part_of_a_graph, found if type(found) in (list, tuple) else [found])):
+            raise CannotJudge("has a function whose gradients the student's code may take")
         return self._request("returned", [found], {}, depth=open_before + 1)
 
     def _request(
         self, operation: str, args: Sequence[Any], kwargs: Mapping[str, Any], *, depth: int | None = None
     ) -> Encoded:
+        if any(map(is_transformed, args)):
+            raise CannotJudge("has torch transform a function of the student's")
         beside: dict[str, Any] = {}
         if changes := self._shared.changes():
             beside["changes"] = changes
@@ -290,12 +298,12 @@ class Judge:
         torch = sys.modules.get("torch")
         if torch is not None and not torch.is_grad_enabled():
             beside["grad"] = False
-        sent: list[Any] = [operation, [self._marked(one) for one in args]]
-        sent += [{name: self._marked(one) for name, one in kwargs.items()}, beside]
         try:
+            sent: list[Any] = [operation, [self._marked(one) for one in args]]
+            sent += [{name: self._marked(one) for name, one in kwargs.items()}, beside]
             open_calls = self._own.open if depth is None else depth
             return self._encoded([*sent, self._token, open_calls])
-        except (wire.ProtocolError, TypeError) as error:
+        except (wire.ProtocolError, TypeError, RuntimeError) as error:
             raise CannotJudge(f"hands over what cannot go to the student's code: {error}") from error
 
     def _exchanged(self, request: Encoded) -> dict[str, Any]:
@@ -338,15 +346,8 @@ class Judge:
 
     def _encoded(self, value: Any) -> Encoded:
         stands_for = self._proxies.stands_for
-        encoder = JudgeEncoder(self._marked, self._own, stands_for=stands_for, follow=self._follow)
+        encoder = JudgeEncoder(self._marked, self._own, stands_for=stands_for, follow=self._gradients.follow)
         return encoder.encode(value), encoder.arrays
-
-    def _follow(self, tensor: Any) -> str:
-        """The key of a tensor that a test has computed: gradients come back to it from the student's box."""
-        known = next((key for key, one in self._followed.items() if one is tensor), None)
-        key = known or f"computed-{len(self._followed)}"
-        self._followed[key] = tensor
-        return key
 
     def _decoded(self, tag: str, tree: Mapping[str, Any]) -> Any:
         if tag == "ref":
@@ -359,8 +360,7 @@ class Judge:
         if name == "own":
             return self._own[told[0]]
         if name == "computed":
-            followed = {key: self._followed[key] for key in told[2]}
-            return computed(told[0], told[1], self._ask, followed)
+            return self._gradients.computed(told[0], told[1], told[2])
         return forms.from_parts(name, told)
 
     def _exception(self, told: list[Any]) -> BaseException:
@@ -407,29 +407,3 @@ class Judge:
             stand_in = self._proxies.exception(found)
             found = stand_in if issubclass(stand_in, BaseException) else found
         return found
-
-
-def computed(value: Any, handle: Any, ask: Callable[..., Any], followed: Mapping[str, Any]) -> Any:
-    """A tensor that follows from a computation of the student's: its gradient is taken in their box.
-
-    Args:
-        value: what it holds.
-        handle: of the tensor there.
-        ask: carries out an operation there.
-        followed: tensors that the test has computed and handed over, by key, from which it follows.
-    """
-    keys = tuple(followed)
-    torch = sys.modules["torch"]
-
-    class TakenBack(torch.autograd.Function):  # type: ignore[misc,name-defined]
-        @staticmethod
-        def forward(ctx: Any, one: Any, *others: Any) -> Any:  # noqa: ARG004
-            return one.clone()
-
-        @staticmethod
-        def backward(ctx: Any, grad: Any) -> Any:  # noqa: ARG004
-            return None, *ask("backward", handle, grad, keys)
-
-    made = TakenBack.apply(value.detach().requires_grad_(), *followed.values())
-    made.student = handle, made._version  # noqa: SLF001 - see `JudgeEncoder`
-    return made

@@ -127,6 +127,11 @@ SHAPES = {
     "a tensor changed in place": "p = torch.ones(2)\nstep(p, torch.ones(2))\nassert torch.allclose(p, torch.full((2,), 0.9))",
     "a gradient": "w = torch.tensor([1.0, 2.0], requires_grad=True)\nloss(w).backward()\n"
     "assert torch.equal(w.grad, torch.tensor([2.0, 4.0]))",
+    "a gradient that is asked for": "w = torch.tensor([1.0, 2.0], requires_grad=True)\n(g,) = torch.autograd.grad(loss(w), w)\n"
+    "assert g.tolist() == [2.0, 4.0] and w.grad is None\n(g,) = torch.autograd.grad(3 * loss(2 * w), w, None, True)\nassert g.tolist() == [24.0, 48.0]",
+    "gradients of parameters that are asked for": "m = Net()\nfound = torch.autograd.grad(m(torch.ones(2, 4)).sum(), list(m.parameters()))\n"
+    "assert [g.shape for g in found] == [p.shape for p in m.parameters()] and found[0].abs().sum() > 0 and m.scale.grad is None",
+    "a jacobian": "assert torch.allclose(torch.autograd.functional.jacobian(squared, torch.tensor([1.0, 3.0])), torch.tensor([1.0, 3.0]))",
     "a seed": "torch.manual_seed(0)\na = noise()\ntorch.manual_seed(0)\nassert torch.equal(a, torch.randn(3))",
     "training": "m = Net()\nopt = torch.optim.SGD(m.parameters(), lr=0.1)\nbefore = m.scale.item()\n"
     "m(torch.ones(1, 4)).sum().backward()\nopt.step()\nassert m.scale.item() != before",
@@ -232,6 +237,11 @@ REFUSED = {
     "a module that is not installed": "import absent_here\nassert softmax",
     "a list in itself": "deep = []\ndeep.append(deep)\nfill(deep)",
     "an object of a class of the test's": "class Own:\n    pass\nfill(Own())",
+    "a gradient of a gradient": "w = torch.ones(2, requires_grad=True)\ntorch.autograd.grad(loss(w), w, create_graph=True)",
+    "a backward pass that is one of two": "w = torch.ones(2, requires_grad=True)\nloss(w).backward(create_graph=True)",
+    "a backward pass for some": "w = torch.ones(2, requires_grad=True)\nloss(w).backward(inputs=[w])",
+    "a function in the student's graph": "w = torch.ones(2, requires_grad=True)\napply(lambda t: 2 * t, w)",
+    "a transform of functions": "torch.func.grad(loss)(torch.ones(2))",
     "a hook on a tensor of the test's": "w = torch.ones(1, requires_grad=True)\nhooked(w)\nw.sum().backward()",
 }
 """What cannot go to the student's code is no fault of theirs."""

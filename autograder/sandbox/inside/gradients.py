@@ -1,0 +1,195 @@
+"""Gradients of what the student's code has computed, taken in the student's box. Runs in the judge's box.
+
+A tensor that came from there hangs in the test's graph by a function whose backward pass asks for the rest.
+What the test itself has computed and handed over gets its gradients back that way; of leaves it has handed
+over, and of parameters, they arrive as what has changed there, as after ``backward()`` in one process.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from autograder.sandbox.inside.proxies import CannotJudge
+
+_OF_GRAD = (
+    "retain_graph",
+    "create_graph",
+    "only_inputs",
+    "allow_unused",
+    "is_grads_batched",
+    "materialize_grads",
+)
+"""What ``torch.autograd.grad`` takes besides, in order."""
+
+
+class GradientsBetween:
+    """Of one student's box."""
+
+    def __init__(self, ask: Callable[..., Any]) -> None:
+        """Take none yet.
+
+        Args:
+            ask: carries out an operation in the student's box.
+        """
+        self._ask = ask
+        self._followed: dict[str, Any] = {}
+        self._wanted: tuple[Any, ...] | None = None
+        self._found: list[Any] = []
+
+    def begin(self) -> None:
+        """Another test."""
+        self._followed = {}
+
+    def follow(self, tensor: Any) -> str:
+        """The key of a tensor that a test has computed: gradients come back to it from the student's box."""
+        known = next((key for key, one in self._followed.items() if one is tensor), None)
+        key = known or f"computed-{len(self._followed)}"
+        self._followed[key] = tensor
+        return key
+
+    def computed(self, value: Any, handle: Any, keys: Iterable[str]) -> Any:
+        """A tensor that follows from a computation of the student's.
+
+        Args:
+            value: what it holds.
+            handle: of the tensor there.
+            keys: of tensors that the test has computed and handed over, from which it follows.
+        """
+        followed = {key: self._followed[key] for key in keys}
+        torch, gradients = sys.modules["torch"], self
+
+        class TakenBack(torch.autograd.Function):  # type: ignore[misc,name-defined]
+            @staticmethod
+            def forward(ctx: Any, one: Any, *others: Any) -> Any:  # noqa: ARG004
+                return one.clone()
+
+            @staticmethod
+            def backward(ctx: Any, grad: Any) -> Any:  # noqa: ARG004
+                if torch.is_grad_enabled():
+                    raise CannotJudge(
+                        "takes the gradient of a gradient that the student's code has a part in"
+                    )
+                return gradients._back(handle, grad, tuple(followed))
+
+        made = TakenBack.apply(value.detach().requires_grad_(), *followed.values())
+        made.student = handle, made._version  # noqa: SLF001 - see `judge.JudgeEncoder`
+        return made
+
+    def _back(self, handle: Any, grad: Any, keys: tuple[str, ...]) -> tuple[Any, ...]:
+        if self._wanted is None:
+            return None, *self._ask("backward", handle, grad, keys)
+        of_keys, of_wanted = self._ask("gradients", handle, grad, keys, self._wanted)
+        self._found = [_sum(one, more) for one, more in zip(self._found, of_wanted, strict=True)]
+        return grad, *of_keys
+
+    def take_over(self, torch: Any) -> None:
+        """Have torch's own functions know of it, in a process in which only tests run."""
+        torch.autograd.grad = functools.partial(self._grad, torch.autograd.grad)
+        torch.autograd.backward = functools.partial(self._backward, torch.autograd.backward)
+
+    def _grad(
+        self,
+        usual: Callable[..., Any],
+        outputs: Any,
+        inputs: Any,
+        grad_outputs: Any = None,
+        *args: Any,
+        **kw: Any,
+    ) -> Any:
+        """As ``torch.autograd.grad``, through the student's box."""
+        given = dict(zip(_OF_GRAD, args, strict=False)) | kw
+        ends = [*self._ends(outputs)]
+        if not ends:
+            return usual(outputs, inputs, grad_outputs, **given)
+        if given.get("create_graph") or given.get("is_grads_batched"):
+            raise CannotJudge("takes a gradient of the student's computation that is more than numbers")
+        torch = sys.modules["torch"]
+        inputs = (inputs,) if isinstance(inputs, torch.Tensor) else tuple(inputs)
+        self._wanted, self._found = inputs, [None] * len(inputs)
+        try:
+            own = usual(outputs, (*inputs, *ends), grad_outputs, retain_graph=True, allow_unused=True)
+            found = [_sum(one, more) for one, more in zip(own, self._found, strict=False)]
+        finally:
+            self._wanted = None
+        if given.get("materialize_grads"):
+            found = [
+                torch.zeros_like(at) if one is None else one for one, at in zip(found, inputs, strict=True)
+            ]
+        elif not given.get("allow_unused") and any(one is None for one in found):
+            raise RuntimeError(
+                "One of the differentiated Tensors appears to not have been used in the graph. "
+                "Set allow_unused=True if this is the desired behavior."
+            )
+        return tuple(found)
+
+    def _backward(self, usual: Callable[..., Any], tensors: Any, *args: Any, **kwargs: Any) -> None:
+        """As ``torch.autograd.backward``, which may ask for the student's part only where all is wanted."""
+        if kwargs.get("inputs") is not None and any(self._ends(tensors)):
+            raise CannotJudge("takes gradients of some of what the student's code has used")
+        usual(tensors, *args, **kwargs)
+
+    def _ends(self, outputs: Any) -> Iterator[Any]:
+        """The leaves of the graph that stand for what the student's box has computed."""
+        torch = sys.modules["torch"]
+        waiting = [outputs] if isinstance(outputs, torch.Tensor) else [*outputs]
+        nodes, seen = [getattr(one, "grad_fn", None) for one in waiting], set()
+        while nodes:
+            node = nodes.pop()
+            if node is None or node in seen:
+                continue
+            seen.add(node)
+            further = [one for one, _ in node.next_functions]
+            if type(node).__name__ == "TakenBackBackward":
+                yield further[0].variable
+            nodes += further
+
+
+def _sum(one: Any, more: Any) -> Any:
+    if one is None or more is None:
+        return one if more is None else more
+    return one + more
+
+
+def is_part_of_a_graph(value: Any) -> bool:
+    """Whether it is a tensor that was computed from others with gradients, and not by the student's code."""
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(value, torch.Tensor) or getattr(value, "student", None):
+        return False
+    return bool(value.requires_grad and not value.is_leaf)
+
+
+def is_transformed(value: Any) -> bool:
+    """Whether it is what stands for a tensor within ``torch.func``, which no other process can have."""
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(value, torch.Tensor):
+        return False
+    return bool(torch._C._functorch.is_functorch_wrapped_tensor(value))  # noqa: SLF001 - not told otherwise
+
+
+def on_the_students_side(tensor: Any, grad: Any, leaves: Mapping[str, Any], wanted: tuple[Any, ...]) -> Any:
+    """Gradients there of what the test has handed over: by key, and of tensors that it names.
+
+    Args:
+        tensor: of the student's.
+        grad: of the test's result with respect to it.
+        leaves: key → what stands for a tensor that the test has computed.
+        wanted: tensors of the test's or the student's.
+    """
+    torch = sys.modules["torch"]
+    inputs = [*leaves.values(), *wanted]
+    if not inputs:
+        return [], []
+    found = torch.autograd.grad(weighted(tensor, grad), inputs, retain_graph=True, allow_unused=True)
+    return list(found[: len(leaves)]), list(found[len(leaves) :])
+
+
+def weighted(tensor: Any, grad: Any) -> Any:
+    """A number with the gradient 1 that gives a tensor this one.
+
+    Given a gradient, torch imports for half a second what it does not need for a sum.
+    """
+    with sys.modules["torch"].enable_grad():
+        return (tensor * grad.conj()).sum().real
