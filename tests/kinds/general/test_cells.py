@@ -109,7 +109,7 @@ NOT_OUTSIDE = {
     "%matplotlib inline\nassert squares(1)": "magic",
     "!ls": "magic",
     "import inspect\nassert 'for' in inspect.getsource(squares)": "source text",
-    "m = Net()\nassert m.head.weight.data_ptr() == m.emb.weight.data_ptr()": "how a tensor is kept (data_ptr)",
+    "m = Net()\nassert m.a.data_ptr() == m.b.data_ptr()": "how a tensor is kept (data_ptr)",
     "assert scaled(x).is_contiguous()": "how a tensor is kept (is_contiguous)",
     "assert 'for' in In[-1]": "only the notebook",
     "get_ipython().run_cell('x')": "only the notebook",
