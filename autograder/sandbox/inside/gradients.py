@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from autograder.sandbox.inside.proxies import CannotJudge
+from autograder.sandbox.inside.proxies import CannotJudge, instance_of
 
 _OF_GRAD = (
     "retain_graph",
@@ -156,7 +156,7 @@ def _sum(one: Any, more: Any) -> Any:
 def is_part_of_a_graph(value: Any) -> bool:
     """Whether it is a tensor that was computed from others with gradients, and not by the student's code."""
     torch = sys.modules.get("torch")
-    if torch is None or not isinstance(value, torch.Tensor) or getattr(value, "student", None):
+    if torch is None or not instance_of(value, torch.Tensor) or getattr(value, "student", None):
         return False
     return bool(value.requires_grad and not value.is_leaf)
 
@@ -164,7 +164,7 @@ def is_part_of_a_graph(value: Any) -> bool:
 def is_transformed(value: Any) -> bool:
     """Whether it is what stands for a tensor within ``torch.func``, which no other process can have."""
     torch = sys.modules.get("torch")
-    if torch is None or not isinstance(value, torch.Tensor):
+    if torch is None or not instance_of(value, torch.Tensor):
         return False
     return bool(torch._C._functorch.is_functorch_wrapped_tensor(value))  # noqa: SLF001 - not told otherwise
 
