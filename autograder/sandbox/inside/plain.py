@@ -17,8 +17,14 @@ MAX_WRITTEN_BITS = 14_000
 
 
 def own_array(array: np.ndarray, tag: Mapping[str, Any]) -> Any:
-    """The student's own array: a torch tensor or a numpy array. What is sent to several places is copied."""
-    copy = np.array(array) if tag.get("shared") or not array.flags.writeable else array
+    """The student's own array: a torch tensor or a numpy array. What is sent to several places is copied.
+
+    So is what does not lie as it would by itself: torch crashes where complex numbers are not at multiples of 16.
+    """
+    placed = array.flags.aligned and (
+        array.dtype.kind != "c" or not array.__array_interface__["data"][0] % 16
+    )
+    copy = array if placed and array.flags.writeable and not tag.get("shared") else np.array(array)
     if tag["$"] == "numpy":
         return copy
     torch = sys.modules["torch"]
