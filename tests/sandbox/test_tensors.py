@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 from safetensors.numpy import load, save
 
 from autograder.sandbox.exchange import tensors
+from autograder.sandbox.inside.plain import own_array
 from tests.support.cases import each
 
 DTYPES = ["bool", "float16", "float32", "float64"]
@@ -146,3 +148,14 @@ def test_any_bytes_are_arrays_or_refused(text: bytes, numbers: bytes) -> None:
         assert all(isinstance(one, np.ndarray) for one in tensors.read(described(text, numbers)).values())
     except ValueError:
         return
+
+
+@pytest.mark.parametrize("offset", range(0, 20, 4))
+@pytest.mark.parametrize("dtype", ["complex128", "complex64", "float64", "int16"])
+def test_arrays_come_at_any_place_of_a_message(dtype: str, offset: int) -> None:
+    """What stands before it decides where; torch must not crash on it."""
+    numbers = np.arange(3).astype(dtype)
+    message = bytearray(offset) + bytearray(numbers.tobytes())
+    array = np.frombuffer(message, dtype, 3, offset)
+    tensor: torch.Tensor = own_array(array, {"$": "tensor", "dtype": dtype})
+    assert [0, 1, 2] == (tensor.clone() + 0).tolist()

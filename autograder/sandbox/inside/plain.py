@@ -19,7 +19,7 @@ MAX_WRITTEN_BITS = 14_000
 def own_array(array: np.ndarray, tag: Mapping[str, Any]) -> Any:
     """The student's own array: a torch tensor or a numpy array. What is sent to several places is copied.
 
-    So is what does not lie as it would by itself: torch crashes where complex numbers are not at multiples of 16.
+    So is what lies where it would not by itself: torch crashes on complex numbers at odd places.
     """
     placed = array.flags.aligned and (
         array.dtype.kind != "c" or not array.__array_interface__["data"][0] % 16
