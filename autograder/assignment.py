@@ -127,9 +127,10 @@ class Assignment(Struct, frozen=True, eq=False):
         It has what lies beside the notebooks, and the answer key's versions of what students hand in. Where
         that is no more than students have, its boxes come from the same zygote as theirs.
         """
+        beside = (*self._silent(), *self._reference_files())
         return Environment(
             preload=self.preload,
-            files=(*self._silent(), *self._reference_files()),
+            files=beside,
             packages=(("reference", self.course.reference),),
         )
 
