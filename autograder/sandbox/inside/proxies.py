@@ -83,6 +83,8 @@ class Handle:
             return table.stand_in(self)
         if name.startswith(_NO_PROTOCOLS):
             raise AttributeError(name)
+        if name in ("__copy__", "__deepcopy__"):  # copy looks for them in the object itself
+            return object.__getattribute__(self, name)
         if name == "__dict__":
             return table.ask("call", table.attribute(self, "__dict__").copy)  # of a class: a read-only view
         return table.attribute(self, name)

@@ -132,6 +132,8 @@ SHAPES = {
     "gradients of parameters that are asked for": "m = Net()\nfound = torch.autograd.grad(m(torch.ones(2, 4)).sum(), list(m.parameters()))\n"
     "assert [g.shape for g in found] == [p.shape for p in m.parameters()] and found[0].abs().sum() > 0 and m.scale.grad is None",
     "a jacobian": "assert torch.allclose(torch.autograd.functional.jacobian(squared, torch.tensor([1.0, 3.0])), torch.tensor([1.0, 3.0]))",
+    "copies": "import copy\nr = Roster()\nr.add(1, 'a')\nother, same = copy.deepcopy(r), copy.copy(r)\nother.add(2, 'b')\n"
+    "assert r.entries == [(1, 'a')] and len(other.entries) == 2 and type(other) is Roster and same.entries == r.entries",
     "a seed": "torch.manual_seed(0)\na = noise()\ntorch.manual_seed(0)\nassert torch.equal(a, torch.randn(3))",
     "training": "m = Net()\nopt = torch.optim.SGD(m.parameters(), lr=0.1)\nbefore = m.scale.item()\n"
     "m(torch.ones(1, 4)).sum().backward()\nopt.step()\nassert m.scale.item() != before",
