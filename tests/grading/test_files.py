@@ -203,8 +203,8 @@ def refused(action):
     return "done"
 
 
-found = " ".join(path for path in ("/packages/reference", "/data/predictions.npy") if Path(path).exists())
-seen = [Path(top, name) for place in ("/w", "/data", "/packages") for top, _, names in os.walk(place)
+found = " ".join(path for path in (".packages.zip", "/data/predictions.npy") if Path(path).exists())
+seen = [Path(top, name) for place in ("/w", "/data") for top, _, names in os.walk(place)
         for name in names if Path(top, name).is_file()]
 leaks = [str(path) for path in seen if b"BEGIN " + b"SOLUTION" in path.read_bytes()]
 large = Path("/data/features.npy")

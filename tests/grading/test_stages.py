@@ -65,7 +65,7 @@ GRADING = {
     "recover": Stage(reading, "recover", IndexError("planted")),
     "open a box": Stage(Session, "_ensure_box", OSError("planted")),
     "run": Stage(Session, "run", MemoryError("planted")),
-    "run a cell": Stage(NamespaceBox, "run_cell", ValueError("planted")),
+    "run a cell": Stage(NamespaceBox, "run_cells", ValueError("planted")),
     "ask": Stage(Session, "ask", ValueError("planted"), DOUBLE),
     "judge": Stage(BehaviourCheck, "judge", RecursionError("planted"), DOUBLE),
     "close": Stage(Session, "close", OSError("planted"), BY_HAND),

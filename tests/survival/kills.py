@@ -29,7 +29,7 @@ POINTS: dict[str, tuple[Any, str]] = {
     "starting a zygote": (NamespaceSandbox, "_configure"),
     "asking for a box": (NamespaceSandbox, "_send"),
     "opening a box": (NamespaceBox, "__init__"),
-    "running a cell": (NamespaceBox, "run_cell"),
+    "running a cell": (NamespaceBox, "_ran"),
     "asking a question": (NamespaceBox, "ask"),
     "closing a box": (NamespaceBox, "close"),
     "preparing the gradebook": (Gradebook, "prepare"),
