@@ -177,22 +177,15 @@ class Sandbox(Protocol):
     isolation: str
     """``"namespaces"``, ``"reduced"`` or ``"none"``; stamped on every result."""
 
-    def open(
-        self,
-        limits: Limits,
-        *,
-        seed: int = 0,
-        files: Mapping[str, bytes] | None = None,
-        packages: bytes = b"",
-    ) -> Box:
+    def open(self, limits: Limits, *, seed: int = 0, files: Mapping[str, bytes] | None = None) -> Box:
         """A fresh box with random generators seeded by ``seed``.
 
         Args:
             limits: what the box may use.
             seed: of random, numpy and torch.
             files: paths in the working directory → content; the box's own, so it may change them. One stands
-                in the place of a file of the environment.
-            packages: in the place of the environment's; see `autograder.sandbox.packages`.
+                in the place of a file of the environment. From one that is called
+                `autograder.sandbox.packages.NAME` modules can be imported.
 
         Raises:
             SandboxFault: it could not be opened.

@@ -10,9 +10,12 @@ from pathlib import Path, PurePosixPath
 from autograder.errors import SandboxUnavailable
 from autograder.paths import is_regular
 
+NAME = ".packages.zip"
+"""In the working directory of a box."""
 
-def packed(packages: Sequence[tuple[str, Path]]) -> bytes:
-    """The modules of packages; nothing where there are none. Links are not followed.
+
+def packed(packages: Sequence[tuple[str, Path]]) -> dict[str, bytes]:
+    """A file with the modules of packages; none where there are no packages. Links are not followed.
 
     Args:
         packages: name → folder.
@@ -21,7 +24,7 @@ def packed(packages: Sequence[tuple[str, Path]]) -> bytes:
         SandboxUnavailable: one cannot be read.
     """
     if not packages:
-        return b""
+        return {}
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         for name, folder in packages:
@@ -35,4 +38,4 @@ def packed(packages: Sequence[tuple[str, Path]]) -> bytes:
                     archive.writestr(zipfile.ZipInfo(str(one)), path.read_bytes())
                 except OSError as error:
                     raise SandboxUnavailable(f"{path}: cannot be read: {error}") from error
-    return file.getvalue()
+    return {NAME: file.getvalue()}

@@ -46,36 +46,28 @@ def start_sandbox(environment: Environment, isolation: Isolation = Isolation.NAM
 class PersistentSandbox:
     """A pool's sandbox for one environment, whichever it is by now; a `Sandbox` that is never dead."""
 
-    def __init__(self, pool: Pool, environment: Environment, packages: bytes) -> None:
+    def __init__(self, pool: Pool, environment: Environment, packages: Mapping[str, bytes]) -> None:
         """Start it.
 
         Args:
             pool: keeps it.
             environment: without packages.
-            packages: what each box gets besides; see `Sandbox.open`.
+            packages: the file that each box gets besides, if any; see `packed`.
         """
         self._pool = pool
         self._environment = environment
         self._packages = packages
         self.isolation = pool.sandbox(environment).isolation
 
-    def open(
-        self,
-        limits: Limits,
-        *,
-        seed: int = 0,
-        files: Mapping[str, bytes] | None = None,
-        packages: bytes = b"",
-    ) -> Box:
+    def open(self, limits: Limits, *, seed: int = 0, files: Mapping[str, bytes] | None = None) -> Box:
         """A box of the running sandbox; what cannot be started in the middle of a run is our fault."""
-        sandbox, packages = self._running(), packages or self._packages
+        sandbox, files = self._running(), {**(files or {}), **self._packages}
         try:
-            return sandbox.open(limits, seed=seed, files=files, packages=packages)
+            return sandbox.open(limits, seed=seed, files=files)
         except SandboxFault:
             if sandbox.alive():
                 raise
-        again = self._running()  # it died in between
-        return again.open(limits, seed=seed, files=files, packages=packages)
+        return self._running().open(limits, seed=seed, files=files)  # it died in between
 
     def _running(self) -> Sandbox:
         try:
@@ -112,7 +104,7 @@ class Pool:
         self._lock = threading.Lock()
         self._starting: dict[Environment, threading.Lock] = {}
         self._running: dict[Environment, Sandbox] = {}
-        self._packed: dict[Environment, bytes] = {}
+        self._packed: dict[Environment, dict[str, bytes]] = {}
         self._asked: set[Environment] = set()
         self._ahead = ThreadPoolExecutor(thread_name_prefix="sandbox-ahead")
         self._closed = False

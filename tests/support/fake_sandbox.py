@@ -37,16 +37,8 @@ class FakeSandbox:
         self.boxes: list[FakeBox] = []
         self.closed = False
 
-    def open(
-        self,
-        limits: Limits,
-        *,
-        seed: int = 0,
-        files: Mapping[str, bytes] | None = None,
-        packages: bytes = b"",
-    ) -> FakeBox:
+    def open(self, limits: Limits, *, seed: int = 0, files: Mapping[str, bytes] | None = None) -> FakeBox:
         """A fresh box, or a fault while any is left."""
-        del packages
         if self.closed:
             raise SandboxFault("the sandbox is closed")
         if self.faults:

@@ -38,6 +38,7 @@ class GradientsBetween:
         self._followed: dict[str, Any] = {}
         self._wanted: tuple[Any, ...] | None = None
         self._found: list[Any] = []
+        self._known = False
 
     def begin(self) -> None:
         """Another test."""
@@ -85,8 +86,12 @@ class GradientsBetween:
         self._found = [_sum(one, more) for one, more in zip(self._found, of_wanted, strict=True)]
         return grad, *of_keys
 
-    def take_over(self, torch: Any) -> None:
-        """Have torch's own functions know of it, in a process in which only tests run."""
+    def take_over(self) -> None:
+        """Have torch's own functions know of it, if it is there, in a process in which only tests run."""
+        torch = sys.modules.get("torch")
+        if torch is None or self._known:
+            return
+        self._known = True
         torch.autograd.grad = functools.partial(self._grad, torch.autograd.grad)
         torch.autograd.backward = functools.partial(self._backward, torch.autograd.backward)
 

@@ -113,8 +113,11 @@ class JudgeEncoder(HandleEncoder):
 class Namespace(dict[str, Any]):
     """The names of a test: its own, Python's, the libraries', and for all others the student's."""
 
-    def __init__(self, student: Callable[[str], Any], module: Callable[[str], Any]) -> None:
+    def __init__(
+        self, student: Callable[[str], Any], module: Callable[[str], Any], imported: Callable[[], None]
+    ) -> None:
         super().__init__(__name__="__main__", type=TypeOfTests)
+        self._imported = imported
         self._student = student
         self._module = module
         self.absent: list[str] = []
@@ -146,10 +149,12 @@ class Namespace(dict[str, Any]):
         root = name.partition(".")[0]
         if root != forms.DRAWN:
             try:
-                return builtins.__import__(name, names, local, wanted, level)
+                imported = builtins.__import__(name, names, local, wanted, level)
             except ModuleNotFoundError as error:
                 self.absent.append(str(error))
                 raise
+            self._imported()
+            return imported
         found = self._module(name)
         return found if wanted or name == root else self._module(root)
 
@@ -172,13 +177,14 @@ class Judge:
         self._students: frozenset[str] = frozenset()
         self._generators = Generators()
         self._gradients = GradientsBetween(self._ask)
+        self._imported: Callable[[], None] = lambda: None
         self._begin_again("")
 
     def take_over(self) -> None:
         """Have this process, in which only tests run, call deeper and know what is the student's."""
         sys.setrecursionlimit(MOST_FRAMES)
-        if (torch := sys.modules.get("torch")) is not None:
-            self._gradients.take_over(torch)
+        self._imported = self._namespace._imported = self._gradients.take_over  # noqa: SLF001 - a class of this file
+        self._imported()
         for name in _OF_DATACLASSES:
             setattr(dataclasses, name, self._of_students(getattr(dataclasses, name)))
 
@@ -213,14 +219,13 @@ class Judge:
         self._proxies = Proxies(self._ask, self.count)
         self._own = OwnFunctions()
         self._shared = SharedValues("j", self._encoded, layers.is_copied)
-        self._namespace = Namespace(self._name, functools.partial(self._ask, "module"))
+        self._namespace = self._new_namespace()
+
+    def _new_namespace(self) -> Namespace:
+        return Namespace(self._name, functools.partial(self._ask, "module"), self._imported)
 
     def _outcome(self, test: Mapping[str, Any], told: wire.Told) -> dict[str, Any]:
-        self._namespace = (
-            self._namespace
-            if test["shared"]
-            else Namespace(self._name, functools.partial(self._ask, "module"))
-        )
+        self._namespace = self._namespace if test["shared"] else self._new_namespace()
         self._bound: dict[str, Any] = {}
         self._own.open = 0
         self._gradients.begin()

@@ -24,6 +24,7 @@ import numpy as np
 from autograder.errors import BoxEnded, SandboxFault, Unplaced
 from autograder.limits import CLOCK_FACTOR, FLOOD_FACTOR, MemoryBudget
 from autograder.records import Call, CellRun, Ending, Limits, Observation, Scenario
+from autograder.sandbox import packages
 from autograder.sandbox.base import Reply, Usage
 from autograder.sandbox.exchange import values, wire
 from autograder.sandbox.exchange.tensors import Buffer
@@ -41,8 +42,6 @@ _ESCAPED = 12
 ARRIVING_SECONDS = 2.0
 """A box whose time is up while its reply arrives has so long, altogether, to finish it."""
 _PIPE_BYTES = 1 << 20
-_PACKAGES = ".packages.zip"
-"""In the working directory of a box that has modules of its own."""
 _OUTPUT_BYTES = 1 << 16
 """As much as there can be in a pipe that nobody has made larger."""
 
@@ -218,16 +217,15 @@ class NamespaceBox:
         self.crowded = self.crowded or (hints.CROWDED in told and self._watch.shares_user)
         return told
 
-    def put_files(self, files: Mapping[str, bytes], packages: bytes = b"") -> None:
-        """Write files into the working directory, and what can be imported, before any student code runs.
+    def put_files(self, files: Mapping[str, bytes]) -> None:
+        """Write files into the working directory before any student code runs.
 
         Raises:
             SandboxFault: they could not be written, for example because they do not fit.
         """
-        every = {**files, _PACKAGES: packages} if packages else files
-        arrays = {name: np.frombuffer(data, np.uint8) for name, data in every.items()}
+        arrays = {name: np.frombuffer(data, np.uint8) for name, data in files.items()}
         try:
-            request = {"op": "files", "packages": _PACKAGES if packages else ""}
+            request = {"op": "files", "packages": packages.NAME if packages.NAME in files else ""}
             request_id = self._request(request, arrays, OPEN_SECONDS)
             reply, _ = self._reply(request_id, deadline=time.monotonic() + OPEN_SECONDS)
         except BoxEnded as ended:

@@ -185,18 +185,13 @@ class ZygoteSandbox:
         return self._cgroups.name if self._cgroups else "address space limit and watchdog"
 
     def open(
-        self,
-        limits: Limits,
-        *,
-        seed: int = 0,
-        files: Mapping[str, bytes] | None = None,
-        packages: bytes = b"",
+        self, limits: Limits, *, seed: int = 0, files: Mapping[str, bytes] | None = None
     ) -> NamespaceBox:
         """A fresh box; see `autograder.sandbox.base.Sandbox.open`."""
-        box, packages = self._prefork.take(limits, seed), packages or self._packages
-        if files or packages:
+        box = self._prefork.take(limits, seed)
+        if every := {**(files or {}), **self._packages}:
             try:
-                box.put_files(files or {}, packages)
+                box.put_files(every)
             except SandboxFault:
                 box.close()
                 raise

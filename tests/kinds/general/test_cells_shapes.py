@@ -282,6 +282,18 @@ def test_right_answers_pass(sandbox: Sandbox) -> None:
     assert [*SHAPES] == [*found]
 
 
+def test_torch_may_be_imported_by_the_test() -> None:
+    """Where nothing is imported beforehand its gradients go through both boxes as well."""
+    asked = (
+        "w = torch.ones(1, requires_grad=True)\nassert torch.autograd.grad(loss(w), w)[0].tolist() == [2.0]"
+    )
+    answer = "import torch\n" + "def loss(w): return (w ** 2).sum()\n"
+    with Pool() as pool:
+        bare = pool.sandbox(Environment())
+        found = outcomes(bare, answer, {"imported": f"import torch\n{asked}"})
+    assert [True] == [one.passed for one in found.values()], found
+
+
 def test_wrong_answers_fail(sandbox: Sandbox) -> None:
     """Each test notices what is wrong, and none is refused for it."""
     source = RIGHT
