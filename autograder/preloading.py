@@ -16,13 +16,18 @@ from autograder.paths import files_below
 
 SYMBOLIC = "torch.fx.experimental.symbolic_shapes"
 """A third of it, sympy above all."""
+COMPARING = "torch.distributed.tensor"
+"""Half of it, what is in `SYMBOLIC` too; ``torch.testing`` imports it at its first comparison."""
 LATE = "torch._dynamo"
 """All of it. Imported where torch is by then: what a library that is not known needs is not known either."""
+_PARTS = (SYMBOLIC, COMPARING, LATE)
+"""Each has what is in those before it."""
 _PLAIN = frozenset({"IPython", "matplotlib", "numpy", "pandas", "scipy", "sklearn", "torch"})
 """Packages that do not import it by themselves, when they are imported or later."""
 _TEXTS = (".ipynb", ".py", ".toml")
 _WORDS = {
-    SYMBOLIC: ("backward(", "autograd", "vjp", "jvp", "vhp", "hvp", "npool", "broadcast_shapes"),
+    SYMBOLIC: ("backward(", "autograd", "vjp", "jvp", "vhp", "hvp", "npool", "broadcast_shapes", "key_padding"),
+    COMPARING: ("assert_close", "assert_allclose"),
     LATE: (
         *("optim", "checkpoint", "compile", "dynamo", "functorch", "func", "flex_attention", "torch.export"),
         *("custom_op", "torch.cond", "profiler", "determinis", "flop_counter", "fake_tensor", "meta"),
@@ -32,8 +37,9 @@ _WORDS = {
 _USES = {
     SYMBOLIC: re.compile(
         r"\.backward\((?!\s*(retain_graph|\)))|autograd\.(grad|backward)\b"
-        r"|autograd import [^\n;]*\b(grad|backward)\b|\b(vjp|jvp|vhp|hvp)\b|[Uu]npool|broadcast_shapes"
+        r"|autograd import [^\n;]*\b(grad|backward)\b|\b(vjp|jvp|vhp|hvp)\b|[Uu]npool|broadcast_shapes|key_padding|gradcheck"
     ),
+    COMPARING: re.compile("assert_(all)?close"),
     LATE: re.compile(
         r"\boptim\b|checkpoint|torch\.compile|import compile|(?<!\bre)\.compile\(|dynamo|functorch"
         r"|\bfunc import|import func\b|torch\.func\b|flex_attention"
@@ -53,7 +59,7 @@ def preloaded(named: tuple[str, ...], places: Iterable[Path]) -> tuple[str, ...]
     if LATE not in named and not _tops(named) <= _PLAIN | sys.stdlib_module_names:
         return (*named, LATE)
     texts = tuple(_texts(places))
-    late = next((one for one in (LATE, SYMBOLIC) if _lacks(one, named, texts)), None)
+    late = next((one for one in reversed(_PARTS) if _lacks(one, named, texts)), None)
     return (*named, late) if late else named
 
 
@@ -68,12 +74,12 @@ def preloaded_for(modules: tuple[str, ...], texts: Iterable[str]) -> tuple[str, 
         texts: of the submission's cells and modules.
     """
     texts = tuple(texts)
-    return (*modules, LATE) if any(_lacks(one, modules, texts) for one in (LATE, SYMBOLIC)) else modules
+    return (*modules, LATE) if any(_lacks(one, modules, texts) for one in _PARTS) else modules
 
 
 def _lacks(late: str, modules: tuple[str, ...], texts: tuple[str, ...]) -> bool:
     """Whether the texts use what is imported late, and it is not among the modules."""
-    if LATE in modules or late in modules or "torch" not in _tops(modules):
+    if not {*_PARTS[_PARTS.index(late) :]}.isdisjoint(modules) or "torch" not in _tops(modules):
         return False
     return any(any(word in text for word in _WORDS[late]) and _USES[late].search(text) for text in texts)
 

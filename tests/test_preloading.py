@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.preloading import LATE, SYMBOLIC, preloaded, preloaded_for
+from autograder.preloading import COMPARING, LATE, SYMBOLIC, preloaded, preloaded_for
 from autograder.records import Limits
 from autograder.sandbox.base import Environment
 from autograder.sandbox.pool import Pool
@@ -41,6 +41,14 @@ SYMBOLIC_USES = (
     "from torch.autograd.functional import vjp; vjp(lambda x: x * 2, torch.ones(2), torch.ones(2))",
     "p, i = nn.MaxPool1d(2, return_indices=True)(torch.ones(1, 1, 4)); nn.MaxUnpool1d(2)(p, i)",
     "torch.broadcast_shapes((2, 1), (1, 2))",
+    "x = torch.ones(1, dtype=torch.double, requires_grad=True); torch.autograd.gradcheck(torch.sin, x)",
+    "x = torch.ones(2, 1, 4); nn.MultiheadAttention(4, 2)(x, x, x, key_padding_mask=torch.zeros(1, 2) > 0)",
+    "x = torch.ones(2, 1, 4); layer = nn.TransformerEncoderLayer(4, 2, 4); mask = torch.zeros(1, 2) > 0; "
+    "nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)(x, src_key_padding_mask=mask)",
+)
+COMPARING_USES = (
+    "torch.testing.assert_close(torch.ones(2), torch.ones(2))",
+    "from torch.testing import assert_close as same; same([1.0], [1.0])",
 )
 OTHER_USES = (
     "nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16), 2)(torch.ones(1, 3, 8)).sum().backward()",
@@ -59,15 +67,16 @@ OTHER_USES = (
     "torch.set_num_threads(1)  # optimal, metadata",
     "import re; re.compile('x'); compile('1', 'x', 'eval')",
 )
-ASK = """
+ASK = f"""
+LATE = {(LATE, SYMBOLIC, COMPARING)}
 import os, sys, torch
 from torch import nn
 import torch.nn.functional as F
 
 class Met:
     def find_spec(self, name, *_):
-        if name in ('torch._dynamo', 'torch.fx.experimental.symbolic_shapes'):
-            os._exit(1 if name == 'torch._dynamo' else 2)
+        if name in LATE:
+            os._exit(1 + LATE.index(name))
 
 sys.meta_path.insert(0, Met())
 for code in sys.stdin.read().split(chr(0)):
@@ -83,7 +92,7 @@ for code in sys.stdin.read().split(chr(0)):
 def test_the_words_are_those_that_import_it() -> None:
     """Each program that imports it has a word that tells so; the others have none."""
     environment = {**os.environ, "TORCHDYNAMO_DISABLE": "1", "PYTHONWARNINGS": "ignore"}
-    programs = (*LATE_USES, *SYMBOLIC_USES, *OTHER_USES)
+    programs = (*LATE_USES, *SYMBOLIC_USES, *COMPARING_USES, *OTHER_USES)
     done = subprocess.run(
         [sys.executable, "-c", ASK],
         input="\0".join(programs),
@@ -92,14 +101,20 @@ def test_the_words_are_those_that_import_it() -> None:
         text=True,
         check=True,
     )
-    first = dict(zip(programs, (int(line) for line in done.stdout.split() if line in "012"), strict=True))
+    first = dict(zip(programs, (int(line) for line in done.stdout.split() if line in "0123"), strict=True))
     assert dict.fromkeys(OTHER_USES, 0) == {one: first[one] for one in OTHER_USES}
     assert dict.fromkeys(SYMBOLIC_USES, 2) == {one: first[one] for one in SYMBOLIC_USES}
+    assert dict.fromkeys(COMPARING_USES, 3) == {one: first[one] for one in COMPARING_USES}
     assert 0 not in {first[one] for one in LATE_USES}
 
 
 @pytest.mark.parametrize(
-    ("program", "late"), [*((one, LATE) for one in LATE_USES), *((one, SYMBOLIC) for one in SYMBOLIC_USES)]
+    ("program", "late"),
+    [
+        *((one, LATE) for one in LATE_USES),
+        *((one, SYMBOLIC) for one in SYMBOLIC_USES),
+        *((one, COMPARING) for one in COMPARING_USES),
+    ],
 )
 def test_what_uses_it_is_seen(tmp_path: Path, program: str, late: str) -> None:
     """In a module, in a notebook's JSON, in a rubric, wherever it lies."""
