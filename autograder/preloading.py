@@ -26,7 +26,10 @@ _PLAIN = frozenset({"IPython", "matplotlib", "numpy", "pandas", "scipy", "sklear
 """Packages that do not import it by themselves, when they are imported or later."""
 _TEXTS = (".ipynb", ".py", ".toml")
 _WORDS = {
-    SYMBOLIC: ("backward(", "autograd", "vjp", "jvp", "vhp", "hvp", "npool", "broadcast_shapes", "key_padding"),
+    SYMBOLIC: (
+        *("backward(", "autograd", "vjp", "jvp", "vhp", "hvp", "npool", "broadcast_shapes", "key_padding"),
+        "gradcheck",
+    ),
     COMPARING: ("assert_close", "assert_allclose"),
     LATE: (
         *("optim", "checkpoint", "compile", "dynamo", "functorch", "func", "flex_attention", "torch.export"),
@@ -37,7 +40,8 @@ _WORDS = {
 _USES = {
     SYMBOLIC: re.compile(
         r"\.backward\((?!\s*(retain_graph|\)))|autograd\.(grad|backward)\b"
-        r"|autograd import [^\n;]*\b(grad|backward)\b|\b(vjp|jvp|vhp|hvp)\b|[Uu]npool|broadcast_shapes|key_padding|gradcheck"
+        r"|autograd import [^\n;]*\b(grad|backward)\b|\b(vjp|jvp|vhp|hvp)\b|[Uu]npool|broadcast_shapes"
+        r"|key_padding|gradcheck"
     ),
     COMPARING: re.compile("assert_(all)?close"),
     LATE: re.compile(
