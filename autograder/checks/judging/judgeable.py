@@ -17,13 +17,20 @@ _SOURCE = ("getsource", "getsourcelines", "getsourcefile", "signature", "getfull
 _PATCHES = ("patch", "MagicMock", "Mock", "monkeypatch", "setattr")
 _LAYOUT = (
     "data_ptr",
-    "stride",
     "is_contiguous",
     "untyped_storage",
     "storage_offset",
     "retain_grad",
     "next_functions",
+    "shares_memory",
+    "may_share_memory",
+    "register_hook",
+    "functional_call",
+    "__bases__",
 )
+"""Whatever is asked there is told of a copy, or of what stands for the student's object."""
+_TEXTS_OF = ("type", "str", "repr", "isinstance")
+_RAISING = ("raises", "assertRaises", "assertRaisesRegex")
 _FILES = ("open", "exists", "isfile", "Path", "listdir", "glob")
 _OF_FILES = ("os", "io", "pathlib", "glob", "gzip", "codecs")
 """Modules; an ``open`` of anything else is a method of that."""
@@ -58,6 +65,8 @@ def judgeable(code: str, defined_before: Collection[str] = (), data: Collection[
 
 def _reasons(node: ast.AST, tree: ast.Module, known: frozenset[str], data: frozenset[str]) -> Iterator[str]:
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        if node.id == "functional_call":
+            yield f"it looks at what only the notebook knows ({node.id})"
         if node.id in _NOTEBOOKS:
             yield f"it uses {node.id}, which only the notebook has"
         if node.id in _PATCHES:
@@ -65,12 +74,14 @@ def _reasons(node: ast.AST, tree: ast.Module, known: frozenset[str], data: froze
     elif isinstance(node, ast.Attribute) and node.attr in _SOURCE:
         yield f"it reads source text ({node.attr})"
     elif isinstance(node, ast.Attribute) and node.attr in _LAYOUT:
-        yield f"it looks at how a tensor is kept ({node.attr}), as only the notebook knows it"
+        yield f"it looks at what only the notebook knows ({node.attr})"
     elif isinstance(node, ast.Import | ast.ImportFrom):
         yield from _import_reasons(node)
     elif isinstance(node, ast.Call):
         yield from _call_reasons(node, data)
+        yield from _gradient_reasons(node)
     else:
+        yield from _gradient_reasons(node)
         yield from _change_reasons(node, tree, known)
 
 
@@ -81,6 +92,8 @@ def _change_reasons(node: ast.AST, tree: ast.Module, known: frozenset[str]) -> I
         isinstance(one, ast.Name) and one.id in known for one in node.targets
     ):
         yield "it deletes a name of the notebook's"
+    if isinstance(node, ast.Assign) and _is_own_dictionary(node.value):
+        yield "it keeps an object's own dictionary, of which it would get a copy"
     if isinstance(node, ast.Assign | ast.AugAssign):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         modules = _imported(tree) | {"builtins", "sys"}
@@ -88,6 +101,42 @@ def _change_reasons(node: ast.AST, tree: ast.Module, known: frozenset[str]) -> I
             yield "it patches a module"
     if node is tree:
         yield from (f"it rebinds {name}" for name in sorted(_bound(tree) & known))
+
+
+def _is_own_dictionary(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "vars" and bool(node.args)
+    return isinstance(node, ast.Attribute) and node.attr == "__dict__"
+
+
+def _gradient_reasons(node: ast.AST) -> Iterator[str]:
+    """What graphs and gradients are in the notebook alone: here they come anew with each question."""
+    if isinstance(node, ast.Compare) and any(isinstance(one, ast.Is | ast.IsNot) for one in node.ops):
+        sides = (node.left, *node.comparators)
+        of_gradients = any(isinstance(one, ast.Attribute) and one.attr == "grad" for one in sides)
+        if of_gradients and not any(isinstance(one, ast.Constant) for one in sides):
+            yield "it asks whether two gradients are one object"
+    looked_at: list[ast.AST] = []
+    if isinstance(node, ast.Attribute):
+        looked_at = [node.value]
+    elif isinstance(node, ast.Call) and _root(node.func) in _TEXTS_OF:
+        looked_at = [*node.args]
+    if any(isinstance(one, ast.Attribute) and one.attr == "grad_fn" for one in looked_at):
+        yield "it looks at the graph behind a result (grad_fn)"
+    expected: list[ast.stmt] = []
+    if isinstance(node, ast.With) and any(_name(one.context_expr) in _RAISING for one in node.items):
+        expected = node.body
+    elif isinstance(node, ast.Try):
+        expected = node.body if node.orelse else node.body[:-1]
+    if any(_name(one) == "backward" for statement in expected for one in ast.walk(statement)):
+        yield "it asks whether backward raises"
+
+
+def _name(node: ast.AST) -> str:
+    """What is called."""
+    if not isinstance(node, ast.Call):
+        return ""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else _root(node.func)
 
 
 def _import_reasons(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
@@ -100,7 +149,9 @@ def _import_reasons(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
 def _call_reasons(node: ast.Call, data: frozenset[str]) -> Iterator[str]:
     """A file that everybody has may be read; what else there is lies in the student's box alone."""
     of = _root(node.func) if isinstance(node.func, ast.Attribute) else ""
-    called = node.func.attr if isinstance(node.func, ast.Attribute) else _root(node.func)
+    called = _name(node)
+    if called == "stride" and of:  # that of a layer is an attribute
+        yield "it looks at what only the notebook knows (stride)"
     if called not in _FILES or (of and of not in _OF_FILES):
         return
     path, *modes = (*node.args, *(one.value for one in node.keywords), None)
@@ -237,7 +288,7 @@ def _literals(tree: ast.AST) -> Iterator[tuple[Any, str, int | None]]:
                 if _is_literal(node.left):
                     yield node, "left", None
         elif isinstance(node, ast.Call):
-            name = node.func.attr if isinstance(node.func, ast.Attribute) else _root(node.func)
+            name = _name(node)
             if name in _EQUALITIES or (name.lower().startswith("assert") and "qual" in name.lower()):
                 for place, argument in enumerate(node.args[:2]):
                     if _is_literal(argument):
