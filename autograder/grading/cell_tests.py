@@ -16,6 +16,7 @@ from autograder.rubric import NotebookFile
 from autograder.sandbox.base import Sandbox
 from autograder.sandbox.session import Session, Visit
 from autograder.sandbox.testing import CellTester, Key, visit
+from autograder.stopwatch import Stopwatch
 
 
 def with_start(cells: Sequence[Cell | Markdown], line: str) -> Sequence[Cell | Markdown]:
@@ -41,7 +42,9 @@ class CellTests:
         notebook: NotebookFile,
         cells: Sequence[Cell | Markdown],
         sandbox: Sandbox,
+        *,
         seed: int,
+        stopwatch: Stopwatch,
     ) -> None:
         places = {
             cell.grade_id: place
@@ -70,7 +73,7 @@ class CellTests:
             else ()
         )
         # Another seed than the student's, so that a seed set by a test is a change.
-        self._runner = CellTester(lambda: sandbox.open(limits, seed=seed ^ 1), imports)
+        self._runner = CellTester(lambda: sandbox.open(limits, seed=seed ^ 1), imports, stopwatch=stopwatch)
 
     def __enter__(self) -> Self:
         return self

@@ -376,7 +376,9 @@ class _SubmissionRun:
         limits = assignment.rubric.assignment.limits
         files = self.files[notebook.name].contents
         stopwatch = self._grader.stopwatch
-        cell_tests = CellTests(assignment, notebook, submission.cells, sandbox, self._grader.seed)
+        cell_tests = CellTests(
+            assignment, notebook, submission.cells, sandbox, seed=self._grader.seed, stopwatch=stopwatch
+        )
         session = Session(
             sandbox,
             with_start(submission.cells, assignment.rubric.assignment.cell_start),

@@ -16,6 +16,7 @@ from msgspec import Struct
 from autograder.limits import MemoryBudget
 from autograder.records import CellRun, Limits, Observation, Scenario
 from autograder.sandbox.exchange.wire import Told
+from autograder.stopwatch import StepTime
 
 
 class Environment(Struct, frozen=True):
@@ -58,6 +59,11 @@ class Usage(Struct, frozen=True):
     """For how long other programs kept the box from computing, as far as it was counted."""
     system_seconds: float = 0.0
     """Of the processor seconds those in the kernel, as far as it tells."""
+
+    @property
+    def time(self) -> StepTime:
+        """The processor seconds, for a stopwatch; the clock's are told by whoever waits."""
+        return StepTime(0.0, max(0.0, self.processor_seconds - self.system_seconds), self.system_seconds)
 
 
 class Box(Protocol):

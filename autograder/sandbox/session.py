@@ -23,7 +23,7 @@ from autograder.records import Cell, CellRun, Ending, Limits, Markdown, Note, Ob
 from autograder.sandbox import limit_notes
 from autograder.sandbox.base import Box, Sandbox, Usage
 from autograder.sandbox.retry import MAX_FAULTS, MAX_LOST_BOXES
-from autograder.stopwatch import StepTime, Stopwatch
+from autograder.stopwatch import Stopwatch
 
 LEFT_OUT = "left-out"
 """The code of a note about a file that was handed in and is not in the box, which has no room for it."""
@@ -402,8 +402,7 @@ class Session:
             self._box = None
 
     def _note_usage(self, usage: Usage) -> None:
-        user = max(0.0, usage.processor_seconds - usage.system_seconds)
-        self._stopwatch.add("in boxes", StepTime(0.0, user, usage.system_seconds))
+        self._stopwatch.add("in boxes", usage.time)
         self._used = Usage(
             max(self._used.processor_seconds, usage.processor_seconds),
             max(self._used.memory_bytes, usage.memory_bytes),

@@ -25,6 +25,7 @@ from autograder.records import CellOutcome, CellTest, Ending, Observation
 from autograder.sandbox.base import Box, Reply
 from autograder.sandbox.exchange import values
 from autograder.sandbox.exchange.wire import ProtocolError, Told, telling
+from autograder.stopwatch import Stopwatch
 from autograder.syntax import UNREADABLE, parsed
 
 JUDGE, REMOTE = "@judge", "@remote"
@@ -61,7 +62,11 @@ class CellTester:
     """Runs the tests of one submission; opens the judge's box when it is first needed."""
 
     def __init__(
-        self, open_box: Callable[[], Box], imports: Imports = (), refuses: Refuses | None = None
+        self,
+        open_box: Callable[[], Box],
+        imports: Imports = (),
+        refuses: Refuses | None = None,
+        stopwatch: Stopwatch | None = None,
     ) -> None:
         """Nothing is opened yet.
 
@@ -69,8 +74,10 @@ class CellTester:
             open_box: opens a judge's box.
             imports: what a library's names stand for.
             refuses: why a test may not ask for something of the student's box; empty where it may.
+            stopwatch: is told what the judge's boxes computed.
         """
         self._open = open_box
+        self._stopwatch = stopwatch or Stopwatch()
         self._refuses = refuses
         self._imports = [list(one) for one in imports]
         self._judge: Box | None = None
@@ -202,7 +209,7 @@ class CellTester:
         """End the judge's box; the next test gets another one."""
         judge, self._judge, self._student = self._judge, None, None
         if judge is not None:
-            judge.close()
+            self._stopwatch.add("in boxes", judge.close().time)
 
 
 def _told_inside(code: str, test: CellTest, student: Box, until: float) -> CellOutcome:
