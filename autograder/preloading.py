@@ -28,12 +28,14 @@ _TEXTS = (".ipynb", ".py", ".toml")
 _WORDS = {
     SYMBOLIC: (
         *("backward(", "autograd", "vjp", "jvp", "vhp", "hvp", "npool", "broadcast_shapes", "key_padding"),
-        "gradcheck",
+        *("gradcheck", "vectorize", "MultivariateNormal", "Wishart", "Gumbel", "Pareto", "Weibull"),
+        *("Kumaraswamy", "InverseGamma"),
     ),
-    COMPARING: ("assert_close", "assert_allclose"),
+    COMPARING: ("assert_close", "assert_allclose", "jit"),
     LATE: (
         *("optim", "checkpoint", "compile", "dynamo", "functorch", "func", "flex_attention", "torch.export"),
         *("custom_op", "torch.cond", "profiler", "determinis", "flop_counter", "fake_tensor", "meta"),
+        "forward_ad",
     ),
 }
 """One of them stands wherever `_USES` finds something: most texts are not searched."""
@@ -41,13 +43,14 @@ _USES = {
     SYMBOLIC: re.compile(
         r"\.backward\((?!\s*(retain_graph|\)))|autograd\.(grad|backward)\b"
         r"|autograd import [^\n;]*\b(grad|backward)\b|\b(vjp|jvp|vhp|hvp)\b|[Uu]npool|broadcast_shapes"
-        r"|key_padding|gradcheck"
+        r"|key_padding|gradcheck|vectorize *=|MultivariateNormal|Wishart|Gumbel\("
+        r"|Pareto|Weibull|Kumaraswamy|InverseGamma"
     ),
-    COMPARING: re.compile("assert_(all)?close"),
+    COMPARING: re.compile(r"assert_(all)?close|\bjit\.trace|\bjit import [^\n;]*trace"),
     LATE: re.compile(
         r"\boptim\b|checkpoint|torch\.compile|import compile|(?<!\bre)\.compile\(|dynamo|functorch"
         r"|\bfunc import|import func\b|torch\.func\b|flex_attention"
-        r"|torch\.export|custom_op|torch\.cond|profiler|determinis|flop_counter|fake_tensor|[\"'\\]meta[\"'\\]"
+        r"|torch\.export|forward_ad|custom_op|torch\.cond|profiler|determinis|flop_counter|fake_tensor|[\"'\\]meta[\"'\\]"
     ),
 }
 """What of torch imports it, as it stands in a program: tried by tests one after the other."""

@@ -29,6 +29,7 @@ LATE_USES = (
     'nn.Linear(2, 2).to("meta")(torch.ones(2, device="meta"))',
     "torch.use_deterministic_algorithms(True)",
     "with torch.profiler.profile(): torch.ones(1)",
+    "import torch.autograd.forward_ad as f\nwith f.dual_level(): f.make_dual(torch.ones(2), torch.ones(2))",
 )
 SYMBOLIC_USES = (
     "x = torch.ones(2, requires_grad=True); (x * 2).backward(torch.ones(2))",
@@ -41,6 +42,11 @@ SYMBOLIC_USES = (
     "from torch.autograd.functional import vjp; vjp(lambda x: x * 2, torch.ones(2), torch.ones(2))",
     "p, i = nn.MaxPool1d(2, return_indices=True)(torch.ones(1, 1, 4)); nn.MaxUnpool1d(2)(p, i)",
     "torch.broadcast_shapes((2, 1), (1, 2))",
+    "torch.autograd.functional.jacobian(lambda x: x * x, torch.ones(2), vectorize = True)",
+    "torch.distributions.MultivariateNormal(torch.zeros(2), torch.eye(2)).sample()",
+    "from torch.distributions import *; Wishart(torch.tensor(2.0), torch.eye(2))",
+    "import torch.distributions as d; d.Gumbel(0.0, 1.0).sample()",
+    "import torch.distributions as d; d.Pareto(1.0, 1.0), d.Weibull(1.0, 1.0), d.InverseGamma(1.0, 1.0)",
     "x = torch.ones(1, dtype=torch.double, requires_grad=True); torch.autograd.gradcheck(torch.sin, x)",
     "x = torch.ones(2, 1, 4); nn.MultiheadAttention(4, 2)(x, x, x, key_padding_mask=torch.zeros(1, 2) > 0)",
     "x = torch.ones(2, 1, 4); layer = nn.TransformerEncoderLayer(4, 2, 4); mask = torch.zeros(1, 2) > 0; "
@@ -49,6 +55,8 @@ SYMBOLIC_USES = (
 COMPARING_USES = (
     "torch.testing.assert_close(torch.ones(2), torch.ones(2))",
     "from torch.testing import assert_close as same; same([1.0], [1.0])",
+    "torch.jit.trace(nn.Linear(2, 2), torch.ones(1, 2))",
+    "from torch.jit import trace; trace(nn.Linear(2, 2), torch.ones(1, 2))",
 )
 OTHER_USES = (
     "nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16), 2)(torch.ones(1, 3, 8)).sum().backward()",
@@ -58,6 +66,7 @@ OTHER_USES = (
     "torch.vmap(lambda x: x * 2)(torch.ones(2))",
     "torch.autograd.functional.jacobian(lambda x: x * x, torch.ones(2))",
     "torch.distributions.Categorical(torch.ones(3)).sample(); torch.multinomial(torch.ones(3), 1)",
+    "torch.distributions.Normal(0.0, 1.0).rsample(); F.gumbel_softmax(torch.ones(2))  # vectorized",
     "nn.init.orthogonal_(torch.empty(2, 2)); nn.utils.clip_grad_norm_([nn.Parameter(torch.ones(2))], 1.0)",
     "from torch.utils.data import DataLoader; list(DataLoader(torch.ones(4, 2), 2, shuffle=True))",
     "torch.manual_seed(0); torch.linalg.svd(torch.ones(2, 2)); torch.einsum('ij,jk', *[torch.eye(2)] * 2)",
