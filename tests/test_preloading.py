@@ -29,7 +29,7 @@ LATE_USES = (
     'nn.Linear(2, 2).to("meta")(torch.ones(2, device="meta"))',
     "torch.use_deterministic_algorithms(True)",
     "with torch.profiler.profile(): torch.ones(1)",
-    "import torch.autograd.forward_ad as f\nwith f.dual_level(): f.make_dual(torch.ones(2), torch.ones(2))",
+    "import torch.autograd.forward_ad as f; x = torch.ones(1)\nwith f.dual_level(): f.make_dual(x, x) * 2",
 )
 SYMBOLIC_USES = (
     "x = torch.ones(2, requires_grad=True); (x * 2).backward(torch.ones(2))",
