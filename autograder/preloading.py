@@ -46,7 +46,10 @@ _USES = {
         r"|key_padding|gradcheck|vectorize *=|MultivariateNormal|Wishart|Gumbel\("
         r"|Pareto|Weibull|Kumaraswamy|InverseGamma"
     ),
-    COMPARING: re.compile(r"assert_(all)?close|\bjit\.trace|\bjit import [^\n;]*trace"),
+    COMPARING: re.compile(
+        r"assert_close|torch\.testing(\.| import [^\n;]*)assert_allclose"
+        r"|\bjit\.trace|\bjit import [^\n;]*trace"
+    ),
     LATE: re.compile(
         r"\boptim\b|checkpoint|torch\.compile|import compile|(?<!\bre)\.compile\(|dynamo|functorch"
         r"|\bfunc import|import func\b|torch\.func\b|flex_attention"

@@ -55,6 +55,7 @@ SYMBOLIC_USES = (
 COMPARING_USES = (
     "torch.testing.assert_close(torch.ones(2), torch.ones(2))",
     "from torch.testing import assert_close as same; same([1.0], [1.0])",
+    "torch.testing.assert_allclose(torch.ones(2), torch.ones(2))",
     "torch.jit.trace(nn.Linear(2, 2), torch.ones(1, 2))",
     "from torch.jit import trace; trace(nn.Linear(2, 2), torch.ones(1, 2))",
 )
@@ -74,6 +75,7 @@ OTHER_USES = (
     "from torch.autograd import Variable; Variable(torch.ones(2), requires_grad=True).sum().backward()",
     "torch.broadcast_tensors(torch.ones(2, 1), torch.ones(2)); torch.ones(2, 1).expand(2, 2)",
     "torch.set_num_threads(1)  # optimal, metadata",
+    "from numpy.testing import assert_allclose; assert_allclose([1.0], [1.0])",
     "import re; re.compile('x'); compile('1', 'x', 'eval')",
 )
 ASK = f"""
