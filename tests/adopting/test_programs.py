@@ -86,7 +86,8 @@ def test_nbgrader_works_in_a_copy_of_the_course(tmp_path: Path, monkeypatch: pyt
     submitted = handed_in(course, "ps1.ipynb")
     (course / "source" / "ps1").mkdir(parents=True)
     before = sorted(course.rglob("*"))
-    path = program(tmp_path, "nbgrader", NBGRADER)
+    (tmp_path / "bin").mkdir()  # a name alone would be looked for where programs lie
+    path = program(tmp_path / "bin", "nbgrader", NBGRADER)
     marks = nbgrader_marks(path.relative_to(tmp_path), course, course / "source" / "ps1", "ps1", submitted)
     assert marks == {"ada": {"squares": 2.0}, "alan": {"squares": 0.0}}
     assert sorted(course.rglob("*")) == before
