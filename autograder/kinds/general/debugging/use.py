@@ -5,6 +5,7 @@ One use with its arguments drawn once is a *probe*, a scenario that begins with 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from math import lcm
 from typing import Any
@@ -24,6 +25,8 @@ from autograder.stream import derived
 
 MOST_CANDIDATES = 120
 """Probes that are tried before some are chosen."""
+MOST_KEPT = 8
+"""Draws and ways to call the weights whose probes are kept for the next student."""
 PARAMETERS = Ref("parameters")
 WEIGHTS = Ref("weights")
 NOISE = Ref("noise")
@@ -147,6 +150,8 @@ class ListingUses:
                 place(question),
                 "tries",
             )
+        # Most of a class call their weights alike and meet the same draw.
+        self._made = functools.lru_cache(MOST_KEPT)(self._scenarios)
         made = self.scenarios(SAMPLE)
         self.calls = {self.use_of(name): len(one.calls) for name, one in made.items()}
 
@@ -179,7 +184,15 @@ class ListingUses:
             own: what weights are called in the code that is asked; default: as stated.
             of_object: the answer's name holds an object, of whose class others are constructed.
         """
-        made = {name: self._scenario(name, draw, own or {}) for name in self.names}
+        return dict(self._made(draw, tuple((own or {}).items()), of_object))
+
+    def _scenarios(
+        self,
+        draw: Draw,
+        own: tuple[tuple[str, tuple[str, tuple[int, ...]]], ...],
+        of_object: bool,  # noqa: FBT001 - of a private method
+    ) -> dict[str, Scenario]:
+        made = {name: self._scenario(name, draw, dict(own)) for name in self.names}
         return {name: self._of_class(one) for name, one in made.items()} if of_object else made
 
     def _of_class(self, scenario: Scenario) -> Scenario:

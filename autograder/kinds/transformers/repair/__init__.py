@@ -36,6 +36,8 @@ from autograder.records import Answer, ItemResult, Message, Scenario, Status
 from autograder.rubric import Item
 
 MAX_STAFF = 600
+MOST_DRAWS = 8
+"""Draws whose experiments are kept for the next student."""
 
 
 class RepairOptions(Struct, frozen=True, forbid_unknown_fields=True):
@@ -64,15 +66,18 @@ class RepairCheck(ItemwiseCheck[RepairOptions, RepairItem]):
         self._faults = {item.id: self._fault(item, own.fault or item.id) for item, own in self.automatic}
         self._refuse_exclusive()
         self._probes = probes(self._faults.values())
+        self._asked_with = functools.lru_cache(MOST_DRAWS)(self._made)
+        self._whole: tuple[Sequence[Observations], str] | None = None
+        """What the reference gave last, and what is broken in it: a class has one reference."""
 
     def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
         """The experiments of the first round; none when the handed-out text was left as it was."""
         del answer
-        return self._scenarios(draw)
+        return self._asked_with(draw)
 
     def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:
         """The same experiments on the reference, to see that they work on this machine."""
-        return self._scenarios(draw) if self.question.reference else ()
+        return self._asked_with(draw) if self.question.reference else ()
 
     def second_round(self, evidence: Evidence) -> SecondRound:
         """What only some submissions have to be asked, given what the first round gave."""
@@ -93,8 +98,10 @@ class RepairCheck(ItemwiseCheck[RepairOptions, RepairItem]):
 
     def _found(self, evidence: Evidence) -> dict[str, Verdict] | Finding:
         """The verdicts by fault; a finding where the reference itself is not whole."""
-        broken = self._broken(evidence.expected)
-        if broken:
+        whole = self._whole
+        if whole is None or whole[0] is not evidence.expected:
+            whole = self._whole = evidence.expected, self._broken(evidence.expected)
+        if broken := whole[1]:
             return review(f"the reference is not whole: {broken}")
         return self._verdicts(evidence.observed, evidence.again)
 
@@ -114,7 +121,7 @@ class RepairCheck(ItemwiseCheck[RepairOptions, RepairItem]):
                     place(self.question),
                 )
 
-    def _scenarios(self, draw: Draw) -> tuple[Scenario, ...]:
+    def _made(self, draw: Draw) -> tuple[Scenario, ...]:
         access = Access(self.question.answer)
         return tuple(made.scenario for made in experiments(access, draw, self._probes))
 

@@ -140,8 +140,9 @@ class Runs:
             MissingError: see `output`.
         """
         first, second = self.output(experiment, before), self.output(experiment, after)
-        pairs = zip(first, second, strict=False)
-        return np.array([self.differ(one[None], other[None], rows) for one, other in pairs], bool)
+        texts = min(len(first), len(second))
+        moved: np.ndarray = largest_changes(first[:texts], second[:texts], rows) > self._change
+        return moved
 
     def differ(self, first: np.ndarray, second: np.ndarray, rows: slice = slice(None)) -> bool:
         """Whether two outputs are not the same numbers at some of the target's positions."""
@@ -236,6 +237,17 @@ def largest_change(first: np.ndarray, second: np.ndarray, rows: slice = slice(No
     scale = max(1.0, float(np.abs(first).max()), float(np.abs(second).max()))
     part = np.abs(first[:, rows] / scale - second[:, rows] / scale)
     return float(part.max()) if part.size else 0.0
+
+
+def largest_changes(first: np.ndarray, second: np.ndarray, rows: slice = slice(None)) -> np.ndarray:
+    """(texts,): the same, text by text."""
+    if first.shape != second.shape:
+        return np.full(len(first), np.inf)
+    both = np.maximum(np.abs(first).max(axis=(1, 2)), np.abs(second).max(axis=(1, 2)))
+    scale = np.maximum(both, 1.0)[:, None, None]
+    part = np.abs(first[:, rows] / scale - second[:, rows] / scale)
+    largest: np.ndarray = part.max(axis=(1, 2), initial=0.0)
+    return largest
 
 
 def _defect(observation: Observation, sizes: tuple[int, ...], words: str) -> Finding | None:
