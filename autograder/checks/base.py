@@ -104,7 +104,7 @@ class Evidence(Struct, frozen=True, eq=False):
     draw: Draw | None = None
     """The draw that plan and reference plan were made with, so that sizes can be named."""
     again: Sequence[Observations] = ()
-    """The student's, one entry per scenario of a second round; see `HasSecondRound`."""
+    """The student's, one entry per scenario of a second round, and of further calls; see `HasSecondRound`."""
     tried: Sequence[Observations] = ()
     """The reference's, one entry per scenario of a second or third round."""
     printed: Sequence[str] = ()
@@ -219,6 +219,18 @@ class HasStudentSecondRound(HasSecondRound, Protocol):
     """A check whose second round is the student's alone, so that no reference has to stay for it."""
 
     student_alone: ClassVar[bool]
+
+
+@runtime_checkable
+class HasFurtherCalls(HasSecondRound, Protocol):
+    """A check some of whose calls only few submissions need, as the second round's answers show."""
+
+    def further_calls(self, evidence: Evidence) -> tuple[Scenario, ...]:
+        """The calls in the student's box that are still needed; they are answered behind the second round's.
+
+        Args:
+            evidence: with `Evidence.again`, as far as it was asked.
+        """
 
 
 @runtime_checkable

@@ -6,10 +6,11 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 import nbformat
 
 from autograder import assignment as assignments
-from autograder.checks.base import Evidence, Observations, TrialResults
+from autograder.checks.base import Draw, Evidence, Observations, TrialResults
 from autograder.course import Course
 from autograder.generate import generate
 from autograder.grading.pipeline import Grader, SubmittedFiles
@@ -109,10 +110,12 @@ def judged(
         named: what its listings gave.
         observed: one entry per probe that was tried.
     """
-    names = list(check.uses.names)
-    again = [observed[names.index(name)] for name in check.search(named).probes]
+    by_name = dict(zip(check.uses.names, observed, strict=True))
+    again = [by_name[name] for name in check.search(named).asked_first]
     answer = Answer("a", "code", "code", changed=True)
-    evidence = Evidence(answer, [(Observation(ok=True),)], again=again, named=named)
+    evidence = Evidence(answer, [(Observation(ok=True),)], again=again, named=named, draw=Draw(bytes(32)))
+    further = [by_name[one.name.rpartition(": ")[2]] for one in check.further_calls(evidence)]
+    evidence = msgspec.structs.replace(evidence, again=[*again, *further])
     return {one.item: one for one in check.judge(evidence)}
 
 

@@ -539,3 +539,24 @@ def test_listings_are_planted_one_after_another(masked: DebuggingCourse) -> None
     assert ["sum", "double"] == list(scores)
     for name, score in scores.items():
         assert {name} == lost({one.item: one for one in score.items})
+
+
+@pytest.mark.sandbox
+def test_a_use_that_stands_in_is_asked_where_the_other_one_raises(tmp_path: Path, pool: Pool) -> None:
+    """Code that is right but for what only one use looks at is judged by the other one, each way."""
+    use = '[[question.use]]\nname = "{}"\nabout = "sum"\ntries = 1\n{}step = [{{ args = [{}] }}]\n'
+    uses = use.format("at none", "", 0) + use.format("at some", 'instead = "at none"\n', 50)
+    faults = fault("sum", "x + 1", "x + 2") + fault("double", "a * 2", "a * 3")
+    question = QUESTION.replace("points = 5", "points = 2")
+    course = DebuggingCourse(tmp_path / "course", pool, question + uses + faults, SOURCE)
+    assert "at none 1" in course.search.asked_first
+    assert "at some 1" in set(course.search.probes) - set(course.search.asked_first)
+    raising = "def f(x):\n    0 / x\n    a = x + {}\n    return a, a * 2\n"
+    for added, status in ((1, Status.PASSED), (2, Status.FAILED)):
+        results = course.sit(raising.format(added))
+        assert status is results["sum"].status, results["sum"].staff
+        assert Status.PASSED is results["double"].status
+    looked_at = course.sit(
+        "def f(x):\n    if x == 50:\n        raise ValueError\n    return x + 1, (x + 1) * 2\n"
+    )
+    assert {Status.PASSED} == {one.status for one in looked_at.values()}

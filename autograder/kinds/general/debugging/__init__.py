@@ -38,7 +38,7 @@ from autograder.kinds.general.debugging.listing import Edit, FaultyListing, Patc
 from autograder.kinds.general.debugging.outcomes import related
 from autograder.kinds.general.debugging.search import Listings, Search, search
 from autograder.kinds.general.debugging.use import ListingUses, ProbeOutcome, Use, outcome
-from autograder.kinds.general.debugging.verdicts import FaultVerdict, Verdicts, verdicts
+from autograder.kinds.general.debugging.verdicts import FaultVerdict, Verdicts, stand_ins, verdicts
 from autograder.kinds.general.debugging.work import SearchWork
 from autograder.records import Answer, Call, ItemResult, Message, Ref, Scenario, Status
 from autograder.rubric import Item
@@ -261,16 +261,28 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         ready = is_blank(evidence.answer) or evidence.draw is None or not evidence.named
         if ready or self._missing(evidence) is not None or evidence.draw is None:
             return SecondRound()
-        own = self.uses.own_weights(observations_at(evidence.observed, 1))
-        scenarios = self.uses.scenarios(self._tried or evidence.draw, own, of_object=_of_object(evidence))
         inputs = Inputs(self.options, evidence.draw)
         properties = (
             Scenario(f"{self.question.id}: property of {name}", one.calls(inputs))
             for name, one in self._properties.items()
         )
-        return SecondRound(
-            (*(scenarios[name] for name in self.search(evidence.named, evidence.draw).probes), *properties)
-        )
+        first = self.search(evidence.named, evidence.draw).asked_first
+        return SecondRound((*self._scenarios(evidence, evidence.draw, first), *properties))
+
+    def further_calls(self, evidence: Evidence) -> tuple[Scenario, ...]:
+        """The uses that stand in for one that raises."""
+        if evidence.draw is None or not evidence.again:
+            return ()
+        return self._scenarios(evidence, evidence.draw, self._stand_ins(evidence))
+
+    def _stand_ins(self, evidence: Evidence) -> tuple[str, ...]:
+        chosen = self.search(evidence.named, evidence.draw)
+        return stand_ins(chosen, self._outcomes(chosen.asked_first, evidence.again))
+
+    def _scenarios(self, evidence: Evidence, draw: Draw, probes: Sequence[str]) -> tuple[Scenario, ...]:
+        own = self.uses.own_weights(observations_at(evidence.observed, 1))
+        made = self.uses.scenarios(self._tried or draw, own, of_object=_of_object(evidence))
+        return tuple(made[name] for name in probes)
 
     def search(self, named: Sequence[TrialResults], draw: Draw | None = None) -> Search:
         """The chosen probes; searched for once for each turn.
@@ -340,7 +352,10 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         if not evidence.named:
             return review("the listings were not run")
         chosen = self.search(evidence.named, evidence.draw)
-        return verdicts(chosen, self._outcomes(chosen.probes, evidence.again))
+        first = len(chosen.asked_first)
+        further = evidence.again[first + len(self._properties) :]
+        outcomes = self._outcomes(chosen.asked_first, evidence.again)
+        return verdicts(chosen, outcomes | self._outcomes(stand_ins(chosen, outcomes), further))
 
     def _verdict(
         self, item: Item, own: DebuggingItem, evidence: Evidence, found: Verdicts | Finding
@@ -385,7 +400,7 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
 
     def _by_property(self, fault: str, evidence: Evidence, open_: FaultVerdict) -> FaultVerdict:
         """What the author's property of right code says, where no listing decides."""
-        chosen = self.search(evidence.named, evidence.draw).probes
+        chosen = self.search(evidence.named, evidence.draw).asked_first
         at = len(chosen) + list(self._properties).index(fault)
         observations = observations_at(evidence.again, at)
         finding = self._properties[fault].verdict(observations, self.question.answer, evidence.draw)

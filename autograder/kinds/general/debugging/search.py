@@ -148,6 +148,16 @@ class Search(Struct, frozen=True, eq=False):
         """The names of the chosen probes."""
         return tuple(self.listings.probes[at] for at in self.chosen)
 
+    @property
+    def asked_first(self) -> tuple[str, ...]:
+        """Those that are asked of everybody: without what stands in where another chosen one raises."""
+        return tuple(one for one in self.probes if not self.in_place_of(one))
+
+    def in_place_of(self, probe: str) -> tuple[str, ...]:
+        """The chosen probes for which one stands in; none where it speaks always."""
+        use = self.listings.instead.get(probe)
+        return tuple(one for one in self.probes if use and use_of(one) == use)
+
     def kills(self, fault: str, at: int) -> int:
         """Percent of the listings without a fault whose outcome of a probe changes when it is planted."""
         listings = self.listings

@@ -43,12 +43,36 @@ def verdicts(search: Search, outcomes: Mapping[str, ProbeOutcome | None]) -> Ver
     return _Judgement(search, outcomes).verdicts()
 
 
+def stand_ins(search: Search, outcomes: Mapping[str, ProbeOutcome | None]) -> tuple[str, ...]:
+    """The chosen probes that have to speak for another use: it raises although no listing does.
+
+    Args:
+        search: see `verdicts`.
+        outcomes: of the code, for `Search.asked_first` at least.
+    """
+    odd = {probe: _raises_oddly(search, probe, outcomes) for probe in search.asked_first}
+    return tuple(
+        probe
+        for probe in search.probes
+        if (others := search.in_place_of(probe)) and all(odd.get(one, False) for one in others)
+    )
+
+
+def _raises_oddly(search: Search, probe: str, outcomes: Mapping[str, ProbeOutcome | None]) -> bool:
+    """Whether a probe raises in a way that no listing does."""
+    found = outcomes.get(probe)
+    return found is not None and bool(found.error) and search.listings.classes[probe].find(found) == NEW
+
+
 class _Judgement:
     def __init__(self, search: Search, outcomes: Mapping[str, ProbeOutcome | None]) -> None:
         self._search, listings = search, search.listings
         self._faults, self._subsets = listings.faults, listings.subsets
         self._has = {fault: listings.has(fault) for fault in listings.faults}
         self._table = listings.table[:, list(search.chosen)]
+        self._called = frozenset(stand_ins(search, outcomes))
+        needed = {*search.asked_first, *self._called}
+        outcomes = {probe: one for probe, one in outcomes.items() if probe in needed}
         self._own = np.array(
             [listings.classes[probe].find(outcomes.get(probe)) for probe in search.probes], np.int64
         )
@@ -73,22 +97,19 @@ class _Judgement:
 
     def _silent(self) -> np.ndarray:
         """(probes,): those that say nothing: of a relation with NaN, of two uses one of which stands in."""
-        probes, listings = self._search.probes, self._search.listings
-        odd = [bool(error) and own == NEW for error, own in zip(self._errors, self._own, strict=True)]
-        silent = [error == NAN for error in self._errors]
-        for at, probe in enumerate(probes):
-            if use := listings.instead.get(probe):
-                places = [place for place, other in enumerate(probes) if use_of(other) == use]
-                if all(odd[place] for place in places) and not odd[at]:
-                    for place in places:
-                        silent[place] = True
-                else:
-                    silent[at] = True
-        return np.array(silent, bool)
+        search = self._search
+        silent = {probe: error == NAN for probe, error in zip(search.probes, self._errors, strict=True)}
+        for at, probe in enumerate(search.probes):
+            others = search.in_place_of(probe)
+            speaks = probe in self._called and not (self._errors[at] and self._own[at] == NEW)
+            silent |= dict.fromkeys(others if speaks else (probe,) if others else (), True)
+        return np.array([silent[probe] for probe in search.probes], bool)
 
     def _asked(self, found: Mapping[str, FaultVerdict]) -> dict[str, FaultVerdict]:
         """The verdicts; nothing is repaired because a probe was not asked, as when the time was used up."""
-        silent = [probe for probe, known in zip(self._search.probes, self._known, strict=True) if not known]
+        probes = {*self._search.asked_first, *self._called}
+        known = {probe for probe, known in zip(self._search.probes, self._known, strict=True) if known}
+        silent = [probe for probe in self._search.probes if probe in probes - known]
         told = f"nothing is known of {', '.join(silent)}"
         return {
             fault: one if one.left is not False or not silent else FaultVerdict(None, f"{one.why}; {told}")
