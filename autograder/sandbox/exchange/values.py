@@ -64,19 +64,20 @@ class TrustedEncoder(wire.Encoder):
 
 
 def call_tree(call: Call, encoder: TrustedEncoder) -> dict[str, Any]:
-    """One call as a tree; its arrays are collected by the encoder."""
-    return {
+    """One call as a tree, without what it does not say; its arrays are collected by the encoder."""
+    words = {
         "target": {"$": "ref", "v": call.target.name} if isinstance(call.target, Ref) else call.target,
         "attribute": call.attribute,
-        "args": encoder.encode(list(call.args)),
-        "kwargs": encoder.encode(dict(call.kwargs)),
+        "args": encoder.encode(list(call.args)) if call.args else None,
+        "kwargs": encoder.encode(dict(call.kwargs)) if call.kwargs else None,
         "read": call.read,
         "keep": call.keep,
-        "seed": call.seed,
         "grad": call.grad,
         "default_dtype": call.default_dtype,
         "quiet": is_quiet(call),
     }
+    tree = {name: one for name, one in words.items() if one}
+    return tree if call.seed is None else {**tree, "seed": call.seed}
 
 
 def is_quiet(call: Call) -> bool:

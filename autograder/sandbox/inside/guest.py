@@ -156,7 +156,7 @@ class Guest:
         outputs = self._shell.outputs
         outputs.begin()
         started = time.perf_counter()
-        with _streams(outputs):
+        with _Streams(outputs):
             result = self._shell.run_cell(source, store_history=True)
         error = result.error_before_exec or result.error_in_exec
         met = reported_limits(error)
@@ -179,21 +179,22 @@ class Guest:
     ) -> Iterator[list[Buffer]]:
         """A frame for each call, sent before the next one begins; the first failure is the last frame.
 
-        Quiet calls that follow each other share one, or one for each 20 ms.
+        Quiet calls that follow each other share one, or one for each 20 ms. What is printed is dropped, also
+        by what took hold of a cell's streams, as loggers do.
         """
         kept: dict[str, Any] = {}
         room, told = self._max_reply, time.perf_counter()
         for place, call in enumerate(calls):
             started = time.perf_counter()
             encoder = GuestEncoder()
-            with self._unheard():
+            with self._shell.outputs.dropped(), _Streams(self._shell.outputs):
                 observed = self._call(call, arrays, kept, encoder, room)
             if MEMORY in observed.get("met", ()):
                 kept.clear()
                 gc.collect()
             now, following = time.perf_counter(), calls[place + 1 : place + 2]
-            together = call["quiet"] and "v" in observed and bool(following) and following[0]["quiet"]
-            if together and now - told < TOGETHER_SECONDS:
+            quiet = "quiet" in call and bool(following) and "quiet" in following[0]
+            if quiet and "v" in observed and now - told < TOGETHER_SECONDS:
                 continue
             told = now
             room -= sum(array.nbytes for array in encoder.arrays.values())
@@ -208,12 +209,6 @@ class Guest:
             if "v" not in observed:
                 return
 
-    @contextlib.contextmanager
-    def _unheard(self) -> Iterator[None]:
-        """What a call prints is dropped, also by what took hold of a cell's streams, as loggers do."""
-        with self._shell.outputs.dropped(), _streams(self._shell.outputs):
-            yield
-
     def _call(
         self,
         call: Mapping[str, Any],
@@ -224,9 +219,9 @@ class Guest:
     ) -> dict[str, Any]:
         try:
             decoder = wire.Decoder(arrays, own_array, functools.partial(_guest_other, kept))
-            with _torch_state(call):
+            with _State(call):
                 value = self._value(call, kept, decoder)
-            if call["keep"]:
+            if "keep" in call:
                 kept[call["keep"]] = value
                 return {"v": {"$": "ref", "v": call["keep"]}}
             tree = encoder.encode(value)
@@ -247,7 +242,7 @@ class Guest:
         told: Encoded = (None, {})
         observed: dict[str, Any] = {"v": None}
         try:
-            with self._unheard():
+            with self._shell.outputs.dropped(), _Streams(self._shell.outputs):
                 told = self._begun(request)
             if _bytes(told[1]) > self._max_reply:
                 observed = self._too_large()
@@ -313,11 +308,12 @@ class Guest:
             found = self._shell.user_ns[target]
         else:
             raise NameError(f"name '{target}' is not defined")
-        if call["attribute"]:
+        if "attribute" in call:
             found = operator.attrgetter(call["attribute"])(found)
-        if call["read"]:
+        if "read" in call:
             return found
-        args, kwargs = decoder.decode(call["args"]), decoder.decode(call["kwargs"])
+        args = decoder.decode(call["args"]) if "args" in call else ()
+        kwargs = decoder.decode(call["kwargs"]) if "kwargs" in call else {}
         return found(*args, **kwargs)
 
 
@@ -392,37 +388,54 @@ def _plain_output(output: Mapping[str, Any]) -> dict[str, Any]:
     return {"kind": output["kind"], "name": output["data"].pop("name", ""), "data": output["data"]}
 
 
-@contextlib.contextmanager
-def _streams(outputs: Outputs) -> Iterator[None]:
+class _Streams:
     """Standard output and error of one request; set anew each time, whatever student code put there."""
-    sys.stdout, sys.stderr = CapturedStream(outputs, "stdout"), CapturedStream(outputs, "stderr")
-    try:
-        yield
-    finally:
+
+    def __init__(self, outputs: Outputs) -> None:
+        self._outputs = outputs
+
+    def __enter__(self) -> None:
+        outputs = self._outputs
+        sys.stdout, sys.stderr = CapturedStream(outputs, "stdout"), CapturedStream(outputs, "stderr")
+
+    def __exit__(self, *_: object) -> None:
         sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
 
 
-@contextlib.contextmanager
-def _torch_state(call: Mapping[str, Any]) -> Iterator[None]:
-    """Seeds, autograd and the default dtype for one call, put back afterwards."""
-    torch = sys.modules.get("torch")
-    if call["seed"] is not None:
-        sys.modules["random"].seed(call["seed"])
-        np.random.seed(call["seed"] % 2**32)  # student code uses the global generator
-    if torch is None:
-        yield
-        return
-    if call["seed"] is not None:
-        # torch.manual_seed formats a stack trace at every call, for devices that are not here.
-        torch.default_generator.manual_seed(call["seed"])
-    before = torch.get_default_dtype()
-    if call["default_dtype"]:
-        torch.set_default_dtype(getattr(torch, call["default_dtype"]))
-    try:
-        with torch.set_grad_enabled(bool(call["grad"])):
-            yield
-    finally:
-        torch.set_default_dtype(before)
+class _State:
+    """Seeds, autograd and the default dtype for one call, put back afterwards.
+
+    A class that looks first: a generator that sets all of it takes longer than most calls.
+    """
+
+    def __init__(self, call: Mapping[str, Any]) -> None:
+        self._call = call
+        self._torch = sys.modules.get("torch")
+
+    def __enter__(self) -> None:
+        call, torch = self._call, self._torch
+        if "seed" in call:
+            sys.modules["random"].seed(call["seed"])
+            np.random.seed(call["seed"] % 2**32)  # student code uses the global generator
+        if torch is None:
+            return
+        if "seed" in call:
+            # torch.manual_seed formats a stack trace at every call, for devices that are not here.
+            torch.default_generator.manual_seed(call["seed"])
+        self._before = torch.get_default_dtype(), torch.is_grad_enabled()
+        name = call.get("default_dtype")
+        self._set(getattr(torch, name) if name else self._before[0], call.get("grad", False))
+
+    def __exit__(self, *_: object) -> None:
+        if self._torch is not None:
+            self._set(*self._before)
+
+    def _set(self, dtype: Any, grad: Any) -> None:
+        torch: Any = self._torch
+        if torch.get_default_dtype() is not dtype:
+            torch.set_default_dtype(dtype)
+        if torch.is_grad_enabled() != grad:
+            torch.set_grad_enabled(grad)
 
 
 def _bytes(arrays: Mapping[str, np.ndarray]) -> int:

@@ -265,7 +265,7 @@ class ListingUses:
     def _kept(self, use: Use, inputs: Inputs) -> Iterator[Call]:
         args, _ = inputs.arguments(f"let {use.name}", [_kept(one) for one in use.let.values()], {})
         for name, value in zip(use.let, args, strict=True):
-            yield Call("@copy", "copy", args=(value,), keep=name)
+            yield Call("@operator", "getitem", args=([value], 0), keep=name)  # as it is: a copy takes longer
 
     def _call(self, number: int, step: UseStep, inputs: Inputs, options: CalleeOptions) -> Call:
         target: str | Ref = step.of if step.of.startswith("@") else Ref(step.of or "model")
