@@ -113,18 +113,25 @@ def grade_class(
     # Before the first row is written: on a machine whose sandbox does not hold, nothing is.
     with stopwatch.step("start"):
         grader = Grader(assignment, pool, stopwatch=stopwatch) if waiting else None
-    store.prepare(assignment.rubric, assignment.release_bytes)
+    if known or not waiting:
+        store.prepare(assignment.rubric, assignment.release_bytes)
     for start in range(0, len(known), MOST_TOGETHER):
         yield from recorder.keep_known(known[start : start + MOST_TOGETHER], waiting)
     if not waiting:
         return
     grader = grader or Grader(assignment, pool, stopwatch=stopwatch)
     environment = environment_digest(environment, pool.isolation)
-    recorder.run = store.begin(assignment.rubric, environment, pool.isolation.value)
     members_of = {members[0].student: members for members in together}
-    for done in _in_parallel(grader, waiting, workers or _enough()):
+
+    def begin() -> None:
+        if not known:
+            store.prepare(assignment.rubric, assignment.release_bytes)
+        recorder.run = store.begin(assignment.rubric, environment, pool.isolation.value)
+
+    for done in _in_parallel(grader, waiting, workers or _enough(), begin):
         shared = [(one, graded) for first, graded in done for one in members_of[first.student]]
         yield from recorder.keep(_keyed(assignment.rubric, environment, shared))
+    assert recorder.run is not None
     store.finish(recorder.run)
 
 
@@ -216,9 +223,9 @@ class _KnownResults:
 
 
 def _in_parallel(
-    grader: Grader, waiting: Sequence[Handin], workers: int
+    grader: Grader, waiting: Sequence[Handin], workers: int, begin: Callable[[], None]
 ) -> Iterator[list[tuple[Handin, Graded]]]:
-    """Grade with several threads; yields all that are done by now.
+    """Grade with several threads; yields all that are done by now, and calls ``begin`` before, meanwhile.
 
     Files are read again now, so that only a few are in memory at a time. While one group is recorded the
     next one is graded: the slower recording is, the larger are the groups.
@@ -236,12 +243,16 @@ def _in_parallel(
         running: dict[Future[Graded], Handin] = {}
         graded: list[tuple[Handin, Graded]] = []
         until = 0.0
+        begun = False
         try:
             while True:
                 for handin in queue:
                     running[threads.submit(grade, handin)] = handin
                     if len(running) >= AHEAD * workers:
                         break
+                if not begun:
+                    begin()
+                    begun = True
                 if not running and not graded:
                     return
                 left = max(0.0, until - time.monotonic()) if graded else None

@@ -60,11 +60,7 @@ class Classes:
         places, arrays = self._known.get(form, ([], []))
         if not places:
             return NEW
-        others = np.stack(arrays)
-        rules = self._rules
-        with np.errstate(all="ignore"):
-            same = np.isclose(array, others, rtol=rules.rtol, atol=rules.atol, equal_nan=True).all(axis=1)
-        at = np.flatnonzero(same)
+        at = np.flatnonzero(_close(array, np.stack(arrays), self._rules).all(axis=1))
         return places[int(at[0])] if at.size else NEW
 
 
@@ -85,17 +81,23 @@ def related(
     if outcome.error:
         how = "ended" if outcome.error.startswith("ended") else "raised"
         return ProbeOutcome(error=f"{how} in call {len(outcome.values) + 1}")
-    if any(
-        np.isnan(described(ProbeOutcome((outcome.values[at],)))[1]).any() for pair in pairs for at in pair
-    ):
-        return ProbeOutcome(error=NAN)
     alike = []
-    for one, other in pairs:
-        classes = Classes(rules)
+    for pair in pairs:
         # The text keeps a number from being read as an array of one.
-        first = classes.add(ProbeOutcome((outcome.values[one], "")))
-        alike.append(classes.find(ProbeOutcome((outcome.values[other], ""))) == first)
+        (form, array), (other_form, other) = (
+            described(ProbeOutcome((outcome.values[at], ""))) for at in pair
+        )
+        if np.isnan(array).any() or np.isnan(other).any():
+            return ProbeOutcome(error=NAN)
+        alike.append(form == other_form and bool(_close(other, array, rules).all()))
     return ProbeOutcome(tuple(alike))
+
+
+def _close(array: np.ndarray, others: np.ndarray, rules: Rules) -> np.ndarray:
+    """Number by number, whether they are equal up to rounding."""
+    with np.errstate(all="ignore"):
+        same: np.ndarray = np.isclose(array, others, rtol=rules.rtol, atol=rules.atol, equal_nan=True)
+    return same
 
 
 def described(outcome: ProbeOutcome) -> tuple[str, np.ndarray]:
