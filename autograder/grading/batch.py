@@ -100,16 +100,11 @@ def grade_class(
     orphans.sweep_groups()
     stopwatch = stopwatch or Stopwatch()
     recorder, environment = _Recorder(assignment, store, stopwatch), assignment.digest()
-    waiting: list[Handin] = []
-    known: list[_Known] = []
     together = _together(assignment.rubric, handins)
     kept = _KnownResults(assignment, store, environment, pool.isolation)
-    for members in together:
-        found = None if again else kept.of_one(members)
-        if found is None:
-            waiting.append(members[0])
-        else:
-            known.append((members, *found))
+    found = [(members, None if again else kept.of_one(members)) for members in together]
+    waiting = [members[0] for members, one in found if one is None]
+    known = [(members, *one) for members, one in found if one is not None]
     # Before the first row is written: on a machine whose sandbox does not hold, nothing is.
     with stopwatch.step("start"):
         grader = Grader(assignment, pool, stopwatch=stopwatch) if waiting else None
@@ -122,17 +117,11 @@ def grade_class(
     grader = grader or Grader(assignment, pool, stopwatch=stopwatch)
     environment = environment_digest(environment, pool.isolation)
     members_of = {members[0].student: members for members in together}
-
-    def begin() -> None:
-        if not known:
-            store.prepare(assignment.rubric, assignment.release_bytes)
-        recorder.run = store.begin(assignment.rubric, environment, pool.isolation.value)
-
+    begin = partial(recorder.begin, environment, pool.isolation.value, prepare=not known)
     for done in _in_parallel(grader, waiting, workers or _enough(), begin):
         shared = [(one, graded) for first, graded in done for one in members_of[first.student]]
         yield from recorder.keep(_keyed(assignment.rubric, environment, shared))
-    if recorder.run is not None:
-        store.finish(recorder.run)
+    recorder.finish()
 
 
 def _enough() -> int:
@@ -291,6 +280,17 @@ class _Recorder:
         self._outlines = Outlines()
         self.run: int | None = None
         """That computes what is kept now; None: it was known."""
+
+    def begin(self, environment: str, isolation: str, *, prepare: bool) -> None:
+        """Begin the run; ``prepare`` the store for the assignment first."""
+        if prepare:
+            self._store.prepare(self._assignment.rubric, self._assignment.release_bytes)
+        self.run = self._store.begin(self._assignment.rubric, environment, isolation)
+
+    def finish(self) -> None:
+        """End the run, where one began."""
+        if self.run is not None:
+            self._store.finish(self.run)
 
     def keep_known(self, some: Sequence[_Known], waiting: list[Handin]) -> Iterator[Outcome]:
         """Keep results that the store has, where anything of them is other than it was; see `keep`.
