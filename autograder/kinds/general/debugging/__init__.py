@@ -273,11 +273,9 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         """The uses that stand in for one that raises."""
         if evidence.draw is None or not evidence.again:
             return ()
-        return self._scenarios(evidence, evidence.draw, self._stand_ins(evidence))
-
-    def _stand_ins(self, evidence: Evidence) -> tuple[str, ...]:
         chosen = self.search(evidence.named, evidence.draw)
-        return stand_ins(chosen, self._outcomes(chosen.asked_first, evidence.again))
+        needed = stand_ins(chosen, self._outcomes(chosen.asked_first, evidence.again))
+        return self._scenarios(evidence, evidence.draw, needed)
 
     def _scenarios(self, evidence: Evidence, draw: Draw, probes: Sequence[str]) -> tuple[Scenario, ...]:
         own = self.uses.own_weights(observations_at(evidence.observed, 1))
