@@ -24,7 +24,7 @@ from autograder.preloading import LATE
 from autograder.sandbox import pool
 from autograder.sandbox.base import Environment
 from autograder.sandbox.levels import Isolation
-from autograder.sandbox.outside import namespaces
+from autograder.sandbox.outside import launched
 from autograder.sandbox.outside.namespaces import NamespaceSandbox, ZygoteSandbox
 from autograder.sandbox.runtime import current_runtime
 from autograder.service.postgres import EmbeddedPostgres
@@ -177,7 +177,7 @@ def torch_sandbox() -> Iterator[NamespaceSandbox]:
 @pytest.fixture(scope="session")
 def zygote_templates() -> Iterator[str]:
     """Where zygotes can be forked that need not import torch again."""
-    with launching.templates([*current_runtime().sys_path], namespaces._ENVIRONMENT) as address:
+    with launching.templates([*current_runtime().sys_path], launched.ENVIRONMENT) as address:
         yield address
 
 

@@ -35,13 +35,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from autograder.errors import SandboxUnavailable
 from autograder.sandbox.levels import Isolation, warning
 from autograder.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from autograder.course import Course
+    from autograder.sandbox.pool import Pool
 
-__all__ = ["SILENT", "Isolation", "Listener", "Stopwatch", "counted", "open_course", "warning"]
+__all__ = ["SILENT", "Isolation", "Listener", "Stopwatch", "counted", "launched", "open_course", "warning"]
 
 T = TypeVar("T")
 
@@ -79,3 +81,22 @@ def open_course(folder: Path) -> Course:
     from autograder.course import Course
 
     return Course.at(folder)
+
+
+def launched(isolation: Isolation) -> Pool:
+    """Sandboxes, the first of which begins to start before anything else is imported, or a course read.
+
+    Where it cannot, that is met again, and told, when a sandbox is needed.
+
+    Args:
+        isolation: how student code is confined.
+    """
+    from autograder.sandbox.outside.launched import Launched
+
+    try:
+        program = Launched()
+    except (OSError, SandboxUnavailable):
+        program = None
+    from autograder.sandbox.pool import Pool
+
+    return Pool(isolation=isolation, launched=program)

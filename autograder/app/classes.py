@@ -142,6 +142,7 @@ def grade(
     workers: int = 0,
     isolation: Isolation = Isolation.NAMESPACES,
     again: bool = False,
+    pool: Pool | None = None,
     watch: Listener = SILENT,
     store: OpenStore = open_store,
 ) -> GradedClass:
@@ -156,6 +157,7 @@ def grade(
         workers: submissions at the same time; 0: by the number of cores.
         isolation: how student code is confined.
         again: grade even what is known.
+        pool: gives the sandboxes, at this level of isolation; closed at the end.
         watch: hears of each submission.
         store: opens the course's.
 
@@ -170,18 +172,16 @@ def grade(
     handins, times = collected.handins, collected.times
     if times is None and assignment.rubric.assignment.exam:
         watch.tell(f"{course.exams.name} does not say when {name} is sat: nobody is late")
-    with _begun(assignment, handins, isolation, again=again) as pool, store(assignment, new=True) as opened:
+    pool = _begun(pool or Pool(isolation=isolation), assignment, handins, again=again)
+    with pool, store(assignment, new=True) as opened:
         decisions = stated_decisions(course, assignment.rubric)
         _enrol(course, collected, opened, watch)
-        everybody = (collect(course, assignment) if students else collected).handins
-        handed_in = {one.student for one in everybody}
+        everybody = collect(course, assignment) if students else collected
+        handed_in = {one.student for one in everybody.handins}
         found = restore_marks(assignment, opened, handed_in)
         before = {one: graded.score for one, graded in opened.results(name, whole=False).items()}
-        held = _held(assignment, handins, opened, isolation, again=again)
-        if held:
-            handins = tuple(one for one in handins if one.student not in held)
-            watch.tell(_HELD.format(len(held), name_list(sorted(held)), name))
-        if handins:
+        held = _held(assignment, handins, opened, isolation, watch, again=again)
+        if handins := tuple(one for one in handins if one.student not in held):
             keep_basis(assignment, isolation)
         graded = batch.grade_class(
             assignment, handins, opened, pool, workers=workers, again=again, stopwatch=watch.stopwatch
@@ -191,17 +191,16 @@ def grade(
         undecided = _decided(assignment, opened, decisions, roll, watch)
         shared = share_marks(opened, assignment.rubric, collected.groups, roll.results)
         _take_off(assignment, opened, roll.results)
-    attention = bool(found) or roll.attention or undecided
-    remarks, kept = (*found, *shared, *roll.remarks), tuple(sorted(held))
-    return GradedClass(outcomes, _changes(before, outcomes), remarks, collected.misnamed, attention, kept)
+    remarks, attention = (*found, *shared, *roll.remarks), bool(found) or roll.attention or undecided
+    changes, kept = _changes(before, outcomes), tuple(sorted(held))
+    return GradedClass(outcomes, changes, remarks, collected.misnamed, attention, kept)
 
 
-def _begun(assignment: Assignment, handins: Iterable[Handin], isolation: Isolation, *, again: bool) -> Pool:
-    """A pool whose sandboxes start while the store is opened, where something seems to be left to grade.
+def _begun(pool: Pool, assignment: Assignment, handins: Iterable[Handin], *, again: bool) -> Pool:
+    """The pool, whose sandboxes start while the store is opened, where something seems to be left to grade.
 
     That is a guess, by which nothing but time is lost or won.
     """
-    pool = Pool(isolation=isolation)
     try:
         kept = assignment.course.gradebook.stat().st_mtime
         new = any(one.folder.stat().st_mtime > kept for one in handins)
@@ -240,6 +239,7 @@ def _held(
     handins: Iterable[Handin],
     store: Store,
     isolation: Isolation,
+    watch: Listener,
     *,
     again: bool,
 ) -> frozenset[str]:
@@ -257,6 +257,8 @@ def _held(
         same = key.rubric == assignment.rubric.digest and key.environment in environments
         if (again or not same) and batch.collect(assignment, handin).digest() == key.submission:
             held.add(handin.student)
+    if held:
+        watch.tell(_HELD.format(len(held), name_list(sorted(held)), assignment.name))
     return frozenset(held)
 
 

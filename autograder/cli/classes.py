@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
-from autograder.app import open_course
+from autograder.app import launched, open_course
 from autograder.cli.options import (
     EXIT_FINDINGS,
     FULL,
@@ -27,9 +27,11 @@ from autograder.cli.options import (
 
 if TYPE_CHECKING:
     from decimal import Decimal
+    from pathlib import Path
 
     from rich.table import Table
 
+    from autograder.app import Stopwatch
     from autograder.app.classes import GradedClass, Outcome, Page, Standing
     from autograder.records import Graded, Note
 
@@ -47,42 +49,59 @@ def grade(
     json: JsonOption = False,
 ) -> None:
     """Grade what lies in submitted/ and write the gradebook. Run it again to go on or to add late ones."""
-    from autograder.app import Stopwatch, classes, run_statistics
+    started = monotonic()
+    with launched(isolation) as pool:  # its program starts while the rest is imported
+        from autograder.app import Stopwatch, classes
+        from autograder.cli import report
+
+        place, stopwatch = open_course(course), Stopwatch()
+        with report.at_isolation(isolation):
+            with report.ProgressBar("grading") as watch:
+                use_case = classes.grade_again if again else classes.grade
+                watch.stopwatch = stopwatch
+                graded = use_case(
+                    place, name, student or [], workers=workers, isolation=isolation, pool=pool, watch=watch
+                )
+            seconds = monotonic() - started
+            found = _report(
+                place.gradebook, name, graded, seconds, profiled=stopwatch if profile else None, json=json
+            )
+    if found:
+        raise typer.Exit(EXIT_FINDINGS)
+
+
+def _report(
+    gradebook: Path, name: str, graded: GradedClass, seconds: float, *, profiled: Stopwatch | None, json: bool
+) -> bool:
+    """Print what came of a class; whether something of it needs attention."""
+    from autograder.app import run_statistics
     from autograder.cli import report
 
-    started, stopwatch = monotonic(), Stopwatch()
-    place = open_course(course)
-    with report.at_isolation(isolation):
-        with report.ProgressBar("grading") as watch:
-            use_case = classes.grade_again if again else classes.grade
-            watch.stopwatch = stopwatch
-            graded = use_case(place, name, student or [], workers=workers, isolation=isolation, watch=watch)
-        outcomes = graded.outcomes
-        found = run_statistics.run_statistics(outcomes, monotonic() - started)
-        if profile:
-            found["profile"] = run_statistics.profile(stopwatch, sum(one.fresh for one in outcomes))
-        if json:
-            report.print_json(_as_json(name, graded, found))
-        else:
-            console = report.console()
-            console.print(report.grading_table(outcomes, name))
-            if graded.changes:
-                console.print(report.changes_table(graded.changes))
-            if profile:
-                console.print(report.profile_table(found.pop("profile")))
-            console.print(report.summary_table(found, "this run"))
-            if place.gradebook.is_file():
-                report.say(f"gradebook: {report.with_size(place.gradebook)}")
-            report.say(f"with what people gave: autograder grades {name}")
-        for folder, fault in graded.misnamed.items():
-            report.print_notes([f"submitted/{folder} is not graded: {fault}; rename the folder"])
-        report.print_notes(graded.remarks)
-        faults = print_faults(outcomes, name)
-        nothing = not (outcomes or graded.held)
-        if nothing:
-            report.print_notes([f"nothing was handed in; expected submitted/<student>/{name}/{name}.ipynb"])
-    if graded.misnamed or graded.attention or faults or nothing:
-        raise typer.Exit(EXIT_FINDINGS)
+    outcomes = graded.outcomes
+    found = run_statistics.run_statistics(outcomes, seconds)
+    if profiled:
+        found["profile"] = run_statistics.profile(profiled, sum(one.fresh for one in outcomes))
+    if json:
+        report.print_json(_as_json(name, graded, found))
+    else:
+        console = report.console()
+        console.print(report.grading_table(outcomes, name))
+        if graded.changes:
+            console.print(report.changes_table(graded.changes))
+        if profiled:
+            console.print(report.profile_table(found.pop("profile")))
+        console.print(report.summary_table(found, "this run"))
+        if gradebook.is_file():
+            report.say(f"gradebook: {report.with_size(gradebook)}")
+        report.say(f"with what people gave: autograder grades {name}")
+    for folder, fault in graded.misnamed.items():
+        report.print_notes([f"submitted/{folder} is not graded: {fault}; rename the folder"])
+    report.print_notes(graded.remarks)
+    faults = print_faults(outcomes, name)
+    nothing = not (outcomes or graded.held)
+    if nothing:
+        report.print_notes([f"nothing was handed in; expected submitted/<student>/{name}/{name}.ipynb"])
+    return bool(graded.misnamed or graded.attention or faults or nothing)
 
 
 def _as_json(name: str, graded: GradedClass, found: Mapping[str, Any]) -> dict[str, Any]:

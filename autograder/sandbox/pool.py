@@ -21,11 +21,22 @@ from autograder.sandbox.retry import retry_infrastructure
 from autograder.sandbox.runtime import refuse_other_systems
 
 if TYPE_CHECKING:
+    from autograder.sandbox.outside.launched import Launched
     from autograder.sandbox.outside.namespaces import ZygoteSandbox
 
 
-def start_sandbox(environment: Environment, isolation: Isolation = Isolation.NAMESPACES) -> ZygoteSandbox:
+def start_sandbox(
+    environment: Environment,
+    isolation: Isolation = Isolation.NAMESPACES,
+    *,
+    launch: Callable[[], Launched] | None = None,
+) -> ZygoteSandbox:
     """The real sandbox for an environment, at exactly this level of isolation.
+
+    Args:
+        environment: what its boxes contain.
+        isolation: the level.
+        launch: gives its program, which may have been started before.
 
     Raises:
         SandboxUnavailable: not Linux, or a layer of confinement is missing; says which and what to do.
@@ -40,7 +51,7 @@ def start_sandbox(environment: Environment, isolation: Isolation = Isolation.NAM
         Isolation.REDUCED: ReducedSandbox,
         Isolation.NONE: BareSandbox,
     }
-    return levels[isolation](environment)
+    return levels[isolation](environment, launch)
 
 
 class PersistentSandbox:
@@ -89,6 +100,7 @@ class Pool:
     Args:
         start: how to start one; by default `start_sandbox` at the level of isolation.
         isolation: the level that all of them have.
+        launched: the program of the first one, which runs already; ended where no sandbox is needed.
     """
 
     def __init__(
@@ -96,11 +108,13 @@ class Pool:
         start: Callable[[Environment], Sandbox] | None = None,
         *,
         isolation: Isolation = Isolation.NAMESPACES,
+        launched: Launched | None = None,
     ) -> None:
         self.isolation = isolation
         self._start: Callable[[Environment], Sandbox] = start or functools.partial(
-            start_sandbox, isolation=isolation
+            start_sandbox, isolation=isolation, launch=self._program
         )
+        self._launched = launched
         self._lock = threading.Lock()
         self._starting: dict[Environment, threading.Lock] = {}
         self._running: dict[Environment, Sandbox] = {}
@@ -179,6 +193,14 @@ class Pool:
             for _ in threads.map(self.sandbox, environments):
                 pass
 
+    def _program(self) -> Launched:
+        """The one that was launched, if nobody has it yet; else another."""
+        from autograder.sandbox.outside.launched import Launched
+
+        with self._lock:
+            launched, self._launched = self._launched, None
+        return launched or Launched()
+
     def ahead(self, environments: Iterable[Environment]) -> None:
         """Start several in the background. What fails there is met again, and told, where they are needed."""
 
@@ -204,7 +226,10 @@ class Pool:
         with self._lock:
             self._closed = True
             ending, self._running = self._running, {}
+            launched, self._launched = self._launched, None
         with contextlib.ExitStack() as every:  # also those after one that cannot be closed
             for running in ending.values():
                 every.callback(running.close)
+            if launched:
+                every.callback(launched.end)
         self._ahead.shutdown(cancel_futures=True)

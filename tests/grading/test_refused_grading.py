@@ -13,6 +13,7 @@ from autograder.errors import SandboxUnavailable
 from autograder.gradebook import Gradebook
 from autograder.grading import batch
 from autograder.sandbox.base import Environment
+from autograder.sandbox.outside.launched import Launched
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.proof.selftest import FILE_NAME
@@ -59,8 +60,8 @@ def test_the_command_exits_with_its_own_code(
     broken = BrokenSandbox(tmp_path / "broken", UNFILTERED)
     original = NamespaceSandbox.__init__
 
-    def broken_init(self: NamespaceSandbox, environment: Environment) -> None:
-        original(self, environment, broken.runtime)
+    def broken_init(self: NamespaceSandbox, environment: Environment, launch: object) -> None:
+        original(self, environment, lambda: Launched(broken.runtime))
 
     monkeypatch.setattr(NamespaceSandbox, "__init__", broken_init)
     monkeypatch.setattr("sys.argv", ["autograder", "grade", NAME, "--course", str(course.root)])

@@ -10,6 +10,7 @@ import pytest
 from autograder.errors import PreloadMissing, SandboxFault, SandboxUnavailable
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside import namespaces
+from autograder.sandbox.outside.launched import Launched
 from autograder.sandbox.outside.namespaces import NamespaceSandbox, explain_failure, preload_missing
 from autograder.sandbox.runtime import current_runtime
 from tests.sandbox.contract import LIMITS
@@ -75,7 +76,7 @@ def test_an_interpreter_that_ends_at_once_is_reported(
     """Not by hanging: with what it said."""
     broken = msgspec.structs.replace(current_runtime(), package_root=str(tmp_path))
     with pytest.raises(SandboxUnavailable, match="autograder"):
-        NamespaceSandbox(Environment(), broken)
+        NamespaceSandbox(Environment(), lambda: Launched(broken))
 
 
 @pytest.mark.sandbox

@@ -13,6 +13,7 @@ from autograder.records import Call, Limits, Scenario
 from autograder.sandbox.base import Environment
 from autograder.sandbox.inside.jail import covered
 from autograder.sandbox.outside.box import NamespaceBox
+from autograder.sandbox.outside.launched import Launched
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.runtime import current_runtime
 
@@ -50,7 +51,7 @@ def box(packages: Path) -> Iterator[NamespaceBox]:
         sys_path=(*runtime.sys_path, str(packages)),
         readable=(*runtime.readable, str(packages)),
     )
-    sandbox = NamespaceSandbox(Environment(), moved)
+    sandbox = NamespaceSandbox(Environment(), lambda: Launched(moved))
     box = sandbox.open(Limits())
     yield box
     box.close()

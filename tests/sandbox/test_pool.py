@@ -12,6 +12,7 @@ import pytest
 
 from autograder.errors import SandboxFault, SandboxUnavailable
 from autograder.sandbox.base import Environment, Sandbox
+from autograder.sandbox.outside.launched import Launched
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.retry import MAX_FAULTS
@@ -217,3 +218,38 @@ def test_what_fails_ahead_is_told_where_it_is_needed() -> None:
         pool.ahead([FIRST])
         with pytest.raises(SandboxUnavailable, match="no layer"):
             pool.sandbox(FIRST)
+
+
+@pytest.mark.sandbox
+def test_a_program_that_was_launched_becomes_the_first_sandbox() -> None:
+    """Another one is started for the second."""
+    launched = Launched()
+    with Pool(launched=launched) as pool:
+        first, second = (pool.sandbox(one) for one in (FIRST, SECOND))
+        assert isinstance(first, NamespaceSandbox)
+        assert isinstance(second, NamespaceSandbox)
+        assert launched.process.pid == first.pid != second.pid
+        box = first.open(LIMITS)
+        assert "" == box.run_cell("x = 1", seconds=5).error
+        box.close()
+    assert launched.process.poll() is not None
+
+
+def test_a_program_that_was_launched_in_vain_ends_with_the_pool() -> None:
+    """It is asked for nothing, and ends by itself."""
+    launched = Launched()
+    with Pool(launched=launched):
+        assert launched.process.poll() is None
+    assert 0 == launched.process.returncode
+
+
+@pytest.mark.sandbox
+def test_a_program_that_ended_after_it_was_launched_is_replaced() -> None:
+    """Whatever ended it, the sandbox is started anew."""
+    launched = Launched()
+    launched.process.kill()
+    launched.process.wait(5)
+    with Pool(launched=launched) as pool:
+        box = pool.sandbox(FIRST).open(LIMITS)
+        assert "" == box.run_cell("x = 1", seconds=5).error
+        box.close()

@@ -18,7 +18,7 @@ from autograder.errors import SandboxFault, SandboxUnavailable
 from autograder.sandbox.base import Environment
 from autograder.sandbox.inside import jail
 from autograder.sandbox.levels import Isolation
-from autograder.sandbox.outside import namespaces, prefork, scratch, unjailed
+from autograder.sandbox.outside import launched, namespaces, prefork, scratch, unjailed
 from autograder.sandbox.outside.namespaces import ZygoteSandbox
 from autograder.sandbox.pool import Pool, start_sandbox
 from autograder.sandbox.retry import MAX_FAULTS
@@ -33,7 +33,7 @@ STEPS: dict[str, tuple[Any, str]] = {
     "claiming a user": (ZygoteSandbox, "_claim_identity"),
     "finding control groups": (namespaces.cgroups, "find_driver"),
     "making the socket": (namespaces.socket, "socketpair"),
-    "starting the program": (namespaces.subprocess, "Popen"),
+    "starting the program": (launched.subprocess, "Popen"),
     "making spares": (prefork, "depth"),
     "telling it what to do": (ZygoteSandbox, "_configure"),
 }

@@ -10,6 +10,7 @@ import msgspec
 
 import autograder
 from autograder.sandbox.base import Environment
+from autograder.sandbox.outside.launched import Launched
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.runtime import current_runtime
 
@@ -45,4 +46,4 @@ class BrokenSandbox:
 
     def start(self, environment: Environment) -> NamespaceSandbox:
         """See `autograder.sandbox.pool.start_sandbox`."""
-        return NamespaceSandbox(environment, self.runtime)
+        return NamespaceSandbox(environment, lambda: Launched(self.runtime))

@@ -97,7 +97,7 @@ def _be_template(preload: tuple[str, ...], sys_path: list[str], asked: socket.so
         root = f"/proc/self/fd/{package}"
         if not imported:
             program = runpy.run_path(f"{root}/{_PROGRAM}")
-            program["_scrub_environment"]("/w")
+            program["_scrub_environment"]("/w", {})
             _import_ahead(program, preload)
             imported = True
         if pid := os.fork():
@@ -190,22 +190,26 @@ def forked_zygotes(address: str) -> Iterator[None]:
     """This process's sandboxes start from templates meanwhile, where something is preloaded."""
     from unittest import mock
 
-    from autograder.sandbox.outside import namespaces
+    from autograder.sandbox.outside import launched, namespaces
 
     asked = threading.local()
-    launched, start = namespaces._launched, namespaces.ZygoteSandbox.__init__
+    real, start = launched._started, namespaces.ZygoteSandbox.__init__
 
-    def started(self: Any, environment: Any, runtime: Any = None) -> None:
+    def started(self: Any, environment: Any, launch: Any = None) -> None:
         asked.preload = environment.preload
-        start(self, environment, runtime)
+        try:
+            start(self, environment, launch)
+        finally:
+            del asked.preload
 
     def forked(runtime: Any, control: socket.socket) -> Any:
-        preload = getattr(asked, "preload", ())
-        return (preload and _forked(address, preload, runtime, control)) or launched(runtime, control)
+        if not hasattr(asked, "preload"):
+            raise OSError("which template it is forked from is not known before the environment is")
+        return (asked.preload and _forked(address, asked.preload, runtime, control)) or real(runtime, control)
 
     with (
         mock.patch.object(namespaces.ZygoteSandbox, "__init__", started),
-        mock.patch.object(namespaces, "_launched", forked),
+        mock.patch.object(launched, "_started", forked),
         mock.patch.dict(os.environ, {ADDRESS: address}),
     ):
         yield

@@ -2,8 +2,9 @@
 
 Started by the broker as a fresh program (never forked from it, so nothing of the grader's memory comes
 along): ``python zygote.py CONTROL_FD PACKAGE_ROOT``, the latter by a descriptor of its own. The first
-message on the control socket is the configuration; every later one asks for a box and carries three
-descriptors: requests, replies, output, and a fourth, the status socket. Nothing here is trusted once
+message on the control socket says where modules lie, the second is the configuration, which may come late;
+every later one asks for a box and carries three descriptors: requests, replies, output, and a fourth, the
+status socket. Nothing here is trusted once
 student code runs in a child.
 """
 
@@ -61,12 +62,11 @@ class Confinement(Protocol):
 
 
 def main() -> None:
-    """Read the configuration, enter the jail, and serve."""
+    """Import, read the configuration, enter the jail, and serve."""
     control = socket.socket(fileno=int(sys.argv[1]))
-    config = json.loads(control.recv(CONTROL_MESSAGE))
-    sys.path[:] = [*config["sys_path"], sys.argv[2]]
+    sys.path[:] = [*json.loads(control.recv(CONTROL_MESSAGE)), sys.argv[2]]
     try:
-        _serve(control, config)
+        _serve(control)
     except BaseException as error:  # noqa: BLE001 - whatever it is, the broker must hear of it
         report = {"ready": False, "error": f"{type(error).__name__}: {error}"}
         if isinstance(error, ModuleNotFoundError):
@@ -75,11 +75,15 @@ def main() -> None:
         os._exit(1)
 
 
-def _serve(control: socket.socket, config: dict[str, Any]) -> None:
+def _serve(control: socket.socket) -> None:
     # All of our own modules are imported before the jail is entered: inside there are no files of ours.
     from autograder.sandbox.inside import guest, huge_pages, jail, linux, models, reduced, warming
 
     os.close(int(sys.argv[2].rpartition("/")[2]))
+    message = control.recv(CONTROL_MESSAGE)
+    if not message:
+        os._exit(0)  # nothing was to be done after all
+    config = json.loads(message)
     way: Confinement = (jail.Jail if config["isolation"] == "namespaces" else reduced.Reduced)(config)
     way.enter(control)
     _signals_as_usual()

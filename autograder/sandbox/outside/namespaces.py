@@ -16,9 +16,8 @@ import os
 import secrets
 import select
 import socket
-import subprocess
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -31,9 +30,10 @@ from autograder.sandbox.inside.seccomp import shipped_filter
 from autograder.sandbox.levels import ALTERNATIVE, Isolation
 from autograder.sandbox.outside import cgroups, prefork
 from autograder.sandbox.outside.box import NamespaceBox
+from autograder.sandbox.outside.launched import Launched
 from autograder.sandbox.outside.watch import Watch
 from autograder.sandbox.packages import packed
-from autograder.sandbox.runtime import Runtime, current_runtime, refuse_other_systems
+from autograder.sandbox.runtime import refuse_other_systems
 
 START_SECONDS = 120.0
 # 60578-61183 is the one range that neither distributions nor systemd hand out; small enough for
@@ -42,16 +42,6 @@ FIRST_UID, LAST_UID = 60_578, 61_183
 CONTROL_MESSAGE = 1 << 17
 _SPARE_PROCESSES = 8
 """Above its group's bound, a box's resource limit refuses too; the group comes first because it counts."""
-_ENVIRONMENT = {
-    "LANG": "C.UTF-8",
-    "PYTHONHASHSEED": "0",
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "PYTHONDONTWRITEBYTECODE": "1",
-    # Else each thread reserves 64 MB of addresses, and a box that is bounded by these had room for seven.
-    "MALLOC_ARENA_MAX": "2",
-}
 
 
 class ZygoteSandbox:
@@ -59,8 +49,12 @@ class ZygoteSandbox:
 
     isolation: str
 
-    def __init__(self, environment: Environment, runtime: Runtime | None = None) -> None:
+    def __init__(self, environment: Environment, launch: Callable[[], Launched] | None = None) -> None:
         """Start the zygote and wait until it is ready.
+
+        Args:
+            environment: what its boxes contain.
+            launch: gives the program, which may have been started before.
 
         Raises:
             SandboxUnavailable: not Linux, or a layer of confinement is missing; says which and what to do.
@@ -68,18 +62,17 @@ class ZygoteSandbox:
             SandboxFault: it could not be started. Whatever is raised, nothing stays behind.
         """
         refuse_other_systems()
-        runtime = runtime or current_runtime()
         self._packages = packed(environment.packages)
         self._lock = threading.Lock()
         with contextlib.ExitStack() as held:  # released in the opposite order
             try:
-                self._start(held, runtime)
-                self._configure(environment, runtime)
+                self._start(held, launch or Launched)
+                self._configure(environment)
             except OSError as error:
                 raise SandboxFault(f"the zygote could not be started: {error}") from error
             self._held = held.pop_all()
 
-    def _start(self, held: contextlib.ExitStack, runtime: Runtime) -> None:
+    def _start(self, held: contextlib.ExitStack, launch: Callable[[], Launched]) -> None:
         """Start the program, and have everything that is taken for it released with ``held``."""
         self._identity = self._claim_identity()
         if self._identity:
@@ -87,26 +80,11 @@ class ZygoteSandbox:
         self._cgroups = cgroups.find_driver()
         if self._cgroups:
             held.callback(self._cgroups.close)
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        held.callback(self._control.close)
-        with theirs:
-            self._process = _launched(runtime, theirs)
-        held.callback(self._end)
+        self._program = launch()
+        held.callback(self._program.end)
+        self._control, self._process = self._program.control, self._program.process
         self._prefork = prefork.PreforkPool(self._open, prefork.depth())
         held.callback(self._prefork.close)
-
-    def _end(self) -> None:
-        """End the program, which ends all of its boxes."""
-        with contextlib.suppress(OSError):
-            self._control.shutdown(socket.SHUT_RDWR)
-        self._control.close()
-        try:
-            self._process.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        if self._process.stderr:
-            self._process.stderr.close()
 
     own_users = True
     """Whether, as root, the zygote and each box have a user id that nobody else has."""
@@ -133,15 +111,15 @@ class ZygoteSandbox:
         """What this level's zygote has to know besides."""
         return {}
 
-    def _configure(self, environment: Environment, runtime: Runtime) -> None:
+    def _configure(self, environment: Environment) -> None:
         for _, path in environment.files:
             if path.exists() and not (path.is_file() or path.is_dir()):  # a pipe would be waited for
                 raise SandboxUnavailable(
                     f"{path}: not a regular file or a folder; boxes are given nothing else"
                 )
+        runtime = self._program.runtime
         config = {
             "isolation": self.isolation,
-            "sys_path": runtime.sys_path,
             "readable": runtime.readable,
             "masked": runtime.masked,
             "preload": environment.preload,
@@ -162,7 +140,7 @@ class ZygoteSandbox:
             report = {}
         self._control.settimeout(None)
         if not report.get("ready"):
-            said = report.get("error") or self._stderr()
+            said = report.get("error") or self._program.last_words()
             if not said:  # a missing layer has a name; what is silent was killed
                 raise SandboxFault("the zygote was ended while it started")
             missing = preload_missing(str(report.get("missing", "")), environment.preload)
@@ -171,13 +149,6 @@ class ZygoteSandbox:
 
     def _explain(self, error: str) -> str:
         return explain_failure(error)
-
-    def _stderr(self) -> str:
-        try:
-            _, text = self._process.communicate(timeout=5)
-        except subprocess.TimeoutExpired:  # it neither goes on nor ends
-            return ""
-        return text.decode(errors="replace")[-2000:]
 
     @property
     def memory_bound(self) -> str:
@@ -265,29 +236,6 @@ class NamespaceSandbox(ZygoteSandbox):
 
     def _explain(self, error: str) -> str:
         return f"{explain_failure(error)} {ALTERNATIVE}"
-
-
-def _launched(runtime: Runtime, control: socket.socket) -> subprocess.Popen[bytes]:
-    """The program, with its end of the control socket.
-
-    The package's folder is named by a descriptor: where this program lies is in no name that student code
-    finds in its memory.
-    """
-    package = os.open(runtime.package_root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    root = f"/proc/self/fd/{package}"
-    program = [runtime.executable, "-s", "-S", "-B", "-P", f"{root}/autograder/sandbox/inside/zygote.py"]
-    try:
-        return subprocess.Popen(
-            [*program, str(control.fileno()), root],
-            pass_fds=[control.fileno(), package],
-            env=_ENVIRONMENT,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            cwd="/",
-        )
-    finally:
-        os.close(package)
 
 
 class Identity:

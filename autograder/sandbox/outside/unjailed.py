@@ -11,7 +11,7 @@ import itertools
 import os
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,10 @@ from autograder.sandbox.inside.reduced import closed_ancestor
 from autograder.sandbox.levels import Isolation
 from autograder.sandbox.outside import scratch
 from autograder.sandbox.outside.box import NamespaceBox
+from autograder.sandbox.outside.launched import Launched
 from autograder.sandbox.outside.monitor import BoxFolder
 from autograder.sandbox.outside.namespaces import Identity, ZygoteSandbox, explain_failure
 from autograder.sandbox.outside.watch import Watch
-from autograder.sandbox.runtime import Runtime
 
 
 class UnjailedSandbox(ZygoteSandbox):
@@ -34,7 +34,7 @@ class UnjailedSandbox(ZygoteSandbox):
 
     own_users = False
 
-    def __init__(self, environment: Environment, runtime: Runtime | None = None) -> None:
+    def __init__(self, environment: Environment, launch: Callable[[], Launched] | None = None) -> None:
         """Start the zygote; see `ZygoteSandbox`."""
         self._claim = -1
         self._numbers = itertools.count()
@@ -47,7 +47,7 @@ class UnjailedSandbox(ZygoteSandbox):
             raise SandboxFault(f"no folder could be made for boxes: {error}") from error
         try:
             self._claim = scratch.claim(str(self._folder))
-            super().__init__(environment, runtime)
+            super().__init__(environment, launch)
         except OSError as error:
             self._remove()
             raise SandboxFault(f"the folder for boxes could not be claimed: {error}") from error
@@ -121,8 +121,8 @@ class ReducedSandbox(UnjailedSandbox):
     isolation = Isolation.REDUCED
     own_users = True
 
-    def __init__(self, environment: Environment, runtime: Runtime | None = None) -> None:
-        """Start the zygote.
+    def __init__(self, environment: Environment, launch: Callable[[], Launched] | None = None) -> None:
+        """Start the zygote; see `ZygoteSandbox`.
 
         Raises:
             SandboxUnavailable: a layer is missing. An ordinary user needs Landlock: without it student code
@@ -135,7 +135,7 @@ class ReducedSandbox(UnjailedSandbox):
                 "5.13 or later started with landlock in its list lsm=…, or run as root, so that boxes get "
                 "users of their own."
             )
-        super().__init__(environment, runtime)
+        super().__init__(environment, launch)
 
 
 class BareSandbox(UnjailedSandbox):

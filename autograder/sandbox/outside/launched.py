@@ -1,0 +1,101 @@
+"""The program that becomes a zygote, started before it is known what its boxes contain.
+
+A grader imports little more than this when it starts one, and goes on importing meanwhile.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+
+from autograder.sandbox.runtime import Runtime, current_runtime, refuse_other_systems
+
+ENVIRONMENT = {
+    "LANG": "C.UTF-8",
+    "PYTHONHASHSEED": "0",
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    # Else each thread reserves 64 MB of addresses, and a box that is bounded by these had room for seven.
+    "MALLOC_ARENA_MAX": "2",
+}
+
+
+class Launched:
+    """The program that becomes a zygote, which knows nothing yet but where its modules lie.
+
+    Attributes:
+        runtime: the Python installation that it runs.
+        control: our end of the control socket.
+        process: the program.
+    """
+
+    def __init__(self, runtime: Runtime | None = None) -> None:
+        """Start it.
+
+        Args:
+            runtime: what it runs with; by default what the grader runs with.
+
+        Raises:
+            SandboxUnavailable: not Linux.
+            OSError: it could not be started.
+        """
+        refuse_other_systems()
+        self.runtime = runtime or current_runtime()
+        self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            with theirs:
+                self.process = _started(self.runtime, theirs)
+        except BaseException:
+            self.control.close()
+            raise
+        with contextlib.suppress(OSError):  # it has ended by itself, which is met when it is configured
+            self.control.send(json.dumps(self.runtime.sys_path).encode())
+
+    def last_words(self) -> str:
+        """What it wrote before it ended; empty where it neither goes on nor ends."""
+        try:
+            _, text = self.process.communicate(timeout=5)
+        except subprocess.TimeoutExpired:
+            return ""
+        return text.decode(errors="replace")[-2000:]
+
+    def end(self) -> None:
+        """End it, and all of its boxes."""
+        with contextlib.suppress(OSError):
+            self.control.shutdown(socket.SHUT_RDWR)
+        self.control.close()
+        try:
+            self.process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        if self.process.stderr:
+            self.process.stderr.close()
+
+
+def _started(runtime: Runtime, control: socket.socket) -> subprocess.Popen[bytes]:
+    """The program, with its end of the control socket.
+
+    The package's folder is named by a descriptor: where this program lies is in no name that student code
+    finds in its memory.
+    """
+    package = os.open(runtime.package_root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    root = f"/proc/self/fd/{package}"
+    program = [runtime.executable, "-s", "-S", "-B", "-P", f"{root}/autograder/sandbox/inside/zygote.py"]
+    try:
+        return subprocess.Popen(
+            [*program, str(control.fileno()), root],
+            pass_fds=[control.fileno(), package],
+            env=ENVIRONMENT,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            cwd="/",
+        )
+    finally:
+        os.close(package)
