@@ -1,8 +1,10 @@
-"""How long a submission to the repair question takes, warm: `python benchmarks/repair.py [--json]`.
+"""What a submission of the decoder with faults takes, warm: `python benchmarks/repair.py [--json]`.
 
-The key, the listing as students receive it (with a remark, so that it counts as changed) and two that are
-half repaired are graded in turn, one at a time, through the whole pipeline and the real sandbox. With --json
-the last line is one JSON object. Processor time, of grader and box together, depends less on what else runs.
+Judged in two ways, in turns: by the hand-made experiments of the kind ``repair``, and by the kind
+``debugging`` with the task in ``reference/repair/decoder.toml``. The key, the listing as students receive it,
+two that are half repaired and a right one in other words are graded one at a time, through the whole pipeline
+and the real sandbox. With --json the last line is one JSON object. Processor time, of grader and box
+together, depends less on what else runs.
 """
 
 from __future__ import annotations
@@ -21,7 +23,22 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from autograder.sandbox.pool import Pool
 from reference.faults.decoder import EXAM, listing
+from reference.listings import GIVEN
+from tests.support.debugging_course import DebuggingCourse, task
 from tests.support.repair_course import RepairCourse
+
+OTHER_WORDS = listing(()).replace(
+    "self.token_embedding(tokens) + self.position_embedding(positions)",
+    "self.token_embedding(tokens) * math.sqrt(8) + self.position_embedding(positions)",
+)
+"""Right, and computes what no listing computes: it scales what it looks up."""
+SOURCES = {
+    "right": listing(()),
+    "as it was handed out": listing(EXAM),
+    "half repaired": listing(EXAM[:4]),
+    "the other half": listing(EXAM[4:]),
+    "in other words": f"import math\n{OTHER_WORDS}",
+}
 
 
 def main() -> None:
@@ -30,36 +47,39 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    sources = [f"{listing(faults)}# mine\n" for faults in ((), EXAM, EXAM[:4], EXAM[4:])]
     with Pool() as pool, tempfile.TemporaryDirectory() as folder:
-        course = RepairCourse(Path(folder), pool)
-        timed(course, sources)
-        both = [one for _ in range(options.rounds) for one in timed(course, sources)]
-    seconds, processor = zip(*both, strict=True)
+        courses = {
+            "by hand": RepairCourse(Path(folder) / "hand", pool),
+            "general": DebuggingCourse(Path(folder) / "general", pool, *task("decoder")),
+        }
+        found: dict[str, dict[str, list[tuple[float, float, float]]]] = {way: {} for way in courses}
+        for number in range(options.rounds + 1):
+            for name, source in SOURCES.items():
+                for way, course in courses.items():
+                    given = GIVEN if way == "general" else ""
+                    took = timed(course, f"{given}\n\n{source}# mine\n")
+                    if number:  # the first round is not warm
+                        found[way].setdefault(name, []).append(took)
+    print(f"{platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}, load {os.getloadavg()}")
+    print("medians in ms: by the clock; processor of box and grader")
     figures = {
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}",
-        "load": os.getloadavg()[0],
-        "submissions": len(seconds),
-        "submission_ms_p50": round(1000 * statistics.median(seconds), 1),
-        "processor_ms_p50": round(1000 * statistics.median(processor), 1),
-        "submission_ms_fastest": round(1000 * min(seconds), 1),
-        "submission_ms_slowest": round(1000 * max(seconds), 1),
-    }
-    for name, value in figures.items():
-        print(f"{name:24} {value}")
+        way: {name: [round(1000 * statistics.median(one)) for one in zip(*some, strict=True)]
+              for name, some in of_way.items()}
+        for way, of_way in found.items()
+    }  # fmt: skip
+    for way, of_way in figures.items():
+        for name, (clock, box, grader) in of_way.items():
+            print(f"{way:8} {name:22} {clock:5} ms; {box:4} + {grader:3} = {box + grader} ms")
     if options.json:
         print(json.dumps(figures))
 
 
-def timed(course: RepairCourse, sources: list[str]) -> list[tuple[float, float]]:
-    """Seconds for each, and processor seconds of grader and box together."""
-    seconds = []
-    for source in sources:
-        started, used = time.perf_counter(), time.process_time()
-        course.sit(source)
-        of_both = time.process_time() - used + course.processor_seconds
-        seconds.append((time.perf_counter() - started, of_both))
-    return seconds
+def timed(course: RepairCourse | DebuggingCourse, source: str) -> tuple[float, float, float]:
+    """Seconds by the clock, of the processor in the box, and in the grader."""
+    started, used = time.perf_counter(), time.process_time()
+    course.sit(source)
+    own = time.process_time() - used
+    return time.perf_counter() - started, course.processor_seconds, own
 
 
 if __name__ == "__main__":

@@ -400,6 +400,7 @@ def test_a_relation_decides_about_code_that_computes_something_else(pool: Pool, 
         ('about = "double"', 'about = "doubel"', "no fault 'doubel'; known: sum, double"),
         ('about = "double"', "alone = true", 'depends on one fault alone; about = "…" names it'),
         ('about = "double"', 'instead = "other"', "use 'twice as much': no use 'other'; known: "),
+        ('about = "double"', "further = true", "of a use that is about a fault and stands in for no other"),
         ("[[1, 2], [1, 3]]", "[[1, 4]]", "relate names [1, 4]; 3 things are looked at"),
     ],
 )
@@ -539,6 +540,42 @@ def test_listings_are_planted_one_after_another(masked: DebuggingCourse) -> None
     assert ["sum", "double"] == list(scores)
     for name, score in scores.items():
         assert {name} == lost({one.item: one for one in score.items})
+
+
+@pytest.mark.sandbox
+def test_what_is_further_is_asked_of_code_in_other_words_alone(tmp_path: Path, pool: Pool) -> None:
+    """Code that gives what one listing gives is decided by that; of other code a relation speaks."""
+    uses = """
+[[question.use]]
+name = "plain"
+tries = 2
+step = [{ args = [{ whole = [1, 50] }] }]
+
+[[question.use]]
+name = "first of none"
+about = "sum"
+further = true
+tries = 1
+let = { one = 1 }
+relate = [[1, 2]]
+step = [
+  { args = [0], keep = "y" },
+  { of = "@operator", method = "getitem", args = [{ kept = "y" }, 0] },
+  { of = "@operator", method = "pos", args = [{ kept = "one" }] },
+]
+"""
+    faults = fault("sum", "x + 1", "x + 2") + fault("double", "a * 2", "a * 3")
+    question = QUESTION.replace("points = 5", "points = 2")
+    course = DebuggingCourse(tmp_path / "course", pool, question + uses + faults, SOURCE)
+    assert "first of none 1" in set(course.search.probes) - set(course.search.asked_first)
+    plainly = "def f(x):\n    a = x + {}\n    if x == 0:\n        raise ValueError\n    return a, a * 2\n"
+    otherwise = "def f(x):\n    a = x + {}\n    return a, a * 2, 'what nobody asked for'\n"
+    for added, status in ((1, Status.PASSED), (2, Status.FAILED)):
+        same, other = course.sit(plainly.format(added))["sum"], course.sit(otherwise.format(added))["sum"]
+        assert status is same.status, same.staff
+        assert "computes the same as" in same.staff
+        assert status is other.status, other.staff
+        assert "first of none 1" in other.staff
 
 
 @pytest.mark.sandbox

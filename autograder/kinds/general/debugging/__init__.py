@@ -38,7 +38,7 @@ from autograder.kinds.general.debugging.listing import Edit, FaultyListing, Patc
 from autograder.kinds.general.debugging.outcomes import related
 from autograder.kinds.general.debugging.search import Listings, Search, search
 from autograder.kinds.general.debugging.use import ListingUses, ProbeOutcome, Use, outcome
-from autograder.kinds.general.debugging.verdicts import FaultVerdict, Verdicts, stand_ins, verdicts
+from autograder.kinds.general.debugging.verdicts import FaultVerdict, Verdicts, asked_besides, verdicts
 from autograder.kinds.general.debugging.work import SearchWork
 from autograder.records import Answer, Call, ItemResult, Message, Ref, Scenario, Status
 from autograder.rubric import Item
@@ -270,11 +270,11 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         return SecondRound((*self._scenarios(evidence, evidence.draw, first), *properties))
 
     def further_calls(self, evidence: Evidence) -> tuple[Scenario, ...]:
-        """The uses that stand in for one that raises."""
+        """What stands in for a use that raises, and what is further where a fault is open."""
         if evidence.draw is None or not evidence.again:
             return ()
         chosen = self.search(evidence.named, evidence.draw)
-        needed = stand_ins(chosen, self._outcomes(chosen.asked_first, evidence.again))
+        needed = asked_besides(chosen, self._outcomes(chosen.asked_first, evidence.again))
         return self._scenarios(evidence, evidence.draw, needed)
 
     def _scenarios(self, evidence: Evidence, draw: Draw, probes: Sequence[str]) -> tuple[Scenario, ...]:
@@ -304,7 +304,8 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
             relating = frozenset(name for name in uses.names if uses.pairs(name))
             made = Listings.of(
                 tuple(self.faults), subsets, uses.about, outcomes,
-                rules=rules, asks=asks, relating=relating, instead=uses.instead, alone=uses.alone,
+                rules=rules, asks=asks, relating=relating,
+                instead=uses.instead, further=uses.further, alone=uses.alone,
             )  # fmt: skip
             self._listings, self._searched = (named, made), {}
         redrawn = draw is not None and self.rubric.assignment.redraw != "never"
@@ -353,7 +354,7 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         first = len(chosen.asked_first)
         further = evidence.again[first + len(self._properties) :]
         outcomes = self._outcomes(chosen.asked_first, evidence.again)
-        return verdicts(chosen, outcomes | self._outcomes(stand_ins(chosen, outcomes), further))
+        return verdicts(chosen, outcomes | self._outcomes(asked_besides(chosen, outcomes), further))
 
     def _verdict(
         self, item: Item, own: DebuggingItem, evidence: Evidence, found: Verdicts | Finding

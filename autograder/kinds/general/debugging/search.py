@@ -69,6 +69,8 @@ class Listings(Struct, frozen=True, eq=False):
     """Probes of which it only counts which results are alike."""
     instead: Mapping[str, str] = {}
     """Probe → the use in whose place it speaks, or ""."""
+    further: frozenset[str] = frozenset()
+    """Probes that are asked only where the others leave a fault open."""
     alone: frozenset[str] = frozenset()
     """Probes that depend on the fault alone that they are about."""
 
@@ -84,6 +86,7 @@ class Listings(Struct, frozen=True, eq=False):
         asks: Mapping[str, frozenset[str]] | None = None,
         relating: frozenset[str] = frozenset(),
         instead: Mapping[str, str] | None = None,
+        further: frozenset[str] = frozenset(),
         alone: frozenset[str] = frozenset(),
     ) -> Listings:
         """Sort the outcomes.
@@ -97,6 +100,7 @@ class Listings(Struct, frozen=True, eq=False):
             asks: probe → the uses and values that it asks, in words; default: nothing is to be asked.
             relating: probes of which it only counts which results are alike.
             instead: probe → the use in whose place it speaks, or "".
+            further: probes that are asked only where the others leave a fault open.
             alone: probes that depend on the fault alone that they are about.
         """
         classes = {probe: Classes(rules) for probe in probes}
@@ -114,6 +118,7 @@ class Listings(Struct, frozen=True, eq=False):
             asks or {},
             relating,
             instead or {},
+            further,
             alone,
         )
 
@@ -150,8 +155,9 @@ class Search(Struct, frozen=True, eq=False):
 
     @property
     def asked_first(self) -> tuple[str, ...]:
-        """Those that are asked of everybody: without what stands in where another chosen one raises."""
-        return tuple(one for one in self.probes if not self.in_place_of(one))
+        """Those that are asked of everybody: not what is further or stands in where another one raises."""
+        further = self.listings.further
+        return tuple(one for one in self.probes if one not in further and not self.in_place_of(one))
 
     def in_place_of(self, probe: str) -> tuple[str, ...]:
         """The chosen probes for which one stands in; none where it speaks always."""
@@ -175,7 +181,8 @@ def search(listings: Listings, most: int, turn: int = 0) -> Search:
     """Choose the probes: for each fault one that tells it by itself, then those that tell most listings.
 
     Before, every use is asked and every value that the author wrote, as far as there is room.
-    Those that the author made for a fault come before. A probe that tells a fault whatever else there is, and
+    Those that the author made for a fault come before. What is further has its place besides, and the others
+    tell all that they can without it. A probe that tells a fault whatever else there is, and
     gives little else, also tells it in code that computes something of its own elsewhere. What room is left
     is used for one more of each.
 
@@ -184,24 +191,38 @@ def search(listings: Listings, most: int, turn: int = 0) -> Search:
         most: how many are chosen at most.
         turn: another one prefers others of the probes that tell as much.
     """
-    places = _in_turn(listings.probes, turn)
-    cost = {at: int((listings.table[:, at] < 0).sum()) for at in places}
+    every = _in_turn(listings.probes, turn)
+    places = [at for at in every if listings.probes[at] not in listings.further]
+    cost = {at: int((listings.table[:, at] < 0).sum()) for at in every}
     made: dict[str, int] = {}
-    for at in places:
+    for at in every:
         if listings.about[at]:
             made.setdefault(use_of(listings.probes[at]), at)
-    chosen = sorted(made.values())[:most]
+    further = [at for at in sorted(made.values()) if at not in places][:most]
+    chosen = [at for at in sorted(made.values()) if at in places][: most - len(further)]
+    _choose(listings, chosen, most - len(further), {at: cost[at] for at in places})
+    # What hangs or ends the box in many listings is asked last, so that it costs a student least.
+    order = tuple(sorted([*chosen, *further], key=lambda at: (_ending(listings, at), cost[at], at)))
+    return Search(listings, order, *_confusions(listings, order))
+
+
+def _choose(listings: Listings, chosen: list[int], most: int, cost: Mapping[int, int]) -> None:
+    """Add probes to those that are chosen.
+
+    Args:
+        listings: see `search`.
+        chosen: places.
+        most: how many there are at the end.
+        cost: of each that may be chosen, in the order in which they are preferred.
+    """
     _cover(listings, chosen, most, cost)
     for number in range(SPEAKING):
         for fault in listings.faults:
-            telling = [at for at in places if listings.speaks(fault, at)]
+            telling = [at for at in cost if listings.speaks(fault, at)]
             telling.sort(key=lambda at: len(set(listings.table[:, at].tolist())))
             if number < len(telling) and telling[number] not in chosen and len(chosen) < most:
                 chosen.append(telling[number])
         _refine(listings, chosen, most, cost)
-    # What hangs or ends the box in many listings is asked last, so that it costs a student least.
-    order = tuple(sorted(chosen, key=lambda at: (_ending(listings, at), cost[at], at)))
-    return Search(listings, order, *_confusions(listings, order))
 
 
 def _cover(listings: Listings, chosen: list[int], most: int, cost: Mapping[int, int]) -> None:

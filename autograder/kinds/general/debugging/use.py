@@ -62,12 +62,16 @@ class Use(Struct, frozen=True, forbid_unknown_fields=True):
     step: tuple[UseStep, ...]
     construct: Construct | None = None
     """Instead of the question's."""
+    weights: dict[str, tuple[int | str, ...]] = {}
+    """Shapes that are others than the question's, with this construction."""
     let: dict[str, Any] = {}
     """Values that stay in the box under a name."""
     about: str = ""
     """The fault that it tells: code without it gives what the listings without it give."""
     instead: str = ""
     """Another use, in whose place it speaks where that one raises although no listing does."""
+    further: bool = False
+    """Asked only where what is asked of everybody leaves a fault open: of code in other words."""
     alone: bool = False
     """What it gives depends on that fault alone, so that nothing else explains what no listing gives."""
     relate: tuple[tuple[int, int], ...] = ()
@@ -87,6 +91,7 @@ class ListingUses:
         names: of the probes, in order.
         about: the fault that a probe is about, by the probe; empty: whichever it tells.
         instead: the use in whose place a probe speaks, by the probe; empty: it speaks always.
+        further: the probes that are asked only where the others leave a fault open.
         alone: the probes that depend on the fault alone that they are about.
         calls: how many calls a probe has, by its use.
         asks: what a probe asks, by the probe: its use, the values of each ``choose``, which take turns, and
@@ -125,10 +130,10 @@ class ListingUses:
             _refuse_pairs(use, place(question))
         for use in self._uses.values():
             self._refuse_words(use)
-        if not self._uses:
+        if all(use.further for use in self._uses.values()):
             raise RubricError(
                 "nothing says how the listing is used: at least one [[question.case]] or [[question.use]] "
-                "is needed",
+                "without further is needed",
                 place(question),
                 "case",
             )
@@ -139,6 +144,7 @@ class ListingUses:
         )
         self.about = {name: self._uses[self.use_of(name)].about for name in self.names}
         self.instead = {name: self._uses[self.use_of(name)].instead for name in self.names}
+        self.further = frozenset(name for name in self.names if self._uses[self.use_of(name)].further)
         self.alone = frozenset(name for name in self.names if self._uses[self.use_of(name)].alone)
         turns = {name: self._turn(name) for name in self.names}
         self.edges = frozenset(one for turn in turns.values() for one in turn.edges)
@@ -163,9 +169,29 @@ class ListingUses:
                 place(self._question),
                 "use",
             )
+        if unknown := [name for name in use.weights if name not in self._weights]:
+            raise RubricError(
+                f"use {use.name!r}: weights names {unknown[0]!r}, which those of the question do not; "
+                f"known: {', '.join(self._weights) or 'none'}",
+                place(self._question),
+                "use",
+            )
         if use.instead and use.instead not in self._uses:
             raise RubricError(
                 f"use {use.name!r}: no use {use.instead!r}; known: {', '.join(self._uses)}",
+                place(self._question),
+                "use",
+            )
+        if use.further and (not use.about or use.instead):
+            raise RubricError(
+                f"use {use.name!r}: further says when it is asked, of a use that is about a fault and stands "
+                "in for no other",
+                place(self._question),
+                "use",
+            )
+        if use.instead and self._uses[use.instead].further:
+            raise RubricError(
+                f"use {use.name!r}: {use.instead!r} is further, so nothing can stand in for it",
                 place(self._question),
                 "use",
             )
@@ -252,8 +278,9 @@ class ListingUses:
         use = turn.use
         options = msgspec.structs.replace(self._options, construct=_construction(use, self._options))
         inputs = Inputs(options, Draw(derived(draw.seed, "debugging", probe)), turn.number)
-        subject = Callee(self._question.answer, options, self._weights)
+        subject = Callee(self._question.answer, options, {**self._weights, **use.weights})
         stir = self._stir if use.stir is None else use.stir
+        own = {**own, **self._resized(use, own, inputs)}
         prologue = (_named(one, own) for one in subject.prologue(inputs, weights=not stir))
         calls = [*self._kept(use, inputs), *prologue]
         if stir and options.construct is not None:
@@ -261,6 +288,23 @@ class ListingUses:
         for number, step in enumerate(use.step):
             calls.append(self._call(number, step, inputs, options))
         return Scenario(f"{self._question.id}: {probe}", tuple(calls), serves=self.use_of(probe))
+
+    def _resized(self, use: Use, own: OwnWeights, inputs: Inputs) -> OwnWeights:
+        """What some code calls the weights that a use states, and their shapes: as much larger as elsewhere."""
+        names = [name for name in use.weights if name in own]
+        usual, here = (
+            inputs.weights({name: of[name] for name in names}, biases=False)
+            for of in (self._weights, use.weights)
+        )
+        further = {
+            name: np.subtract(own[name][1], usual[name].array.shape)
+            for name in names
+            if len(own[name][1]) == len(usual[name].array.shape) == len(here[name].array.shape)
+        }
+        return {
+            name: (own[name][0], tuple(int(size) for size in more + here[name].array.shape))
+            for name, more in further.items()
+        }
 
     def _kept(self, use: Use, inputs: Inputs) -> Iterator[Call]:
         args, _ = inputs.arguments(f"let {use.name}", [_kept(one) for one in use.let.values()], {})
@@ -353,7 +397,8 @@ class _Turn:
 def _named(call: Call, own: OwnWeights) -> Call:
     """A call before the first that matters; what is loaded gets the code's own names and sizes.
 
-    Rows that the code has beyond those that are stated are zeros; where it has fewer, nothing is loaded.
+    Rows that the code has beyond those that are stated are zeros. Where it has fewer rows, that is loaded as
+    stated, which fails as it does for a listing that has fewer; what has another form is left as it is.
     """
     if call.keep or not own:
         return msgspec.structs.replace(call, keep=call.keep or "loaded")
@@ -361,9 +406,13 @@ def _named(call: Call, own: OwnWeights) -> Call:
     for name, value in call.args[0].items():
         other, shape = own.get(name, ("", ()))
         sizes = value.array.shape
-        if len(shape) == len(sizes) and all(size >= 0 for size in np.subtract(shape, sizes)):
-            padded = np.pad(value.array, [(0, end - size) for end, size in zip(shape, sizes, strict=True)])
-            loaded[other] = Tensor(padded, value.dtype)
+        if len(shape) != len(sizes):
+            continue
+        if all(size >= 0 for size in np.subtract(shape, sizes)):
+            beyond = [(0, end - size) for end, size in zip(shape, sizes, strict=True)]
+            loaded[other] = Tensor(np.pad(value.array, beyond), value.dtype)
+        elif shape[1:] == sizes[1:]:
+            loaded[other] = value
     return msgspec.structs.replace(call, args=(loaded,), keep="loaded")
 
 

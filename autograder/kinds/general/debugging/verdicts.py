@@ -43,19 +43,32 @@ def verdicts(search: Search, outcomes: Mapping[str, ProbeOutcome | None]) -> Ver
     return _Judgement(search, outcomes).verdicts()
 
 
-def stand_ins(search: Search, outcomes: Mapping[str, ProbeOutcome | None]) -> tuple[str, ...]:
-    """The chosen probes that have to speak for another use: it raises although no listing does.
+def asked_besides(search: Search, outcomes: Mapping[str, ProbeOutcome | None]) -> tuple[str, ...]:
+    """The chosen probes that are asked after the first ones.
+
+    That is what has to speak for another use, which raises although no listing does; and what is further,
+    unless the code gives what exactly one listing gives.
 
     Args:
         search: see `verdicts`.
         outcomes: of the code, for `Search.asked_first` at least.
     """
     odd = {probe: _raises_oddly(search, probe, outcomes) for probe in search.asked_first}
+    further = search.listings.further if _leaves_open(search, outcomes) else ()
     return tuple(
         probe
         for probe in search.probes
-        if (others := search.in_place_of(probe)) and all(odd.get(one, False) for one in others)
+        if probe in further
+        or ((others := search.in_place_of(probe)) and all(odd.get(one, False) for one in others))
     )
+
+
+def _leaves_open(search: Search, outcomes: Mapping[str, ProbeOutcome | None]) -> bool:
+    """Whether the outcomes of the first probes are those of no listing, or of several."""
+    listings, first = search.listings, search.asked_first
+    own = np.array([listings.classes[probe].find(outcomes.get(probe)) for probe in first], np.int64)
+    table = listings.table[:, [listings.probes.index(probe) for probe in first]]
+    return int(((table == own) | (table == UNKNOWN)).all(axis=1).sum()) != 1
 
 
 def _raises_oddly(search: Search, probe: str, outcomes: Mapping[str, ProbeOutcome | None]) -> bool:
@@ -70,7 +83,7 @@ class _Judgement:
         self._faults, self._subsets = listings.faults, listings.subsets
         self._has = {fault: listings.has(fault) for fault in listings.faults}
         self._table = listings.table[:, list(search.chosen)]
-        self._called = frozenset(stand_ins(search, outcomes))
+        self._called = frozenset(asked_besides(search, outcomes))
         needed = {*search.asked_first, *self._called}
         outcomes = {probe: one for probe, one in outcomes.items() if probe in needed}
         self._own = np.array(
