@@ -305,7 +305,7 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
             made = Listings.of(
                 tuple(self.faults), subsets, uses.about, outcomes,
                 rules=rules, asks=asks, relating=relating,
-                instead=uses.instead, further=uses.further, alone=uses.alone,
+                instead=uses.instead, further=uses.further, whole=uses.whole, alone=uses.alone,
             )  # fmt: skip
             self._listings, self._searched = (named, made), {}
         redrawn = draw is not None and self.rubric.assignment.redraw != "never"

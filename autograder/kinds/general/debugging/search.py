@@ -71,6 +71,8 @@ class Listings(Struct, frozen=True, eq=False):
     """Probe → the use in whose place it speaks, or ""."""
     further: frozenset[str] = frozenset()
     """Probes that are asked only where the others leave a fault open."""
+    whole: frozenset[str] = frozenset()
+    """Probes that tell of no fault by themselves."""
     alone: frozenset[str] = frozenset()
     """Probes that depend on the fault alone that they are about."""
 
@@ -87,6 +89,7 @@ class Listings(Struct, frozen=True, eq=False):
         relating: frozenset[str] = frozenset(),
         instead: Mapping[str, str] | None = None,
         further: frozenset[str] = frozenset(),
+        whole: frozenset[str] = frozenset(),
         alone: frozenset[str] = frozenset(),
     ) -> Listings:
         """Sort the outcomes.
@@ -101,6 +104,7 @@ class Listings(Struct, frozen=True, eq=False):
             relating: probes of which it only counts which results are alike.
             instead: probe → the use in whose place it speaks, or "".
             further: probes that are asked only where the others leave a fault open.
+            whole: probes that tell of no fault by themselves.
             alone: probes that depend on the fault alone that they are about.
         """
         classes = {probe: Classes(rules) for probe in probes}
@@ -119,6 +123,7 @@ class Listings(Struct, frozen=True, eq=False):
             relating,
             instead or {},
             further,
+            whole,
             alone,
         )
 
@@ -128,6 +133,8 @@ class Listings(Struct, frozen=True, eq=False):
 
     def speaks(self, fault: str, at: int) -> bool:
         """Whether listings with the fault and those without never give the same for a probe."""
+        if self.probes[at] in self.whole:
+            return False
         column, has = self.table[:, at], self.has(fault)
         return bool((column >= 0).all()) and not set(column[has]) & set(column[~has])
 

@@ -33,8 +33,10 @@ NOISE = Ref("noise")
 TORCH = "@torch"
 STIR = 0.2
 """Standard deviation of what is added to every weight."""
-OwnWeights = Mapping[str, tuple[str, tuple[int, ...]]]
+OwnNames = Mapping[str, tuple[str, tuple[int, ...]]]
 """Name that is stated → what the weight is called in some code, and its shape there."""
+OwnWeights = Mapping[str, OwnNames]
+"""The same by the use that states shapes of its own; by "" for all others."""
 NOT_ASKED = frozenset({Ending.NOT_ASKED, Ending.RESTARTS, Ending.SUBMISSION_TIME, Ending.ANSWERS_SIZE})
 """Endings that say nothing of the call: it was not made."""
 
@@ -72,6 +74,8 @@ class Use(Struct, frozen=True, forbid_unknown_fields=True):
     """Another use, in whose place it speaks where that one raises although no listing does."""
     further: bool = False
     """Asked only where what is asked of everybody leaves a fault open: of code in other words."""
+    whole: bool = False
+    """It tells of no fault by itself: what gives else what a listing gives, and not here, goes to a person."""
     alone: bool = False
     """What it gives depends on that fault alone, so that nothing else explains what no listing gives."""
     relate: tuple[tuple[int, int], ...] = ()
@@ -92,6 +96,7 @@ class ListingUses:
         about: the fault that a probe is about, by the probe; empty: whichever it tells.
         instead: the use in whose place a probe speaks, by the probe; empty: it speaks always.
         further: the probes that are asked only where the others leave a fault open.
+        whole: the probes that tell of no fault by themselves.
         alone: the probes that depend on the fault alone that they are about.
         calls: how many calls a probe has, by its use.
         asks: what a probe asks, by the probe: its use, the values of each ``choose``, which take turns, and
@@ -145,6 +150,7 @@ class ListingUses:
         self.about = {name: self._uses[self.use_of(name)].about for name in self.names}
         self.instead = {name: self._uses[self.use_of(name)].instead for name in self.names}
         self.further = frozenset(name for name in self.names if self._uses[self.use_of(name)].further)
+        self.whole = frozenset(name for name in self.names if self._uses[self.use_of(name)].whole)
         self.alone = frozenset(name for name in self.names if self._uses[self.use_of(name)].alone)
         turns = {name: self._turn(name) for name in self.names}
         self.edges = frozenset(one for turn in turns.values() for one in turn.edges)
@@ -166,6 +172,12 @@ class ListingUses:
         if use.alone and not use.about:
             raise RubricError(
                 f'use {use.name!r}: alone says that it depends on one fault alone; about = "…" names it',
+                place(self._question),
+                "use",
+            )
+        if use.whole and use.about:
+            raise RubricError(
+                f"use {use.name!r}: whole says that it tells of no fault by itself, about that it tells one",
                 place(self._question),
                 "use",
             )
@@ -210,15 +222,17 @@ class ListingUses:
             own: what weights are called in the code that is asked; default: as stated.
             of_object: the answer's name holds an object, of whose class others are constructed.
         """
-        return dict(self._made(draw, tuple((own or {}).items()), of_object))
+        names = tuple((use, tuple(found.items())) for use, found in (own or {}).items())
+        return dict(self._made(draw, names, of_object))
 
     def _scenarios(
         self,
         draw: Draw,
-        own: tuple[tuple[str, tuple[str, tuple[int, ...]]], ...],
+        own: tuple[tuple[str, tuple[tuple[str, tuple[str, tuple[int, ...]]], ...]], ...],
         of_object: bool,  # noqa: FBT001 - of a private method
     ) -> dict[str, Scenario]:
-        made = {name: self._scenario(name, draw, dict(own)) for name in self.names}
+        names = {use: dict(found) for use, found in own}
+        made = {name: self._scenario(name, draw, names) for name in self.names}
         return {name: self._of_class(one) for name, one in made.items()} if of_object else made
 
     def _of_class(self, scenario: Scenario) -> Scenario:
@@ -247,31 +261,46 @@ class ListingUses:
         return tuple((seen[one - 1], seen[other - 1]) for one, other in use.relate)
 
     def naming(self) -> tuple[Call, ...]:
-        """The calls that ask an object for its weights; none where none are loaded."""
+        """The calls that ask objects for their weights, one for each construction with shapes of its own.
+
+        None where no weights are loaded.
+        """
         if not self._weights or self._options.construct is None:
             return ()
-        options = msgspec.structs.replace(self._options, construct=_construction(None, self._options))
-        (made, *_) = Callee(self._question.answer, options).prologue(
-            Inputs(options, SAMPLE, DRAWN), weights=False
-        )
-        return (made, Call(Ref("model"), "state_dict"))
+        calls: list[Call] = []
+        for use in (None, *self._sized()):
+            options = msgspec.structs.replace(self._options, construct=_construction(use, self._options))
+            callee, inputs = Callee(self._question.answer, options), Inputs(options, SAMPLE, DRAWN)
+            calls += [callee.prologue(inputs, weights=False)[0], Call(Ref("model"), "state_dict")]
+        return tuple(calls)
+
+    def _sized(self) -> Iterator[Use]:
+        """The uses that state shapes of weights."""
+        return (use for use in self._uses.values() if use.weights)
 
     def own_weights(self, observations: Observations) -> OwnWeights:
         """What the stated weights are called in code that was asked by `naming`, and their shapes there.
 
         A name that is missing stands for the next weight of its shape whose name is not stated.
         """
-        told = observations[1].value if len(observations) > 1 and observations[1].ok else None
-        if not isinstance(told, Mapping):
-            return {}
-        shapes = {name: value.array.shape for name, value in told.items() if isinstance(value, Tensor)}
-        free = {name: shape for name, shape in shapes.items() if name not in self._weights}
-        found = {name: (name, shapes[name]) for name in self._weights if name in shapes}
+        told = [
+            {name: value.array.shape for name, value in one.value.items() if isinstance(value, Tensor)}
+            if one.ok and isinstance(one.value, Mapping)
+            else {}
+            for one in observations[1::2]
+        ]
+        usual = told[0] if told else {}
+        free = {name: shape for name, shape in usual.items() if name not in self._weights}
+        found = {name: (name, usual[name]) for name in self._weights if name in usual}
         for name, stated in Inputs(self._options, SAMPLE).weights(self._weights, biases=False).items():
             fitting = (other for other, shape in free.items() if shape == stated.array.shape)
             if name not in found and (other := next(fitting, None)) is not None:
                 found[name] = (other, free.pop(other))
-        return found
+        of_uses = {
+            use.name: {name: (other, shapes[other]) for name, (other, _) in found.items() if other in shapes}
+            for use, shapes in zip(self._sized(), told[1:], strict=False)
+        }
+        return {"": found, **of_uses}
 
     def _scenario(self, probe: str, draw: Draw, own: OwnWeights) -> Scenario:
         turn = self._turn(probe)
@@ -280,31 +309,14 @@ class ListingUses:
         inputs = Inputs(options, Draw(derived(draw.seed, "debugging", probe)), turn.number)
         subject = Callee(self._question.answer, options, {**self._weights, **use.weights})
         stir = self._stir if use.stir is None else use.stir
-        own = {**own, **self._resized(use, own, inputs)}
-        prologue = (_named(one, own) for one in subject.prologue(inputs, weights=not stir))
+        named = own.get(use.name, own.get("", {}))
+        prologue = (_named(one, named) for one in subject.prologue(inputs, weights=not stir))
         calls = [*self._kept(use, inputs), *prologue]
         if stir and options.construct is not None:
             calls += _stirring()
         for number, step in enumerate(use.step):
             calls.append(self._call(number, step, inputs, options))
         return Scenario(f"{self._question.id}: {probe}", tuple(calls), serves=self.use_of(probe))
-
-    def _resized(self, use: Use, own: OwnWeights, inputs: Inputs) -> OwnWeights:
-        """What some code calls the weights that a use states, and their shapes: as much larger as elsewhere."""
-        names = [name for name in use.weights if name in own]
-        usual, here = (
-            inputs.weights({name: of[name] for name in names}, biases=False)
-            for of in (self._weights, use.weights)
-        )
-        further = {
-            name: np.subtract(own[name][1], usual[name].array.shape)
-            for name in names
-            if len(own[name][1]) == len(usual[name].array.shape) == len(here[name].array.shape)
-        }
-        return {
-            name: (own[name][0], tuple(int(size) for size in more + here[name].array.shape))
-            for name, more in further.items()
-        }
 
     def _kept(self, use: Use, inputs: Inputs) -> Iterator[Call]:
         args, _ = inputs.arguments(f"let {use.name}", [_kept(one) for one in use.let.values()], {})
@@ -394,7 +406,7 @@ class _Turn:
         return {"choose": [chosen]}
 
 
-def _named(call: Call, own: OwnWeights) -> Call:
+def _named(call: Call, own: OwnNames) -> Call:
     """A call before the first that matters; what is loaded gets the code's own names and sizes.
 
     Rows that the code has beyond those that are stated are zeros. Where it has fewer rows, that is loaded as

@@ -97,7 +97,9 @@ class _Judgement:
         self._about = [listings.about[at] for at in search.chosen]
         self._right = self._table[self._subsets.index(frozenset())]
         self._known = self._own != UNKNOWN
-        self._heard = self._known & ~self._silent()
+        self._whole = np.array([probe in listings.whole for probe in search.probes], bool)
+        """(probes,): those that tell of no fault by themselves."""
+        self._heard = self._known & ~self._whole & ~self._silent()
 
     def verdicts(self) -> Verdicts:
         if not self._known.any():
@@ -106,7 +108,22 @@ class _Judgement:
         same = self._differing() == 0
         if same.any():
             return Verdicts(self._asked({fault: self._of_listings(fault, same) for fault in self._faults}))
-        return Verdicts(self._asked(self._by_votes()), self._new())
+        alike = self._differing(leave=self._whole) == 0
+        found = self._but_for_whole(alike) if alike.any() else self._by_votes()
+        return Verdicts(self._asked(found), self._new())
+
+    def _but_for_whole(self, alike: np.ndarray) -> dict[str, FaultVerdict]:
+        """The verdicts where only what is whole differs from some listings: it is as if repaired, not quite."""
+        found = {fault: self._of_listings(fault, alike) for fault in self._faults}
+        odd = [
+            probe
+            for probe, whole, own in zip(self._search.probes, self._whole, self._own, strict=True)
+            if whole and own not in {*self._table[alike, self._search.probes.index(probe)].tolist()}
+        ]
+        return {
+            fault: one if one.left else FaultVerdict(None, f"{one.why} but in {', '.join(odd)}")
+            for fault, one in found.items()
+        }
 
     def _silent(self) -> np.ndarray:
         """(probes,): those that say nothing: of a relation with NaN, of two uses one of which stands in."""
@@ -129,11 +146,16 @@ class _Judgement:
             for fault, one in found.items()
         }
 
-    def _differing(self) -> np.ndarray:
-        """(listings,): in how many probes each listing gives something else; unknown ones do not count."""
-        other = (self._table != self._own) & self._known & (self._table != UNKNOWN)
-        counted: np.ndarray = other.sum(axis=1)
-        return counted
+    def _differing(self, leave: np.ndarray | None = None) -> np.ndarray:
+        """(listings,): in how many probes each listing gives something else; unknown ones do not count.
+
+        Args:
+            leave: (probes,): those that do not count either.
+        """
+        counted = self._known if leave is None else self._known & ~leave
+        other = (self._table != self._own) & counted & (self._table != UNKNOWN)
+        differing: np.ndarray = other.sum(axis=1)
+        return differing
 
     def _of_listings(self, fault: str, same: np.ndarray) -> FaultVerdict:
         """The verdict where the code computes what some listings compute."""
