@@ -400,6 +400,16 @@ def test_a_relation_decides_about_code_that_computes_something_else(pool: Pool, 
         ('about = "double"', 'about = "doubel"', "no fault 'doubel'; known: sum, double"),
         ('about = "double"', "alone = true", 'depends on one fault alone; about = "…" names it'),
         ('about = "double"', 'instead = "other"', "use 'twice as much': no use 'other'; known: "),
+        (
+            'about = "double"',
+            'about = "double"\nwhole = true',
+            "whole says that it tells of no fault by itself",
+        ),
+        (
+            'about = "double"',
+            "weights = { w = [1] }",
+            "weights names 'w', which those of the question do not",
+        ),
         ('about = "double"', "further = true", "of a use that is about a fault and stands in for no other"),
         ("[[1, 2], [1, 3]]", "[[1, 4]]", "relate names [1, 4]; 3 things are looked at"),
     ],
@@ -552,16 +562,22 @@ tries = 2
 step = [{ args = [{ whole = [1, 50] }] }]
 
 [[question.use]]
+name = "huge"
+whole = true
+tries = 1
+step = [{ args = [{ whole = [1000, 2000] }] }]
+
+[[question.use]]
 name = "first of none"
 about = "sum"
 further = true
 tries = 1
-let = { one = 1 }
-relate = [[1, 2]]
+relate = [[1, 2], [1, 3]]
 step = [
   { args = [0], keep = "y" },
   { of = "@operator", method = "getitem", args = [{ kept = "y" }, 0] },
-  { of = "@operator", method = "pos", args = [{ kept = "one" }] },
+  { of = "@operator", method = "pos", args = [1] },
+  { of = "@operator", method = "pos", args = [7] },
 ]
 """
     faults = fault("sum", "x + 1", "x + 2") + fault("double", "a * 2", "a * 3")
@@ -576,6 +592,12 @@ step = [
         assert "computes the same as" in same.staff
         assert status is other.status, other.staff
         assert "first of none 1" in other.staff
+    # What is whole makes nobody lose a point, but is no reason to pass either.
+    small = course.sit("def f(x):\n    a = x + 1\n    return a, (a * 3 if x < 900 else 0)\n")
+    assert {"sum": Status.NEEDS_REVIEW, "double": Status.FAILED} == {
+        name: one.status for name, one in small.items()
+    }
+    assert "computes the same as the listing with double, but not in huge 1" in small["sum"].staff
 
 
 @pytest.mark.sandbox

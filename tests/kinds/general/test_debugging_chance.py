@@ -48,13 +48,27 @@ def test_a_relation_holds_of_the_right_listing_whatever_is_drawn(use: Use) -> No
     assert [first] * len(others) == others
 
 
+@pytest.mark.parametrize("number", [44, 95])
+def test_a_weight_that_sleeps_by_chance_is_no_place(number: int) -> None:
+    """With some inputs a weight beside the 48 of the places seems to be one, and is left out in training."""
+    answer = next(
+        one
+        for one in variants("odd")
+        if one.name == "a dropout module of the tokens alone, and the layers drop sums"
+    )
+    source = "\n\n".join([answer.source(), *answer.cells_after()])
+    found = told(LocalBox(GIVEN, source), "some are dropped", number)
+    assert found is not None
+    assert found.values == (False, True)
+
+
 @pytest.mark.parametrize("number", [0, 59, 61])
 def test_a_gradient_that_is_nought_by_chance_is_no_dropout(number: int) -> None:
     """With some inputs one number of a hundred has no gradient although nothing was dropped."""
     answer = next(one for one in variants("wrong") if one.name == "dropout in evaluation alone")
     for source, says in (
         (listing(()), (False, False)),
-        (listing(("embedding_dropout",)), (True, number != 59)),
+        (listing(("embedding_dropout",)), (True, True)),
         (answer.source(), (True, False)),
     ):
         found = told(LocalBox(GIVEN, source), "some are dropped", number)

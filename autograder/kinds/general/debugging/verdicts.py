@@ -109,19 +109,21 @@ class _Judgement:
         if same.any():
             return Verdicts(self._asked({fault: self._of_listings(fault, same) for fault in self._faults}))
         alike = self._differing(leave=self._whole) == 0
-        found = self._but_for_whole(alike) if alike.any() else self._by_votes()
+        found = self._but_for_whole(alike) if alike.sum() == 1 else self._by_votes()
         return Verdicts(self._asked(found), self._new())
 
     def _but_for_whole(self, alike: np.ndarray) -> dict[str, FaultVerdict]:
-        """The verdicts where only what is whole differs from some listings: it is as if repaired, not quite."""
+        """The verdicts where one listing gives the same but for what is whole: repaired is then not certain.
+
+        Args:
+            alike: (listings,): that one.
+        """
+        listing = self._table[alike][0]
+        odd = np.flatnonzero(self._whole & self._known & (listing != self._own)).tolist()
+        names = ", ".join(self._search.probes[at] for at in odd)
         found = {fault: self._of_listings(fault, alike) for fault in self._faults}
-        odd = [
-            probe
-            for probe, whole, own in zip(self._search.probes, self._whole, self._own, strict=True)
-            if whole and own not in {*self._table[alike, self._search.probes.index(probe)].tolist()}
-        ]
         return {
-            fault: one if one.left else FaultVerdict(None, f"{one.why} but in {', '.join(odd)}")
+            fault: one if one.left else FaultVerdict(None, f"{one.why}, but not in {names}")
             for fault, one in found.items()
         }
 

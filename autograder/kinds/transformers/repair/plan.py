@@ -295,6 +295,7 @@ class DecoderInputs:
             self.usual("eval, other seed", seed=2),
             put("train"),
             counted_of(OWN_ONCE, replace(asked, seed=2), ORDINARY, "features kept"),
+            counted_of(OWN_ONCE, replace(asked, seed=3), ORDINARY, "features kept again"),
             *balanced("features balanced"),
         ]
 
