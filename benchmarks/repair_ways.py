@@ -4,7 +4,8 @@ By the hand-made experiments of the kind ``repair``, and by the kind ``debugging
 ``reference/repair/decoder.toml``. Both grade all sets of the eight faults and the catalogue of rewritings,
 each through the whole pipeline and the real sandbox. An answer is *exact* where every item is as it has to
 be, goes *to a person* where nothing is wrong but something is left open, and is *wrong* otherwise. The held
-list (tests/submissions/repair/held.toml) is of somebody who knew neither; its `arguable` items do not count.
+lists (tests/submissions/repair/held.toml, held-2.toml) are of people who knew neither; their `arguable` items do
+not count.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ from tests.support.repair_course import RepairCourse
 from tests.support.repair_variants import FILES, FOLDER, variants
 
 
+HELD = ("held", "held-2")
+
+
 @dataclass(frozen=True)
 class Case:
     """One answer, and what it must lose."""
@@ -47,7 +51,7 @@ class Case:
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--held", action="store_true", help="the held list alone")
+    parser.add_argument("--held", action="store_true", help="the held lists alone")
     parser.add_argument("--no-subsets", action="store_true", help="leave the 256 sets of faults out")
     options = parser.parse_args()
     cases = [*held()]
@@ -96,10 +100,11 @@ def catalogue() -> Iterator[Case]:
 
 
 def held() -> Iterator[Case]:
-    """The held list."""
-    for answer in tomllib.loads((FOLDER / "held.toml").read_text(encoding="utf-8"))["answer"]:
-        loses, arguable = frozenset(answer["faults_left"]), frozenset(answer["arguable"])
-        yield Case(f"held, {answer['class']}", answer["name"], answer["source"], loses, arguable)
+    """The held lists."""
+    for name in HELD:
+        for answer in tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))["answer"]:
+            loses, arguable = frozenset(answer["faults_left"]), frozenset(answer["arguable"])
+            yield Case(f"{name}, {answer['class']}", answer["name"], answer["source"], loses, arguable)
 
 
 def rating(case: Case, results: Mapping[str, ItemResult]) -> tuple[str, list[str]]:
