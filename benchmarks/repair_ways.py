@@ -32,7 +32,6 @@ from tests.support.debugging_course import DebuggingCourse, task
 from tests.support.repair_course import RepairCourse
 from tests.support.repair_variants import FILES, FOLDER, variants
 
-
 HELD = ("held", "held-2")
 
 
