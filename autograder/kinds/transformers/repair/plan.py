@@ -340,8 +340,9 @@ class DecoderInputs:
         ]
 
     def rate(self) -> list[Step]:
-        """Two seeds."""
-        return [self.usual("train"), self.usual("train, other seed", seed=2)]
+        """Two seeds, and once more in evaluation."""
+        train = [self.usual("train"), self.usual("train, other seed", seed=2)]
+        return [*train, put("eval"), self.usual("evaluation")]
 
     def weights(self) -> list[Step]:
         """How many weights there are, and how many move the output for ordinary tokens."""

@@ -373,6 +373,11 @@ def verdicts(observed: Observed, planted: Collection[str]) -> dict[str, Verdict]
     runs = observed.runs
     findings = {probe: _finding(probe, observed) for probe in PROBES.values()}
     found = {fault: findings[PROBES[fault]] for fault in planted}
+    if _differs_in_training(runs) and not any(
+        finding and _of_layers(fault) for fault, finding in found.items()
+    ):
+        doubt = review("in training it computes something else, with dropout 0 too", "review.person")
+        found = {fault: finding or doubt for fault, finding in found.items()}
     others = {probe.__name__: findings[probe] for probe in findings if probe not in map(PROBES.get, planted)}
     notes = remarks(runs, found, others)
     place = "output_head" if "output_head" in found else next(iter(found), "")
@@ -381,6 +386,20 @@ def verdicts(observed: Observed, planted: Collection[str]) -> dict[str, Verdict]
         fault: Verdict(finding, notes.get(fault, ()), of_object=observed.of_object)
         for fault, finding in found.items()
     }
+
+
+def _of_layers(fault: str) -> bool:
+    """Whether a fault changes what every input gives, and may be why training gives something else."""
+    return PROBES[fault] not in WITHOUT_LAYERS or PROBES[fault] is output_head
+
+
+def _differs_in_training(runs: Runs) -> bool:
+    """Whether with dropout 0 training gives something else than evaluation, whatever the seed is."""
+    try:
+        varies = runs.changed("dropped", "train", "train, other seed")
+        return not varies and runs.changed("dropped", "train", "evaluation")
+    except MissingError:
+        return False
 
 
 def _finding(probe: Probe, observed: Observed) -> Finding | None:
