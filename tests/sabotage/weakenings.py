@@ -7,6 +7,7 @@ from tests.sabotage.weakening import FILTERS, Edit, Weakening
 _JAIL = "autograder/sandbox/inside/jail.py"
 _ZYGOTE = "autograder/sandbox/inside/zygote.py"
 _OUTSIDE = "autograder/sandbox/outside/namespaces.py"
+_LAUNCHED = "autograder/sandbox/outside/launched.py"
 _BOX = "autograder/sandbox/outside/box.py"
 _ASSIGNMENT = "autograder/assignment.py"
 _WIRE = "autograder/sandbox/exchange/wire.py"
@@ -197,7 +198,7 @@ UID = (
         "uid",
         "the grader's environment is passed on",
         (
-            Edit(_OUTSIDE, "env=_ENVIRONMENT,", "env={**os.environ, **_ENVIRONMENT},"),
+            Edit(_LAUNCHED, "env=ENVIRONMENT,", "env={**os.environ, **ENVIRONMENT},"),
             Edit(_ZYGOTE, "    os.environ.clear()\n", ""),
         ),
         BY_SELFTEST,
