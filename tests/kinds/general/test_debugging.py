@@ -592,12 +592,12 @@ step = [
         assert "computes the same as" in same.staff
         assert status is other.status, other.staff
         assert "first of none 1" in other.staff
-    # What is whole makes nobody lose a point, but is no reason to pass either.
-    small = course.sit("def f(x):\n    a = x + 1\n    return a, (a * 3 if x < 900 else 0)\n")
-    assert {"sum": Status.NEEDS_REVIEW, "double": Status.FAILED} == {
-        name: one.status for name, one in small.items()
-    }
-    assert "computes the same as the listing with double, but not in huge 1" in small["sum"].staff
+    # What is whole makes nobody lose a point, but what is right elsewhere alone does not pass either.
+    small = course.sit("def f(x):\n    a = x + 1\n    return a, (a * 2 if x < 900 else 0)\n")
+    assert {Status.NEEDS_REVIEW} == {one.status for one in small.values()}
+    assert "computes the same as the right listing, but not in huge 1" in small["sum"].staff
+    left = course.sit("def f(x):\n    a = x + 2\n    return a, (a * 2 if x < 900 else 0)\n")
+    assert {"sum": Status.FAILED, "double": Status.PASSED} == {name: one.status for name, one in left.items()}
 
 
 @pytest.mark.sandbox

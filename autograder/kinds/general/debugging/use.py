@@ -75,7 +75,7 @@ class Use(Struct, frozen=True, forbid_unknown_fields=True):
     further: bool = False
     """Asked only where what is asked of everybody leaves a fault open: of code in other words."""
     whole: bool = False
-    """It tells of no fault by itself: code that is like a listing in all but this goes to a person."""
+    """It tells of no fault by itself: code that is right in all but this goes to a person."""
     alone: bool = False
     """What it gives depends on that fault alone, so that nothing else explains what no listing gives."""
     relate: tuple[tuple[int, int], ...] = ()

@@ -108,24 +108,20 @@ class _Judgement:
         same = self._differing() == 0
         if same.any():
             return Verdicts(self._asked({fault: self._of_listings(fault, same) for fault in self._faults}))
-        alike = self._differing(leave=self._whole) == 0
-        found = self._but_for_whole(alike) if alike.sum() == 1 else self._by_votes()
-        return Verdicts(self._asked(found), self._new())
+        right = self._subsets.index(frozenset())
+        if np.flatnonzero(self._differing(leave=self._whole) == 0).tolist() == [right]:
+            return Verdicts(self._but_for_whole(), self._new())
+        return Verdicts(self._asked(self._by_votes()), self._new())
 
-    def _but_for_whole(self, alike: np.ndarray) -> dict[str, FaultVerdict]:
-        """The verdicts where one listing gives the same but for what is whole: repaired is then not certain.
+    def _but_for_whole(self) -> dict[str, FaultVerdict]:
+        """The verdicts where the right listing alone gives the same, but for what is whole.
 
-        Args:
-            alike: (listings,): that one.
+        Where a fault is left, that may be why; here nothing else explains it, and nobody knows what does.
         """
-        listing = self._table[alike][0]
-        odd = np.flatnonzero(self._whole & self._known & (listing != self._own)).tolist()
+        odd = np.flatnonzero(self._whole & self._known & (self._right != self._own)).tolist()
         names = ", ".join(self._search.probes[at] for at in odd)
-        found = {fault: self._of_listings(fault, alike) for fault in self._faults}
-        return {
-            fault: one if one.left else FaultVerdict(None, f"{one.why}, but not in {names}")
-            for fault, one in found.items()
-        }
+        why = f"computes the same as the right listing, but not in {names}"
+        return {fault: FaultVerdict(None, why) for fault in self._faults}
 
     def _silent(self) -> np.ndarray:
         """(probes,): those that say nothing: of a relation with NaN, of two uses one of which stands in."""
