@@ -22,8 +22,9 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.apart]
 
 DRAWS = int(os.environ.get("REPAIR_DRAWS", "1"))
 """How many courses, each with a secret of its own; `make exact` makes more and grades all answers."""
-MOST = 1.5
-"""Times the processor time of a right answer, for the answers of the catalogue on average."""
+MOST = 3
+"""Times the processor time of a right answer, for the answers of the catalogue on average: a right one is decided
+by what is asked of everybody, the others meet what is further as well."""
 ALL_VARIANTS = "REPAIR_DRAWS" in os.environ
 WAITING: dict[str, list[str]] = tomllib.loads((FOLDER / "general.toml").read_text(encoding="utf-8"))["waits"]
 """Answer → the items that go to a person by the general way and not by the experiments."""
@@ -71,7 +72,7 @@ def test_right_code_in_other_words_loses_nothing(course: DebuggingCourse) -> Non
 def test_no_answer_of_the_catalogue_is_misjudged(course: DebuggingCourse) -> None:
     """What is decided is decided as it has to be; what goes to a person is written down.
 
-    No bound is in seconds, which are another machine's: odd answers cost little more than right ones.
+    No bound is in seconds, which are another machine's.
     """
     right, seconds = [], []
     for number in range(5):
