@@ -38,7 +38,7 @@ def weights():
 """
 ROWS_ALONE = "import numpy as np\ndef weights(f):\n    assert np.allclose(f(np.ones((2, 3))).sum(-1), 1)\n"
 TOO_STRICT = "def weights():\n    assert soften([[0.0, 1000.0]])[0][0] == 7\n"
-BY_CHANCE = "import os\ndef weights():\n    assert os.urandom(1)[0] % 2\n"
+BY_CHANCE = "import os\ndef weights():\n    assert os.urandom(1)[0] % 8 == 0\n"
 READS_CODE = "def weights():\n    assert len(soften.__code__.co_code) < 9\n"
 READS_CELLS = "def weights():\n    assert 'sum' in In[1]\n"
 INSPECTS = "import inspect\ndef weights():\n    assert 'mask' in inspect.getsource(soften)\n"
