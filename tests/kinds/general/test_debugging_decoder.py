@@ -23,8 +23,10 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.apart]
 DRAWS = int(os.environ.get("REPAIR_DRAWS", "1"))
 """How many courses, each with a secret of its own; `make exact` makes more and grades all answers."""
 MOST = 3
-"""Times the processor time of a right answer, for the answers of the catalogue on average: a right one is decided
-by what is asked of everybody, the others meet what is further as well."""
+"""Times the processor time of a right answer, for the answers of the catalogue on average.
+
+A right one is decided by what is asked of everybody, the others meet what is further as well.
+"""
 ALL_VARIANTS = "REPAIR_DRAWS" in os.environ
 WAITING: dict[str, list[str]] = tomllib.loads((FOLDER / "general.toml").read_text(encoding="utf-8"))["waits"]
 """Answer → the items that go to a person by the general way and not by the experiments."""
