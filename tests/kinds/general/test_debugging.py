@@ -408,9 +408,15 @@ def test_a_relation_decides_about_code_that_computes_something_else(pool: Pool, 
         (
             'about = "double"',
             "weights = { w = [1] }",
-            "weights names 'w', which those of the question do not",
+            "the question's weights have no 'w'; known: none",
         ),
-        ('about = "double"', "further = true", "of a use that is about a fault and stands in for no other"),
+        ('about = "double"', "further = true", 'further = true needs about = "…", the fault'),
+        (
+            'name = "twice as much"\nabout = "double"',
+            'name = "a"\nabout = "sum"\nfurther = true\nstep = [{ args = [1] }]\n[[question.use]]\n'
+            'name = "b"\ninstead = "a"',
+            "nothing can stand in for 'a', which is further",
+        ),
         ("[[1, 2], [1, 3]]", "[[1, 4]]", "relate names [1, 4]; 3 things are looked at"),
     ],
 )

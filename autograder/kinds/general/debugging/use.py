@@ -177,13 +177,14 @@ class ListingUses:
             )
         if use.whole and use.about:
             raise RubricError(
-                f"use {use.name!r}: whole says that it tells of no fault by itself, about that it tells one",
+                f"use {use.name!r}: whole = true says that it tells of no fault by itself, and about names one; "
+                "leave out one of the two",
                 place(self._question),
                 "use",
             )
         if unknown := [name for name in use.weights if name not in self._weights]:
             raise RubricError(
-                f"use {use.name!r}: weights names {unknown[0]!r}, which those of the question do not; "
+                f"use {use.name!r}: the question's weights have no {unknown[0]!r}; "
                 f"known: {', '.join(self._weights) or 'none'}",
                 place(self._question),
                 "use",
@@ -196,14 +197,15 @@ class ListingUses:
             )
         if use.further and (not use.about or use.instead):
             raise RubricError(
-                f"use {use.name!r}: further says when it is asked, of a use that is about a fault and stands "
-                "in for no other",
+                f'use {use.name!r}: further = true needs about = "…", the fault that the use tells, and no '
+                "instead",
                 place(self._question),
                 "use",
             )
         if use.instead and self._uses[use.instead].further:
             raise RubricError(
-                f"use {use.name!r}: {use.instead!r} is further, so nothing can stand in for it",
+                f"use {use.name!r}: nothing can stand in for {use.instead!r}, which is further; leave out instead, "
+                "or further there",
                 place(self._question),
                 "use",
             )
