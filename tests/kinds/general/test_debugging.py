@@ -403,7 +403,7 @@ def test_a_relation_decides_about_code_that_computes_something_else(pool: Pool, 
         (
             'about = "double"',
             'about = "double"\nwhole = true',
-            "whole says that it tells of no fault by itself",
+            "and about names one; leave out one of the two",
         ),
         (
             'about = "double"',

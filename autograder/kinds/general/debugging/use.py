@@ -177,8 +177,8 @@ class ListingUses:
             )
         if use.whole and use.about:
             raise RubricError(
-                f"use {use.name!r}: whole = true says that it tells of no fault by itself, and about names one; "
-                "leave out one of the two",
+                f"use {use.name!r}: whole = true says that it tells of no fault by itself, "
+                "and about names one; leave out one of the two",
                 place(self._question),
                 "use",
             )
@@ -204,8 +204,8 @@ class ListingUses:
             )
         if use.instead and self._uses[use.instead].further:
             raise RubricError(
-                f"use {use.name!r}: nothing can stand in for {use.instead!r}, which is further; leave out instead, "
-                "or further there",
+                f"use {use.name!r}: nothing can stand in for {use.instead!r}, which is further; "
+                "leave out instead here, or further there",
                 place(self._question),
                 "use",
             )
