@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from autograder.sandbox.base import Environment
 from autograder.sandbox.inside import huge_pages
+from autograder.sandbox.outside.launched import ENVIRONMENT
+from tests.conftest import start_sandbox
 
 pytestmark = pytest.mark.alone
 
@@ -38,6 +43,18 @@ else:
 same = sums == [sum(one) for one in kept]
 print(gathered, huge() - before, os.waitstatus_to_exitcode(status), same)
 """
+SMALL = """
+import sys
+from autograder.sandbox.inside import linux
+def huge():
+    text = open('/proc/self/smaps_rollup').read()
+    return int(text.partition('AnonHugePages:')[2].split()[0])
+first = [bytearray(60_000) for _ in range(200)]
+at_first = huge()
+linux.prctl(linux.PR_SET_THP_DISABLE, 1)
+later = [bytearray(60_000) for _ in range(200)]
+print(at_first, huge() - at_first)
+"""
 
 
 def test_only_private_memory_of_no_file_is_gathered() -> None:
@@ -54,3 +71,26 @@ def test_what_was_gathered_is_still_private_to_each_process() -> None:
     if gathered == "0":
         pytest.skip("not applicable: this kernel does not gather pages on request")
     assert int(grown) >= int(gathered) * 1024
+
+
+def test_what_comes_later_clears_no_huge_page_for_a_few_small_ones() -> None:
+    """What a zygote's imports keep lies in huge pages from the start; what its boxes keep does not."""
+    began = [sys.executable, "-c", SMALL]
+    package = {"PYTHONPATH": os.pathsep.join(sys.path)}
+    ran = subprocess.run(began, capture_output=True, text=True, check=True, env=ENVIRONMENT | package)
+    at_first, later = map(int, ran.stdout.split())
+    assert 0 == later
+    if not at_first:
+        pytest.skip("not applicable: this system gives no huge pages to programs that ask for them")
+    assert at_first >= 10_000
+
+
+@pytest.mark.sandbox
+def test_a_zygote_leaves_small_pages_to_its_boxes() -> None:
+    """Each box inherits it."""
+    sandbox = start_sandbox(Environment())
+    try:
+        (zygote,) = Path(f"/proc/{sandbox.pid}/task/{sandbox.pid}/children").read_text().split()
+        assert "THP_enabled:\t0" in Path(f"/proc/{zygote}/status").read_text()
+    finally:
+        sandbox.close()

@@ -22,6 +22,8 @@ ENVIRONMENT = {
     "PYTHONDONTWRITEBYTECODE": "1",
     # Else each thread reserves 64 MB of addresses, and a box that is bounded by these had room for seven.
     "MALLOC_ARENA_MAX": "2",
+    # What torch's import keeps lies in huge pages from the start, where the system leaves that to programs.
+    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
 }
 
 
