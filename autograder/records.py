@@ -154,6 +154,8 @@ class Call(Struct, frozen=True, eq=False):
     """
     default_dtype: str = ""
     """torch's default dtype while the call runs, e.g. ``"float64"``; empty: unchanged."""
+    brief: bool = False
+    """Answered along with those after it, as calls of libraries are; if they end the box, none of them is."""
 
 
 class Scenario(Struct, frozen=True, eq=False):

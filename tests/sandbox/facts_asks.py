@@ -100,6 +100,51 @@ ASKS = (
         ),
     ),
     fact(
+        "what is looked at among them is answered in its place, with its own arrays",
+        RunCell("import numpy as np\ndef grown(a, by):\n    return np.array(a) + by"),
+        ask(
+            "looked at",
+            Call("grown", args=([1, 2], 1), brief=True),
+            Call("grown", args=([1, 2], 2), keep="more", brief=True),
+            Call(Ref("more"), attribute="sum"),
+            Call("grown", args=(Ref("more"), 1), brief=True),
+            Call("@time", attribute="sleep", args=(0.03,)),
+            Call("grown", args=([[0.5]], 0), brief=True),
+            Call("@builtins", attribute="list", args=(Ref("more"),)),
+            Call(Ref("more"), attribute="size", read=True),
+            gives=(
+                np.array([2, 3]),
+                Ref("more"),
+                7,
+                np.array([4, 5]),
+                None,
+                np.array([[0.5]]),
+                [3, 4],
+                2,
+            ),
+        ),
+    ),
+    fact(
+        "a failure among what is looked at leaves what was answered before it",
+        ask(
+            "fails",
+            Call("add", args=(1,), brief=True),
+            Call("add", args=(2,), keep="two", brief=True),
+            Call("add", args=(Ref("two"), 1), brief=True),
+            Call("fails", brief=True),
+            Call("add", args=(4,), brief=True),
+            gives=(1, Ref("two"), 3, Raises("LookupError", "not here"), Raises("Skipped")),
+        ),
+    ),
+    fact(
+        "a long answer among what is looked at is whole",
+        ask(
+            "long",
+            *(Call("add", args=([], [*range(number)]), brief=True) for number in (3, 700, 5, 2000, 0, 1)),
+            gives=tuple([*range(number)] for number in (3, 700, 5, 2000, 0, 1)),
+        ),
+    ),
+    fact(
         "what one scenario keeps is unknown to the next",
         Ask(
             (

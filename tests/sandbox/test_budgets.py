@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from autograder.limits import BYTES_OF_VALUE, Budgets, MemoryBudget, amount, budgets
-from autograder.records import Call, Cell, Ending, Limits, Scenario
+from autograder.records import Call, Cell, Ending, Limits, Ref, Scenario
 from autograder.sandbox.exchange import tensors, values, wire
 from autograder.sandbox.outside.box import ARRIVING_SECONDS
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
@@ -137,6 +137,25 @@ def test_an_array_stands_at_one_place() -> None:
         else:
             with pytest.raises(wire.ProtocolError, match="missing"):
                 values.observations(reply, {"0": np.zeros(2)}, 0, [Call("f")], 0)
+
+
+@pytest.mark.parametrize(
+    ("before", "says"),
+    [(None, "other calls"), ([], "other calls"), ([1, 1], "other calls"), ({"v": 1}, "other calls"),
+     ([{"$": "numpy", "k": "0"}], "missing")],
+)  # fmt: skip
+def test_what_is_told_along_is_what_was_asked(before: Any, says: str) -> None:
+    """One tree for each call before, and an array stands at one place in all of them."""
+    calls = [Call("f", keep="x", brief=True), Call("f", brief=True), Call("f", brief=True)]
+    last = {"v": {"$": "numpy", "k": "0"}}
+    reply = {"id": "x", "n": 0, "call": 2, "observed": last, "seconds": 0}
+    right = {**reply, "before": [5]}
+    assert [Ref("x"), 5] == [
+        one.value for one in values.observations(right, {"0": np.ones(1)}, 0, calls, 0)[:2]
+    ]
+    told = reply if before is None else {**reply, "before": before}
+    with pytest.raises(wire.ProtocolError, match=says):
+        values.observations(told, {"0": np.ones(1)}, 0, calls, 0)
 
 
 # ---------------------------------------------------------------- in boxes

@@ -26,7 +26,7 @@ MAX_VALUES = 1_000_000
 _MOST_WORDS = 8
 _OF_CELL = frozenset(("id", "outputs", "error", "truncated", "met", "seconds", "follows"))
 _OF_OUTPUT = frozenset(("kind", "name", "data"))
-_OF_CALL = frozenset(("id", "n", "call", "observed", "seconds"))
+_OF_CALL = frozenset(("id", "n", "call", "before", "observed", "seconds"))
 _OF_END = frozenset(("id", "observed", "asks"))
 _OF_ANSWER = frozenset(("v", "error", "kinds", "message", "met"))
 SKIPPED = Observation(ok=False, error="Skipped")
@@ -81,13 +81,14 @@ def call_tree(call: Call, encoder: TrustedEncoder) -> dict[str, Any]:
 
 
 def is_quiet(call: Call) -> bool:
-    """Whether a call is answered along with those after it: its result stays in the box.
+    """Whether a call is answered along with those after it.
 
-    Not one that may take long by itself: of a function of the notebook, or of an object.
+    Not one that may take long by itself: of a function of the notebook, or of an object; unless its plan says
+    that it is brief.
     """
     library = isinstance(call.target, str) and call.target.startswith("@")
     of_object = isinstance(call.target, Ref) and (bool(call.attribute) or call.read)
-    return bool(call.keep) and (library or of_object)
+    return library or of_object or call.brief
 
 
 def last_of_run(calls: Sequence[Call], first: int) -> int:
@@ -224,10 +225,17 @@ def observations(
         or not first <= place <= last_of_run(calls, first)
     ):
         raise wire.ProtocolError("the reply does not fit the scenario")
-    found = decode_observation(answer, trusted_decoder(wire.SingleUseArrays(arrays)))
+    before, left = reply.get("before", []), wire.SingleUseArrays(arrays)
+    if not isinstance(before, list) or len(before) != sum(not call.keep for call in calls[first:place]):
+        raise wire.ProtocolError("the reply tells of other calls than were made")
+    trees = iter(before)
+    values = [
+        Ref(one.keep) if one.keep else trusted_decoder(left).decode(next(trees)) for one in calls[first:place]
+    ]
+    found = decode_observation(answer, trusted_decoder(left))
     if found.error == SKIPPED.error:
         found = Observation(ok=False, error="Exception", message=found.message)
-    return [*(Observation(ok=True, value=Ref(call.keep)) for call in calls[first:place]), found]
+    return [*(Observation(ok=True, value=value) for value in values), found]
 
 
 def reported_limits(answer: object) -> tuple[str, ...]:

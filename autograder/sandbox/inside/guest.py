@@ -43,8 +43,8 @@ REJOINED = 77
 MAX_MESSAGE = 600
 MAX_KINDS = 8
 MAX_REQUEST = 1 << 31
-TOGETHER_SECONDS = 0.02
-"""For so long quiet calls are answered together: short beside what a call may take."""
+TOGETHER_SECONDS, TOGETHER_PARTS, TOGETHER_BYTES = 0.02, 500, 1 << 16
+"""So far quiet calls are answered together: little beside what a single one may take or give."""
 Request = tuple[dict[str, Any], dict[str, np.ndarray]]
 
 
@@ -110,6 +110,30 @@ def _is_copy() -> bool:
     if os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1]) != REJOINED:
         os._exit(1)
     return False
+
+
+class Answers:
+    """Those of quiet calls that wait to be told along with a later one.
+
+    Attributes:
+        trees: of what is looked at, in its order.
+        arrays: of all of them.
+    """
+
+    def __init__(self) -> None:
+        self.trees: list[Any] = []
+        self.arrays: dict[str, np.ndarray] = {}
+        self._parts, self._since = 0, time.perf_counter()
+
+    def wait(self, tree: Any, parts: int, *, kept: bool) -> bool:
+        """Whether one more can wait, which is then among them."""
+        self._parts += parts
+        late = time.perf_counter() - self._since >= TOGETHER_SECONDS
+        if late or self._parts > TOGETHER_PARTS or _bytes(self.arrays) > TOGETHER_BYTES:
+            return False
+        if not kept:
+            self.trees.append(tree)
+        return True
 
 
 class Guest:
@@ -183,21 +207,19 @@ class Guest:
         by what took hold of a cell's streams, as loggers do.
         """
         kept: dict[str, Any] = {}
-        room, told = self._max_reply, time.perf_counter()
+        room, answers = self._max_reply, Answers()
         for place, call in enumerate(calls):
             started = time.perf_counter()
-            encoder = GuestEncoder()
+            encoder = GuestEncoder(answers.arrays)
             with self._shell.outputs.dropped(), _Streams(self._shell.outputs):
                 observed = self._call(call, arrays, kept, encoder, room)
             if MEMORY in observed.get("met", ()):
                 kept.clear()
                 gc.collect()
-            now, following = time.perf_counter(), calls[place + 1 : place + 2]
+            following = calls[place + 1 : place + 2]
             quiet = "quiet" in call and bool(following) and "quiet" in following[0]
-            if quiet and "v" in observed and now - told < TOGETHER_SECONDS:
+            if quiet and "v" in observed and answers.wait(observed["v"], encoder.nodes, kept="keep" in call):
                 continue
-            told = now
-            room -= sum(array.nbytes for array in encoder.arrays.values())
             reply = {
                 "id": request_id,
                 "n": number,
@@ -205,9 +227,13 @@ class Guest:
                 "observed": observed,
                 "seconds": time.perf_counter() - started,
             }
-            yield wire.pack(reply, encoder.arrays)
+            if answers.trees:
+                reply["before"] = answers.trees
+            yield wire.pack(reply, answers.arrays)
             if "v" not in observed:
                 return
+            room -= _bytes(answers.arrays)
+            answers = Answers()
 
     def _call(
         self,
@@ -226,9 +252,10 @@ class Guest:
                 return {"v": {"$": "ref", "v": call["keep"]}}
             tree = encoder.encode(value)
             if _bytes(encoder.arrays) > room:
-                encoder.arrays.clear()
+                encoder.forget()
                 return self._too_large()
         except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt too are only answers
+            encoder.forget()
             return _of_error(error)
         return {"v": tree}
 
