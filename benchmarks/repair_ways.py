@@ -62,15 +62,14 @@ def main() -> None:
         general = DebuggingCourse(Path(folder) / "general", pool, *task("decoder"))
         print(f"search: {time.perf_counter() - started:.1f} s, {len(general.named)} listings")
         by_hand = RepairCourse(Path(folder) / "by-hand", pool)
-        spent: dict[str, list[float]] = {"by hand": [], "general": []}
+        spent: dict[str, dict[str, list[float]]] = {"by hand": {}, "general": {}}
         for case in cases:
-            results = {
-                "by hand": by_hand.sit(case.source),
-                "general": general.sit(f"{GIVEN}\n\n{case.source}"),
-            }
-            spent["by hand"].append(by_hand.processor_seconds)
-            spent["general"].append(general.processor_seconds)
-            for way, judged in results.items():
+            sources = {"by hand": case.source, "general": f"{GIVEN}\n\n{case.source}"}
+            for way, course in (("by hand", by_hand), ("general", general)):
+                before = time.process_time()
+                judged = course.sit(sources[way])
+                took = time.process_time() - before + course.processor_seconds
+                spent[way].setdefault(case.group, []).append(took)
                 how, items = rating(case, judged)
                 found[case.group, way, how] += 1
                 if how != "exact":
@@ -115,17 +114,18 @@ def rating(case: Case, results: Mapping[str, ItemResult]) -> tuple[str, list[str
     return ("wrong", wrong) if wrong else ("to a person", waiting) if waiting else ("exact", [])
 
 
-def table(found: Counter[tuple[str, str, str]], spent: Mapping[str, list[float]]) -> None:
-    """Print what came of it: exact / to a person / wrong."""
-    print(f"{'':22}" + "".join(f"{way:>18}" for way in spent))
+def table(found: Counter[tuple[str, str, str]], spent: Mapping[str, Mapping[str, list[float]]]) -> None:
+    """Print what came of it: exact / to a person / wrong, and the mean processor time of box and grader."""
+    print(f"{'':22}" + "".join(f"{way:>26}" for way in spent))
     for group in dict.fromkeys(group for group, _, _ in found):
-        cells = (
-            "/".join(str(found[group, way, how]) for how in ("exact", "to a person", "wrong"))
-            for way in spent
-        )
-        print(f"{group:22}" + "".join(f"{cell:>18}" for cell in cells))
-    for name, of in (("processor ms, median", statistics.median), ("processor ms, most", max)):
-        print(f"{name:22}" + "".join(f"{1000 * of(some):18.0f}" for some in spent.values()))
+        told = ""
+        for way, of_group in spent.items():
+            counts = "/".join(str(found[group, way, how]) for how in ("exact", "to a person", "wrong"))
+            told += f"{counts:>16}{1000 * statistics.mean(of_group[group]):7.0f} ms"
+        print(f"{group:22}{told}")
+    for name, of in (("mean of all", statistics.mean), ("median", statistics.median), ("most", max)):
+        all_of = ([one for some in of_group.values() for one in some] for of_group in spent.values())
+        print(f"{name:22}" + "".join(f"{1000 * of(some):23.0f} ms" for some in all_of))
 
 
 if __name__ == "__main__":
