@@ -112,7 +112,7 @@ def _is_copy() -> bool:
     return False
 
 
-class Answers:
+class HeldAnswers:
     """Those of quiet calls that wait to be told along with a later one.
 
     Attributes:
@@ -207,7 +207,7 @@ class Guest:
         by what took hold of a cell's streams, as loggers do.
         """
         kept: dict[str, Any] = {}
-        room, answers = self._max_reply, Answers()
+        room, answers = self._max_reply, HeldAnswers()
         for place, call in enumerate(calls):
             started = time.perf_counter()
             encoder = GuestEncoder(answers.arrays)
@@ -233,7 +233,7 @@ class Guest:
             if "v" not in observed:
                 return
             room -= _bytes(answers.arrays)
-            answers = Answers()
+            answers = HeldAnswers()
 
     def _call(
         self,

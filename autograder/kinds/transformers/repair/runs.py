@@ -133,6 +133,14 @@ class Runs:
         """
         return self.differ(self.output(experiment, before), self.output(experiment, after), rows)
 
+    def drops_by_itself(self) -> bool:
+        """Whether outputs vary in training without dropout, and no layer is seen to be the cause."""
+        try:
+            varies = self.changed("dropped", "train", "train, other seed")
+            return varies and not self.changed("dropped", "usual", "moved")
+        except MissingError:
+            return False
+
     def moved(self, experiment: str, before: str, after: str, rows: slice = slice(None)) -> np.ndarray:
         """The same, text by text.
 
@@ -387,9 +395,6 @@ def _probabilities(runs: Runs) -> str:
 
 
 def _rate(runs: Runs) -> str:
-    try:
-        varies = runs.changed("dropped", "train", "train, other seed")
-        varies = varies and not runs.changed("dropped", "usual", "moved")
-    except MissingError:
+    if not runs.drops_by_itself():
         return ""
-    return "outputs vary in training with dropout 0: a rate is not taken from the argument" if varies else ""
+    return "outputs vary in training with dropout 0: a rate is not taken from the argument"

@@ -196,7 +196,7 @@ class Observed:
             names.add("no positions")
         if _uneven(first):
             bare |= {"attention", "unequal"}
-        if _varies(first):
+        if first.drops_by_itself():
             bare.add("dropped")
         if first.of_dtypes:
             names.add("single")
@@ -271,15 +271,6 @@ def _uneven(first: Runs) -> bool:
     """Whether a memory longer than the target, and nothing else about sizes, gives no output."""
     sizes = [at_sizes(*each) for each in UNEQUAL]
     return first.gave("unequal", *sizes) and not first.gave("unequal", "source")
-
-
-def _varies(first: Runs) -> bool:
-    """Whether outputs vary in training without dropout, and no layer is seen to be the cause."""
-    try:
-        varies = first.changed("dropped", "train", "train, other seed")
-        return varies and not first.changed("dropped", "usual", "moved")
-    except MissingError:
-        return False
 
 
 Probe = Callable[[Runs], None]
