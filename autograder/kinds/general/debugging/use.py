@@ -345,7 +345,7 @@ class ListingUses:
             seed=0 if step.seed is None else step.seed,
             grad=True,
             default_dtype=options.dtype,
-            brief=True,  # a probe counts as a whole, whichever of its calls ends it
+            brief=bool(step.keep),  # what is looked at is told at once: a later call may end the box
         )
 
 
