@@ -224,6 +224,20 @@ def test_a_call_that_hangs_or_raises_is_an_outcome(pool: Pool, tmp_path: Path) -
 
 @pytest.mark.sandbox
 @pytest.mark.slow
+def test_a_step_that_never_ends_hides_none_before_it(pool: Pool, tmp_path: Path) -> None:
+    """What a step of the answer gave is told at once, also where the whole use ends the box."""
+    source = "def f(n):\n    while n > 5:\n        n -= 1\n    return [2, 3][n > 2]\n"
+    use = '[[question.use]]\nname = "both"\ntries = 1\nstep = [{ args = [1] }, { args = [9] }]\n'
+    question = QUESTION.partition("[[question.case]]")[0].replace("points = 5", "points = 2") + use
+    question += fault("ends", "n -= 1", "n += 1") + fault("two", "[2, 3]", "[4, 3]")
+    course = DebuggingCourse(tmp_path / "course", pool, question, source)
+    assert not course.search.confusions
+    assert {"ends", "two"} == lost(course.sit(course.listing.text(["ends", "two"])))
+    assert {"ends"} == lost(course.sit(course.listing.text(["ends"])))
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("construct", "told"),
     [("", "the right listing gives TypeError; state how the code is used"), ("construct = {}", "")],
