@@ -7,6 +7,7 @@ cap is written to the raw output pipe, where the broker counts it and ends the b
 from __future__ import annotations
 
 import ast
+import codeop
 import contextlib
 import inspect
 import io
@@ -14,7 +15,6 @@ import os
 import sys
 import sysconfig
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from IPython.core.compilerop import CachingCompiler
@@ -46,6 +46,8 @@ _PROGRAM_MAGICS = (
 _FRONT_END_MAGICS = ("autosave", "clear", "connect_info", "qtconsole")
 """What Jupyter's kernel adds for its front ends; here is none, and nothing to do."""
 _PACKAGE_MAGICS = ("conda", "mamba", "micromamba", "pip", "uv", "system")
+_PARSED = codeop.PyCF_DONT_IMPLY_DEDENT  # type: ignore[attr-defined]
+"""With these flags IPython parses a cell, as long as none has imported from `__future__`."""
 NO_PROGRAMS = "Other programs are not run while a notebook is graded; this line was skipped.\n"
 
 
@@ -180,26 +182,48 @@ class PlainPythonFirst(TransformerManager):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self._usual = list(self.token_transformers)
+        self._parsed: tuple[str, ast.AST] | None = None
 
     def do_token_transforms(self, lines: list[str]) -> Any:
         """The lines as Python; what student code registered is always asked."""
         text = "".join(lines)
         if self.token_transformers == self._usual and "\\" not in text:  # an escape could be warned of twice
             with contextlib.suppress(SyntaxError, ValueError, MemoryError, RecursionError):
-                ast.parse(text)
+                self._parsed = (
+                    text,
+                    compile(text, "<unknown>", "exec", _PARSED | ast.PyCF_ONLY_AST, dont_inherit=True),
+                )
                 return lines
         return super().do_token_transforms(lines)
 
+    def parsed(self, text: str) -> ast.AST | None:
+        """The tree of the last cell, if this is its text; it is given away once."""
+        known, self._parsed = self._parsed, None
+        return known[1] if known and known[0] == text else None
 
-class NamingCompiler(CachingCompiler):  # type: ignore[misc]
-    """Says to which module a cell belongs: each traceback would look through all that are imported for it."""
+
+class ThriftyCompiler(CachingCompiler):  # type: ignore[misc]
+    """Parses a cell once, and says to which module it belongs, for which each traceback would look otherwise.
+
+    Attributes:
+        plain: has parsed most cells already.
+    """
+
+    plain: PlainPythonFirst | None = None
+
+    def ast_parse(self, source: str, filename: str = "<unknown>", symbol: str = "exec") -> ast.AST:
+        """The tree of a cell."""
+        tree = self.plain.parsed(source) if self.plain and symbol == "exec" else None
+        usual = self.flags == _PARSED  # no cell has asked for another form of the language
+        found: ast.AST = tree if tree and usual else super().ast_parse(source, filename, symbol)
+        return found
 
     def cache(self, transformed_code: str, number: int = 0, raw_code: str | None = None) -> str:
         """The name of a cell's code, by which tracebacks find its lines."""
         name: str = super().cache(transformed_code, number, raw_code)
         inspect.modulesbyfile[name] = "__main__"
         with contextlib.suppress(OSError):  # a cell may have removed the folder that it stands in
-            inspect.modulesbyfile[str(Path.cwd() / name)] = "__main__"
+            inspect.modulesbyfile[f"{os.getcwd()}/{name}"] = "__main__"  # noqa: PTH109 - takes a tenth
         return name
 
 
@@ -207,13 +231,14 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
     """IPython's shell, with the outputs captured and other programs refused."""
 
     input_transformer_manager = Instance(PlainPythonFirst, ())
-    compiler_class = Type(NamingCompiler)
+    compiler_class = Type(ThriftyCompiler)
     displayhook_class = Type(CapturedHook)
     display_pub_class = Type(CapturedPublisher)
 
     def __init__(self, **options: Any) -> None:
         self.outputs = Outputs()
         super().__init__(**options)
+        self.compile.plain = self.input_transformer_manager
         for name in (*_PROGRAM_MAGICS, *_PACKAGE_MAGICS):
             self.register_magic_function(_refused_line, "line_cell", name)
         for name in _FRONT_END_MAGICS:
