@@ -54,7 +54,9 @@ def quiet(says: str, source: str, ending: Ending, told: int, *, keep: bool = Tru
         told: how many answers are there, whenever the box ends.
         keep: whether results stay in the box.
     """
-    of_object = [Call(Ref("it"), "step", keep=f"step {number}" if keep else "") for number in range(5)]
+    of_object = [
+        Call(Ref("it"), "step", keep=f"step {number}" if keep else "", brief=not keep) for number in range(5)
+    ]
     calls = (Call("It", keep="it"), *of_object)
     answers = (Ref("it"), *(Ref(call.keep) for call in of_object))[:told]
     return Fact(

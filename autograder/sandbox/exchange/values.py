@@ -21,8 +21,9 @@ MAX_KINDS = 8
 MAX_TEXT = 20_000
 """Characters that are kept of an expression's text."""
 MAX_OUTPUTS = 2000
-MAX_VALUES = 1_000_000
-"""In one reply: five for each part that a value may have, as a tensor of one number takes."""
+MAX_VALUES = 1_010_000
+"""In one reply: five for each part that a value may have, as a tensor of one number takes; and as many for
+what is told along."""
 _MOST_WORDS = 8
 _OF_CELL = frozenset(("id", "outputs", "error", "truncated", "met", "seconds", "follows"))
 _OF_OUTPUT = frozenset(("kind", "name", "data"))
@@ -81,14 +82,14 @@ def call_tree(call: Call, encoder: TrustedEncoder) -> dict[str, Any]:
 
 
 def is_quiet(call: Call) -> bool:
-    """Whether a call is answered along with those after it.
+    """Whether a call is answered along with those after it: its result stays in the box, or it is brief.
 
-    Not one that may take long by itself: of a function of the notebook, or of an object; unless its plan says
-    that it is brief.
+    Of those whose result stays not one that may take long by itself: of a function of the notebook, or of an
+    object.
     """
     library = isinstance(call.target, str) and call.target.startswith("@")
     of_object = isinstance(call.target, Ref) and (bool(call.attribute) or call.read)
-    return library or of_object or call.brief
+    return call.brief or (bool(call.keep) and (library or of_object))
 
 
 def last_of_run(calls: Sequence[Call], first: int) -> int:

@@ -123,7 +123,7 @@ class HeldAnswers:
     def __init__(self) -> None:
         self.trees: list[Any] = []
         self.arrays: dict[str, np.ndarray] = {}
-        self._parts, self._since = 0, time.perf_counter()
+        self._parts, self._own, self._since = 0, 0, time.perf_counter()
 
     def wait(self, tree: Any, parts: int, *, kept: bool) -> bool:
         """Whether one more can wait, which is then among them."""
@@ -131,6 +131,9 @@ class HeldAnswers:
         late = time.perf_counter() - self._since >= TOGETHER_SECONDS
         if late or self._parts > TOGETHER_PARTS or _bytes(self.arrays) > TOGETHER_BYTES:
             return False
+        for key in [*self.arrays][self._own :]:  # a later call may change them where they lie
+            self.arrays[key] = self.arrays[key].copy()
+        self._own = len(self.arrays)
         if not kept:
             self.trees.append(tree)
         return True

@@ -345,7 +345,8 @@ class ListingUses:
             seed=0 if step.seed is None else step.seed,
             grad=True,
             default_dtype=options.dtype,
-            brief=bool(step.keep),  # what is looked at is told at once: a later call may end the box
+            # What the answer itself gives is told at once: a later call may end the box.
+            brief=bool(step.keep or step.of),
         )
 
 
