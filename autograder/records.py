@@ -372,6 +372,8 @@ class ItemResult(Struct, frozen=True):
     """How a formula was read, as canonical plain text of the algebra; empty for other kinds."""
     chosen: tuple[str, ...] = ()
     """Ids of the options that were chosen; empty for kinds without options."""
+    remark: str = ""
+    """For staff, whatever the verdict: a defect that no item is about, or how the answer was taken."""
 
 
 Unit = Literal["percent", "percent-of-earned", "points"]

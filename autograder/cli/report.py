@@ -148,7 +148,8 @@ def grading_table(outcomes: Sequence[Outcome], title: str) -> Table:
     table.add_column("remarks for staff", max_width=70)
     for outcome in sorted(outcomes, key=lambda one: one.student)[:MOST_ROWS]:
         score = outcome.graded.score
-        remarks = "; ".join(dict.fromkeys(note.code for note in score.notes))
+        codes = [note.code for note in score.notes] + ["remark" for item in score.items if item.remark]
+        remarks = "; ".join(dict.fromkeys(codes))
         points = f"{number(score.points)} / {number(score.possible)}"
         waiting = number(score.pending) if score.pending else ""
         table.add_row(escape(outcome.student), points, waiting, escape(remarks))

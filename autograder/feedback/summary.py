@@ -134,7 +134,7 @@ def _rows(
     labels = Labels("en")
     by_cell = {(one.id, item.id): item.cell or one.id for one in rubric.questions for item in one.items}
     noted = [
-        _notes([*_flags(stands), *_reasons(graded, stands, rubric), *graded.score.notes])
+        _notes([*_flags(stands), *_reasons(graded, stands, rubric), *_remarks(graded), *graded.score.notes])
         for graded, stands in zip(results, standings, strict=True)
     ]
     shared = _shared([graded.score.student for graded in results], noted)
@@ -207,6 +207,13 @@ def _flags(stands: Standing) -> list[Note]:
 def _reasons(graded: Graded, stands: Standing, rubric: Rubric) -> list[Note]:
     """Why points wait."""
     return [Note("waits", f"waits: {one.why}", one.place) for one in waiting_items(graded, stands, rubric)]
+
+
+def _remarks(graded: Graded) -> list[Note]:
+    """What was seen beside verdicts; of an item that waits, its reason tells it."""
+    decided = (one for one in graded.score.items if one.status is not Status.NEEDS_REVIEW)
+    told = dict.fromkeys((one.remark, one.question) for one in decided if one.remark)
+    return [Note("remark", f"remark: {text}", question) for text, question in told]
 
 
 def _rank(stands: Standing) -> int:

@@ -50,6 +50,20 @@ def test_why_points_wait_is_told() -> None:
     assert "waits: odd in loss 1 (2 places: mha, plain, mha, masked)" in text
 
 
+def test_a_remark_beside_a_verdict_is_told_once() -> None:
+    """Also of items that have all points; of one that waits, the reason tells it."""
+    items = tuple(
+        replace(one, remark="is an <object>", status=status)
+        for one, status in zip(good().score.items, (*3 * [Status.PASSED], Status.NEEDS_REVIEW), strict=False)
+    )
+    graded = replace(good(), score=replace(good().score, items=items))
+    text = Page(render_summary([graded], RUBRIC)).text
+    assert 1 == text.count("remark: is an <object>")
+    assert "remark: is an <object> (2 places: task3-b, task3-f)" in text
+    waiting = replace(good(), score=replace(good().score, items=items[3:]))
+    assert "remark: " not in Page(render_summary([waiting], RUBRIC)).text
+
+
 def test_nothing_of_a_student_becomes_markup() -> None:
     """A hostile name is text, and weaker isolation is told."""
     page = Page(render_summary([hostile()], RUBRIC))

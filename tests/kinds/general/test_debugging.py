@@ -260,6 +260,7 @@ def test_a_class_that_is_not_constructed_is_refused(
         of_object = course.sit(course.listing.text(["double"]) + "\nf = f()\n")
         assert {"double"} == lost(of_object)
         assert "note: f is an object: its class was judged" in of_object["double"].staff
+        assert "f is an object: its class was judged" == of_object["double"].remark
 
 
 @pytest.mark.sandbox
@@ -271,7 +272,8 @@ def test_a_use_in_which_the_right_listing_raises_is_told(pool: Pool, tmp_path: P
     question = QUESTION.replace("points = 5", "points = 1")
     with pytest.raises(RubricError) as raised:
         DebuggingCourse(tmp_path / "silent", pool, question + use.format("") + faults, SOURCE)
-    assert "use 'bad': the right listing raises TypeError in 4 of 4 tries" in str(raised.value)
+    assert "use 'bad': the right listing raises TypeError in 4 of 4 tries, in step 1: " in str(raised.value)
+    assert 'can only concatenate str (not "int") to str' in str(raised.value)
     course = DebuggingCourse(
         tmp_path / "said", pool, question + use.format("raises = true\n") + faults, SOURCE
     )

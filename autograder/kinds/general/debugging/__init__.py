@@ -45,6 +45,8 @@ from autograder.rubric import Item
 from autograder.syntax import needed
 
 MAX_STAFF = 600
+MAX_TOLD = 300
+"""Characters of what an exception says."""
 MOST_FAULTS = 12
 TURNS = 16
 """Choices of probes, where attempts or students shall meet hidden inputs of their own."""
@@ -205,7 +207,7 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
                 use or for a value, and nothing says so; says what that is, and what to state.
         """
         if any(len(set(column.tolist())) > 1 for column in self.search(listed).listings.table.T):
-            self._refuse_raising(self._errors(listed))
+            self._refuse_raising(listed)
             return
         right = next(one for one in listed if not one.code)
         outcomes = self._outcomes(self.uses.names, right.observed).values()
@@ -219,18 +221,26 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
             "use",
         )
 
-    def _refuse_raising(self, errors: Mapping[str, str]) -> None:
+    def _refuse_raising(self, listed: Sequence[TrialResults]) -> None:
+        errors = self._errors(listed)
         for words in (one for one in self.uses.stated if one not in self.uses.edges):
             asking = [probe for probe, asked in self.uses.asks.items() if words in asked]
             said = any(self.uses.always_raises(self.uses.use_of(probe)) for probe in asking)
             if asking and not said and all(errors[probe] for probe in asking):
                 raise RubricError(
                     f"{words}: the right listing raises {errors[asking[0]]} in {len(asking)} of "
-                    f"{len(asking)} tries; state arguments for which it does not, or raises = true in a use "
-                    "where that is what is looked at",
+                    f"{len(asking)} tries, {self._raised(listed, asking[0])}; state arguments for which it "
+                    "does not, or raises = true in a use where that is what is looked at",
                     place(self.question),
                     "use",
                 )
+
+    def _raised(self, listed: Sequence[TrialResults], probe: str) -> str:
+        """Where in a probe the right listing raises, and with which words."""
+        right = next(one for one in listed if not one.code)
+        observed = observations_at(right.observed, self.uses.names.index(probe))
+        at, failing = next((at, one) for at, one in enumerate(observed) if not one.ok)
+        return f"{self.uses.place_of(probe, at)}: {quote(failing.message, MAX_TOLD)}"
 
     def raising(self, listed: Sequence[TrialResults]) -> dict[str, tuple[str, int, int]]:
         """Use → the exception that the right listing raises there, in how many tries, and of how many."""
@@ -379,7 +389,8 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
             f"{self.question.answer} is an object: its class was judged" * _of_object(evidence),
         ]
         note = "".join(f"; note: {one}" for one in notes if one)
-        return msgspec.structs.replace(made, staff=quote(made.staff + note, MAX_STAFF))
+        remark = quote("; ".join(filter(None, notes)), MAX_STAFF)
+        return msgspec.structs.replace(made, staff=quote(made.staff + note, MAX_STAFF), remark=remark)
 
     def _defect(self, evidence: Evidence, found: Verdicts) -> Finding | None:
         """Whether there is a new defect; while a fault waits, that may be all there is."""

@@ -262,6 +262,12 @@ class ListingUses:
         seen = [first + number for number, step in enumerate(use.step) if not step.keep]
         return tuple((seen[one - 1], seen[other - 1]) for one, other in use.relate)
 
+    def place_of(self, probe: str, call: int) -> str:
+        """Where a call stands in its use, in words; calls are counted from 0, steps from 1."""
+        use = self._uses[self.use_of(probe)]
+        step = call - (self.calls[use.name] - len(use.step)) + 1
+        return f"in step {step}" if step > 0 else "where it is constructed or weights are loaded"
+
     def naming(self) -> tuple[Call, ...]:
         """The calls that ask objects for their weights, one for each construction with shapes of its own.
 

@@ -149,7 +149,8 @@ class RepairCheck(ItemwiseCheck[RepairOptions, RepairItem]):
             told = Message(code, {"name": self.question.answer} if verdict.of_object else {})
             made = msgspec.structs.replace(made, student=told, code=code)
         staff = "; ".join([made.staff, *(f"note: {note}" for note in verdict.notes)])
-        return msgspec.structs.replace(made, staff=quote(staff, MAX_STAFF))
+        remark = quote("; ".join(verdict.notes), MAX_STAFF)
+        return msgspec.structs.replace(made, staff=quote(staff, MAX_STAFF), remark=remark)
 
 
 KIND = Kind(RepairCheck, form="listing", aliases=("decoder",), instead="debugging")
