@@ -109,3 +109,10 @@ def test_confusions_are_bounded() -> None:
     assert (0, pairs) == (none, sum(one.count for one in every))
     some, left = _confusions(listings, (0,), 10)
     assert (pairs - 10, 10) == (left, sum(one.count for one in some))
+
+
+def test_a_call_is_told_by_its_step() -> None:
+    """What comes before the first step is the construction, and what is loaded into the object."""
+    made = uses(1, **CHOICES)
+    assert "where it is constructed or weights are loaded" == made.place_of("own 1", 0)
+    assert "in step 1" == made.place_of("own 1", made.calls["own"] - 1)
