@@ -99,6 +99,12 @@ def hint(name: str, names: Collection[str]) -> str:
     )
 
 
+def nearest_id(student: str, ids: Collection[str]) -> str:
+    """The id that one is probably meant to be, as a sentence."""
+    near = hint(student, ids)
+    return near if near.startswith("did you mean") else "no id there is like it"
+
+
 def rubric_error(error: msgspec.ValidationError, table: Any, to: type[Any], place: str) -> RubricError:
     """What msgspec found, in the words of the file and with the keys that lead there."""
     body, steps = _read(error)

@@ -9,6 +9,7 @@ module              use cases
 ==================  =====================================================================================
 `preparing`         an assignment before it is sat: release, hand out, validate, verify, print
 `strengthening`     adopted tests: what they leave unseen, and questions that say more
+`beginning`         what a class is graded by, read before the rest is imported
 `classes`           a class: grade it, where everybody stands, pages
 `collecting`        submissions from what learning platforms hand out, folders and exchanges
 `rosters`           class lists of learning platforms
@@ -41,9 +42,21 @@ from autograder.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from autograder.course import Course
+    from autograder.sandbox.outside.launched import Launched  # noqa: TC004 - front ends name it
     from autograder.sandbox.pool import Pool
 
-__all__ = ["SILENT", "Isolation", "Listener", "Stopwatch", "counted", "launched", "open_course", "warning"]
+__all__ = [
+    "SILENT",
+    "Isolation",
+    "Launched",
+    "Listener",
+    "Stopwatch",
+    "counted",
+    "launch",
+    "launched",
+    "open_course",
+    "warning",
+]
 
 T = TypeVar("T")
 
@@ -83,20 +96,26 @@ def open_course(folder: Path) -> Course:
     return Course.at(folder)
 
 
-def launched(isolation: Isolation) -> Pool:
-    """Sandboxes, the first of which begins to start before anything else is imported, or a course read.
+def launch() -> Launched | None:
+    """The program that becomes the first sandbox, begun before anything else is imported, or a course read.
 
-    Where it cannot, that is met again, and told, when a sandbox is needed.
-
-    Args:
-        isolation: how student code is confined.
+    Where it cannot be started, that is met again, and told, when a sandbox is needed.
     """
     from autograder.sandbox.outside.launched import Launched
 
     try:
-        program = Launched()
+        return Launched()
     except (OSError, SandboxUnavailable):
-        program = None
+        return None
+
+
+def launched(isolation: Isolation, program: Launched | None = None) -> Pool:
+    """Sandboxes, the first of which starts already; see `launch`.
+
+    Args:
+        isolation: how student code is confined.
+        program: what becomes the first of them, if it runs already.
+    """
     from autograder.sandbox.pool import Pool
 
-    return Pool(isolation=isolation, launched=program)
+    return Pool(isolation=isolation, launched=program or launch())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
-from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -12,6 +11,7 @@ from msgspec import Struct
 from autograder import assignment as assignments
 from autograder.app import SILENT, Isolation, Listener, counted, course_log
 from autograder.app.basis import keep_basis
+from autograder.app.beginning import Begun, Collected, begin_grading, collect
 from autograder.app.decisions import enter_decisions, stated_decisions
 from autograder.app.handed_in import in_time, share_marks
 from autograder.app.lists import read_bonus, read_roster
@@ -25,46 +25,26 @@ from autograder.app.published import (
     shown_mark,
     write_published,
 )
-from autograder.app.roll import Roll, nearest_id, read_roll, restore_marks
+from autograder.app.roll import Roll, read_roll, restore_marks
 from autograder.app.stores import OpenStore, open_store
 from autograder.assignment import Assignment
-from autograder.course import Course, Handin, counting, groups
-from autograder.course.schedule import Schedule
+from autograder.course import Course, Handin, groups
 from autograder.errors import CourseError
 from autograder.grades import NOTHING, Standing, standing
 from autograder.grading import batch
 from autograder.grading.batch import Outcome
-from autograder.records import Graded, Score, StudentGroup
+from autograder.records import Graded, Score
 from autograder.sandbox.levels import at_least, environment_digest
 from autograder.sandbox.pool import Pool
 from autograder.store import Decision, Store
 from autograder.tables import hint, name_list
 from autograder.timestamps import NOTES as TIME
-from autograder.timestamps import Timing
 
 if TYPE_CHECKING:  # what makes pages takes long to import; front ends name a page for its type alone
     from autograder.feedback.publish import ClassShown, Page  # noqa: TC004
 
 __all__ = ["TIME", "Outcome", "Page", "Standing"]
 """What a front end needs of what lies below."""
-
-
-class Collected(Struct, frozen=True):
-    """What a class handed in, before any of it is graded."""
-
-    handins: tuple[Handin, ...]
-    """The attempt that counts of every student, with how it stands to the time."""
-    misnamed: Mapping[str, str]
-    """Folders that are not graded for their name, and what is wrong with it."""
-    times: Schedule | None
-    """When the assignment is sat, where the course says so."""
-    groups: tuple[StudentGroup, ...] = ()
-    """Who hands in together."""
-
-    @property
-    def timings(self) -> dict[str, Timing]:
-        """How each submission stands to the time, by student, where there is one."""
-        return {one.student: one.timing for one in self.handins if one.timing}
 
 
 class PointsChange(Struct, frozen=True):
@@ -113,27 +93,6 @@ class Published(Struct, frozen=True):
     """Some pages were left as they were: their marks are others than was shown."""
 
 
-def collect(course: Course, assignment: Assignment, students: Collection[str] = ()) -> Collected:
-    """What lies in submitted/: of each student the attempt that counts. Nothing is read or run.
-
-    Args:
-        course: whose class.
-        assignment: loaded.
-        students: only these; empty: everybody.
-
-    Raises:
-        CourseError: a file or folder of the course is not usable, or one of the students handed in nothing.
-    """
-    name, found = assignment.name, counting.everybody(course, assignment.rubric)
-    handins = [one for one in found.handins if not students or one.student in students]
-    missing = sorted(set(students) - {one.student for one in handins})
-    if missing:
-        known = [one.student for one in found.handins]
-        nearest = "; ".join(dict.fromkeys(nearest_id(one, known) for one in missing))
-        raise CourseError(f"nothing was handed in by {', '.join(missing)} for {name}; {nearest}")
-    return Collected(tuple(handins), course.misnamed(name), found.times, found.groups)
-
-
 def grade(
     course: Course,
     name: str,
@@ -142,44 +101,43 @@ def grade(
     workers: int = 0,
     isolation: Isolation = Isolation.NAMESPACES,
     again: bool = False,
-    pool: Pool | None = None,
     watch: Listener = SILENT,
     store: OpenStore = open_store,
 ) -> GradedClass:
-    """Grade what lies in submitted/ and record it. Run again, it goes on where it was stopped.
+    """Grade what lies in submitted/ and record it: `begin_grading`, and `grade_begun`."""
+    begun = begin_grading(course, name, students, pool=Pool(isolation=isolation), again=again)
+    return grade_begun(begun, workers=workers, watch=watch, store=store)
+
+
+def grade_begun(
+    begun: Begun, *, workers: int = 0, watch: Listener = SILENT, store: OpenStore = open_store
+) -> GradedClass:
+    """Grade what was begun with and record it. Run again, it goes on where it was stopped.
 
     What is known already is not graded: the same bytes under the same rubric, reference and program.
 
     Args:
-        course: whose class.
-        name: of the assignment.
-        students: only these; empty: everybody.
+        begun: the class; its pool is closed at the end.
         workers: submissions at the same time; 0: by the number of cores.
-        isolation: how student code is confined.
-        again: grade even what is known.
-        pool: gives the sandboxes, at this level of isolation; closed at the end.
         watch: hears of each submission.
         store: opens the course's.
 
     Raises:
-        CourseError: a file or folder of the course is not usable, or one of the students handed in nothing.
-        RubricError: the rubric is not valid.
+        CourseError: a file of the course is not usable.
         SandboxUnavailable: student code cannot be confined on this machine.
         GradebookError: the store refused.
     """
-    assignment = assignments.load(course, name)
-    collected = collect(course, assignment, students)
-    handins, times = collected.handins, collected.times
-    if times is None and assignment.rubric.assignment.exam:
-        watch.tell(f"{course.exams.name} does not say when {name} is sat: nobody is late")
-    pool = _begun(pool or Pool(isolation=isolation), assignment, handins, again=again)
+    assignment, collected, pool, again = begun.assignment, begun.collected, begun.pool, begun.again
+    course, handins, isolation = assignment.course, collected.handins, pool.isolation
+    if collected.times is None and assignment.rubric.assignment.exam:
+        watch.tell(f"{course.exams.name} does not say when {assignment.name} is sat: nobody is late")
     with pool, store(assignment, new=True) as opened:
         decisions = stated_decisions(course, assignment.rubric)
         _enrol(course, collected, opened, watch)
-        everybody = collect(course, assignment) if students else collected
+        everybody = collect(course, assignment) if begun.some else collected
         handed_in = {one.student for one in everybody.handins}
         found = restore_marks(assignment, opened, handed_in)
-        before = {one: graded.score for one, graded in opened.results(name, whole=False).items()}
+        before = {one: graded.score for one, graded in opened.results(assignment.name, whole=False).items()}
         held = _held(assignment, handins, opened, isolation, watch, again=again)
         if handins := tuple(one for one in handins if one.student not in held):
             keep_basis(assignment, isolation)
@@ -196,21 +154,6 @@ def grade(
     return GradedClass(outcomes, changes, remarks, collected.misnamed, attention, kept)
 
 
-def _begun(pool: Pool, assignment: Assignment, handins: Iterable[Handin], *, again: bool) -> Pool:
-    """The pool, whose sandboxes start while the store is opened, where something seems to be left to grade.
-
-    That is a guess, by which nothing but time is lost or won.
-    """
-    try:
-        kept = assignment.course.gradebook.stat().st_mtime
-        new = any(one.folder.stat().st_mtime > kept for one in handins)
-    except OSError:
-        new = True
-    if again or new:
-        pool.ahead(assignment.environments())
-    return pool
-
-
 def _decided(
     assignment: Assignment, store: Store, decisions: Sequence[Decision], roll: Roll, watch: Listener
 ) -> bool:
@@ -224,9 +167,6 @@ def _decided(
         watch.tell(line)
     return became.attention
 
-
-grade_again = partial(grade, again=True)
-"""As `grade`, for everybody afresh; `GradedClass.changes` tells whose points are others now."""
 
 _HELD = (
     "{} students keep the results that their published marks are made of, though rubric, reference or "

@@ -15,7 +15,6 @@ from autograder import rubric as rubrics
 from autograder.app import SILENT, Isolation, Listener, counted
 from autograder.app.debugging import handed_out, work
 from autograder.app.lists import read_roster
-from autograder.app.roll import nearest_id
 from autograder.authoring import start as begin
 from autograder.course import Course, name_fault
 from autograder.errors import AutograderError, CourseError, SandboxError
@@ -29,6 +28,7 @@ from autograder.personal.distribution import DistributionSummary
 from autograder.personal.variant_set import make_variants
 from autograder.rubric import Rubric
 from autograder.sandbox.pool import Pool
+from autograder.tables import nearest_id
 from autograder.verify import Mark, Matrix, Row, Verified, VerifyFinding, Ways
 
 __all__ = [

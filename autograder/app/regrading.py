@@ -24,7 +24,7 @@ from autograder.app.basis import (
     kept_rubric,
     rubric_differences,
 )
-from autograder.app.classes import collect
+from autograder.app.beginning import collect
 from autograder.app.decisions import DecisionReport, enter_decisions, stated_decisions
 from autograder.app.lists import read_bonus
 from autograder.app.published import PublishedMarks, ShownMark, read_published, shown_mark, told

@@ -21,7 +21,7 @@ from autograder.course import Course, counting, is_folder
 from autograder.paths import copies_in
 from autograder.records import Graded
 from autograder.store import Store
-from autograder.tables import hint, name_list
+from autograder.tables import hint, name_list, nearest_id
 from autograder.variants.drawing import canonical_id
 
 _ALIKE = 0.85
@@ -126,12 +126,6 @@ def _strangers(name: str, handed_in: Iterable[str], roster: Mapping[str, str]) -
                 "same; rename the folder, or add a line to roster.csv; "
                 f"{nearest_id(student, roster.values())}"
             )
-
-
-def nearest_id(student: str, ids: Collection[str]) -> str:
-    """The id that one is probably meant to be, as a sentence."""
-    near = hint(student, ids)
-    return near if near.startswith("did you mean") else "no id there is like it"
 
 
 def _absent(name: str, roster: Mapping[str, str], handed_in: Iterable[str]) -> Iterator[str]:

@@ -10,7 +10,7 @@ import importlib.metadata
 import logging
 import os
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -29,6 +29,9 @@ from autograder.cli.second_round import run_tests_against, second_round
 from autograder.cli.serving import backup, export, receipt, restore, serve, submit, worker
 from autograder.cli.trying import check, demo, doctor
 from autograder.errors import AutograderError, SandboxUnavailable
+
+if TYPE_CHECKING:
+    from autograder.app import Launched
 
 EXIT_INTERRUPTED = 130
 _LOOKED_AFTER = 100_000
@@ -133,14 +136,18 @@ for _command, _example in COMMANDS:
         app.add_typer(_group, name=_first)
 
 
-def main() -> None:
-    """The entry point: foreseen errors become one sentence and an exit code."""
+def main(program: Launched | None = None) -> None:
+    """Run what was typed: foreseen errors become one sentence and an exit code.
+
+    Args:
+        program: what becomes the first sandbox, if it runs already.
+    """
     # nbformat logs each oddity of each old notebook; what matters of it is in our own notes.
     logging.getLogger("traitlets").setLevel(logging.CRITICAL)
     # Looking for cycles among the many records of a class takes a fifth of a run, and finds hardly any.
     gc.set_threshold(_LOOKED_AFTER, 20, 20)
     try:
-        app()
+        app(obj=program)
     except SandboxUnavailable as error:
         _fail(error, EXIT_NO_SANDBOX)
     except AutograderError as error:

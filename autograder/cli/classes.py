@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 
 def grade(
+    context: typer.Context,
     name: NameArgument,
     course: CourseOption = HERE,
     student: Annotated[list[str] | None, typer.Option("--student", help="Only this one; repeatable.")] = None,
@@ -50,18 +51,19 @@ def grade(
 ) -> None:
     """Grade what lies in submitted/ and write the gradebook. Run it again to go on or to add late ones."""
     started = monotonic()
-    with launched(isolation) as pool:  # its program starts while the rest is imported
-        from autograder.app import Stopwatch, classes
+    with launched(isolation, context.obj) as pool:
+        from autograder.app.beginning import begin_grading
+
+        place = open_course(course)
+        begun = begin_grading(place, name, student or [], pool=pool, again=again)
+        from autograder.app import Stopwatch, classes  # imported while the sandbox starts
         from autograder.cli import report
 
-        place, stopwatch = open_course(course), Stopwatch()
+        stopwatch = Stopwatch()
         with report.at_isolation(isolation):
             with report.ProgressBar("grading") as watch:
-                use_case = classes.grade_again if again else classes.grade
                 watch.stopwatch = stopwatch
-                graded = use_case(
-                    place, name, student or [], workers=workers, isolation=isolation, pool=pool, watch=watch
-                )
+                graded = classes.grade_begun(begun, workers=workers, watch=watch)
             seconds = monotonic() - started
             found = _report(
                 place.gradebook, name, graded, seconds, profiled=stopwatch if profile else None, json=json

@@ -43,15 +43,19 @@ def start_sandbox(
         SandboxFault: it did not start.
     """
     refuse_other_systems()
+    return _sandbox_at(isolation)(environment, launch)
+
+
+def _sandbox_at(isolation: Isolation) -> type[ZygoteSandbox]:
+    """The sandbox of a level."""
     from autograder.sandbox.outside.namespaces import NamespaceSandbox
     from autograder.sandbox.outside.unjailed import BareSandbox, ReducedSandbox
 
-    levels: dict[Isolation, type[ZygoteSandbox]] = {
+    return {
         Isolation.NAMESPACES: NamespaceSandbox,
         Isolation.REDUCED: ReducedSandbox,
         Isolation.NONE: BareSandbox,
-    }
-    return levels[isolation](environment, launch)
+    }[isolation]
 
 
 class PersistentSandbox:
@@ -208,6 +212,8 @@ class Pool:
             with contextlib.suppress(Exception):
                 self.sandbox(environment)
 
+        with contextlib.suppress(ImportError):  # here, since two threads that import hold each other up
+            _sandbox_at(self.isolation)
         for environment in environments:
             self._ahead.submit(start, environment)
 

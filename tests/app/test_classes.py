@@ -8,7 +8,8 @@ import msgspec
 import pytest
 
 from autograder.app import Listener
-from autograder.app.classes import GradedClass, PointsChange, collect, feedback, grade, grade_again, standings
+from autograder.app.beginning import collect
+from autograder.app.classes import GradedClass, PointsChange, feedback, grade, standings
 from autograder.app.run_statistics import run_statistics
 from autograder.app.stores import OpenStore
 from autograder.assignment import Assignment, load
@@ -109,7 +110,7 @@ def test_regrading_tells_whose_points_are_others(tmp_path: Path) -> None:
     hand_in(course, "bob", CONTROL.replace(b"return 2 * x", b"return 3 * x"))
     opened = opening(MemoryStore())
     first = grade(course, NAME, store=opened)
-    same = grade_again(course, NAME, store=opened)
+    same = grade(course, NAME, store=opened, again=True)
     assert [True, True] == [one.fresh for one in same.outcomes]
     assert ((), ()) == (first.changes, same.changes)
     hand_in(course, "bob", CONTROL)
@@ -120,7 +121,7 @@ def test_regrading_tells_whose_points_are_others(tmp_path: Path) -> None:
     assert before < now
     items = tuple(f"{one.question}/{one.item}" for one in _of(found, "bob").items if one.question == "double")
     assert (PointsChange("bob", before, now, items),) == found.changes
-    only = grade_again(course, NAME, ["ada"], store=opened)
+    only = grade(course, NAME, ["ada"], store=opened, again=True)
     assert (["ada"], ()) == ([one.student for one in only.outcomes], only.changes)
 
 
@@ -189,5 +190,5 @@ def test_sandboxes_start_ahead_only_where_something_seems_to_be_new(
     hand_in(course, "bob", CONTROL)
     assert 2 == len(grade(course, NAME).outcomes)
     assert [1, 1] == started
-    grade_again(course, NAME)
+    grade(course, NAME, again=True)
     assert [1, 1, 1] == started

@@ -47,6 +47,30 @@ def test_help_imports_nothing_heavy() -> None:
     assert set() == own - sys.stdlib_module_names - {"autograder", "msgspec", "typing_extensions"}
 
 
+EARLY = """
+import sys
+import autograder.app
+autograder.app.launch = lambda: print("typer" in sys.modules)
+sys.argv[1:] = ["grade", "--help"]
+from autograder.cli import main
+main()
+"""
+
+
+def test_what_becomes_the_sandbox_starts_before_the_commands_are_imported() -> None:
+    """A class waits for it more than for anything else."""
+    told = subprocess.run([sys.executable, "-c", EARLY], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "False" == told.stdout.split()[0]
+
+
+def test_a_class_is_begun_before_the_rest_is_imported() -> None:
+    """What a sandbox starts with is known without the gradebook, and what else grades."""
+    asked = "import sys, autograder.app.beginning; print(*sys.modules)"
+    told = subprocess.run([sys.executable, "-c", asked], cwd=ROOT, capture_output=True, text=True, check=True)
+    late = {"sqlalchemy", "nbgrader", "rich", "autograder.app.classes", "autograder.grading.batch"}
+    assert set() == late & {*told.stdout.split()}
+
+
 def processor_seconds(command: list[str]) -> float:
     """The processor time of one run of a command, in seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -1,0 +1,103 @@
+"""What a class is graded by, read and begun before the rest of the program is imported.
+
+The first sandbox takes longer to start than all else. What has to be known for it is little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from msgspec import Struct
+
+from autograder import assignment as assignments
+from autograder.assignment import Assignment
+from autograder.course import Course, Handin, counting
+from autograder.course.schedule import Schedule
+from autograder.errors import CourseError
+from autograder.records import StudentGroup
+from autograder.sandbox.pool import Pool
+from autograder.tables import nearest_id
+from autograder.timestamps import Timing
+
+
+class Collected(Struct, frozen=True):
+    """What a class handed in, before any of it is graded."""
+
+    handins: tuple[Handin, ...]
+    """The attempt that counts of every student, with how it stands to the time."""
+    misnamed: Mapping[str, str]
+    """Folders that are not graded for their name, and what is wrong with it."""
+    times: Schedule | None
+    """When the assignment is sat, where the course says so."""
+    groups: tuple[StudentGroup, ...] = ()
+    """Who hands in together."""
+
+    @property
+    def timings(self) -> dict[str, Timing]:
+        """How each submission stands to the time, by student, where there is one."""
+        return {one.student: one.timing for one in self.handins if one.timing}
+
+
+class Begun(Struct, frozen=True):
+    """A class whose first sandboxes start already, if something of it seems to be left to grade."""
+
+    assignment: Assignment
+    collected: Collected
+    pool: Pool
+    again: bool
+    """Grade even what is known."""
+    some: bool
+    """Of the students only some were asked for."""
+
+
+def begin_grading(
+    course: Course, name: str, students: Collection[str] = (), *, pool: Pool, again: bool = False
+) -> Begun:
+    """Read what a class is graded by, and have its sandboxes started.
+
+    Args:
+        course: whose class.
+        name: of the assignment.
+        students: only these; empty: everybody.
+        pool: gives the sandboxes.
+        again: grade even what is known.
+
+    Raises:
+        CourseError: a file or folder of the course is not usable, or one of the students handed in nothing.
+        RubricError: the rubric is not valid.
+    """
+    assignment = assignments.load(course, name)
+    collected = collect(course, assignment, students)
+    if again or _something_new(course, collected.handins):
+        pool.ahead(assignment.environments())
+    return Begun(assignment, collected, pool, again, bool(students))
+
+
+def collect(course: Course, assignment: Assignment, students: Collection[str] = ()) -> Collected:
+    """What lies in submitted/: of each student the attempt that counts. Nothing is read or run.
+
+    Args:
+        course: whose class.
+        assignment: loaded.
+        students: only these; empty: everybody.
+
+    Raises:
+        CourseError: a file or folder of the course is not usable, or one of the students handed in nothing.
+    """
+    name, found = assignment.name, counting.everybody(course, assignment.rubric)
+    handins = [one for one in found.handins if not students or one.student in students]
+    missing = sorted(set(students) - {one.student for one in handins})
+    if missing:
+        known = [one.student for one in found.handins]
+        nearest = "; ".join(dict.fromkeys(nearest_id(one, known) for one in missing))
+        raise CourseError(f"nothing was handed in by {', '.join(missing)} for {name}; {nearest}")
+    return Collected(tuple(handins), course.misnamed(name), found.times, found.groups)
+
+
+def _something_new(course: Course, handins: Iterable[Handin]) -> bool:
+    """Whether something seems to be left to grade: a guess, by which nothing but time is lost or won."""
+    try:
+        kept = course.gradebook.stat().st_mtime
+        return any(one.folder.stat().st_mtime > kept for one in handins)
+    except OSError:
+        return True
