@@ -68,9 +68,9 @@ def test_what_was_gathered_is_still_private_to_each_process() -> None:
     ran = subprocess.run([sys.executable, "-c", GATHER], capture_output=True, text=True, check=True)
     gathered, grown, differing, same = ran.stdout.split()
     assert ("1", "True") == (differing, same)
-    if gathered == "0":
+    if gathered == "False":
         pytest.skip("not applicable: this kernel does not gather pages on request")
-    assert int(grown) >= int(gathered) * 1024
+    assert int(grown) >= 30 << 10
 
 
 def test_what_comes_later_clears_no_huge_page_for_a_few_small_ones() -> None:

@@ -10,8 +10,6 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from flint import fmpz
-
 from autograder.algebra.nodes import Add, Div, Fn, Mul, Neg, Node, Num, Pow, Sym
 
 if TYPE_CHECKING:
@@ -182,7 +180,7 @@ def _modular_power(node: Pow, at: Mapping[str, int], prime: int, degree: int) ->
 
 def _residue(value: Rational, prime: int) -> int:
     if isinstance(value, int):
-        return int(fmpz(value) % prime)
+        return value % prime
     if value.denominator % prime == 0:
         raise Undefined
     return value.numerator * pow(value.denominator, -1, prime) % prime
@@ -232,6 +230,8 @@ def _square_root(value: Rational) -> Rational:
 
 
 def _count(name: str, values: list[Rational]) -> int:
+    from flint import fmpz  # here, since what reads numbers alone has no use for it
+
     whole = [value for value in values if isinstance(value, int)]
     if len(whole) != len(values) or min(whole) < 0:
         raise Irrational

@@ -23,18 +23,20 @@ def address_space(proc: int) -> int:
     return int(_read(proc, "self/statm").split()[0]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def gather(proc: int) -> int:
-    """Gather this process's anonymous memory into huge pages where they fit; returns how many there are.
+def gather(proc: int) -> bool:
+    """Gather this process's anonymous memory into huge pages where they fit; whether some range could be as a whole.
 
-    None where the kernel has no such call (before Linux 6.1) or no room: then forks are dearer, no more.
+    None can where the kernel has no such call (before Linux 6.1) or no room: then forks are dearer, no more.
+    Each range is asked for at once: the kernel first waits for all processors, whatever it is asked for.
 
     Args:
         proc: a descriptor on /proc; see `jail.open_proc`.
     """
-    gathered = 0
+    gathered = False
     for start, end in anonymous(_read(proc, "self/maps").decode()):
-        first, last = -(-start // HUGE_BYTES), end // HUGE_BYTES
-        gathered += sum(linux.collapse(number * HUGE_BYTES, HUGE_BYTES) for number in range(first, last))
+        first, last = -(-start // HUGE_BYTES) * HUGE_BYTES, end // HUGE_BYTES * HUGE_BYTES
+        if first < last:
+            gathered |= linux.collapse(first, last - first)
     return gathered
 
 

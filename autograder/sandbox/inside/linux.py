@@ -171,7 +171,7 @@ def pivot_root(new_root: str) -> None:
 
 
 def collapse(address: int, length: int) -> bool:
-    """Gather mapped memory into huge pages at once; False where the kernel or the memory does not let it."""
+    """Gather mapped memory into huge pages at once; False where the kernel or some of it does not let it."""
     result: int = LIBC.madvise(ctypes.c_void_p(address), ctypes.c_size_t(length), _MADV_COLLAPSE)
     return result == 0
 
