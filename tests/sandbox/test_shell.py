@@ -4,7 +4,14 @@ from __future__ import annotations
 import __future__
 
 import ast
+import json
+import os
 import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,6 +22,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from IPython.core.interactiveshell import InteractiveShell
 
 from autograder.sandbox.inside.shell import NotebookShell, PlainPythonFirst, ThriftyCompiler
+from tests.cli.running import ROOT
 
 LINES = (
     "x = 1",
@@ -113,6 +121,80 @@ def test_a_cell_without_await_is_not_asynchronous(cell: str) -> None:
     shell = NotebookShell.__new__(NotebookShell)
     found = shell.should_run_async(cell, transformed_cell=cell)
     assert _should_be_async(cell) == found
+
+
+SEQUENCES = (
+    ("x = 1", "x", "x;", "_ + 1", "print(_i, In[-2], _i1)"),
+    ("a = 257\nb = 257\nprint(a is b)", "'text'", "'first'\n'second'\nx = 1", "print(__doc__)"),
+    ("x = 1\n1 / 0\nx = 2", "x", "print(x)\nraise SystemExit(3)", "exit()", "exit", "x"),
+    ("def f(:", "x = 1\nreturn x\ny = 2", "x", "if x:\n    z = 3\nz", "  indented = 1"),
+    ("from __future__ import annotations\ndef f(a: nowhere): pass", "f.__annotations__", "n: nowhere = 1"),
+    ("x = 5", "%time x", "!ls", "files = !ls", "x?", "%%time\nx", "time = 1", "time", "ls", "x"),
+    ("await f()", "async def f(): return 3", "await f()", "f", "# await\n4"),
+    ("In [1]: x = 1", "x", "y = 2\n...\nz = 3", "z", ">>> w = 4", "w", "\n\n  \nlate = 1\nlate"),
+    ("import warnings\nwarnings.warn('once')", "import warnings\nwarnings.warn('once')"),
+    ("get_ipython().events.register('post_execute', lambda: print('after'))", "x = 1", "x"),
+    ("get_ipython().events.register('pre_run_cell', lambda info: print(info.raw_cell))", "x = 1", "x"),
+    ("get_ipython().events.register('post_run_cell', lambda found: print(found.result))", "7", "x = 1"),
+    ("import ast\nget_ipython().ast_transformers.append(ast.NodeTransformer())", "x = 1", "x"),
+    ("get_ipython().input_transformers_post.append(lambda lines: ['y = 1\\n'])", "x = 1", "y", "x"),
+    ("get_ipython().ast_node_interactivity = 'all'", "1\n2", "x = 3\nx\nx"),
+    ("get_ipython().run_cell('inner = 1')\ninner", "get_ipython().execution_count", "inner"),
+    ("class A:\n    def f(self):\n        return 1", "import inspect\nprint(inspect.getsource(A.f))"),
+    ("def f():\n    raise ValueError('in')", "f()", "%tb", "try:\n    f()\nexcept ValueError as e: print(e)"),
+    ("def f(n): return f(n + 1)", "try:\n    f(0)\nexcept RecursionError:\n    print('deep')"),
+    ("raise KeyboardInterrupt", "raise BaseException('own')", "import bdb\nraise bdb.BdbQuit", "x = 1"),
+    ("from IPython.display import display\ndisplay(1)\n2", "import sys\nsys.displayhook(3)", "None", "[]"),
+    ("x: int = 1", "__annotations__", "x == 1", "x, y = 1, 2", "{'a': 1}['a']", "del x", "x"),
+    ("x = 1", "class Odd:\n    def __repr__(self): raise TypeError('no')", "[Odd()]", "Odd()"),
+    ("import logging\nlogging.warning('w')", "'\\d'", "x = '\\d'", "assert 1 == 2, 'why'", "é = 1", "é"),
+    (
+        "# only a comment",
+        "pass",
+        "'''\nlong\n'''",
+        "x = 1; y = 2",
+        "x; y",
+        "1;2",
+        "if 1: 3",
+        "for i in [1]: i",
+    ),
+    ("%config InteractiveShell.ast_node_interactivity = 'none'", "5", "%logstart -q log.txt", "x = 1", "6"),
+    ("In = None", "x = 1", "x", "_ih", "globals()['_oh']", "_", "__", "_i"),
+    ("import builtins\nbuiltins.own = 1", "own", "get_ipython", "quit", "print('a', end='')", "print('b')"),
+    ("get_ipython().set_custom_exc((ValueError,), lambda *a, **k: print('mine'))", "int('x')", "1/0"),
+    ("raise ExceptionGroup('g', [ValueError(1)])", "raise ValueError from KeyError(1)", "x"),
+    ("def g():\n    yield 1\nlist(g())", "print(*[i for i in range(3)])", "{i: i for i in (1,)}"),
+)
+"""Cells that follow one another, as far as they could tell IPython's way from ours."""
+
+
+def both_ways(sequences: Sequence[Sequence[str]], home: Path) -> Any:
+    """What is seen of each sequence by our way and by IPython's."""
+    program = [sys.executable, "-m", "tests.sandbox.shell_ways"]
+    environment = {**os.environ, "HOME": str(home), "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    given = json.dumps(sequences)
+    told = subprocess.run(
+        program, input=given, capture_output=True, text=True, env=environment, cwd=home, check=True
+    )
+    return json.loads(told.stdout)
+
+
+def test_the_short_way_is_ipythons(tmp_path: Path) -> None:
+    """Outputs, errors, names, inputs and all that cells can look at are the same; plain cells take it."""
+    for cells, (short, whole) in zip(SEQUENCES, both_ways(SEQUENCES, tmp_path), strict=True):
+        taken = short.pop("taken"), whole.pop("taken")
+        assert whole == short, cells
+        assert 0 == taken[1]
+    assert len(SEQUENCES[-1]) == taken[0]
+
+
+def test_a_shell_that_a_cell_has_broken_gives_errors(tmp_path: Path) -> None:
+    """By either way, and without a word about our own code."""
+    cells = ["get_ipython().compile.cache = None", "x = 1"]
+    for way in both_ways([cells], tmp_path)[0]:
+        (shown,), errors, *_ = way["runs"][1]
+        assert "TypeError" == errors[1] == shown["data"]["name"]
+        assert "shell.py" not in shown["data"]["text/plain"]
 
 
 def test_the_shell_is_ipythons() -> None:

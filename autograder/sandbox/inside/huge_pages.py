@@ -24,7 +24,7 @@ def address_space(proc: int) -> int:
 
 
 def gather(proc: int) -> bool:
-    """Gather this process's anonymous memory into huge pages where they fit; whether some range could be as a whole.
+    """Gather this process's anonymous memory into huge pages where they fit; whether some range could.
 
     None can where the kernel has no such call (before Linux 6.1) or no room: then forks are dearer, no more.
     Each range is asked for at once: the kernel first waits for all processors, whatever it is asked for.

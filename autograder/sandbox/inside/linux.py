@@ -94,20 +94,18 @@ def fork_into(namespaces: int) -> tuple[int, int]:
     """Fork a child that begins in fresh namespaces; (its pid, a descriptor of it), or (0, -1) in the child.
 
     One copy of the address space instead of the two that forking, unsharing and forking again cost: half
-    of the price of a box where torch is loaded. libc's bookkeeping is not told of the fork; that is
-    sound only for a single-threaded process that is number 1 of its own process namespace, forking into
-    another one, because then the thread id that libc remembers stays right.
+    of the price of a box where torch is loaded. Neither libc's bookkeeping nor Python's is told of the fork:
+    the latter makes locks anew, which nobody holds, and writes to 300 pages for it. That is sound only for a
+    single-threaded process that is number 1 of its own process namespace, forking into another one, because
+    then the thread id that both remember stays right; random generators are the caller's to seed.
     """
     descriptor = ctypes.c_int(-1)
     arguments = (namespaces | _CLONE_PIDFD | signal.SIGCHLD, 0, ctypes.addressof(descriptor), 0, 0)
-    ctypes.pythonapi.PyOS_BeforeFork()
     number = ctypes.c_long(machine_syscall("clone"))
     pid = int(LIBC.syscall(number, *[ctypes.c_ulong(argument) for argument in arguments]))
     error = ctypes.get_errno()
     if pid == 0:
-        ctypes.pythonapi.PyOS_AfterFork_Child()
         return 0, -1
-    ctypes.pythonapi.PyOS_AfterFork_Parent()
     if pid < 0:
         raise OSError(error, f"clone({namespaces:#x}): {os.strerror(error)}")
     return pid, descriptor.value

@@ -21,7 +21,7 @@ from IPython.core.compilerop import CachingCompiler
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.inputtransformer2 import TransformerManager
-from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
 from traitlets import Instance, Type
 from traitlets.config import Config
 
@@ -46,8 +46,9 @@ _PROGRAM_MAGICS = (
 _FRONT_END_MAGICS = ("autosave", "clear", "connect_info", "qtconsole")
 """What Jupyter's kernel adds for its front ends; here is none, and nothing to do."""
 _PACKAGE_MAGICS = ("conda", "mamba", "micromamba", "pip", "uv", "system")
-_PARSED = codeop.PyCF_DONT_IMPLY_DEDENT  # type: ignore[attr-defined]
+_PARSED = codeop.Compile().flags
 """With these flags IPython parses a cell, as long as none has imported from `__future__`."""
+_OF_COROUTINES = ("await", "async")
 NO_PROGRAMS = "Other programs are not run while a notebook is graded; this line was skipped.\n"
 
 
@@ -244,6 +245,81 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
         for name in _FRONT_END_MAGICS:
             self.register_magic_function(_nothing, "line", name)
 
+    def run_cell(
+        self,
+        raw_cell: str,
+        store_history: bool = False,  # noqa: FBT001, FBT002 - IPython's signature
+        **others: Any,
+    ) -> ExecutionResult:
+        """Run a cell as IPython does; what is plain Python, and nobody listens in to, by a shorter way.
+
+        IPython's own is taken for everything else. It is made for magics, coroutines, logs and listeners, and
+        looks for each of them: that takes longer than most cells, above all in the first ones of a box. What
+        is printed, and how errors look, is not kept for its `%notebook` by the shorter way.
+        """
+        if store_history and not others and self._is_usual() and raw_cell and not raw_cell.isspace():
+            with contextlib.suppress(Exception):  # IPython shows what is wrong with it
+                cell = self.transform_cell(raw_cell)
+                tree = self.input_transformer_manager.parsed(cell)
+                if tree is not None and not any(word in cell for word in _OF_COROUTINES):
+                    return self._run_plain(raw_cell, cell, tree)
+        return super().run_cell(raw_cell, store_history, **others)
+
+    def _is_usual(self) -> bool:
+        """Whether student code has changed nothing about how cells are run."""
+        heard = self.events.callbacks
+        return not (
+            heard["pre_run_cell"]
+            or heard["post_run_cell"]
+            or self.input_transformers_post
+            or self.ast_transformers
+            or self.logger.log_active
+        ) and (self.ast_node_interactivity, self.compile.flags) == ("last_expr", _PARSED)
+
+    def _run_plain(self, raw_cell: str, cell: str, tree: ast.Module) -> ExecutionResult:
+        """What `run_cell` comes to for plain Python, in its order."""
+        info = ExecutionInfo(raw_cell, True, False, True, None, transformed_cell=cell)  # noqa: FBT003
+        result = ExecutionResult(info)
+        number = result.execution_count = self.execution_count
+        self.execution_count += 1
+        try:
+            self.events.trigger("pre_execute")
+            self.history_manager.store_inputs(number, cell, raw_cell)
+            with self.builtin_trap, self.display_trap:
+                name = self.compile.cache(cell, number, raw_code=raw_cell)
+                self.last_execution_succeeded = self._run_statements(tree.body, name, result)
+                self.last_execution_result = result
+        except BaseException as error:  # noqa: BLE001 - student code has changed the shell
+            result.error_in_exec = error
+            self.showtraceback(exception_only=True)  # where our code lies is nobody's business
+        finally:
+            self.events.trigger("post_execute")
+            self.events.trigger("post_run_cell", result)
+        return result
+
+    def _run_statements(self, body: list[ast.stmt], name: str, result: ExecutionResult) -> bool:
+        """Run one statement after the other, and show the value of the last; whether all of them ran."""
+        shown = body.pop() if body and isinstance(body[-1], ast.Expr) else None
+        steps: list[tuple[ast.mod, str]] = [(ast.Module([one], []), "exec") for one in body]
+        if shown is not None:
+            steps.append((ast.Interactive([shown]), "single"))
+            self.displayhook.exec_result = result
+        try:
+            for step, mode in steps:
+                try:
+                    self.run_code(self.compile(step, name, mode), result).send(None)
+                except StopIteration as ended:
+                    if ended.value:
+                        return False
+        except BaseException as error:  # noqa: BLE001 - such as a return outside of a function
+            result.error_before_exec = error
+            self.showtraceback()
+            return False
+        finally:
+            if shown is not None:
+                self.displayhook.exec_result = None
+        return True
+
     def enable_gui(self, gui: Any = None) -> None:
         """No event loops of windows here; `%matplotlib inline` asks for none."""
 
@@ -255,7 +331,7 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
         preprocessing_exc_tuple: Any = None,
     ) -> bool:
         """Whether a cell awaits something; without such a word it is not compiled to find out."""
-        if transformed_cell is not None and not any(word in transformed_cell for word in ("await", "async")):
+        if transformed_cell is not None and not any(word in transformed_cell for word in _OF_COROUTINES):
             return False
         return bool(
             super().should_run_async(
