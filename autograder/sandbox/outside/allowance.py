@@ -16,8 +16,9 @@ from collections.abc import Callable
 from autograder.errors import SandboxFault
 from autograder.limits import CLOCK_FACTOR, MAX_CLOCK_FACTOR, UNKNOWN_WAIT_FACTOR
 
-GRACE = 0.005
-"""Seconds at the beginning that are not counted: nearly every call is done by then, and looking costs."""
+GRACE, MOST_GRACE = 0.005, 0.1
+"""Seconds at the beginning that are not counted, a hundredth of what is allowed between these: nearly every
+call is done by then, and looking costs."""
 INTERVAL = 0.01
 """Seconds between two looks, at least."""
 IDLE = 0.02
@@ -48,7 +49,9 @@ class Allowance:
         self._delayed = delayed
         self._started = time.monotonic()
         self._before: tuple[float, float] | None = None
-        self._next_look = self._started + GRACE if seconds < math.inf else math.inf
+        self._next_look = math.inf
+        if seconds < math.inf:
+            self._next_look = self._started + max(GRACE, min(seconds / 100, MOST_GRACE))
 
     def pause(self) -> float:
         """Seconds until `over` has something to look at."""
