@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.cli import app
 from tests.cli.running import PROGRAMS, ROOT
 
 pytestmark = pytest.mark.alone
@@ -45,6 +46,16 @@ def test_help_imports_nothing_heavy() -> None:
     """Beside what the page itself needs: only ours, records, and what Python brings along."""
     own = loaded("from autograder.cli import main\nmain()") - loaded(SMALLEST)
     assert set() == own - sys.stdlib_module_names - {"autograder", "msgspec", "typing_extensions"}
+
+
+def test_of_the_commands_only_the_one_that_was_typed_is_built() -> None:
+    """To build all takes longer than most need to begin; what is no command of one word gets all of them."""
+    for words in (["grade", "exam"], ["algebra", "--help"]):
+        assert words[:1] == [one.name for one in app._asked(words).registered_commands]
+        assert not app._asked(words).registered_groups
+    for words in ([], ["--help"], ["grad"], ["mark", "export"]):
+        assert app._asked(words) is app.app
+    assert len(app.app.registered_commands) > 20
 
 
 EARLY = """
