@@ -42,21 +42,9 @@ from autograder.stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from autograder.course import Course
-    from autograder.sandbox.outside.launched import Launched  # noqa: TC004 - front ends name it
     from autograder.sandbox.pool import Pool
 
-__all__ = [
-    "SILENT",
-    "Isolation",
-    "Launched",
-    "Listener",
-    "Stopwatch",
-    "counted",
-    "launch",
-    "launched",
-    "open_course",
-    "warning",
-]
+__all__ = ["SILENT", "Isolation", "Listener", "Stopwatch", "counted", "launched", "open_course", "warning"]
 
 T = TypeVar("T")
 
@@ -96,26 +84,20 @@ def open_course(folder: Path) -> Course:
     return Course.at(folder)
 
 
-def launch() -> Launched | None:
-    """The program that becomes the first sandbox, begun before anything else is imported, or a course read.
+def launched(isolation: Isolation) -> Pool:
+    """Sandboxes, the first of which begins to start before anything else is imported, or a course read.
 
-    Where it cannot be started, that is met again, and told, when a sandbox is needed.
+    Where it cannot, that is met again, and told, when a sandbox is needed.
+
+    Args:
+        isolation: how student code is confined.
     """
     from autograder.sandbox.outside.launched import Launched
 
     try:
-        return Launched()
+        program = Launched()
     except (OSError, SandboxUnavailable):
-        return None
-
-
-def launched(isolation: Isolation, program: Launched | None = None) -> Pool:
-    """Sandboxes, the first of which starts already; see `launch`.
-
-    Args:
-        isolation: how student code is confined.
-        program: what becomes the first of them, if it runs already.
-    """
+        program = None
     from autograder.sandbox.pool import Pool
 
-    return Pool(isolation=isolation, launched=program or launch())
+    return Pool(isolation=isolation, launched=program)

@@ -11,7 +11,7 @@ import importlib.metadata
 import logging
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -32,11 +32,9 @@ from autograder.cli.trying import check, demo, doctor
 from autograder.errors import AutograderError, SandboxUnavailable
 
 if TYPE_CHECKING:
-    from autograder.app import Launched
+    from autograder.app.beginning import Begun
 
 EXIT_INTERRUPTED = 130
-_LOOKED_AFTER = 100_000
-"""Python looks for cycles after so many new objects; by itself after 700."""
 
 EPILOG = (
     "Exit codes: 0 done · 1 done, and something was found that needs attention · 2 wrong usage · "
@@ -137,18 +135,16 @@ for _command, _example in COMMANDS:
         app.add_typer(_group, name=_first)
 
 
-def main(program: Launched | None = None) -> None:
+def main(begun: Begun | None = None) -> None:
     """Run what was typed: foreseen errors become one sentence and an exit code.
 
     Args:
-        program: what becomes the first sandbox, if it runs already.
+        begun: the class that it is about, if that is known already.
     """
     # nbformat logs each oddity of each old notebook; what matters of it is in our own notes.
     logging.getLogger("traitlets").setLevel(logging.CRITICAL)
-    # Looking for cycles among the many records of a class takes a fifth of a run, and finds hardly any.
-    gc.set_threshold(_LOOKED_AFTER, 20, 20)
     try:
-        _asked(sys.argv[1:])(obj=program)
+        _asked(sys.argv[1:])(obj=begun)
     except SandboxUnavailable as error:
         _fail(error, EXIT_NO_SANDBOX)
     except AutograderError as error:
@@ -156,9 +152,9 @@ def main(program: Launched | None = None) -> None:
     except SystemExit as ended:
         if ended.code != EXIT_INTERRUPTED:  # typer has made this code of an interruption, without a word
             raise
-        _interrupted()
+        interrupted()
     except KeyboardInterrupt:
-        _interrupted()
+        interrupted()
     except BrokenPipeError:
         os._exit(0)  # whoever read our output has seen enough
     finally:
@@ -178,7 +174,8 @@ def _asked(words: list[str]) -> typer.Typer:
     return alone
 
 
-def _interrupted() -> None:
+def interrupted() -> NoReturn:
+    """Say that the run can be gone on with, and end."""
     sys.stderr.write("interrupted; what was graded is kept. Run the same command again to go on.\n")
     sys.stderr.flush()
     os._exit(EXIT_INTERRUPTED)  # boxes die with us; waiting for running ones would only delay

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from autograder.app import Stopwatch
+    from autograder.app.beginning import Begun
     from autograder.app.classes import GradedClass, Outcome, Page, Standing
     from autograder.records import Graded, Note
 
@@ -51,11 +52,12 @@ def grade(
 ) -> None:
     """Grade what lies in submitted/ and write the gradebook. Run it again to go on or to add late ones."""
     started = monotonic()
-    with launched(isolation, context.obj) as pool:
+    begun: Begun | None = context.obj
+    with begun.pool if begun else launched(isolation) as pool:
         from autograder.app.beginning import begin_grading
 
         place = open_course(course)
-        begun = begin_grading(place, name, student or [], pool=pool, again=again)
+        begun = begun or begin_grading(place, name, student or [], pool=pool, again=again)
         from autograder.app import Stopwatch, classes  # imported while the sandbox starts
         from autograder.cli import report
 

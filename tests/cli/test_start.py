@@ -61,17 +61,40 @@ def test_of_the_commands_only_the_one_that_was_typed_is_built() -> None:
 EARLY = """
 import sys
 import autograder.app
-autograder.app.launch = lambda: print("typer" in sys.modules)
-sys.argv[1:] = ["grade", "--help"]
+real = autograder.app.launched
+def launched(isolation):
+    print("typer" in sys.modules)
+    return real(isolation)
+autograder.app.launched = launched
 from autograder.cli import main
 main()
 """
 
 
-def test_what_becomes_the_sandbox_starts_before_the_commands_are_imported() -> None:
-    """A class waits for it more than for anything else."""
-    told = subprocess.run([sys.executable, "-c", EARLY], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert "False" == told.stdout.split()[0]
+@pytest.mark.parametrize(
+    ("words", "told", "code"),
+    [
+        (("grade", "exam"), ["False", "True"], 3),
+        (("grade", "exam", "--course", "nowhere"), ["False", "True"], 3),
+        (("grade", "exam", "--again"), ["True"], 3),
+        (("grade", "--help"), [], 0),
+        (("grade", "exam", "--isolation", "none"), ["True"], 3),
+        (("grade", "exam", "other"), [], 2),
+        (("grade",), [], 2),
+        (("grades", "exam"), [], 3),
+    ],
+)
+def test_a_sandbox_starts_before_the_commands_are_imported(
+    tmp_path: Path, words: tuple[str, ...], told: list[str], code: int
+) -> None:
+    """A class waits for it more than for anything else. What cannot be begun is met again, and told once."""
+    package = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    command = [sys.executable, "-c", EARLY, *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=package, check=False)
+    assert told == [line for line in done.stdout.split() if line in {"False", "True"}]
+    assert code == done.returncode
+    if code == 3:
+        assert 1 == done.stderr.count("autograder: ")
 
 
 def test_a_class_is_begun_before_the_rest_is_imported() -> None:
