@@ -19,7 +19,7 @@ from autograder.grading.batch import Outcome
 from autograder.kinds import forms
 from autograder.notebook.files import MAX_BYTES
 from autograder.notebook.student_check import FILE_NAME, build_student_check
-from autograder.records import Graded, Status
+from autograder.records import Graded, Limits, Status
 from autograder.sandbox.levels import Isolation
 from autograder.sandbox.pool import Pool
 from tests.support.cases import each
@@ -342,3 +342,17 @@ def test_a_secret_that_others_can_read_is_refused(tmp_path: Path) -> None:
     hand_in(course, "ada", CONTROL)
     with pytest.raises(CourseError, match="chmod 600"):
         grade(course)
+
+
+@pytest.mark.parametrize(
+    ("cores", "gigabytes", "workers"),
+    [(1, 64, 4), (2, 24, 5), (2, 8, 4), (2, 2, 3), (8, 64, 12), (64, 256, 96), (1, 1, 1)],
+)
+def test_more_than_the_cores_work_at_a_time(
+    monkeypatch: pytest.MonkeyPatch, cores: int, gigabytes: int, workers: int
+) -> None:
+    """Half as many again, and on few cores three more, if two gigabytes for each have room."""
+    pages = {"SC_PHYS_PAGES": gigabytes << 18, "SC_PAGE_SIZE": 4096}
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    monkeypatch.setattr("os.sysconf", pages.__getitem__)
+    assert workers == batch._enough(Limits(memory_mb=2048))

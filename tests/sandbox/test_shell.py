@@ -57,6 +57,12 @@ LINES = (
     ";f x",
     "b = a \\",
     "%c",
+    "w = 'a\\n\\\\d\\t'",
+    "v = r'\\d'",
+    "s = '''\\",
+    "u = b'\\x41' + b'\\u0041'",
+    "t = '\\",
+    "%x'",
 )
 CELLS = st.lists(st.sampled_from(LINES), max_size=6).map("\n".join)
 
@@ -147,6 +153,7 @@ SEQUENCES = (
     ("from IPython.display import display\ndisplay(1)\n2", "import sys\nsys.displayhook(3)", "None", "[]"),
     ("x: int = 1", "__annotations__", "x == 1", "x, y = 1, 2", "{'a': 1}['a']", "del x", "x"),
     ("x = 1", "class Odd:\n    def __repr__(self): raise TypeError('no')", "[Odd()]", "Odd()"),
+    ("print('a\\n\\tb')", "r'\\d'", "'\\d'", "'\\\\d'", "x = 1 + \\\n    1\nx", "b'\\u0041'", "'\\400'"),
     ("import logging\nlogging.warning('w')", "'\\d'", "x = '\\d'", "assert 1 == 2, 'why'", "é = 1", "é"),
     (
         "# only a comment",

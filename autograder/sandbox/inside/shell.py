@@ -12,6 +12,7 @@ import contextlib
 import inspect
 import io
 import os
+import re
 import sys
 import sysconfig
 from collections.abc import Iterator
@@ -48,6 +49,8 @@ _FRONT_END_MAGICS = ("autosave", "clear", "connect_info", "qtconsole")
 _PACKAGE_MAGICS = ("conda", "mamba", "micromamba", "pip", "uv", "system")
 _PARSED = codeop.Compile().flags
 """With these flags IPython parses a cell, as long as none has imported from `__future__`."""
+_ESCAPES = re.compile(r"""\\[\n\\'"abfnrtv0-3x]""")
+"""Those that Python knows in any text. Of others it warns while it parses, with the name of the cell."""
 _OF_COROUTINES = ("await", "async")
 NO_PROGRAMS = "Other programs are not run while a notebook is graded; this line was skipped.\n"
 
@@ -188,7 +191,7 @@ class PlainPythonFirst(TransformerManager):  # type: ignore[misc]
     def do_token_transforms(self, lines: list[str]) -> Any:
         """The lines as Python; what student code registered is always asked."""
         text = "".join(lines)
-        if self.token_transformers == self._usual and "\\" not in text:  # an escape could be warned of twice
+        if self.token_transformers == self._usual and "\\" not in _ESCAPES.sub("", text):
             with contextlib.suppress(SyntaxError, ValueError, MemoryError, RecursionError):
                 self._parsed = (
                     text,
