@@ -29,8 +29,12 @@ def seen(shell: NotebookShell, cells: Sequence[str]) -> dict[str, Any]:
     runs = []
     for cell in cells:
         shell.outputs.begin()
-        with _Streams(shell.outputs):
-            result = shell.run_cell(cell, store_history=True)
+        try:
+            with _Streams(shell.outputs):
+                result = shell.run_cell(cell, store_history=True)
+        except Exception as error:  # noqa: BLE001 - a cell may break the shell, by either way alike
+            runs.append([repr(error)])
+            continue
         errors = [type(one).__name__ for one in (result.error_before_exec, result.error_in_exec)]
         items = [{**one, "parts": "".join(one.get("parts", ()))} for one in shell.outputs.items]
         runs.append([items, errors, result.execution_count, shell.last_execution_succeeded])

@@ -260,13 +260,20 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
         looks for each of them: that takes longer than most cells, above all in the first ones of a box. What
         is printed, and how errors look, is not kept for its `%notebook` by the shorter way.
         """
-        if store_history and not others and self._is_usual() and raw_cell and not raw_cell.isspace():
-            with contextlib.suppress(Exception):  # IPython shows what is wrong with it
+        plain = self._plain(raw_cell) if store_history and not others else None
+        if plain is None:
+            return super().run_cell(raw_cell, store_history, **others)
+        return self._run_plain(raw_cell, *plain)
+
+    def _plain(self, raw_cell: str) -> tuple[str, ast.Module] | None:
+        """The text and tree of a cell that can be run by the shorter way."""
+        with contextlib.suppress(Exception):  # where a cell has changed the shell, IPython says what is wrong
+            if self._is_usual() and raw_cell and not raw_cell.isspace():
                 cell = self.transform_cell(raw_cell)
                 tree = self.input_transformer_manager.parsed(cell)
                 if tree is not None and not any(word in cell for word in _OF_COROUTINES):
-                    return self._run_plain(raw_cell, cell, tree)
-        return super().run_cell(raw_cell, store_history, **others)
+                    return cell, tree
+        return None
 
     def _is_usual(self) -> bool:
         """Whether student code has changed nothing about how cells are run."""
