@@ -26,7 +26,7 @@ OWN = ("In", "Out", "get_ipython", "exit", "quit", "open")
 
 def seen(shell: NotebookShell, cells: Sequence[str]) -> dict[str, Any]:
     """What can be told of a shell and its outputs after some cells."""
-    runs = []
+    runs: list[list[Any]] = []
     for cell in cells:
         shell.outputs.begin()
         try:
