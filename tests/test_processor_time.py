@@ -10,7 +10,7 @@ import pytest
 pytestmark = [pytest.mark.alone, pytest.mark.sandbox, pytest.mark.apart]
 ROOT = Path(__file__).parents[1]
 FEW, MANY = 10, 50
-MOST = 4.3
+MOST = 3.3
 """Times the processor time of a fork that executes the cells and their tests: half as much again as it was
 when this was written."""
 ROUNDS = 3
