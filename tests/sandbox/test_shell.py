@@ -152,7 +152,7 @@ SEQUENCES = (
     ("raise KeyboardInterrupt", "raise BaseException('own')", "import bdb\nraise bdb.BdbQuit", "x = 1"),
     ("from IPython.display import display\ndisplay(1)\n2", "import sys\nsys.displayhook(3)", "None", "[]"),
     ("x: int = 1", "__annotations__", "x == 1", "x, y = 1, 2", "{'a': 1}['a']", "del x", "x"),
-    ("x = 1", "class Odd:\n    def __repr__(self): raise TypeError('no')", "[Odd()]", "Odd()"),
+    ("class Odd:\n    def __repr__(self): raise TypeError('no')", "[Odd()]", "Odd()"),
     ("print('a\\n\\tb')", "r'\\d'", "'\\d'", "'\\\\d'", "x = 1 + \\\n    1\nx", "b'\\u0041'", "'\\400'"),
     ("import logging\nlogging.warning('w')", "'\\d'", "x = '\\d'", "assert 1 == 2, 'why'", "é = 1", "é"),
     (
@@ -196,6 +196,15 @@ def test_the_short_way_is_ipythons(tmp_path: Path) -> None:
         assert whole == short, cells
         assert 0 == taken[1]
     assert len(SEQUENCES[-1]) == taken[0]
+
+
+def test_the_excerpt_of_a_function_of_one_line_is_no_chance(tmp_path: Path) -> None:
+    """It shows the function, wherever its statements lie in memory."""
+    cells = [text for at in range(60) for text in (f"x = {at}\ndef f(): raise ValueError(x)", "f()")]
+    for way in both_ways([cells], tmp_path)[0]:
+        shown = [run[0][0]["data"]["text/plain"] for run in way["runs"][1::2]]
+        assert all("----> 2 def f(): raise ValueError(x)" in text for text in shown)
+        assert not any("1 x =" in text for text in shown)
 
 
 def test_a_shell_that_a_cell_has_broken_gives_errors(tmp_path: Path) -> None:

@@ -15,9 +15,10 @@ import os
 import re
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import Any
 
+import executing
 from IPython.core.compilerop import CachingCompiler
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
@@ -400,8 +401,24 @@ def _library_folders() -> tuple[tuple[str, str], ...]:
     return tuple(sorted(known.items(), key=lambda one: -len(one[0])))
 
 
+def _order_statements() -> None:
+    """Give the statements of a line their order, the innermost first, by which IPython chooses an excerpt.
+
+    `executing` gives a set of them, ordered by address: a function of one line that raises would be shown
+    alone in one run and with its class in another.
+    """
+    found = executing.Source.statements_at_line
+
+    def ordered(source: executing.Source, line: int) -> Set[Any]:
+        places = sorted(found(source, line), key=lambda one: (one.lineno, one.col_offset), reverse=True)
+        return dict.fromkeys(places).keys()
+
+    executing.Source.statements_at_line = ordered  # type: ignore[method-assign]
+
+
 def make_shell() -> NotebookShell:
     """The shell, created ahead and warmed up: with a value shown and a traceback."""
+    _order_statements()
     config = Config()
     config.HistoryManager.enabled = False
     config.InteractiveShell.colors = "nocolor"
