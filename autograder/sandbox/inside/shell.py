@@ -15,7 +15,7 @@ import os
 import re
 import sys
 import sysconfig
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, KeysView
 from typing import Any
 
 import executing
@@ -407,13 +407,13 @@ def _order_statements() -> None:
     `executing` gives a set of them, ordered by address: a function of one line that raises would be shown
     alone in one run and with its class in another.
     """
-    found = executing.Source.statements_at_line
+    found: Any = executing.Source.statements_at_line
 
-    def ordered(source: executing.Source, line: int) -> Set[Any]:
+    def ordered(source: executing.Source, line: int) -> KeysView[Any]:
         places = sorted(found(source, line), key=lambda one: (one.lineno, one.col_offset), reverse=True)
         return dict.fromkeys(places).keys()
 
-    executing.Source.statements_at_line = ordered  # type: ignore[method-assign]
+    executing.Source.statements_at_line = ordered  # type: ignore[assignment]
 
 
 def make_shell() -> NotebookShell:
