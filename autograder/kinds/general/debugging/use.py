@@ -11,7 +11,6 @@ from math import lcm
 from typing import Any
 
 import msgspec
-import numpy as np
 from msgspec import Struct
 
 from autograder.checks.base import ENDED, Draw, Observations
@@ -19,6 +18,7 @@ from autograder.checks.options import Case, named_cases, place
 from autograder.checks.planning.drawing import DRAWN, SAMPLE, Inputs, edge_cases, plain
 from autograder.checks.planning.subject import Callee, CalleeOptions, Construct, Weights
 from autograder.errors import Place, RubricError
+from autograder.kinds.general.debugging.naming import Own, OwnNames, loaded, own_names
 from autograder.records import Call, Ending, Observation, Opaque, Ref, Scenario, Tensor
 from autograder.rubric import Question
 from autograder.stream import derived
@@ -33,10 +33,8 @@ NOISE = Ref("noise")
 TORCH = "@torch"
 STIR = 0.2
 """Standard deviation of what is added to every weight."""
-OwnNames = Mapping[str, tuple[str, tuple[int, ...]]]
-"""Name that is stated → what the weight is called in some code, and its shape there."""
 OwnWeights = Mapping[str, OwnNames]
-"""The same by the use that states shapes of its own; by "" for all others."""
+"""What is loaded into some code's weights, by the use that states shapes of its own; by "" for all others."""
 NOT_ASKED = frozenset({Ending.NOT_ASKED, Ending.RESTARTS, Ending.SUBMISSION_TIME, Ending.ANSWERS_SIZE})
 """Endings that say nothing of the call: it was not made."""
 
@@ -230,7 +228,7 @@ class ListingUses:
     def _scenarios(
         self,
         draw: Draw,
-        own: tuple[tuple[str, tuple[tuple[str, tuple[str, tuple[int, ...]]], ...]], ...],
+        own: tuple[tuple[str, tuple[tuple[str, Own], ...]], ...],
         of_object: bool,  # noqa: FBT001 - of a private method
     ) -> dict[str, Scenario]:
         names = {use: dict(found) for use, found in own}
@@ -287,25 +285,20 @@ class ListingUses:
         return (use for use in self._uses.values() if use.weights)
 
     def own_weights(self, observations: Observations) -> OwnWeights:
-        """What the stated weights are called in code that was asked by `naming`, and their shapes there.
-
-        A name that is missing stands for the next weight of its shape whose name is not stated.
-        """
+        """What the stated weights are called in code that was asked by `naming`, and their shapes there."""
         told = [
             {name: value.array.shape for name, value in one.value.items() if isinstance(value, Tensor)}
             if one.ok and isinstance(one.value, Mapping)
             else {}
             for one in observations[1::2]
         ]
-        usual = told[0] if told else {}
-        free = {name: shape for name, shape in usual.items() if name not in self._weights}
-        found = {name: (name, usual[name]) for name in self._weights if name in usual}
-        for name, stated in Inputs(self._options, SAMPLE).weights(self._weights, biases=False).items():
-            fitting = (other for other, shape in free.items() if shape == stated.array.shape)
-            if name not in found and (other := next(fitting, None)) is not None:
-                found[name] = (other, free.pop(other))
+        stated = Inputs(self._options, SAMPLE).weights(self._weights, biases=False)
+        shapes = {name: one.array.shape for name, one in stated.items()}
+        found = own_names(shapes, told[0]) if told else {}
         of_uses = {
-            use.name: {name: (other, shapes[other]) for name, (other, _) in found.items() if other in shapes}
+            use.name: {
+                name: own._replace(shape=shapes[name]) for name, own in found.items() if name in shapes
+            }
             for use, shapes in zip(self._sized(), told[1:], strict=False)
         }
         return {"": found, **of_uses}
@@ -417,25 +410,10 @@ class _Turn:
 
 
 def _named(call: Call, own: OwnNames) -> Call:
-    """A call before the first that matters; what is loaded gets the code's own names and sizes.
-
-    Rows that the code has beyond those that are stated are zeros. Where it has fewer rows, that is loaded as
-    stated, which fails as it does for a listing that has fewer; what has another form is left as it is.
-    """
+    """A call before the first that matters; what is loaded gets the code's own names and sizes."""
     if call.keep or not own:
         return msgspec.structs.replace(call, keep=call.keep or "loaded")
-    loaded = {}
-    for name, value in call.args[0].items():
-        other, shape = own.get(name, ("", ()))
-        sizes = value.array.shape
-        if len(shape) != len(sizes):
-            continue
-        if all(size >= 0 for size in np.subtract(shape, sizes)):
-            beyond = [(0, end - size) for end, size in zip(shape, sizes, strict=True)]
-            loaded[other] = Tensor(np.pad(value.array, beyond), value.dtype)
-        elif shape[1:] == sizes[1:]:
-            loaded[other] = value
-    return msgspec.structs.replace(call, args=(loaded,), keep="loaded")
+    return msgspec.structs.replace(call, args=(loaded(call.args[0], own),), keep="loaded")
 
 
 def _stirring() -> list[Call]:
