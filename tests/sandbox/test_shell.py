@@ -173,6 +173,17 @@ SEQUENCES = (
     ("import builtins\nbuiltins.own = 1", "own", "get_ipython", "quit", "print('a', end='')", "print('b')"),
     ("get_ipython().set_custom_exc((ValueError,), lambda *a, **k: print('mine'))", "int('x')", "1/0"),
     ("raise ExceptionGroup('g', [ValueError(1)])", "raise ValueError from KeyError(1)", "x"),
+    ("%autocall 1", "abs 1", "x = 1", "x"),
+    (
+        "seen = []\ndef look(lines):\n    seen.append(lines)\n    return lines",
+        "get_ipython().input_transformers_cleanup.append(look)",
+        "x = 1",
+        "%time x",
+        "len(seen)",
+    ),
+    ("'-' * 3", "-" * 3000 + "1", "x = 1"),
+    ("1or 2", "0x1for x in [1]", "[0x1for x in [1]]", "conv2d = 1", "1 if 1else 2"),
+    ("get_ipython().run_cell('1 + 1', True, True)", "get_ipython().run_cell('2', True, False, False)"),
     ("def g():\n    yield 1\nlist(g())", "print(*[i for i in range(3)])", "{i: i for i in (1,)}"),
 )
 """Cells that follow one another, as far as they could tell IPython's way from ours."""
@@ -214,6 +225,15 @@ def test_a_shell_that_a_cell_has_broken_gives_errors(tmp_path: Path) -> None:
         (shown,), errors, *_ = way["runs"][1]
         assert "TypeError" == errors[1] == shown["data"]["name"]
         assert "shell.py" not in shown["data"]["text/plain"]
+
+
+@pytest.mark.parametrize("name", ["showtraceback", "_showtraceback"])
+def test_a_shell_that_can_show_no_error_goes_on(tmp_path: Path, name: str) -> None:
+    """The error is told by either way, if not shown, and the next cell runs."""
+    cells = [f"get_ipython().{name} = None", "1/0", "x = 1"]
+    for way in both_ways([cells], tmp_path)[0]:
+        assert ["TypeError"] == [way["runs"][1][1][1]]
+        assert [[], ["NoneType", "NoneType"], 3, True] == way["runs"][2]
 
 
 def test_the_shell_is_ipythons() -> None:

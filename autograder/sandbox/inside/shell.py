@@ -52,6 +52,8 @@ _PARSED = codeop.Compile().flags
 """With these flags IPython parses a cell, as long as none has imported from `__future__`."""
 _ESCAPES = re.compile(r"""\\[\n\\'"abfnrtv0-3x]""")
 """Those that Python knows in any text. Of others it warns while it parses, with the name of the cell."""
+_GLUED = re.compile(r"\b\d\w*?(?:and|else|for|if|in|is|not|or)\b")
+"""A number right before a word: of this too Python warns while it parses."""
 _OF_COROUTINES = ("await", "async")
 NO_PROGRAMS = "Other programs are not run while a notebook is graded; this line was skipped.\n"
 
@@ -192,7 +194,8 @@ class PlainPythonFirst(TransformerManager):  # type: ignore[misc]
     def do_token_transforms(self, lines: list[str]) -> Any:
         """The lines as Python; what student code registered is always asked."""
         text = "".join(lines)
-        if self.token_transformers == self._usual and "\\" not in _ESCAPES.sub("", text):
+        quiet = "\\" not in _ESCAPES.sub("", text) and not _GLUED.search(text)
+        if quiet and self.token_transformers == self._usual:
             with contextlib.suppress(SyntaxError, ValueError, MemoryError, RecursionError):
                 self._parsed = (
                     text,
@@ -242,6 +245,7 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
 
     def __init__(self, **options: Any) -> None:
         self.outputs = Outputs()
+        self._transformed: tuple[str, str] | None = None
         super().__init__(**options)
         self.compile.plain = self.input_transformer_manager
         for name in (*_PROGRAM_MAGICS, *_PACKAGE_MAGICS):
@@ -253,18 +257,25 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
         self,
         raw_cell: str,
         store_history: bool = False,  # noqa: FBT001, FBT002 - IPython's signature
+        *further: Any,
         **others: Any,
     ) -> ExecutionResult:
         """Run a cell as IPython does; what is plain Python, and nobody listens in to, by a shorter way.
 
         IPython's own is taken for everything else. It is made for magics, coroutines, logs and listeners, and
         looks for each of them: that takes longer than most cells, above all in the first ones of a box. What
-        is printed, and how errors look, is not kept for its `%notebook` by the shorter way.
+        is printed, and how errors look, is not kept for its `%notebook` by the shorter way; so an error whose
+        text cannot be made is shown once, and stays what it is.
         """
-        plain = self._plain(raw_cell) if store_history and not others else None
+        plain = self._plain(raw_cell) if store_history and not (further or others) else None
         if plain is None:
-            return super().run_cell(raw_cell, store_history, **others)
+            return super().run_cell(raw_cell, store_history, *further, **others)
         return self._run_plain(raw_cell, *plain)
+
+    def transform_cell(self, raw_cell: str) -> str:
+        """The cell as Python; what was made of it to see whether it is plain is made once."""
+        known, self._transformed = self._transformed, None
+        return known[1] if known and known[0] is raw_cell else str(super().transform_cell(raw_cell))
 
     def _plain(self, raw_cell: str) -> tuple[str, ast.Module] | None:
         """The text and tree of a cell that can be run by the shorter way."""
@@ -274,6 +285,7 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
                 tree = self.input_transformer_manager.parsed(cell)
                 if tree is not None and not any(word in cell for word in _OF_COROUTINES):
                     return cell, tree
+                self._transformed = raw_cell, cell
         return None
 
     def _is_usual(self) -> bool:
@@ -302,7 +314,8 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
                 self.last_execution_result = result
         except BaseException as error:  # noqa: BLE001 - student code has changed the shell
             result.error_in_exec = error
-            self.showtraceback(exception_only=True)  # where our code lies is nobody's business
+            with contextlib.suppress(BaseException):
+                self.showtraceback(exception_only=True)  # where our code lies is nobody's business
         finally:
             self.events.trigger("post_execute")
             self.events.trigger("post_run_cell", result)
@@ -324,7 +337,8 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
                         return False
         except BaseException as error:  # noqa: BLE001 - such as a return outside of a function
             result.error_before_exec = error
-            self.showtraceback()
+            within = error.__traceback__ and error.__traceback__.tb_next
+            self.showtraceback((type(error), error, within))  # without this frame
             return False
         finally:
             if shown is not None:
