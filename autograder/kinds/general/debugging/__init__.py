@@ -289,8 +289,9 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
 
     def _scenarios(self, evidence: Evidence, draw: Draw, probes: Sequence[str]) -> tuple[Scenario, ...]:
         own = self.uses.own_weights(observations_at(evidence.observed, 1))
-        made = self.uses.scenarios(self._tried or draw, own, of_object=_of_object(evidence))
-        return tuple(made[name] for name in probes)
+        of_object = _of_object(evidence)
+        made = self.uses.scenarios(self._tried or draw, own, of_object=of_object, probes=probes)
+        return tuple(made.values())
 
     def search(self, named: Sequence[TrialResults], draw: Draw | None = None) -> Search:
         """The chosen probes; searched for once for each turn.

@@ -93,7 +93,7 @@ def loaded(weights: Mapping[str, Tensor], own: OwnNames) -> dict[str, Tensor]:
         if len(shape) != array.ndim:
             continue
         beyond = np.subtract(shape, array.shape)
-        if array.ndim and np.all(beyond >= 0):
+        if beyond.any() and np.all(beyond >= 0):
             array = np.pad(array, [(0, size) for size in beyond])
         elif shape[1:] != array.shape[1:]:
             continue

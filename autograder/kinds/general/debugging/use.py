@@ -6,7 +6,7 @@ One use with its arguments drawn once is a *probe*, a scenario that begins with 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import lcm
 from typing import Any
 
@@ -18,7 +18,7 @@ from autograder.checks.options import Case, named_cases, place
 from autograder.checks.planning.drawing import DRAWN, SAMPLE, Inputs, edge_cases, plain
 from autograder.checks.planning.subject import Callee, CalleeOptions, Construct, Weights
 from autograder.errors import Place, RubricError
-from autograder.kinds.general.debugging.naming import Own, OwnNames, loaded, own_names
+from autograder.kinds.general.debugging.naming import OwnNames, loaded, own_names
 from autograder.records import Call, Ending, Observation, Opaque, Ref, Scenario, Tensor
 from autograder.rubric import Question
 from autograder.stream import derived
@@ -26,11 +26,13 @@ from autograder.stream import derived
 MOST_CANDIDATES = 120
 """Probes that are tried before some are chosen."""
 MOST_KEPT = 8
-"""Draws and ways to call the weights whose probes are kept for the next student."""
+"""Draws whose probes are kept for the next student."""
 PARAMETERS = Ref("parameters")
 WEIGHTS = Ref("weights")
 NOISE = Ref("noise")
 TORCH = "@torch"
+LOADED = "loaded"
+"""Under this name stays what the loading of weights says."""
 STIR = 0.2
 """Standard deviation of what is added to every weight."""
 OwnWeights = Mapping[str, OwnNames]
@@ -160,7 +162,7 @@ class ListingUses:
                 place(question),
                 "tries",
             )
-        # Most of a class call their weights alike and meet the same draw.
+        # Most of a class meet the same draw.
         self._made = functools.lru_cache(MOST_KEPT)(self._scenarios)
         made = self.scenarios(SAMPLE)
         self.calls = {self.use_of(name): len(one.calls) for name, one in made.items()}
@@ -213,27 +215,39 @@ class ListingUses:
         return probe.rsplit(" ", 1)[0]
 
     def scenarios(
-        self, draw: Draw, own: OwnWeights | None = None, *, of_object: bool = False
+        self,
+        draw: Draw,
+        own: OwnWeights | None = None,
+        *,
+        of_object: bool = False,
+        probes: Sequence[str] | None = None,
     ) -> dict[str, Scenario]:
-        """Every probe by its name; ``serves`` is its use, so that one that hangs does not stop the others.
+        """Probes by their names; ``serves`` is the use, so that one that hangs does not stop the others.
 
         Args:
             draw: where hidden inputs come from.
             own: what weights are called in the code that is asked; default: as stated.
             of_object: the answer's name holds an object, of whose class others are constructed.
+            probes: default: all.
         """
-        names = tuple((use, tuple(found.items())) for use, found in (own or {}).items())
-        return dict(self._made(draw, names, of_object))
+        made = self._made(draw, of_object)
+        wanted = self.names if probes is None else probes
+        return {name: self._with_names(name, made[name], own or {}) for name in wanted}
 
-    def _scenarios(
-        self,
-        draw: Draw,
-        own: tuple[tuple[str, tuple[tuple[str, Own], ...]], ...],
-        of_object: bool,  # noqa: FBT001 - of a private method
-    ) -> dict[str, Scenario]:
-        names = {use: dict(found) for use, found in own}
-        made = {name: self._scenario(name, draw, names) for name in self.names}
+    def _scenarios(self, draw: Draw, of_object: bool) -> dict[str, Scenario]:  # noqa: FBT001 - private
+        made = {name: self._scenario(name, draw) for name in self.names}
         return {name: self._of_class(one) for name, one in made.items()} if of_object else made
+
+    def _with_names(self, probe: str, scenario: Scenario, own: OwnWeights) -> Scenario:
+        """The same where weights are loaded under the code's own names."""
+        use = self._uses[self.use_of(probe)]
+        named, place = own.get(use.name, own.get("", {})), len(use.let) + 1
+        if not named or len(scenario.calls) <= place or scenario.calls[place].keep != LOADED:
+            return scenario
+        load = scenario.calls[place]
+        load = msgspec.structs.replace(load, args=(loaded(load.args[0], named),))
+        calls = (*scenario.calls[:place], load, *scenario.calls[place + 1 :])
+        return msgspec.structs.replace(scenario, calls=calls)
 
     def _of_class(self, scenario: Scenario) -> Scenario:
         """The same where the answer's name holds an object of the class."""
@@ -303,16 +317,16 @@ class ListingUses:
         }
         return {"": found, **of_uses}
 
-    def _scenario(self, probe: str, draw: Draw, own: OwnWeights) -> Scenario:
+    def _scenario(self, probe: str, draw: Draw) -> Scenario:
         turn = self._turn(probe)
         use = turn.use
         options = msgspec.structs.replace(self._options, construct=_construction(use, self._options))
         inputs = Inputs(options, Draw(derived(draw.seed, "debugging", probe)), turn.number)
         subject = Callee(self._question.answer, options, {**self._weights, **use.weights})
         stir = self._stir if use.stir is None else use.stir
-        named = own.get(use.name, own.get("", {}))
-        prologue = (_named(one, named) for one in subject.prologue(inputs, weights=not stir))
-        calls = [*self._kept(use, inputs), *prologue]
+        prologue = subject.prologue(inputs, weights=not stir)
+        calls = [*self._kept(use, inputs)]
+        calls += [msgspec.structs.replace(call, keep=call.keep or LOADED) for call in prologue]
         if stir and options.construct is not None:
             calls += _stirring()
         for number, step in enumerate(use.step):
@@ -407,13 +421,6 @@ class _Turn:
         self.asked.append(f"{where} = {plain(chosen)!r}")
         self.all += [f"{where} = {plain(one)!r}" for one in values]
         return {"choose": [chosen]}
-
-
-def _named(call: Call, own: OwnNames) -> Call:
-    """A call before the first that matters; what is loaded gets the code's own names and sizes."""
-    if call.keep or not own:
-        return msgspec.structs.replace(call, keep=call.keep or "loaded")
-    return msgspec.structs.replace(call, args=(loaded(call.args[0], own),), keep="loaded")
 
 
 def _stirring() -> list[Call]:
