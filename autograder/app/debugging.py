@@ -220,7 +220,7 @@ def _explained(
     return ExplainedQuestion(
         question.id,
         found.listings.faults,
-        len(named),
+        len(found.listings.subsets),
         check.work.words,
         probes,
         (*(one.words for one in found.confusions), *_left(found)),
@@ -240,6 +240,7 @@ def _warnings(check: DebuggingCheck, named: Any, probes: Sequence[ExplainedProbe
         yield f"use {use!r}: the right listing raises {error} in {count} of {tries} tries"
     for words in check.not_asked(named):
         yield f"not asked: {words}"
+    yield from check.mistaken(named)
     yield from together([one.kills for one in probes])
 
 

@@ -8,7 +8,7 @@ answer that computes the same has left.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 import msgspec
@@ -34,7 +34,14 @@ from autograder.checks.properties import Probe, PropertyItem, probe
 from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
 from autograder.kinds.general.debugging import planted
-from autograder.kinds.general.debugging.listing import Edit, FaultyListing, Patch, Rewrite, Subset
+from autograder.kinds.general.debugging.listing import (
+    Alternative,
+    Edit,
+    FaultyListing,
+    Patch,
+    Rewrite,
+    Subset,
+)
 from autograder.kinds.general.debugging.outcomes import related
 from autograder.kinds.general.debugging.search import Listings, Search, search
 from autograder.kinds.general.debugging.use import ListingUses, ProbeOutcome, Use, outcome
@@ -48,6 +55,7 @@ MAX_STAFF = 600
 MAX_TOLD = 300
 """Characters of what an exception says."""
 MOST_FAULTS = 12
+MOST_ALTERNATIVES = 4
 TURNS = 16
 """Choices of probes, where attempts or students shall meet hidden inputs of their own."""
 
@@ -66,6 +74,8 @@ class DebuggingQuestion(CalleeOptions, frozen=True):
     probes: int = 16
     """How many are asked at most."""
     compare: Rules = Rules(rtol=1e-5, atol=1e-8)
+    alternative: tuple[Alternative, ...] = ()
+    """Other right listings."""
 
 
 class DebuggingItem(PropertyItem, frozen=True):
@@ -117,7 +127,9 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
                 f"got {len(self.faults)}",
                 where,
             )
-        self.work = SearchWork.of(tuple(self.faults), self.uses)
+        self.alternatives = {one.id: one.changes for one in options.alternative}
+        self._refuse_alternatives()
+        self.work = SearchWork.of(tuple(self.faults), self.uses, len(self.alternatives))
         self.work.refuse(where)
         for use in options.use:
             if use.about and use.about not in self.faults:
@@ -126,6 +138,20 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         self._listings: tuple[Sequence[TrialResults], Listings] | None = None
         self._searched: dict[int, Search] = {}
         self._tried: Draw | None = None
+
+    def _refuse_alternatives(self) -> None:
+        stated = [one.id for one in self.options.alternative]
+        known = [item.id for item, _ in self.automatic]
+        for name, changes in self.alternatives.items():
+            told = {
+                "the id is empty or has blanks": not name or bool(set(name) & set(" \t\n")),
+                "two have this id": stated.count(name) > 1,
+                "an item has this id": name in known,
+                "expected edit = […] or diff": not changes,
+                f"expected at most {MOST_ALTERNATIVES}, got {len(stated)}": len(stated) > MOST_ALTERNATIVES,
+            }
+            if wrong := next((words for words, it_is in told.items() if it_is), ""):
+                raise RubricError(f"alternative {name!r}: {wrong}", place(self.question), "alternative")
 
     def _prepare_item(self, item: Item, own: DebuggingItem) -> None:
         where = place(self.question, item)
@@ -171,7 +197,8 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
     def listings(self, expected: Sequence[Observations]) -> Mapping[str, str]:
         """Every listing that is run beforehand: its faults' ids, with blanks between → its text."""
         listing = self.listing(expected)
-        return {self._code(subset): listing.text(subset) for subset in listing.subsets}
+        every = (*listing.subsets, *listing.alternatives)
+        return {self._code(subset): listing.text(subset) for subset in every}
 
     def listing(self, expected: Sequence[Observations]) -> FaultyListing:
         """The right listing with the places of its faults.
@@ -192,7 +219,10 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
             CourseError: see `FaultyListing`.
         """
         where = f"question {self.question.id!r}"
-        return FaultyListing(needed(source, self.question.reference.partition(":")[2]), self.faults, where)
+        return self._placed(needed(source, self.question.reference.partition(":")[2]), where)
+
+    def _placed(self, source: str, where: str) -> FaultyListing:
+        return FaultyListing(source, self.faults, where, self.alternatives)
 
     def listing_plan(self, draw: Draw) -> tuple[Scenario, ...]:
         """Every probe that is tried; each student is asked some of them."""
@@ -261,6 +291,23 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         }
         return {name: one.error if one else "" for name, one in gave.items()}
 
+    def mistaken(self, named: Sequence[TrialResults]) -> Iterator[str]:
+        """The alternatives that are judged otherwise than they are stated, with the smallest example."""
+        chosen = self.search(named)
+        found: dict[str, list[str]] = {}
+        for one in named:
+            subset = frozenset(one.code.split())
+            name = next((other for other in self.alternatives if other in subset), None)
+            if name is None:
+                continue
+            gave = self._outcomes(self.uses.names, one.observed)
+            probes = (*chosen.asked_first, *asked_besides(chosen, gave))
+            told = verdicts(chosen, {probe: gave[probe] for probe in probes}).faults
+            if other := [fault for fault in self.faults if told[fault].left is not (fault in subset)]:
+                found.setdefault(name, []).append(f"{one.code}: {', '.join(other)}: {told[other[0]].why}")
+        for name, examples in found.items():
+            yield f"alternative {name!r}: {len(examples)} listings are judged otherwise; {examples[0]}"
+
     def not_asked(self, named: Sequence[TrialResults]) -> tuple[str, ...]:
         """The uses, values and edge cases that the author stated and no chosen probe asks."""
         asked = self.search(named).asked
@@ -301,29 +348,33 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
             draw: whose probes: where a rubric says ``redraw`` there are `TURNS` choices.
         """
         if self._listings is None or self._listings[0] is not named:
-            outcomes = [self._outcomes(self.uses.names, one.observed) for one in named]
-            subsets = [frozenset(one.code.split()) for one in named]
-            uses, errors = self.uses, self._errors(named)
-            # Where the right listing raises, nothing is asked of the values that the author wrote.
-            asks = {
-                probe: asked
-                if not errors[probe] or uses.always_raises(uses.use_of(probe))
-                else frozenset[str]()
-                for probe, asked in uses.asks.items()
-            }
-            rules = self.options.compare
-            relating = frozenset(name for name in uses.names if uses.pairs(name))
-            made = Listings.of(
-                tuple(self.faults), subsets, uses.about, outcomes,
-                rules=rules, asks=asks, relating=relating,
-                instead=uses.instead, further=uses.further, whole=uses.whole, alone=uses.alone,
-            )  # fmt: skip
-            self._listings, self._searched = (named, made), {}
+            self._listings, self._searched = (named, self._made_of(named)), {}
         redrawn = draw is not None and self.rubric.assignment.redraw != "never"
         turn = draw.seed[0] % TURNS if redrawn and draw is not None else 0
         if turn not in self._searched:
             self._searched[turn] = search(self._listings[1], self.options.probes, turn)
         return self._searched[turn]
+
+    def _made_of(self, named: Sequence[TrialResults]) -> Listings:
+        uses, errors = self.uses, self._errors(named)
+        # Where the right listing raises, nothing is asked of the values that the author wrote.
+        asks = {
+            probe: asked if not errors[probe] or uses.always_raises(uses.use_of(probe)) else frozenset[str]()
+            for probe, asked in uses.asks.items()
+        }
+        gave = {frozenset(one.code.split()): self._outcomes(uses.names, one.observed) for one in named}
+        others = {subset: one for subset, one in gave.items() if not subset.isdisjoint(self.alternatives)}
+        own = {subset: one for subset, one in gave.items() if subset not in others}
+        made, alternatives = (
+            Listings.of(
+                tuple(self.faults), [*some], uses.about, [*some.values()],
+                rules=self.options.compare, asks=asks,
+                relating=frozenset(name for name in uses.names if uses.pairs(name)),
+                instead=uses.instead, further=uses.further, whole=uses.whole, alone=uses.alone,
+            )
+            for some in (own, others)
+        )  # fmt: skip
+        return msgspec.structs.replace(made, alternatives=alternatives) if others else made
 
     def _outcomes(
         self, probes: Sequence[str], observed: Sequence[Observations]
@@ -338,7 +389,7 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         }
 
     def _code(self, subset: Subset) -> str:
-        return " ".join(fault for fault in self.faults if fault in subset)
+        return " ".join(name for name in (*self.alternatives, *self.faults) if name in subset)
 
     # ------------------------------------------------------------ how it is judged
 
@@ -433,7 +484,7 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
             CourseError: a fault has no place in the answer key.
         """
         source = needed(key.source, self.question.answer)
-        listing = FaultyListing(source, self.faults, f"question {self.question.id!r}, the answer key")
+        listing = self._placed(source, f"question {self.question.id!r}, the answer key")
         unstated = tuple(item.id for item, own in self.automatic if own.new_defect)
         return planted.trials(listing, unstated)
 

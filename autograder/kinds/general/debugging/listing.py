@@ -58,11 +58,48 @@ class Rewrite(Struct, frozen=True, forbid_unknown_fields=True):
     """As of an edit."""
 
 
+class OtherText(Struct, frozen=True, forbid_unknown_fields=True):
+    """Text that stands in the right listing, and what stands there in an alternative."""
+
+    right: str
+    other: str
+    function: str = ""
+    """As of a fault's `Edit`."""
+
+
+class Alternative(Struct, frozen=True, forbid_unknown_fields=True):
+    """What makes another listing of the right one that is right as well, and computes something else."""
+
+    id: str
+    edit: tuple[OtherText, ...] = ()
+    diff: str = ""
+    """Instead or besides: as a unified diff, from the right listing to the other one."""
+
+    @property
+    def changes(self) -> tuple[Edit | Patch, ...]:
+        """Of the right listing's text, however they are stated."""
+        edits = (Edit(one.right, one.other, one.function) for one in self.edit)
+        return (*edits, *((Patch(self.diff),) if self.diff else ()))
+
+
+Changes = Sequence[Edit | Patch | Rewrite]
+"""Of the right listing, that belong together."""
+
+
 class FaultyListing:
-    """The right listing, and what each fault changes in it."""
+    """The right listing, what each fault changes in it, and what makes another right one of it.
+
+    Attributes:
+        subsets: the sets of faults that are looked at.
+        alternatives: the sets of an alternative and up to two faults that change other text.
+    """
 
     def __init__(
-        self, source: str, faults: Mapping[str, Sequence[Edit | Patch | Rewrite]], where: str
+        self,
+        source: str,
+        faults: Mapping[str, Changes],
+        where: str,
+        alternatives: Mapping[str, Changes] | None = None,
     ) -> None:
         """Find the place of every fault.
 
@@ -70,6 +107,7 @@ class FaultyListing:
             source: the right listing.
             faults: by id, in the rubric's order.
             where: how errors name the question.
+            alternatives: by id: what makes another right listing.
 
         Raises:
             CourseError: a place is not there once, two faults change the same text, or a listing with
@@ -79,17 +117,27 @@ class FaultyListing:
         self.where = where
         self.faults = tuple(faults)
         self._changes = {
-            fault: tuple(
-                change for one in stated for change in _changes(source, one, f"{where}: fault {fault!r}")
+            name: tuple(
+                change for one in stated for change in _changes(source, one, f"{where}: {what} {name!r}")
             )
-            for fault, stated in faults.items()
+            for what, some in (("fault", faults), ("alternative", alternatives or {}))
+            for name, stated in some.items()
         }
         self._refuse_collisions()
         self.subsets = tuple(subsets(self.faults))
+        small = [frozenset(one) for size in range(3) for one in combinations(self.faults, size)]
+        self.alternatives = tuple(
+            beside | {name}
+            for name in alternatives or {}
+            for beside in small
+            if not any(self._collision(name, fault) for fault in beside)
+        )
+        for subset in self.alternatives:
+            self._refuse_no_python(subset)
 
     def text(self, subset: Iterable[str]) -> str:
-        """The listing with some of the faults in it."""
-        changes = sorted(change for fault in subset for change in self._changes[fault])
+        """The listing with some of the faults in it, and perhaps an alternative."""
+        changes = sorted(change for name in subset for change in self._changes[name])
         parts, at = [], 0
         for start, end, instead in changes:
             parts += [self.source[at:start], instead]
@@ -98,23 +146,31 @@ class FaultyListing:
 
     def _refuse_collisions(self) -> None:
         for one, other in combinations(self.faults, 2):
-            for start, end, _ in self._changes[one]:
-                for begin, stop, _ in self._changes[other]:
-                    if (start < stop and begin < end) or (start, end) == (begin, stop):
-                        text = self.source[max(start, begin) : min(end, stop)].strip()
-                        raise CourseError(
-                            f"{self.where}: faults {one!r} and {other!r} change the same text: {text!r}; "
-                            "make one of them smaller, or take it out"
-                        )
+            if text := self._collision(one, other):
+                raise CourseError(
+                    f"{self.where}: faults {one!r} and {other!r} change the same text: {text!r}; "
+                    "make one of them smaller, or take it out"
+                )
         small = (subset for size in (1, 2) for subset in combinations(self.faults, size))
         for subset in (*small, *_sample(self.faults)):
-            try:
-                ast.parse(self.text(subset))
-            except SyntaxError as error:
-                raise CourseError(
-                    f"{self.where}: with {', '.join(sorted(subset))} the listing is not Python: "
-                    f"line {error.lineno}: {error.msg}"
-                ) from error
+            self._refuse_no_python(subset)
+
+    def _collision(self, one: str, other: str) -> str:
+        """The text that two of them change both."""
+        for start, end, _ in self._changes[one]:
+            for begin, stop, _ in self._changes[other]:
+                if (start < stop and begin < end) or (start, end) == (begin, stop):
+                    return self.source[max(start, begin) : min(end, stop)].strip() or "(inserted)"
+        return ""
+
+    def _refuse_no_python(self, subset: Iterable[str]) -> None:
+        try:
+            ast.parse(self.text(subset))
+        except SyntaxError as error:
+            raise CourseError(
+                f"{self.where}: with {', '.join(sorted(subset))} the listing is not Python: "
+                f"line {error.lineno}: {error.msg}"
+            ) from error
 
 
 def _changes(source: str, stated: Edit | Patch | Rewrite, where: str) -> Iterator[Change]:

@@ -23,11 +23,11 @@ MOST_NAMES = 1000
 Shape = tuple[int, ...]
 Shapes = Mapping[str, Shape]
 """Name in a ``state_dict`` → shape."""
-Modules = dict[str, dict[str, Shape]]
-"""Name of a module → last part of a weight's name → shape."""
+Modules = dict[str, Shapes]
+"""Name of a module → its weights."""
 
 
-class Source(NamedTuple):
+class WeightPart(NamedTuple):
     """A part of a stated weight: the ``part``-th, from 0, ``of`` so many equal ones along its rows."""
 
     name: str
@@ -35,17 +35,17 @@ class Source(NamedTuple):
     of: int = 1
 
 
-class Own(NamedTuple):
+class OwnWeight(NamedTuple):
     """What of the stated weights stands in one of some code."""
 
-    sources: tuple[Source, ...]
+    parts: tuple[WeightPart, ...]
     """One below the other."""
     shape: Shape
     """There."""
     transposed: bool = False
 
 
-OwnNames = Mapping[str, Own]
+OwnNames = Mapping[str, OwnWeight]
 """What a weight is called in some code → what is loaded there."""
 
 
@@ -61,16 +61,16 @@ def own_names(stated: Shapes, told: Shapes) -> OwnNames:
         stated: in the order of the listing.
         told: of the code, in its order.
     """
-    found = {name: Own((Source(name),), told[name]) for name in stated if name in told}
+    found = {name: OwnWeight((WeightPart(name),), told[name]) for name in stated if name in told}
     if len(found) == len(stated):
         return found
     ours = _modules(dict(_others(stated, found)))
     theirs = _modules(dict(islice(_others(told, stated), MOST_NAMES)))
     for one, other in _alike(ours, theirs):
-        found |= _in_place(other, theirs.pop(other), [(one, ours.pop(one))])
+        found |= _in_place(theirs.pop(other), [ours.pop(one)])
     while ours:
         found |= _next(ours, theirs)
-    known = {source.name for own in found.values() for source in own.sources}
+    known = {one.name for own in found.values() for one in own.parts}
     left = dict(_others(stated, known))
     return found | _single(left, dict(islice(_others(told, found), MOST_NAMES)))
 
@@ -82,9 +82,9 @@ def loaded(weights: Mapping[str, Tensor], own: OwnNames) -> dict[str, Tensor]:
     stated, which fails as it does for a listing that has fewer; what has another form is left out.
     """
     found = {}
-    for name, (sources, shape, transposed) in own.items():
+    for name, (parts, shape, transposed) in own.items():
         try:
-            array = _laid_below([_part(weights[one.name].array, one) for one in sources])
+            array = _laid_below([_part(weights[one.name].array, one) for one in parts])
         except ValueError:  # a use states other shapes, which cannot be divided or laid below each other so
             continue
         array = array.T if transposed else array
@@ -97,12 +97,12 @@ def loaded(weights: Mapping[str, Tensor], own: OwnNames) -> dict[str, Tensor]:
             array = np.pad(array, [(0, size) for size in beyond])
         elif shape[1:] != array.shape[1:]:
             continue
-        found[name] = Tensor(array, weights[sources[0].name].dtype)
+        found[name] = Tensor(array, weights[parts[0].name].dtype)
     return found
 
 
-def _part(array: np.ndarray, source: Source) -> np.ndarray:
-    return np.split(array, source.of)[source.part] if source.of > 1 else array
+def _part(array: np.ndarray, part: WeightPart) -> np.ndarray:
+    return np.split(array, part.of)[part.part] if part.of > 1 else array
 
 
 def _laid_below(parts: Sequence[np.ndarray]) -> np.ndarray:
@@ -114,11 +114,14 @@ def _others(shapes: Shapes, known: Container[str]) -> Iterator[tuple[str, Shape]
 
 
 def _modules(shapes: Shapes) -> Modules:
-    found: Modules = {}
+    found: dict[str, dict[str, Shape]] = {}
     for name, shape in shapes.items():
-        module, _, last = name.rpartition(".")
-        found.setdefault(module, {})[last] = shape
-    return found
+        found.setdefault(name.rpartition(".")[0], {})[name] = shape
+    return dict(found)
+
+
+def _last_parts(weights: Shapes) -> list[tuple[str, Shape]]:
+    return [(name.rpartition(".")[2], shape) for name, shape in weights.items()]
 
 
 def _alike(ours: Modules, theirs: Modules) -> list[tuple[str, str]]:
@@ -127,7 +130,7 @@ def _alike(ours: Modules, theirs: Modules) -> list[tuple[str, str]]:
         (one, other): _alikeness(one.split("."), other.split("."))
         for one in ours
         for other in theirs
-        if ours[one] == theirs[other]
+        if _last_parts(ours[one]) == _last_parts(theirs[other])
     }
     found: dict[str, str] = {}
     for one, other in sorted((pair for pair in alike if alike[pair][0]), key=alike.__getitem__):
@@ -146,28 +149,25 @@ def _same(one: Iterable[str], other: Iterable[str]) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
-def _next(ours: Modules, theirs: Modules) -> dict[str, Own]:
+def _next(ours: Modules, theirs: Modules) -> dict[str, OwnWeight]:
     """What stands for the first module of ours, and perhaps the next few; both are taken away."""
-    first, shapes = next(iter(ours.items()))
+    first, weights = next(iter(ours.items()))
     for few in range(1, MOST_PARTS + 1):
-        part = _shares([*shapes.values()], few)
+        part = _shares([*weights.values()], few)
         fitting = _siblings([name for name, other in theirs.items() if [*other.values()] == part], few)
         if fitting:
             del ours[first]
-            parts = [
-                _in_place(name, theirs.pop(name), [(first, shapes)], at, few)
-                for at, name in enumerate(fitting)
-            ]
+            parts = [_in_place(theirs.pop(name), [weights], at, few) for at, name in enumerate(fitting)]
             return {name: own for found in parts for name, own in found.items()}
     for few in range(2, MOST_PARTS + 1):
         names = _siblings([*ours][:few], few)
-        several = [(name, ours[name]) for name in names]
-        whole = _whole([[*one.values()] for _, one in several])
+        several = [ours[name] for name in names]
+        whole = _whole([[*one.values()] for one in several])
         fitting = [name for name, other in theirs.items() if [*other.values()] == whole]
         if names and fitting:
             for name in names:
                 del ours[name]
-            return _in_place(fitting[0], theirs.pop(fitting[0]), several)
+            return _in_place(theirs.pop(fitting[0]), several)
     del ours[first]
     return {}
 
@@ -179,23 +179,13 @@ def _siblings(names: Sequence[str], few: int) -> Sequence[str]:
     return [name for name, its in zip(names, parents, strict=True) if its == parent][:few]
 
 
-def _in_place(
-    other: str,
-    shapes: Mapping[str, Shape],
-    stated: Sequence[tuple[str, Mapping[str, Shape]]],
-    part: int = 0,
-    of: int = 1,
-) -> dict[str, Own]:
+def _in_place(weights: Shapes, stated: Sequence[Shapes], part: int = 0, of: int = 1) -> dict[str, OwnWeight]:
     """A module of the code in the place of stated ones, weight by weight, in their order."""
-    found = {}
-    for at, (last, shape) in enumerate(shapes.items()):
-        names = [_joined(module, [*weights][at]) for module, weights in stated]
-        found[_joined(other, last)] = Own(tuple(Source(name, part, of) for name in names), shape)
-    return found
-
-
-def _joined(module: str, last: str) -> str:
-    return f"{module}.{last}" if module else last
+    rows = zip(*stated, strict=True)
+    return {
+        name: OwnWeight(tuple(WeightPart(one, part, of) for one in names), shape)
+        for (name, shape), names in zip(weights.items(), rows, strict=True)
+    }
 
 
 def _shares(shapes: Sequence[Shape], few: int) -> list[Shape] | None:
@@ -219,7 +209,7 @@ def _whole(several: Sequence[Sequence[Shape]]) -> list[Shape] | None:
     return found
 
 
-def _single(stated: Shapes, told: Shapes) -> dict[str, Own]:
+def _single(stated: Shapes, told: Shapes) -> dict[str, OwnWeight]:
     """The next weight of the same shape, else of the same but for axes of size 1, else turned around."""
     free, found = dict(told), {}
     for name, shape in stated.items():
@@ -230,7 +220,7 @@ def _single(stated: Shapes, told: Shapes) -> dict[str, Own]:
         )
         for way, fitting in enumerate(ways):
             if (other := next(fitting, None)) is not None:
-                found[other] = Own((Source(name),), free.pop(other), transposed=way == 2)
+                found[other] = OwnWeight((WeightPart(name),), free.pop(other), transposed=way == 2)
                 break
     return found
 

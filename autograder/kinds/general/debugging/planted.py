@@ -36,6 +36,11 @@ def trials(listing: FaultyListing, unstated: tuple[str, ...]) -> tuple[Trial, ..
             loses = tuple(fault for fault in faults if fault in subset)
             name = f"left: {', '.join(loses)}"
             found[name] = Trial(name, listing.text(subset), loses, unstated=unstated, family="faults left")
+    for subset in listing.alternatives:
+        loses = tuple(fault for fault in faults if fault in subset)
+        if len(loses) < min(len(faults), 2):
+            name = f"alternative: {', '.join([*sorted(subset.difference(faults)), *loses])}"
+            found[name] = Trial(name, listing.text(subset), loses, unstated=unstated, family="alternatives")
     for name, source in rewritten(listing.source):
         found[name] = Trial(name, source, family="right in other words")
     for fault in faults:

@@ -75,6 +75,8 @@ class Listings(Struct, frozen=True, eq=False):
     """Probes that tell of no fault by themselves."""
     alone: frozenset[str] = frozenset()
     """Probes that depend on the fault alone that they are about."""
+    alternatives: Listings | None = None
+    """Of other right listings, each with few faults; they tell only what gives the same throughout."""
 
     @classmethod
     def of(

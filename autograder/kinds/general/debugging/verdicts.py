@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
 
 from autograder.kinds.general.debugging.listing import Subset
 from autograder.kinds.general.debugging.outcomes import NAN, NEW, UNKNOWN
-from autograder.kinds.general.debugging.search import Search, use_of
+from autograder.kinds.general.debugging.search import Listings, Search, use_of
 from autograder.kinds.general.debugging.use import ProbeOutcome
 
 MOST_ODD = 2
@@ -64,11 +64,39 @@ def asked_besides(search: Search, outcomes: Mapping[str, ProbeOutcome | None]) -
 
 
 def _leaves_open(search: Search, outcomes: Mapping[str, ProbeOutcome | None]) -> bool:
-    """Whether the outcomes of the first probes are those of no listing, or of several."""
-    listings, first = search.listings, search.asked_first
-    own = np.array([listings.classes[probe].find(outcomes.get(probe)) for probe in first], np.int64)
-    table = listings.table[:, [listings.probes.index(probe) for probe in first]]
-    return int(((table == own) | (table == UNKNOWN)).all(axis=1).sum()) != 1
+    """Whether the outcomes of the first probes are those of no listing and no alternative, or of several."""
+    like = int(_same(search.listings, search.asked_first, outcomes).sum())
+    return like != 1 if like else _alternative(search, search.asked_first, outcomes) is None
+
+
+def _alternative(
+    search: Search, probes: Sequence[str], outcomes: Mapping[str, ProbeOutcome | None]
+) -> Subset | None:
+    """The alternative, and the faults beside it, that give the same; None where that is not certain.
+
+    Not all sets of faults are run beside it. Where these probes do not tell its faults from others in the
+    listing, they may hide some here.
+    """
+    listings, others = search.listings, search.listings.alternatives
+    places = np.flatnonzero(_same(others, probes, outcomes)) if others else np.zeros(0, np.int64)
+    found = [others.subsets[at] for at in places] if others else []
+    left = {one.intersection(listings.faults) for one in found}
+    if len(left) != 1:
+        return None
+    (faults,) = left
+    table = listings.table[:, [listings.probes.index(probe) for probe in probes]]
+    alike = (table == table[listings.subsets.index(faults)]).all(axis=1)
+    return found[0] if alike.sum() == 1 else None
+
+
+def _same(
+    listings: Listings, probes: Sequence[str], outcomes: Mapping[str, ProbeOutcome | None]
+) -> np.ndarray:
+    """(listings,): which of them give the same in some probes; what is not known of them does not count."""
+    own = np.array([listings.classes[probe].find(outcomes.get(probe)) for probe in probes], np.int64)
+    table = listings.table[:, [listings.probes.index(probe) for probe in probes]]
+    same: np.ndarray = ((table == own) | (table == UNKNOWN)).all(axis=1)
+    return same
 
 
 def _raises_oddly(search: Search, probe: str, outcomes: Mapping[str, ProbeOutcome | None]) -> bool:
@@ -86,6 +114,7 @@ class _Judgement:
         self._called = frozenset(asked_besides(search, outcomes))
         needed = {*search.asked_first, *self._called}
         outcomes = {probe: one for probe, one in outcomes.items() if probe in needed}
+        self._outcomes = outcomes
         self._own = np.array(
             [listings.classes[probe].find(outcomes.get(probe)) for probe in search.probes], np.int64
         )
@@ -108,6 +137,9 @@ class _Judgement:
         same = self._differing() == 0
         if same.any():
             return Verdicts(self._asked({fault: self._of_listings(fault, same) for fault in self._faults}))
+        known = [probe for probe, known in zip(self._search.probes, self._known, strict=True) if known]
+        if (alternative := _alternative(self._search, known, self._outcomes)) is not None:
+            return Verdicts(self._asked(self._of_alternative(alternative)))
         right = self._subsets.index(frozenset())
         if np.flatnonzero(self._differing(leave=self._whole) == 0).tolist() == [right]:
             return Verdicts(self._but_for_whole(), self._new())
@@ -162,6 +194,11 @@ class _Judgement:
             example = self._words(int(np.flatnonzero(same)[0]))
             return FaultVerdict(bool(has[0]), f"computes the same as {example}")
         return FaultVerdict(None, self._undecided(fault, same))
+
+    def _of_alternative(self, beside: Subset) -> dict[str, FaultVerdict]:
+        """The verdicts where the code computes what an alternative computes."""
+        why = f"computes the same as the alternative with {' + '.join(sorted(beside))}"
+        return {fault: FaultVerdict(fault in beside, why) for fault in self._faults}
 
     def _by_votes(self) -> dict[str, FaultVerdict]:
         """Fault by fault: does the code behave like listings with it, or like those without?

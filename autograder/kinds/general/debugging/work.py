@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import comb
 
 from msgspec import Struct
 
@@ -24,24 +25,29 @@ class SearchWork(Struct, frozen=True):
     """That are tried with each of them."""
     calls: int
     """Of all listings together; fewer are made where one ends its box."""
+    alternatives: int = 0
+    """Listings of them that are run besides, at most: one by itself, and with one or two faults."""
 
     @classmethod
-    def of(cls, faults: Sequence[str], uses: ListingUses) -> SearchWork:
+    def of(cls, faults: Sequence[str], uses: ListingUses, alternatives: int = 0) -> SearchWork:
         """Count it.
 
         Args:
             faults: their ids.
             uses: with all probes.
+            alternatives: how many there are.
         """
         listings = sum(1 for _ in subsets(faults))
+        others = alternatives * sum(comb(len(faults), size) for size in range(3))
         each = sum(uses.calls[uses.use_of(probe)] for probe in uses.names)
-        return cls(len(faults), listings, len(uses.names), listings * each)
+        return cls(len(faults), listings, len(uses.names), (listings + others) * each, others)
 
     @property
     def words(self) -> str:
         """For the author."""
+        others = f", {self.alternatives} listings of alternatives" if self.alternatives else ""
         return (
-            f"{self.listings} of {1 << self.faults} sets of faults are run, {self.probes} probes, "
+            f"{self.listings} of {1 << self.faults} sets of faults are run{others}, {self.probes} probes, "
             f"{self.calls} calls"
         )
 
