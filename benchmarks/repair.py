@@ -2,8 +2,8 @@
 
 Judged in two ways, in turns: by the hand-made experiments of the kind ``repair``, and by the kind
 ``debugging`` with the task in ``reference/repair/decoder.toml``. The key, the listing as students receive it,
-two that are half repaired and a right one in other words are graded one at a time, through the whole pipeline
-and the real sandbox. With --json the last line is one JSON object. Processor time, of grader and box
+two that are half repaired, and right ones that compute something else are graded one at a time, through the
+whole pipeline and the real sandbox. With --json the last line is one JSON object. Processor time, of grader and box
 together, depends less on what else runs.
 """
 
@@ -27,17 +27,21 @@ from reference.listings import GIVEN
 from tests.support.debugging_course import DebuggingCourse, task
 from tests.support.repair_course import RepairCourse
 
-OTHER_WORDS = listing(()).replace(
-    "self.token_embedding(tokens) + self.position_embedding(positions)",
-    "self.token_embedding(tokens) * math.sqrt(8) + self.position_embedding(positions)",
+SCALED, HALVED = (
+    listing(()).replace(
+        "self.token_embedding(tokens) + self.position_embedding(positions)",
+        f"self.token_embedding(tokens) * {factor} + self.position_embedding(positions)",
+    )
+    for factor in ("math.sqrt(8)", "0.5")
 )
-"""Right, and computes what no listing computes: it scales what it looks up."""
+"""Right, and compute what no listing computes; the first is an alternative of the task."""
 SOURCES = {
     "right": listing(()),
     "as it was handed out": listing(EXAM),
     "half repaired": listing(EXAM[:4]),
     "the other half": listing(EXAM[4:]),
-    "in other words": f"import math\n{OTHER_WORDS}",
+    "an alternative": f"import math\n{SCALED}",
+    "something else": HALVED,
 }
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.kinds.general.debugging.naming import OwnNames, Shape, Shapes, loaded, own_names
-from autograder.records import Tensor
+from autograder.records import Status, Tensor
+from autograder.sandbox.pool import Pool
+from tests.support.debugging_course import DebuggingCourse
 
 BLOCK = {
     "attention.in_proj_weight": (24, 8),
@@ -175,3 +180,70 @@ def test_whatever_code_has_each_weight_is_loaded_once(stated: Shapes, told: Shap
     assert {*found} <= {*told}
     numbers = np.concatenate([np.zeros(0), *(one.ravel() for one in found.values())])
     assert len(numbers[numbers > 0]) == len({*numbers[numbers > 0]})
+
+
+QUESTION = """
+[[question]]
+id = "q"
+kind = "debugging"
+points = 1
+answer = "Head"
+reference = "task:Head"
+precision = "float32"
+tries = 2
+construct = { args = [3, 2] }
+weights = { "out.weight" = [2, 3] }
+compare = { rtol = 1e-4, atol = 1e-5 }
+[[question.case]]
+args = [{ draw = "normal", shape = [4, 3] }]
+[[question.item]]
+id = "sign"
+points = 1
+text = { en = "x" }
+edit = [{ right = "self.out(x)", faulty = "-self.out(x)" }]
+"""
+MODULE = """
+import torch
+from torch import nn
+
+
+class Head(nn.Module):
+    def __init__(self, width, words):
+        super().__init__()
+        self.out = nn.Linear(width, words, bias=False)
+
+    def forward(self, x):
+        return self.out(x)
+"""
+OWN = """
+import torch
+from torch import nn
+
+
+class Head(nn.Module):
+    def __init__(self, width, words):
+        super().__init__()
+        {made}
+
+    def forward(self, x):
+        return x @ self.matrix
+{more}
+"""
+LEARNED = "self.matrix = nn.Parameter(torch.randn(width, words))"
+
+
+@pytest.mark.sandbox
+def test_only_what_is_learned_stands_for_a_weight(tmp_path: Path) -> None:
+    """A matrix that is drawn once and for all is not made the listing's by loading it."""
+    drawn_once = "self.register_buffer('matrix', torch.randn(width, words))"
+    frozen = "self.matrix = nn.Parameter(torch.randn(width, words), requires_grad=False)"
+    odd = "    def named_parameters(self, *_, **__):\n        return [([], 1), (2, 3)]\n"
+    with Pool() as pool:
+        course = DebuggingCourse(tmp_path / "course", pool, QUESTION, MODULE)
+
+        def status(made: str, more: str = "") -> Status:
+            found: Status = course.sit(OWN.format(made=made, more=more))["sign"].status
+            return found
+
+        assert Status.PASSED is status(LEARNED)
+        assert [Status.NEEDS_REVIEW] * 3 == [status(drawn_once), status(frozen), status(LEARNED, odd)]

@@ -283,7 +283,7 @@ class ListingUses:
     def naming(self) -> tuple[Call, ...]:
         """The calls that ask objects for their weights, one for each construction with shapes of its own.
 
-        None where no weights are loaded.
+        At last one is asked which of its weights are learned. None where no weights are loaded.
         """
         if not self._weights or self._options.construct is None:
             return ()
@@ -292,7 +292,7 @@ class ListingUses:
             options = msgspec.structs.replace(self._options, construct=_construction(use, self._options))
             callee, inputs = Callee(self._question.answer, options), Inputs(options, SAMPLE, DRAWN)
             calls += [callee.prologue(inputs, weights=False)[0], Call(Ref("model"), "state_dict")]
-        return tuple(calls)
+        return (*calls, *_LEARNED)
 
     def _sized(self) -> Iterator[Use]:
         """The uses that state shapes of weights."""
@@ -300,15 +300,18 @@ class ListingUses:
 
     def own_weights(self, observations: Observations) -> OwnWeights:
         """What the stated weights are called in code that was asked by `naming`, and their shapes there."""
+        answers, learned = observations[: -len(_LEARNED)], observations[-len(_LEARNED) :]
         told = [
             {name: value.array.shape for name, value in one.value.items() if isinstance(value, Tensor)}
             if one.ok and isinstance(one.value, Mapping)
             else {}
-            for one in observations[1::2]
+            for one in answers[1::2]
         ]
         stated = Inputs(self._options, SAMPLE).weights(self._weights, biases=False)
         shapes = {name: one.array.shape for name, one in stated.items()}
-        found = own_names(shapes, told[0]) if told else {}
+        names = shapes.keys() | _names_of(learned)
+        usual = {name: shape for name, shape in told[0].items() if name in names} if told else {}
+        found = own_names(shapes, usual)
         of_uses = {
             use.name: {
                 name: own._replace(shape=shapes[name]) for name, own in found.items() if name in shapes
@@ -421,6 +424,27 @@ class _Turn:
         self.asked.append(f"{where} = {plain(chosen)!r}")
         self.all += [f"{where} = {plain(one)!r}" for one in values]
         return {"choose": [chosen]}
+
+
+_LEARNED = (
+    Call(Ref("model"), "named_parameters", kwargs={"remove_duplicate": False}, keep="pairs"),
+    Call("@builtins", "dict", args=(Ref("pairs"),), keep="named"),
+    Call("@builtins", "list", args=(Ref("named"),)),
+    Call(Ref("named"), "values", keep="values"),
+    Call("@operator", "attrgetter", args=("requires_grad",), keep="learned"),
+    Call("@builtins", "map", args=(Ref("learned"), Ref("values")), keep="learned"),
+    Call("@builtins", "list", args=(Ref("learned"),)),
+)
+"""Ask for the names of all parameters, and which of them are learned."""
+
+
+def _names_of(observations: Observations) -> set[str]:
+    """The names of learned parameters by the answers to `_LEARNED`; none where they are not known."""
+    names, learned = (observations[at].value if at < len(observations) else None for at in (2, 6))
+    if not isinstance(names, list) or not isinstance(learned, list) or len(names) != len(learned):
+        return set()
+    pairs = zip(names, learned, strict=True)
+    return {name for name, is_learned in pairs if isinstance(name, str) and is_learned is True}
 
 
 def _stirring() -> list[Call]:
