@@ -3,8 +3,8 @@
 Judged in two ways, in turns: by the hand-made experiments of the kind ``repair``, and by the kind
 ``debugging`` with the task in ``reference/repair/decoder.toml``. The key, the listing as students receive it,
 two that are half repaired, and right ones that compute something else are graded one at a time, through the
-whole pipeline and the real sandbox. With --json the last line is one JSON object. Processor time, of grader and box
-together, depends less on what else runs.
+whole pipeline and the real sandbox. With --json the last line is one JSON object. Processor time, of grader
+and box together, depends less on what else runs.
 """
 
 from __future__ import annotations
