@@ -37,6 +37,7 @@ class Classes:
         """
         self._rules = rules
         self._known: dict[str, tuple[list[int], list[np.ndarray]]] = {}
+        self._stacked: dict[str, np.ndarray] = {}
         self._count = 0
         self.ends = False
 
@@ -49,6 +50,7 @@ class Classes:
             places, arrays = self._known.setdefault(form, ([], []))
             places.append(self._count)
             arrays.append(array)
+            self._stacked.pop(form, None)
             found, self._count = self._count, self._count + 1
         return found
 
@@ -60,7 +62,9 @@ class Classes:
         places, arrays = self._known.get(form, ([], []))
         if not places:
             return NEW
-        at = np.flatnonzero(_close(array, np.stack(arrays), self._rules).all(axis=1))
+        if form not in self._stacked:
+            self._stacked[form] = np.stack(arrays)
+        at = np.flatnonzero(_close(array, self._stacked[form], self._rules).all(axis=1))
         return places[int(at[0])] if at.size else NEW
 
 

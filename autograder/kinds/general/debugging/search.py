@@ -5,6 +5,7 @@ All is computed from what the listings gave, so it is the same whenever they gav
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from itertools import combinations, islice
 from math import comb
@@ -141,7 +142,7 @@ class Listings(Struct, frozen=True, eq=False):
         return bool((column >= 0).all()) and not set(column[has]) & set(column[~has])
 
 
-class Search(Struct, frozen=True, eq=False):
+class Search(Struct, frozen=True, eq=False, dict=True):
     """The probes that were chosen, and what they cannot tell."""
 
     listings: Listings
@@ -157,12 +158,12 @@ class Search(Struct, frozen=True, eq=False):
         """What the chosen probes ask of all that the author stated."""
         return frozenset[str]().union(*(self.listings.asks.get(probe, ()) for probe in self.probes))
 
-    @property
+    @functools.cached_property
     def probes(self) -> tuple[str, ...]:
         """The names of the chosen probes."""
         return tuple(self.listings.probes[at] for at in self.chosen)
 
-    @property
+    @functools.cached_property
     def asked_first(self) -> tuple[str, ...]:
         """Those that are asked of everybody: not what is further or stands in where another one raises."""
         further = self.listings.further
