@@ -89,9 +89,10 @@ def test_an_alternative_that_is_no_python_is_named() -> None:
         FaultyListing("def f():\n    a = 0\n    return a\n", {}, "q", {"other": faults["a"]})
 
 
-@pytest.mark.parametrize("left", [set(), {"sum"}, {"double"}, {"sum", "double"}], ids=str)
-def test_code_is_judged_by_the_alternative_that_it_computes(course: DebuggingCourse, left: set[str]) -> None:
+@pytest.mark.parametrize("faults", ["", "sum", "double", "sum double"])
+def test_code_is_judged_by_the_alternative_that_it_computes(course: DebuggingCourse, faults: str) -> None:
     """In any words; the faults in it are lost, and nothing goes to a person."""
+    left = set(faults.split())
     source = course.listing.text({"negative", *left})
     for words in (source, ast.unparse(ast.parse(source.replace("a", "the_sum")))):
         results = course.sit(f"{words}\n# mine\n")
