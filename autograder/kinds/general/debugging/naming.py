@@ -19,7 +19,8 @@ from autograder.records import Tensor
 MOST_PARTS = 4
 """So many modules stand for one, or one for them: query, key and value, say."""
 MOST_NAMES = 1000
-"""Of weights that have other names so many are looked at."""
+"""Of weights that have other names so many are looked at: all of them are the student's word."""
+LONGEST_NAME = 300
 Shape = tuple[int, ...]
 Shapes = Mapping[str, Shape]
 """Name in a ``state_dict`` → shape."""
@@ -110,7 +111,9 @@ def _laid_below(parts: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _others(shapes: Shapes, known: Container[str]) -> Iterator[tuple[str, Shape]]:
-    return ((name, shape) for name, shape in shapes.items() if name not in known)
+    return (
+        (name, shape) for name, shape in shapes.items() if name not in known and len(name) <= LONGEST_NAME
+    )
 
 
 def _modules(shapes: Shapes) -> Modules:
