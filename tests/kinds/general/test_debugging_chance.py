@@ -10,7 +10,7 @@ import pytest
 
 from autograder.checks.base import Draw
 from autograder.kinds.general.debugging import DebuggingQuestion
-from autograder.kinds.general.debugging.outcomes import related
+from autograder.kinds.general.debugging.outcomes import NAN, related
 from autograder.kinds.general.debugging.use import ListingUses, ProbeOutcome, Use, outcome
 from autograder.rubric import Question
 from autograder.stream import derived
@@ -50,7 +50,10 @@ def test_a_relation_holds_of_the_right_listing_whatever_is_drawn(use: Use) -> No
 
 @pytest.mark.parametrize("number", [44, 95])
 def test_a_weight_that_sleeps_by_chance_is_no_place(number: int) -> None:
-    """With some inputs a weight beside the 48 of the places seems to be one, and is left out in training."""
+    """With some inputs a weight beside the 48 of the places seems to be one, and is left out in training.
+
+    Of places that are not dropped nothing is said here, where words are.
+    """
     answer = next(
         one
         for one in variants("odd")
@@ -59,7 +62,31 @@ def test_a_weight_that_sleeps_by_chance_is_no_place(number: int) -> None:
     source = "\n\n".join([answer.source(), *answer.cells_after()])
     found = told(LocalBox(GIVEN, source), "some are dropped", number)
     assert found is not None
+    assert NAN == found.error
+    found = told(LocalBox(GIVEN, source), "some are dropped, with a layer", number)
+    assert found is not None
     assert found.values == (False, True)
+
+
+NORMED = (
+    ("self.output_head = nn", "self.ln = nn.LayerNorm(d_model)\n        self.output_head = nn"),
+    (
+        "self.token_embedding(tokens) + self.position_embedding(positions)",
+        "self.ln(self.token_embedding(tokens) + self.position_embedding(positions))",
+    ),
+)
+
+
+def test_dropping_after_a_norm_is_not_taken_for_none() -> None:
+    """A norm leaves a slope to each feature of a word, of which some are dropped behind it."""
+    for left, says in (((), (NAN, ())), (("embedding_dropout",), ("", (True, True)))):
+        source = listing(left)
+        for right, other in NORMED:
+            assert 1 == source.count(right)
+            source = source.replace(right, other)
+        found = told(LocalBox(GIVEN, source), "some are dropped", 0)
+        assert found is not None
+        assert says == (found.error, found.values)
 
 
 @pytest.mark.parametrize("number", [0, 59, 61])

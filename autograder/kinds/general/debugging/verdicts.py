@@ -100,9 +100,10 @@ def _same(
 
 
 def _raises_oddly(search: Search, probe: str, outcomes: Mapping[str, ProbeOutcome | None]) -> bool:
-    """Whether a probe raises in a way that no listing does."""
+    """Whether a probe raises in a way that no listing does, which NaN in a relation is not."""
     found = outcomes.get(probe)
-    return found is not None and bool(found.error) and search.listings.classes[probe].find(found) == NEW
+    raised = found is not None and found.error not in ("", NAN)
+    return raised and search.listings.classes[probe].find(found) == NEW
 
 
 class _Judgement:
