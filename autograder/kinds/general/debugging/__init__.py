@@ -174,9 +174,9 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         del answer, draw
         kind = (
             Call("@builtins", "type", read=True, keep="type"),
-            Call("@builtins", "isinstance", args=(Ref("it"), Ref("type"))),
+            Call("@builtins", "isinstance", args=(Ref("it"), Ref("type")), brief=True),
         )
-        read = Call(self.question.answer, read=True, keep="it")
+        read = Call(self.question.answer, read=True, keep="it", brief=True)
         name = Scenario(
             f"{self.question.id}: name", (read, *kind) if self.options.construct is not None else (read,)
         )
@@ -384,6 +384,7 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
                 outcome(observations_at(observed, at), self.uses.calls[self.uses.use_of(name)]),
                 self.uses.pairs(name),
                 self.options.compare,
+                self.uses.sure(name),
             )
             for at, name in enumerate(probes)
         }

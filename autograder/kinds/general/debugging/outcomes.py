@@ -17,6 +17,8 @@ NEW = -2
 """The class of an outcome that no listing has."""
 NAN = "not a number"
 """The error of a relation about which nothing can be said."""
+UNSURE = "not sure"
+"""The error of a relation that leaves its fault to a person."""
 MAX_DEPTH = 32
 MAX_BITS = 10_000
 """Of longer integers the hexadecimal digits are compared, since Python does not print the others."""
@@ -69,7 +71,10 @@ class Classes:
 
 
 def related(
-    outcome: ProbeOutcome | None, pairs: Sequence[tuple[int, int]], rules: Rules
+    outcome: ProbeOutcome | None,
+    pairs: Sequence[tuple[int, int]],
+    rules: Rules,
+    sure: Sequence[int] = (),
 ) -> ProbeOutcome | None:
     """Of an outcome, whether the two of each pair are alike; of an error, which call raised it.
 
@@ -79,6 +84,7 @@ def related(
         outcome: what a probe gave; None where that is not known.
         pairs: places among its values; without any it stays as it is.
         rules: the tolerance.
+        sure: places of what has to be true; where it is not, a person decides.
     """
     if outcome is None or not pairs:
         return outcome
@@ -94,6 +100,8 @@ def related(
         if np.isnan(array).any() or np.isnan(other).any():
             return ProbeOutcome(error=NAN)
         alike.append(form == other_form and bool(_close(other, array, rules).all()))
+    if not all(described(ProbeOutcome((outcome.values[at],)))[1].all() for at in sure):
+        return ProbeOutcome(error=UNSURE)
     return ProbeOutcome(tuple(alike))
 
 

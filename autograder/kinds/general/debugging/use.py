@@ -80,6 +80,8 @@ class Use(Struct, frozen=True, forbid_unknown_fields=True):
     """What it gives depends on that fault alone, so that nothing else explains what no listing gives."""
     relate: tuple[tuple[int, int], ...] = ()
     """Pairs of what is looked at, counted from 1: only whether the two of a pair are alike is looked at."""
+    sure: tuple[int, ...] = ()
+    """Of what is looked at: where one of these is not true a person decides on the fault."""
     stir: bool | None = None
     """Instead of the question's."""
     tries: int = 0
@@ -269,10 +271,20 @@ class ListingUses:
 
     def pairs(self, probe: str) -> tuple[tuple[int, int], ...]:
         """Places of calls of which it only counts whether they gave the same; none: all counts."""
+        seen = self._seen(probe)
+        return tuple((seen[one], seen[other]) for one, other in self._uses[self.use_of(probe)].relate)
+
+    def sure(self, probe: str) -> tuple[int, ...]:
+        """Places of calls of which one that did not give true leaves the fault to a person."""
+        seen = self._seen(probe)
+        return tuple(seen[one] for one in self._uses[self.use_of(probe)].sure)
+
+    def _seen(self, probe: str) -> dict[int, int]:
+        """The places of the calls that are looked at, by their numbers from 1."""
         use = self._uses[self.use_of(probe)]
-        first = self.calls[self.use_of(probe)] - len(use.step)
-        seen = [first + number for number, step in enumerate(use.step) if not step.keep]
-        return tuple((seen[one - 1], seen[other - 1]) for one, other in use.relate)
+        first = self.calls[use.name] - len(use.step)
+        seen = (first + number for number, step in enumerate(use.step) if not step.keep)
+        return dict(enumerate(seen, 1))
 
     def place_of(self, probe: str, call: int) -> str:
         """Where a call stands in its use, in words; calls are counted from 0, steps from 1."""
@@ -292,7 +304,7 @@ class ListingUses:
             options = msgspec.structs.replace(self._options, construct=_construction(use, self._options))
             callee, inputs = Callee(self._question.answer, options), Inputs(options, SAMPLE, DRAWN)
             calls += [callee.prologue(inputs, weights=False)[0], Call(Ref("model"), "state_dict")]
-        return (*calls, *_LEARNED)
+        return tuple(msgspec.structs.replace(call, brief=True) for call in (*calls, *_LEARNED))
 
     def _sized(self) -> Iterator[Use]:
         """The uses that state shapes of weights."""
@@ -329,7 +341,7 @@ class ListingUses:
         stir = self._stir if use.stir is None else use.stir
         prologue = subject.prologue(inputs, weights=not stir)
         calls = [*self._kept(use, inputs)]
-        calls += [msgspec.structs.replace(call, keep=call.keep or LOADED) for call in prologue]
+        calls += [msgspec.structs.replace(call, keep=call.keep or LOADED, brief=True) for call in prologue]
         if stir and options.construct is not None:
             calls += _stirring()
         for number, step in enumerate(use.step):
@@ -358,7 +370,7 @@ class ListingUses:
             args=args,
             kwargs=kwargs,
             keep=step.keep,
-            seed=0 if step.seed is None else step.seed,
+            seed=_seed(number, step),
             grad=True,
             default_dtype=options.dtype,
             # What the answer itself gives is told at once: a later call may end the box.
@@ -426,6 +438,12 @@ class _Turn:
         return {"choose": [chosen]}
 
 
+def _seed(number: int, step: UseStep) -> int | None:
+    """Methods of what was kept are most calls: they go on from where the call before left the generators."""
+    on_kept = bool(number and step.of and step.method) and not step.of.startswith("@")
+    return 0 if step.seed is None and not on_kept else step.seed
+
+
 _LEARNED = (
     Call(Ref("model"), "named_parameters", kwargs={"remove_duplicate": False}, keep="pairs"),
     Call("@builtins", "dict", args=(Ref("pairs"),), keep="named"),
@@ -463,10 +481,17 @@ def _stirring() -> list[Call]:
 
 def _refuse_pairs(use: Use, where: Place) -> None:
     seen = sum(not step.keep for step in use.step)
-    for pair in use.relate:
+    if use.sure and not (use.about and use.relate):
+        raise RubricError(
+            f'use {use.name!r}: sure needs about = "…", the fault that is left to a person, and relate',
+            where,
+            "use",
+        )
+    for pair in (*use.relate, *((one, one) for one in use.sure)):
         if not all(1 <= one <= seen for one in pair):
             raise RubricError(
-                f"use {use.name!r}: relate names {list(pair)}; {seen} things are looked at, counted from 1",
+                f"use {use.name!r}: relate or sure names {list(dict.fromkeys(pair))}; "
+                f"{seen} things are looked at, counted from 1",
                 where,
                 "use",
             )

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import Struct
 
 from autograder.kinds.general.debugging.listing import Subset
-from autograder.kinds.general.debugging.outcomes import NAN, NEW, UNKNOWN
+from autograder.kinds.general.debugging.outcomes import NAN, NEW, UNKNOWN, UNSURE
 from autograder.kinds.general.debugging.search import Listings, Search, use_of
 from autograder.kinds.general.debugging.use import ProbeOutcome
 
@@ -102,7 +102,7 @@ def _same(
 def _raises_oddly(search: Search, probe: str, outcomes: Mapping[str, ProbeOutcome | None]) -> bool:
     """Whether a probe raises in a way that no listing does, which NaN in a relation is not."""
     found = outcomes.get(probe)
-    raised = found is not None and found.error not in ("", NAN)
+    raised = found is not None and found.error not in ("", NAN, UNSURE)
     return raised and search.listings.classes[probe].find(found) == NEW
 
 
@@ -344,17 +344,19 @@ class _Judgement:
         return set(column[alive & has].tolist()), set(column[alive & ~has].tolist())
 
     def _odd(self, alive: np.ndarray) -> set[str]:
-        """The faults whose own probes give what no listing that is left gives, and no error.
+        """The faults whose own probes give what no listing that is left gives, and no error but `UNSURE`.
 
         Of one fault, that is this fault in other words; of several, nobody knows which of them.
         """
-        places = np.flatnonzero(self._heard).tolist()
-        return {self._about[at] for at in places if self._about[at] and self._is_odd(at, alive)}
+        made = (at for at in np.flatnonzero(self._heard).tolist() if self._about[at])
+        unsure = {at for at in np.flatnonzero(self._own == NEW).tolist() if self._errors[at] == UNSURE}
+        return {self._about[at] for at in made if at in unsure or self._is_odd(at, alive)}
 
     def _raising(self) -> set[str]:
         """The faults whose own probes raise where no listing does: what is returned has another form."""
         places = np.flatnonzero(self._heard & (self._own == NEW)).tolist()
-        return {self._about[at] for at in places if self._about[at] and self._errors[at]}
+        errors = ("", UNSURE)
+        return {self._about[at] for at in places if self._about[at] and self._errors[at] not in errors}
 
     def _is_odd(self, at: int, alive: np.ndarray) -> bool:
         """What the right listing gives speaks for no fault, whatever the listings that are left give."""
