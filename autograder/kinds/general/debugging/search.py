@@ -10,16 +10,20 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations, islice
 from math import comb
 
+import msgspec
 import numpy as np
 from msgspec import Struct
 
 from autograder.checks.options import Rules
 from autograder.kinds.general.debugging.listing import Subset
-from autograder.kinds.general.debugging.outcomes import Classes
+from autograder.kinds.general.debugging.outcomes import NAN, UNSURE, Classes
 from autograder.kinds.general.debugging.use import ProbeOutcome
 
 MOST_PAIRS = 20_000
 """Pairs of sets of faults, in which one is compared with another that does the same."""
+LOOSE = 100
+"""So many times the tolerance where a probe tells of no fault by itself: it is there for another computation,
+not for rounding."""
 SPEAKING = 2
 """By so many probes each fault is told whatever other faults there are, where there are such probes."""
 
@@ -64,6 +68,8 @@ class Listings(Struct, frozen=True, eq=False):
     """(listings, probes): the class of each outcome."""
     about: tuple[str, ...]
     """The fault that the author made each probe for, or ""; one of each such use is always asked."""
+    mute: np.ndarray
+    """(listings, probes): where a relation of the listing says nothing, or is not sure."""
     asks: Mapping[str, frozenset[str]] = {}
     """Probe → what of all that the author stated it asks, in words: its use, and chosen values."""
     relating: frozenset[str] = frozenset()
@@ -110,18 +116,20 @@ class Listings(Struct, frozen=True, eq=False):
             whole: probes that tell of no fault by themselves.
             alone: probes that depend on the fault alone that they are about.
         """
-        classes = {probe: Classes(rules) for probe in probes}
+        loose = msgspec.structs.replace(rules, rtol=LOOSE * rules.rtol, atol=LOOSE * rules.atol)
+        classes = {probe: Classes(loose if probe in whole else rules) for probe in probes}
         table = np.array(
             [[classes[probe].add(some.get(probe)) for probe in probes] for some in outcomes], np.int64
         ).reshape(len(outcomes), len(probes))
-        about = tuple(probes.values())
+        told = [[one.error if one else "" for one in map(some.get, probes)] for some in outcomes]
         return cls(
             tuple(faults),
             tuple(subsets),
             tuple(probes),
             classes,
             table,
-            about,
+            tuple(probes.values()),
+            np.isin(np.array(told, str).reshape(table.shape), (NAN, UNSURE)),
             asks or {},
             relating,
             instead or {},
@@ -138,8 +146,9 @@ class Listings(Struct, frozen=True, eq=False):
         """Whether listings with the fault and those without never give the same for a probe."""
         if self.probes[at] in self.whole:
             return False
-        column, has = self.table[:, at], self.has(fault)
-        return bool((column >= 0).all()) and not set(column[has]) & set(column[~has])
+        has, says = self.has(fault), ~self.mute[:, at]
+        with_, without = (set(self.table[group & says, at].tolist()) for group in (has, ~has))
+        return bool((self.table[:, at] >= 0).all() and with_ and without) and not with_ & without
 
 
 class Search(Struct, frozen=True, eq=False, dict=True):

@@ -487,11 +487,11 @@ def _refuse_pairs(use: Use, where: Place) -> None:
             where,
             "use",
         )
-    for pair in (*use.relate, *((one, one) for one in use.sure)):
-        if not all(1 <= one <= seen for one in pair):
+    for word, numbers in (*(("relate", pair) for pair in use.relate), ("sure", use.sure)):
+        if not all(1 <= one <= seen for one in numbers):
             raise RubricError(
-                f"use {use.name!r}: relate or sure names {list(dict.fromkeys(pair))}; "
-                f"{seen} things are looked at, counted from 1",
+                f"use {use.name!r}: {word} names {list(numbers)}; {seen} things are looked at, "
+                "counted from 1",
                 where,
                 "use",
             )

@@ -125,11 +125,13 @@ class _Judgement:
             for probe, one in zip(search.probes, map(outcomes.get, search.probes), strict=True)
         ]
         self._about = [listings.about[at] for at in search.chosen]
+        self._mute = listings.mute[:, list(search.chosen)]
         self._right = self._table[self._subsets.index(frozenset())]
+        self._right_mute = self._mute[self._subsets.index(frozenset())]
         self._known = self._own != UNKNOWN
         self._whole = np.array([probe in listings.whole for probe in search.probes], bool)
         """(probes,): those that tell of no fault by themselves."""
-        self._heard = self._known & ~self._whole & ~self._silent()
+        self._heard = self._known & ~self._whole & ~self._silent() & ~self._right_mute
 
     def verdicts(self) -> Verdicts:
         if not self._known.any():
@@ -269,7 +271,7 @@ class _Judgement:
         doubted = {fault for fault in doubted if not self._author_speaks(fault, beside[fault])}
         for fault in self._faults:
             made = self._made_for(fault)
-            if any(self._own[at] == NEW for at in made) or 2 * len(made) < self._about.count(fault):
+            if any(self._own[at] == NEW for at in made) or 2 * len(made) < self._asked_of(fault):
                 doubted.add(fault)
         return {fault for fault in doubted if fault in found and found[fault].left is False}
 
@@ -285,6 +287,11 @@ class _Judgement:
                 return False
             spoken |= not with_ & without and not self._alike[at]
         return spoken
+
+    def _asked_of(self, fault: str) -> int:
+        """How many probes the author made for a fault, without those that say nothing of right code."""
+        mute = self._right_mute.tolist()
+        return sum(about == fault and not one for about, one in zip(self._about, mute, strict=True))
 
     def _made_for(self, fault: str) -> list[int]:
         """The places of the heard probes that the author made for a fault."""
@@ -332,11 +339,18 @@ class _Judgement:
 
     def _says(self, fault: str, at: int, alive: np.ndarray) -> bool | None:
         """Whether a probe gives what only listings with a fault give; None where it does not tell."""
-        with_, without = self._classes(fault, at, alive)
+        says = alive & ~self._mute[:, at]
+        if any((alive & group).any() and not (says & group).any() for group in self._groups(fault)):
+            return None
+        with_, without = self._classes(fault, at, says)
         if UNKNOWN in with_ | without or with_ & without:
             return None
         own = int(self._own[at])
         return own in with_ if own in with_ | without else None
+
+    def _groups(self, fault: str) -> tuple[np.ndarray, np.ndarray]:
+        """(listings,): those with a fault, and those without."""
+        return self._has[fault], ~self._has[fault]
 
     def _classes(self, fault: str, at: int, alive: np.ndarray) -> tuple[set[int], set[int]]:
         """What the listings that are left give for a probe, those with a fault and those without."""
