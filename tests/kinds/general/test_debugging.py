@@ -434,6 +434,12 @@ def test_a_relation_decides_about_code_that_computes_something_else(pool: Pool, 
             "nothing can stand in for 'a', which is further",
         ),
         ("[[1, 2], [1, 3]]", "[[1, 4]]", "relate names [1, 4]; 3 things are looked at"),
+        ("[[1, 2], [1, 3]]", "[[1, 2]]\nsure = [4]", "sure names [4]; 3 things are looked at"),
+        (
+            "relate = [[1, 2], [1, 3]]",
+            "sure = [1]",
+            'sure needs about = "…", the fault that is left to a person',
+        ),
     ],
 )
 def test_a_relation_that_cannot_be_read_is_refused(before: str, after: str, told: str) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import combinations
 
+import numpy as np
+
 from autograder.checks.options import Rules
-from autograder.kinds.general.debugging.outcomes import NAN
+from autograder.kinds.general.debugging.outcomes import NAN, UNSURE, related
 from autograder.kinds.general.debugging.search import Listings, Search
 from autograder.kinds.general.debugging.use import ProbeOutcome
 from autograder.kinds.general.debugging.verdicts import Verdicts, verdicts
@@ -14,6 +16,7 @@ from autograder.kinds.general.debugging.verdicts import Verdicts, verdicts
 FAULTS = ("axis", "mean")
 RAISED = ProbeOutcome(error="ValueError")
 UNSAID = ProbeOutcome(error=NAN)
+NOT_SURE = ProbeOutcome(error=UNSURE)
 
 
 def found(
@@ -136,6 +139,7 @@ def by_own(
     instead: Mapping[str, str] | None = None,
     faults: tuple[str, ...] = FAULTS,
     alone: frozenset[str] = frozenset(),
+    mute: Mapping[str, str] | None = None,
 ) -> dict[str, bool | None]:
     """Judge code by probes that the author made: each gives 1 where its fault is left, otherwise 0.
 
@@ -146,11 +150,17 @@ def by_own(
         instead: probe → the use in whose place it speaks.
         faults: of the question.
         alone: probes that depend on their fault alone.
+        mute: probes of which listings say nothing → those with its fault; "": those without.
     """
     tells = {**about, **(general or {})}
     subsets = [frozenset(one) for size in range(len(faults) + 1) for one in combinations(faults, size)]
     outcomes = [
-        {probe: ProbeOutcome((float(fault in subset),)) for probe, fault in tells.items()}
+        {
+            probe: UNSAID
+            if (mute or {}).get(probe, None) == (fault if fault in subset else "")
+            else ProbeOutcome((float(fault in subset),))
+            for probe, fault in tells.items()
+        }
         for subset in subsets
     ]
     made = {probe: about.get(probe, "") for probe in tells}
@@ -258,3 +268,47 @@ def test_a_fault_of_which_most_uses_say_nothing_is_not_won() -> None:
     own = {"one 1": 0.0, "two 1": UNSAID, "three 1": UNSAID, "sum 1": 7.5}
     assert {"axis": None, "mean": True} == by_own(about, own)
     assert {"axis": False, "mean": True} == by_own(about, own | {"two 1": 0.0})
+
+
+def test_a_relation_that_is_not_sure_leaves_its_fault_to_a_person() -> None:
+    """However often others say that it is repaired; and what is odd for another fault may be the same."""
+    about = {"one 1": "axis", "other 1": "axis", "sum 1": "mean"}
+    own = {"one 1": 0.0, "other 1": NOT_SURE, "sum 1": 0.0}
+    assert {"axis": None, "mean": False} == by_own(about, own)
+    assert {"axis": None, "mean": True} == by_own(about, own | {"sum 1": 1.0})
+    assert {"axis": None, "mean": None} == by_own(about, own | {"sum 1": 7.5})
+
+
+def test_what_listings_do_not_say_is_no_evidence() -> None:
+    """Code is not like listings with a fault because those without it happened to say nothing."""
+    about, own = {"one 1": "axis", "other 1": "axis", "sum 1": "mean"}, {"other 1": 0.0, "sum 1": 7.5}
+    for value in (0.0, 1.0):
+        found = by_own(about, own | {"one 1": value}, mute={"one 1": ""})
+        assert {"axis": False, "mean": True} == found
+    found = by_own(about, own | {"one 1": 0.0}, mute={"one 1": "axis"})
+    assert {"axis": False, "mean": True} == found
+    assert {"axis": None, "mean": None} == by_own(about, own | {"one 1": 7.5}, mute={"one 1": "axis"})
+
+
+def test_what_has_to_be_true_is_looked_at_where_something_can_be_said() -> None:
+    """NaN comes first; numbers count as conditions do, and each number of an array."""
+    for values, says in (
+        ((1.0, 1.0, True), (True,)),
+        ((1.0, 1.0, 0.0), UNSURE),
+        ((1.0, 2.0, np.array([True, False])), UNSURE),
+        ((1.0, float("nan"), False), NAN),
+    ):
+        told = related(ProbeOutcome(values), [(0, 1)], Rules(), [2])
+        assert told == (ProbeOutcome(error=says) if isinstance(says, str) else ProbeOutcome(says))
+
+
+def test_a_use_that_tells_of_no_fault_is_not_there_for_rounding() -> None:
+    """Right code whose numbers are a little further apart is not left to a person for them."""
+    subsets = [frozenset[str](), frozenset({"axis"})]
+    outcomes = [{"all 1": ProbeOutcome((1.0,)), "sum 1": ProbeOutcome((float(len(one)),))} for one in subsets]
+    made = Listings.of(
+        ("axis",), subsets, {"all 1": "", "sum 1": ""}, outcomes, rules=Rules(), whole=frozenset({"all 1"})
+    )
+    for gives, says in ((1.0 + 20 * Rules().rtol, False), (1.1, None)):
+        code = {"all 1": ProbeOutcome((gives,)), "sum 1": ProbeOutcome((0.0,))}
+        assert {"axis": says} == left(verdicts(Search(made, (0, 1), ()), code))
