@@ -238,6 +238,8 @@ def _warnings(check: DebuggingCheck, named: Any, probes: Sequence[ExplainedProbe
     """What the author should know although everything can be told."""
     for use, (error, count, tries) in check.raising(named).items():
         yield f"use {use!r}: the right listing raises {error} in {count} of {tries} tries"
+    for probe in check.search(named).listings.of_no_use:
+        yield f"{probe}: not heard, since it says nothing of the right listing (NaN, or `sure` is not true)"
     for words in check.not_asked(named):
         yield f"not asked: {words}"
     yield from check.mistaken(named)

@@ -312,3 +312,11 @@ def test_a_use_that_tells_of_no_fault_is_not_there_for_rounding() -> None:
     for gives, says in ((1.0 + 20 * Rules().rtol, False), (1.1, None)):
         code = {"all 1": ProbeOutcome((gives,)), "sum 1": ProbeOutcome((0.0,))}
         assert {"axis": says} == left(verdicts(Search(made, (0, 1), ()), code))
+
+
+def test_probes_that_say_nothing_of_the_right_listing_are_named() -> None:
+    """The author is told, since nobody else would notice; of a faulty listing it may be so."""
+    subsets = [frozenset[str](), frozenset({"axis"})]
+    outcomes = [{"a 1": UNSAID, "b 1": RAISED}, {"a 1": RAISED, "b 1": UNSAID}]
+    made = Listings.of(("axis",), subsets, {"a 1": "axis", "b 1": "axis"}, outcomes, rules=Rules())
+    assert ("a 1",) == made.of_no_use

@@ -142,6 +142,12 @@ class Listings(Struct, frozen=True, eq=False):
         """(listings,): whether each has the fault."""
         return np.array([fault in subset for subset in self.subsets], bool)
 
+    @property
+    def of_no_use(self) -> tuple[str, ...]:
+        """The probes that say nothing of the right listing."""
+        mute = self.mute[self.subsets.index(frozenset())]
+        return tuple(self.probes[at] for at in np.flatnonzero(mute))
+
     def speaks(self, fault: str, at: int) -> bool:
         """Whether listings with the fault and those without never give the same for a probe."""
         if self.probes[at] in self.whole:
