@@ -52,6 +52,13 @@ NOT_APPLICABLE = "Skipped: not applicable:"
 """How the reason of a skip begins that says nothing about the machine's equipment."""
 
 
+@pytest.fixture(scope="module", name="pool")
+def sandboxes() -> Iterator[pool.Pool]:
+    """One pool for all courses of a file."""
+    with pool.Pool() as made:
+        yield made
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Files of which a part of `make test` runs nothing are not imported: that takes half a minute."""
     chosen = config.getoption("markexpr")

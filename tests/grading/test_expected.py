@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -47,13 +46,6 @@ class Counted:
         """The only file of the cache."""
         (found,) = (self.assignment.course.private / "expected").iterdir()
         return found
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[Pool]:
-    """One pool for all courses: their references are asked in sandboxes of their own."""
-    with Pool() as made:
-        yield made
 
 
 @pytest.fixture

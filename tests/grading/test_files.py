@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 
@@ -34,13 +34,6 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
     for name in ("captions", "model"):
         generate(made, name)
     return made
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[Pool]:
-    """The sandboxes of all tests."""
-    with Pool() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

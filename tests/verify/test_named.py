@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,13 +13,6 @@ from tests.support.calling_course import COLUMNS, NAME, UNDIVIDED, calling_cours
 from tests.support.small_course import changed
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[Pool]:
-    """One pool for all courses."""
-    with Pool() as made:
-        yield made
 
 
 def findings(root: Path, pool: Pool, *changes: tuple[str, str]) -> dict[tuple[str, str], VerifyFinding]:

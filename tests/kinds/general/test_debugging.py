@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -106,13 +105,6 @@ class Sampler:
 """,
 }
 """Right code that has little in common with the listing."""
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[Pool]:
-    """The sandboxes."""
-    with Pool() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -44,13 +44,6 @@ def alternative(name: str, right: str, other: str) -> str:
 
 NEGATIVE = alternative("negative", "return a, b", "return -a, b")
 HALF = alternative("half", "a * 2", "a * 2.5")
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[Pool]:
-    """The sandboxes."""
-    with Pool() as made:
-        yield made
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
@@ -21,13 +21,6 @@ from tests.support.cases import each
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 Sit = Callable[..., ItemResult]
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[Pool]:
-    """Sandboxes for all tests of this file."""
-    with Pool() as made:
-        yield made
 
 
 def course_at(folder: Path, old: str = "", new: str = "") -> Course:
