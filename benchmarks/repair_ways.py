@@ -4,7 +4,7 @@ By the hand-made experiments of the kind ``repair``, and by the kind ``debugging
 ``reference/repair/decoder.toml``. Both grade all sets of the eight faults and the catalogue of rewritings,
 each through the whole pipeline and the real sandbox. An answer is *exact* where every item is as it has to
 be, goes *to a person* where nothing is wrong but something is left open, and is *wrong* otherwise. The held
-lists (tests/submissions/repair/held.toml, held-2.toml) are of people who knew neither; their `arguable` items
+lists (tests/submissions/repair/held*.toml) are of people who knew neither; their `arguable` items
 do not count.
 """
 
@@ -32,7 +32,7 @@ from tests.support.debugging_course import DebuggingCourse, task
 from tests.support.repair_course import RepairCourse
 from tests.support.repair_variants import FILES, FOLDER, variants
 
-HELD = ("held", "held-2")
+HELD = ("held", "held-2", "held-3")
 
 
 @dataclass(frozen=True)

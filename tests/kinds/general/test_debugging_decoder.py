@@ -97,3 +97,13 @@ def test_what_is_said_to_wait_is_an_answer() -> None:
     """Each name of the list stands in the catalogue, and nothing that right code needs waits."""
     assert set(WAITING) <= {one.name for file in FILES for one in variants(file)}
     assert not set(WAITING) & {one.name for one in variants("accepted")}
+
+
+def test_a_decoder_of_another_design_loses_what_it_must(course: DebuggingCourse) -> None:
+    """Or it waits for a person, as does what no relation can tell; right ones lose nothing."""
+    for answer in tomllib.loads((FOLDER / "held-3.toml").read_text(encoding="utf-8"))["answer"]:
+        results = course.sit(answer["source"])
+        lost, passed = having(results, Status.FAILED, Status.NO_ANSWER), having(results, Status.PASSED)
+        must, arguable = set(answer["faults_left"]), set(answer["arguable"])
+        assert lost <= must | arguable, answer["name"]
+        assert not passed & must, answer["name"]
