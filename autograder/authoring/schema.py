@@ -213,10 +213,10 @@ def _texts_of(record: type) -> dict[str, str]:
     }
 
 
-def main(words: Sequence[str]) -> int:
-    """``python -m autograder.rubric schema``; the exit code."""
-    if list(words) != ["schema"]:
-        sys.stderr.write("usage: python -m autograder.rubric schema > rubric.schema.json\n")
-        return 2
+def main() -> None:
+    """``python -m autograder.authoring.schema``."""
     sys.stdout.write(json.dumps(schema(), ensure_ascii=False, indent=1) + "\n")
-    return 0
+
+
+if __name__ == "__main__":
+    main()
