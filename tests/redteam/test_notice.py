@@ -111,7 +111,8 @@ def reached_by(name: str, place: Path, world: World, *, called: bool) -> list[ob
     targets = {
         **world.targets(),
         "files": [sys.executable, __file__, "/etc/passwd"],
-        "processes": [os.getpid()],
+        # Not this one: a process that may trace it stops it, and ends before it goes on.
+        "processes": [world.victim.pid],
     }
     program = f"PLACE = {str(place)!r}\n" + "\n".join(
         (AROUND, PRELUDE, told(targets), f"NUMBERS = {numbers()!r}", *attack.cells)
