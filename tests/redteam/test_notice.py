@@ -111,7 +111,7 @@ def reached_by(name: str, place: Path, world: World, *, called: bool) -> list[ob
     targets = {
         **world.targets(),
         "files": [sys.executable, __file__, "/etc/passwd"],
-        # Not this one: a process that may trace it stops it, and ends before it goes on.
+        # Not this one, of which the attack may be allowed more than to look.
         "processes": [world.victim.pid],
     }
     program = f"PLACE = {str(place)!r}\n" + "\n".join(
