@@ -226,7 +226,9 @@ class HasFurtherCalls(HasSecondRound, Protocol):
     """A check some of whose calls only few submissions need, as the second round's answers show."""
 
     def further_calls(self, evidence: Evidence) -> tuple[Scenario, ...]:
-        """The calls in the student's box that are still needed; they are answered behind the second round's.
+        """The calls in the student's box that are still needed; they are answered behind those before.
+
+        It is asked again with these answered, until none is needed.
 
         Args:
             evidence: with `Evidence.again`, as far as it was asked.

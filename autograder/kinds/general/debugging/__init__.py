@@ -33,7 +33,7 @@ from autograder.checks.planning.subject import Callee, CalleeOptions
 from autograder.checks.properties import Probe, PropertyItem, probe
 from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
-from autograder.kinds.general.debugging import planted
+from autograder.kinds.general.debugging import inside, planted
 from autograder.kinds.general.debugging.listing import (
     Alternative,
     Edit,
@@ -45,7 +45,13 @@ from autograder.kinds.general.debugging.listing import (
 from autograder.kinds.general.debugging.outcomes import related
 from autograder.kinds.general.debugging.search import Listings, Search, search
 from autograder.kinds.general.debugging.use import ListingUses, ProbeOutcome, Use, outcome
-from autograder.kinds.general.debugging.verdicts import FaultVerdict, Verdicts, asked_besides, verdicts
+from autograder.kinds.general.debugging.verdicts import (
+    FaultVerdict,
+    Verdicts,
+    asked_besides,
+    returns_otherwise,
+    verdicts,
+)
 from autograder.kinds.general.debugging.work import SearchWork
 from autograder.records import Answer, Call, ItemResult, Message, Ref, Scenario, Status
 from autograder.rubric import Item
@@ -76,6 +82,9 @@ class DebuggingQuestion(CalleeOptions, frozen=True):
     compare: Rules = Rules(rtol=1e-5, atol=1e-8)
     alternative: tuple[Alternative, ...] = ()
     """Other right listings."""
+    last_module: str = ""
+    """The fault of a model that returns what its last module gives in another form. Others are then judged
+    by what that gives, as a right model returns it."""
 
 
 class DebuggingItem(PropertyItem, frozen=True):
@@ -131,10 +140,12 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         self._refuse_alternatives()
         self.work = SearchWork.of(tuple(self.faults), self.uses, len(self.alternatives))
         self.work.refuse(where)
+        known = ", ".join(self.faults)
         for use in options.use:
             if use.about and use.about not in self.faults:
-                known = ", ".join(self.faults)
                 raise RubricError(f"use {use.name!r}: no fault {use.about!r}; known: {known}", where, "use")
+        if options.last_module and options.last_module not in self.faults:
+            raise RubricError(f"no fault {options.last_module!r}; known: {known}", where, "last_module")
         self._listings: tuple[Sequence[TrialResults], Listings] | None = None
         self._searched: dict[int, Search] = {}
         self._tried: Draw | None = None
@@ -327,12 +338,21 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         return SecondRound((*self._scenarios(evidence, evidence.draw, first), *properties))
 
     def further_calls(self, evidence: Evidence) -> tuple[Scenario, ...]:
-        """What stands in for a use that raises, and what is further where a fault is open."""
+        """What stands in for a use that raises, and what is further; then what the last module gives."""
         if evidence.draw is None or not evidence.again:
             return ()
-        chosen = self.search(evidence.named, evidence.draw)
-        needed = asked_besides(chosen, self._outcomes(chosen.asked_first, evidence.again))
-        return self._scenarios(evidence, evidence.draw, needed)
+        chosen, draw = self.search(evidence.named, evidence.draw), evidence.draw
+        outcomes = self._outcomes(chosen.asked_first, evidence.again)
+        besides = asked_besides(chosen, outcomes)
+        further = evidence.again[len(chosen.asked_first) + len(self._properties) :]
+        if besides and not further:
+            return self._scenarios(evidence, draw, besides)
+        outcomes |= self._outcomes(besides, further)
+        judged_within = len(further) > len(besides) or not self.options.last_module
+        if judged_within or not returns_otherwise(chosen, outcomes):
+            return ()
+        every = self._scenarios(evidence, draw, chosen.probes)
+        return tuple(map(inside.of_last_module, every))
 
     def _scenarios(self, evidence: Evidence, draw: Draw, probes: Sequence[str]) -> tuple[Scenario, ...]:
         own = self.uses.own_weights(observations_at(evidence.observed, 1))
@@ -417,7 +437,26 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         first = len(chosen.asked_first)
         further = evidence.again[first + len(self._properties) :]
         outcomes = self._outcomes(chosen.asked_first, evidence.again)
-        return verdicts(chosen, outcomes | self._outcomes(asked_besides(chosen, outcomes), further))
+        besides = asked_besides(chosen, outcomes)
+        outcomes |= self._outcomes(besides, further)
+        if (within := further[len(besides) :]) and returns_otherwise(chosen, outcomes):
+            return self._by_last_module(chosen, evidence, within) or verdicts(chosen, outcomes)
+        return verdicts(chosen, outcomes)
+
+    def _by_last_module(
+        self, chosen: Search, evidence: Evidence, within: Sequence[Observations]
+    ) -> Verdicts | None:
+        """The verdicts by what the last module gave; None where that has another form as well."""
+        every = self._scenarios(evidence, evidence.draw, chosen.probes) if evidence.draw is not None else ()
+        asked = [inside.as_asked(one, observations_at(within, at)) for at, one in enumerate(every)]
+        outcomes = self._outcomes(chosen.probes, asked)
+        if returns_otherwise(chosen, outcomes):
+            return None
+        found = verdicts(chosen, outcomes)
+        why = "what is returned has another form than what the last module gives"
+        faults = {**found.faults, self.options.last_module: FaultVerdict(left=True, why=why)}
+        told = filter(None, (f"{why}; the other faults are judged by that", found.defect))
+        return Verdicts(faults, "; ".join(told))
 
     def _verdict(
         self, item: Item, own: DebuggingItem, evidence: Evidence, found: Verdicts | Finding

@@ -63,6 +63,16 @@ def asked_besides(search: Search, outcomes: Mapping[str, ProbeOutcome | None]) -
     )
 
 
+def returns_otherwise(search: Search, outcomes: Mapping[str, ProbeOutcome | None]) -> bool:
+    """Whether the probes made for many faults raise where no listing does: what is returned has another form.
+
+    Args:
+        search: see `verdicts`.
+        outcomes: see `verdicts`.
+    """
+    return len(_Judgement(search, outcomes).raising()) > MOST_ODD
+
+
 def _leaves_open(search: Search, outcomes: Mapping[str, ProbeOutcome | None]) -> bool:
     """Whether the outcomes of the first probes are those of no listing and no alternative, or of several."""
     like = int(_same(search.listings, search.asked_first, outcomes).sum())
@@ -333,7 +343,7 @@ class _Judgement:
         own, column = self._own[at], self._table[:, at]
         if own == self._right[at] and own not in column[self._has[fault]] and not self._alike[at]:
             return False
-        if not self._is_odd(at, alive) or len(self._raising() - {fault}) > MOST_ODD:
+        if not self._is_odd(at, alive) or len(self.raising() - {fault}) > MOST_ODD:
             return None
         return True if not elsewhere or self._search.probes[at] in self._search.listings.alone else None
 
@@ -366,7 +376,7 @@ class _Judgement:
         unsure = {at for at in np.flatnonzero(self._own == NEW).tolist() if self._errors[at] == UNSURE}
         return {self._about[at] for at in made if at in unsure or self._is_odd(at, alive)}
 
-    def _raising(self) -> set[str]:
+    def raising(self) -> set[str]:
         """The faults whose own probes raise where no listing does: what is returned has another form."""
         places = np.flatnonzero(self._heard & (self._own == NEW)).tolist()
         errors = ("", UNSURE)
