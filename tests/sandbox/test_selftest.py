@@ -13,11 +13,11 @@ import pytest
 from autograder.errors import SandboxFault, SandboxUnavailable
 from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.proof import doctor, selftest
-from autograder.sandbox.proof.canaries import CANARIES
 from autograder.sandbox.proof.doctor import Layer
 from autograder.sandbox.proof.selftest import FILE_NAME, ensure, last_proof
 from autograder.sandbox.retry import MAX_FAULTS
 from tests.conftest import start_sandbox
+from tests.support.broken_sandbox import tried_here
 from tests.support.fake_sandbox import FakeSandbox
 from tests.support.leftovers import zygote_pid
 
@@ -256,7 +256,7 @@ def test_what_is_remembered_is_told(
 def test_this_machine_is_proven(private: Path) -> None:
     """Every canary is among what is remembered, and remembering starts no sandbox."""
     proof = ensure(start_sandbox, private)
-    assert {canary.name for canary in CANARIES} <= set(proof.canaries)
+    assert {canary.name for canary in tried_here()} <= set(proof.canaries)
     assert proof == ensure(never, private)
     assert proof == msgspec.json.decode((private / FILE_NAME).read_bytes(), type=selftest.Proof)
 
@@ -275,7 +275,7 @@ def test_a_zygote_killed_during_the_self_test_is_replaced(private: Path) -> None
 
     proof = ensure(start, private)
     assert 2 == len(started)
-    assert {canary.name for canary in CANARIES} <= set(proof.canaries)
+    assert {canary.name for canary in tried_here()} <= set(proof.canaries)
 
 
 def test_a_sandbox_that_never_starts_is_a_refusal(private: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ import autograder
 from autograder.sandbox.base import Environment
 from autograder.sandbox.outside.launched import Launched
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
+from autograder.sandbox.proof.canaries import CANARIES, Canary
 from autograder.sandbox.runtime import current_runtime
 
 Edits = Mapping[str, Mapping[str, str]]
@@ -47,3 +49,8 @@ class BrokenSandbox:
     def start(self, environment: Environment) -> NamespaceSandbox:
         """See `autograder.sandbox.pool.start_sandbox`."""
         return NamespaceSandbox(environment, lambda: Launched(self.runtime))
+
+
+def tried_here() -> list[Canary]:
+    """The canaries that are tried of this user's boxes: an ordinary user's share their user."""
+    return [canary for canary in CANARIES if os.geteuid() == 0 or not canary.own_users]
