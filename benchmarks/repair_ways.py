@@ -32,7 +32,7 @@ from tests.support.debugging_course import DebuggingCourse, task
 from tests.support.repair_course import RepairCourse
 from tests.support.repair_variants import FILES, FOLDER, variants
 
-HELD = ("held", "held-2", "held-3")
+HELD = ("held", "held-2", "held-3", "held-4")
 
 
 @dataclass(frozen=True)
