@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from autograder.checks.base import Draw, Evidence
 from autograder.errors import RubricError
 from autograder.kinds.general.debugging.inside import as_asked, of_last_module
-from autograder.records import Call, Observation, Ref, Scenario, Status
+from autograder.records import Answer, Call, Observation, Ref, Scenario, Status
 from autograder.sandbox.pool import Pool
 from tests.support.cases import each
 from tests.support.debugging_course import DebuggingCourse
@@ -140,6 +142,26 @@ def test_code_that_raises_or_gives_nothing_is_no_other_form(course: DebuggingCou
     assert {"places", "twice", "tanh"} & {
         name for name, one in results.items() if one.status is Status.PASSED
     } == set()
+
+
+@pytest.mark.sandbox
+def test_a_last_module_that_was_not_looked_at_costs_nothing(course: DebuggingCourse) -> None:
+    """As where the time is used up: then nobody knows whether there is another form, or code that raises."""
+    chosen, raised = course.search, (Observation(ok=False, error="AttributeError"),)
+    evidence = Evidence(
+        Answer("a", "code", "code", changed=True),
+        [(Observation(ok=True),) * 4],
+        again=[raised] * len(chosen.asked_first),
+        named=course.named,
+        draw=Draw(bytes(32)),
+    )
+    while further := course.check.further_calls(evidence):
+        within = len(further) == len(chosen.probes)
+        evidence = msgspec.structs.replace(
+            evidence, again=[*evidence.again, *[() if within else raised] * len(further)]
+        )
+    assert len(evidence.again) > len(chosen.probes)
+    assert {Status.NEEDS_REVIEW} == {one.status for one in course.check.judge(evidence)}
 
 
 @pytest.mark.sandbox

@@ -446,11 +446,11 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
     def _by_last_module(
         self, chosen: Search, evidence: Evidence, within: Sequence[Observations]
     ) -> Verdicts | None:
-        """The verdicts by what the last module gave; None where that has another form as well."""
+        """The verdicts by what the last module gave; None where that raises as well or is not known."""
         every = self._scenarios(evidence, evidence.draw, chosen.probes) if evidence.draw is not None else ()
         asked = [inside.as_asked(one, observations_at(within, at)) for at, one in enumerate(every)]
         outcomes = self._outcomes(chosen.probes, asked)
-        if returns_otherwise(chosen, outcomes):
+        if None in outcomes.values() or returns_otherwise(chosen, outcomes):
             return None
         found = verdicts(chosen, outcomes)
         why = "what is returned has another form than what the last module gives"
