@@ -61,9 +61,9 @@ further = true
 let = {{ x = {{ draw = "normal", shape = [2, 3, 4] }} }}
 relate = [[1, 2], [3, 4]]
 step = [
-  {{ of = "x", method = "{method}", args = [{args}], keep = "z" }},
+  {{ of = "x", method = "{method}", args = [{args}], keep = "last" }},
   {{ args = [{{ kept = "x" }}], keep = "y" }},
-  {{ args = [{{ kept = "z" }}], keep = "z" }},
+  {{ args = [{{ kept = "last" }}], keep = "z" }},
   {{ of = "y", method = "narrow", args = [1, 0, 1], keep = "one" }},
   {{ of = "z", method = "narrow", args = [1, 0, 1], keep = "other" }},
   {{ of = "one", method = "clone", args = [] }},
@@ -185,11 +185,18 @@ def test_nothing_is_asked_within_where_the_form_is_right(course: DebuggingCourse
     assert not any("last module" in one.staff for one in results.values())
 
 
-def test_a_fault_nobody_planted_is_refused(pool: Pool, tmp_path: Path) -> None:
-    """The message names those that are known."""
-    question = HEAD.replace('last_module = "head"', 'last_module = "haed"') + FIRST + USES + ITEMS
-    with pytest.raises(RubricError, match="no fault 'haed'; known: places, twice, tanh, head"):
-        DebuggingCourse(tmp_path / "course", pool, question, SOURCE)
+@each(
+    ("right", "wrong", "message"),
+    [
+        ('"head"\n', '"haed"\n', "no fault 'haed'; known: places, twice, tanh, head"),
+        ("construct = { args = [4] }\n", "", "a function has no modules; last_module needs construct"),
+    ],
+)
+def test_what_cannot_be_is_refused(pool: Pool, tmp_path: Path, right: str, wrong: str, message: str) -> None:
+    """A fault that nobody planted, a function."""
+    question = HEAD.replace(right, wrong) + FIRST + USES + ITEMS
+    with pytest.raises(RubricError, match=message):
+        DebuggingCourse(tmp_path / message[:8], pool, question, SOURCE)
 
 
 def test_observations_stand_for_the_calls_they_were_asked_for() -> None:

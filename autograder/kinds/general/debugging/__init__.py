@@ -146,6 +146,8 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
                 raise RubricError(f"use {use.name!r}: no fault {use.about!r}; known: {known}", where, "use")
         if options.last_module and options.last_module not in self.faults:
             raise RubricError(f"no fault {options.last_module!r}; known: {known}", where, "last_module")
+        if options.last_module and options.construct is None:
+            raise RubricError("a function has no modules; last_module needs construct", where, "last_module")
         self._listings: tuple[Sequence[TrialResults], Listings] | None = None
         self._searched: dict[int, Search] = {}
         self._tried: Draw | None = None

@@ -13,13 +13,15 @@ import msgspec
 from autograder.checks.planning.subject import MODEL
 from autograder.records import Call, Observation, Ref, Scenario
 
-_SEEN, _WRITE, _REGISTER = Ref("seen by modules"), Ref("write"), Ref("register")
-_LAST, _MODULE, _GIVEN = Ref("last"), Ref("module"), Ref("given")
+# Such as no author keeps anything under.
+_SEEN, _WRITE, _REGISTER = Ref("last module: seen"), Ref("last module: write"), Ref("last module: register")
+_LAST, _MODULE, _GIVEN = Ref("last module: pair"), Ref("last module: itself"), Ref("last module: given")
+_NOTHING = "last module: nothing"
 _SPY = (
     Call("@builtins", "dict", keep=_SEEN.name),
     Call(_SEEN, "__setitem__", read=True, keep=_WRITE.name),
     Call("@operator", "methodcaller", args=("register_forward_pre_hook", _WRITE), keep=_REGISTER.name),
-    Call("@torch", "nn.Module.apply", args=(Ref(MODEL), _REGISTER), keep="nothing"),
+    Call("@torch", "nn.Module.apply", args=(Ref(MODEL), _REGISTER), keep=_NOTHING),
 )
 """A dictionary takes a module and its inputs as a hook does."""
 
@@ -50,8 +52,8 @@ def _calls(call: Call) -> tuple[Call, ...]:
     if call.target != Ref(MODEL) or call.attribute:
         return (call,)
     return (
-        Call(_SEEN, "clear", keep="nothing"),
-        msgspec.structs.replace(call, keep="returned"),
+        Call(_SEEN, "clear", keep=_NOTHING),
+        msgspec.structs.replace(call, keep=_NOTHING),
         Call(_SEEN, "popitem", keep=_LAST.name),
         Call(_LAST, "__getitem__", args=(0,), keep=_MODULE.name),
         Call(_LAST, "__getitem__", args=(1,), keep=_LAST.name),
