@@ -103,7 +103,7 @@ def test_a_decoder_of_somebody_else_loses_what_it_must(course: DebuggingCourse) 
     """Or it waits for a person, as does what no relation can tell; right ones lose nothing."""
     texts = [(FOLDER / f"held-{number}.toml").read_text(encoding="utf-8") for number in (3, 4)]
     for answer in [one for text in texts for one in tomllib.loads(text)["answer"]]:
-        results = course.sit(answer["source"])
+        results = course.sit(f"{GIVEN}\n\n{answer['source']}")
         lost, passed = having(results, Status.FAILED, Status.NO_ANSWER), having(results, Status.PASSED)
         must, arguable = set(answer["faults_left"]), set(answer["arguable"])
         assert lost <= must | arguable, answer["name"]
