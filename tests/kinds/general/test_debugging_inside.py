@@ -179,6 +179,22 @@ def test_a_model_without_modules_goes_to_a_person(course: DebuggingCourse) -> No
 
 
 @pytest.mark.sandbox
+def test_verify_plants_another_form(course: DebuggingCourse, pool: Pool, tmp_path: Path) -> None:
+    """Where the right listing returns another thing than its last module gives, it is not judged so."""
+    trial = course.check.trials(Answer("a", "code", SOURCE, changed=True))[-1]
+    assert ("another form", ("head",)) == (trial.family, trial.loses)
+    assert {"head"} == {
+        name for name, one in course.sit(trial.source).items() if one.status is not Status.PASSED
+    }
+    scaled = [text.replace("return self.head(x)", "return 3 * self.head(x)") for text in (ITEMS, SOURCE)]
+    other = DebuggingCourse(tmp_path / "scaled", pool, HEAD + FIRST + USES + scaled[0], scaled[1])
+    trial = other.check.trials(Answer("a", "code", scaled[1], changed=True))[-1]
+    assert {"places", "twice", "tanh"} & {
+        name for name, one in other.sit(trial.source).items() if one.status is Status.NEEDS_REVIEW
+    }
+
+
+@pytest.mark.sandbox
 def test_nothing_is_asked_within_where_the_form_is_right(course: DebuggingCourse) -> None:
     """Code in other words costs no more than before."""
     results = course.sit(returning("return self.head(x) * 3"))

@@ -528,7 +528,12 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         source = needed(key.source, self.question.answer)
         listing = self._placed(source, f"question {self.question.id!r}, the answer key")
         unstated = tuple(item.id for item, own in self.automatic if own.new_defect)
-        return planted.trials(listing, unstated)
+        found = planted.trials(listing, unstated)
+        if not (fault := self.options.last_module):
+            return found
+        other = planted.in_another_form(listing.source, self.question.answer)
+        name = "what the last module gives, in another form"
+        return (*found, Trial(name, other, (fault,), unstated=unstated, family="another form"))
 
 
 def _of_object(evidence: Evidence) -> bool:
