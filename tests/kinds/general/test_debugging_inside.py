@@ -179,6 +179,17 @@ def test_a_model_without_modules_goes_to_a_person(course: DebuggingCourse) -> No
 
 
 @pytest.mark.sandbox
+def test_what_comes_behind_the_last_module_goes_to_a_person(course: DebuggingCourse) -> None:
+    """A head without a module: the last one gives what lacks more than the head."""
+    words = "return nn.functional.linear(x, self.head.weight, self.head.bias).argmax(-1)"
+    results = course.sit(returning(words))
+    assert not [one for one in results.values() if one.status is Status.FAILED]
+    assert {"places", "twice", "tanh"} <= {
+        name for name, one in results.items() if one.status is Status.NEEDS_REVIEW
+    }
+
+
+@pytest.mark.sandbox
 def test_verify_plants_another_form(course: DebuggingCourse, pool: Pool, tmp_path: Path) -> None:
     """Where the right listing returns another thing than its last module gives, it is not judged so."""
     trial = course.check.trials(Answer("a", "code", SOURCE, changed=True))[-1]
@@ -206,11 +217,12 @@ def test_nothing_is_asked_within_where_the_form_is_right(course: DebuggingCourse
     [
         ('"head"\n', '"haed"\n', "no fault 'haed'; known: places, twice, tanh, head"),
         ("construct = { args = [4] }\n", "", "a function has no modules; last_module needs construct"),
+        ('about = "tanh"', 'about = "twice"', "last_module needs uses about 3 faults or more"),
     ],
 )
 def test_what_cannot_be_is_refused(pool: Pool, tmp_path: Path, right: str, wrong: str, message: str) -> None:
     """A fault that nobody planted, a function."""
-    question = HEAD.replace(right, wrong) + FIRST + USES + ITEMS
+    question = (HEAD + FIRST + USES).replace(right, wrong) + ITEMS
     with pytest.raises(RubricError, match=message):
         DebuggingCourse(tmp_path / message[:8], pool, question, SOURCE)
 

@@ -46,6 +46,7 @@ from autograder.kinds.general.debugging.outcomes import related
 from autograder.kinds.general.debugging.search import Listings, Search, search
 from autograder.kinds.general.debugging.use import ListingUses, ProbeOutcome, Use, outcome
 from autograder.kinds.general.debugging.verdicts import (
+    MOST_ODD,
     FaultVerdict,
     Verdicts,
     asked_besides,
@@ -144,13 +145,23 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         for use in options.use:
             if use.about and use.about not in self.faults:
                 raise RubricError(f"use {use.name!r}: no fault {use.about!r}; known: {known}", where, "use")
-        if options.last_module and options.last_module not in self.faults:
-            raise RubricError(f"no fault {options.last_module!r}; known: {known}", where, "last_module")
-        if options.last_module and options.construct is None:
-            raise RubricError("a function has no modules; last_module needs construct", where, "last_module")
+        if options.last_module:
+            self._refuse_last_module()
         self._listings: tuple[Sequence[TrialResults], Listings] | None = None
         self._searched: dict[int, Search] = {}
         self._tried: Draw | None = None
+
+    def _refuse_last_module(self) -> None:
+        fault, known = self.options.last_module, ", ".join(self.faults)
+        few = len({use.about for use in self.options.use} - {""}) <= MOST_ODD
+        told = {
+            f"no fault {fault!r}; known: {known}": fault not in self.faults,
+            "a function has no modules; last_module needs construct": self.options.construct is None,
+            f"last_module needs uses about {MOST_ODD + 1} faults or more, which raise where another form is "
+            "returned: keep what a call gives, and take a part of it (select, narrow)": few,
+        }
+        if wrong := next((words for words, it_is in told.items() if it_is), ""):
+            raise RubricError(wrong, place(self.question), "last_module")
 
     def _refuse_alternatives(self) -> None:
         stated = [one.id for one in self.options.alternative]
@@ -448,13 +459,15 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
     def _by_last_module(
         self, chosen: Search, evidence: Evidence, within: Sequence[Observations]
     ) -> Verdicts | None:
-        """The verdicts by what the last module gave; None where that raises as well or is not known."""
+        """The verdicts by what the last module gave; None where that is not what right code returns."""
         every = self._scenarios(evidence, evidence.draw, chosen.probes) if evidence.draw is not None else ()
         asked = [inside.as_asked(one, observations_at(within, at)) for at, one in enumerate(every)]
         outcomes = self._outcomes(chosen.probes, asked)
         if None in outcomes.values() or returns_otherwise(chosen, outcomes):
             return None
         found = verdicts(chosen, outcomes)
+        if found.faults[self.options.last_module].left is not False:
+            return None  # more comes behind that module, and nobody knows what
         why = "what is returned has another form than what the last module gives"
         faults = {**found.faults, self.options.last_module: FaultVerdict(left=True, why=why)}
         told = filter(None, (f"{why}; the other faults are judged by that", found.defect))
