@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 import contextlib
 import doctest as doctests
+import decimal
 import io
+import numbers
+import sys
 import traceback
 from typing import Any
 
@@ -48,14 +51,26 @@ class _Session(doctests.DocTestRunner):
 
 
 def run_code(code: str, namespace: dict[str, Any]) -> Any:
-    """Run a test; the value of its last expression, None where it ends with none."""
+    """Run a test; return the value of its last expression, None if a notebook would show none."""
     tree = ast.parse(code, _TEST)
     end = tree.body[-1] if tree.body else None
-    last = end if isinstance(end, ast.Expr) else None
+    last = end if isinstance(end, ast.Expr) and _is_shown(end, code) else None
     if last is not None:
         tree.body.pop()
     exec(compile(tree, _TEST, "exec"), namespace)
     return eval(compile(ast.Expression(last.value), _TEST, "eval"), namespace) if last is not None else None
+
+
+def _is_shown(end: ast.Expr, code: str) -> bool:
+    """Return whether a last expression can be credit: a semicolon hides it, and a plain remark is none."""
+    if isinstance(end.value, ast.Constant) and isinstance(end.value.value, str):
+        try:
+            float(end.value.value)
+        except ValueError:
+            return False
+    lines = code.encode().splitlines()[(end.end_lineno or 1) - 1 :]  # offsets of the tree count bytes
+    behind = b"\n".join([lines[0][end.end_col_offset or 0 :], *lines[1:]])
+    return not behind.lstrip().startswith(b";")
 
 
 def run_doctest(code: str, namespace: dict[str, Any]) -> None:
@@ -84,13 +99,21 @@ def explained(error: BaseException) -> str:
 
 
 def _told_value(value: Any) -> float | str | bool | None:
+    """Return a number as one, whatever its class, arrays without dimensions included; else the class's name."""
+    value = _unwrapped(value)
     if value is None or type(value) is bool:
         return value
-    if type(value) is np.bool_:
-        return bool(value)
-    if type(value) in (int, float) or issubclass(type(value), np.number):
+    if issubclass(type(value), numbers.Real | decimal.Decimal):
         try:
             return float(value)
-        except (OverflowError, TypeError, ValueError):
+        except (ArithmeticError, TypeError, ValueError):
             return "number"
     return type(value).__name__[:80]
+
+
+def _unwrapped(value: Any) -> Any:
+    """Return what an array or a tensor without dimensions holds."""
+    torch = sys.modules.get("torch")
+    is_array = issubclass(type(value), np.ndarray | np.generic)
+    is_tensor = torch is not None and issubclass(type(value), torch.Tensor)
+    return value.item() if (is_array or is_tensor) and value.ndim == 0 else value

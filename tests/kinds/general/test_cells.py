@@ -38,7 +38,6 @@ def judged(outcome: CellOutcome, *, style: str = "", changed: bool = True) -> tu
 NOTHING = Decimal(0)
 OUTCOMES = {
     "it passes": (CellOutcome(), (Status.PASSED.value, "", Decimal(2))),
-    "it ends with a text": (CellOutcome(value="str"), (Status.PASSED.value, "", Decimal(2))),
     "it raises": (CellOutcome(error="AssertionError"), (Status.FAILED.value, "cells.failed", NOTHING)),
     "the box ended": (CellOutcome(ending=Ending.MEMORY), (Status.FAILED.value, "ending.memory", NOTHING)),
     "partial credit": (CellOutcome(value=0.5), (Status.FAILED.value, "cells.partial", Decimal("0.50"))),
@@ -50,7 +49,7 @@ OUTCOMES = {
             CellOutcome(value=value),
             (Status.NEEDS_REVIEW.value, "cells.review", NOTHING),
         )
-        for value in (False, -1.0, float("nan"), 2.5, "Handle", "number")
+        for value in (False, -1.0, float("nan"), 2.5, "Handle", "number", "str", "list", "complex", "Tensor")
     },
     "it cannot be judged": (
         CellOutcome(refused="why"),

@@ -163,15 +163,12 @@ def _not_passed(item: Item, options: CellsItem, outcome: CellOutcome, staff: str
 def _partial(item: Item, outcome: CellOutcome, staff: str) -> Finding | None:
     """Partial credit as nbgrader gives it: a number from 0 up to the points. None: full points.
 
-    A last comparison that holds takes nothing away. Where nbgrader gives full points for one that does not
-    hold, or for a number that is no such credit, a person looks.
+    A last comparison that holds takes nothing away. nbgrader gives full points for one that does not hold, for
+    a number that is no such credit and for all that is no number, such as the text of one: manual review,
+    because what a test shows last may be meant as its verdict.
     """
     value = outcome.value
-    if (
-        value is None
-        or value is True
-        or (isinstance(value, str) and value not in ("number", "Handle", "CallableHandle", "ClassHandle"))
-    ):
+    if value is None or value is True:
         return None
     odd = f"the test ends with {value!r}, which is no partial credit up to {item.points}: {staff}"
     if isinstance(value, bool | str) or not math.isfinite(value) or not 0 <= value <= item.points:
