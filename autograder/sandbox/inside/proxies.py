@@ -125,7 +125,7 @@ class Handle:
     def __pow__(self, other: Any, modulus: Any = None) -> Any:
         if modulus is not None:
             raise CannotJudge("takes a power of the student's object modulo something")
-        return table_of(self).ask("pow", self, other)
+        return table_of(self).combine("pow", self, other)
 
     def __copy__(self) -> Any:
         return table_of(self).ask("copy", self)
@@ -151,9 +151,16 @@ class Handle:
         raise CannotJudge("derives a class from the student's")
 
 
-def _operator(name: str, *, swapped: bool = False) -> Callable[..., Any]:
+def _operator(name: str) -> Callable[..., Any]:
     def operate(self: Handle, *others: Any) -> Any:
-        return table_of(self).ask(name, *((*others, self) if swapped else (self, *others)))
+        return table_of(self).ask(name, self, *others)
+
+    return operate
+
+
+def _arithmetic(name: str, *, swapped: bool = False) -> Callable[[Handle, Any], Any]:
+    def operate(self: Handle, other: Any) -> Any:
+        return table_of(self).combine(name, self, other, swapped=swapped)
 
     return operate
 
@@ -167,13 +174,15 @@ def _order(name: str) -> Callable[[Handle, Any], Any]:
 
 def _fill(kind: type) -> None:
     """The operators that are asked as they are."""
-    for one in (*_REFLECTED, "getitem", "setitem", "delitem", "neg", "pos", "invert"):
-        if one != "pow":
-            setattr(kind, f"__{one}__", _operator(f"{one}_" if one in ("and", "or") else one))
+    for one in ("getitem", "setitem", "delitem", "neg", "pos", "invert"):
+        setattr(kind, f"__{one}__", _operator(one))
     for one in _REFLECTED:
-        setattr(kind, f"__r{one}__", _operator(f"{one}_" if one in ("and", "or") else one, swapped=True))
+        name = f"{one}_" if one in ("and", "or") else one
+        if one != "pow":
+            setattr(kind, f"__{one}__", _arithmetic(name))
+        setattr(kind, f"__r{one}__", _arithmetic(name, swapped=True))
     for one in _IN_PLACE:
-        setattr(kind, f"__i{one}__", _operator(f"i{one}"))
+        setattr(kind, f"__i{one}__", _arithmetic(f"i{one}"))
     for one in ("str", "repr", "abs", "round", "int", "float", "index", "reversed"):
         setattr(kind, f"__{one}__", _operator(one))
     for one in _ORDER:
@@ -386,7 +395,23 @@ class Proxies:
         """``<`` and the like, by the student's class; ``!=`` with plain data as `equal`."""
         if operation == "ne" and not instance_of(other, Handle):
             return not self.equal(handle, other)
+        self._doubt_own_arithmetic(operation, handle, other)
         return self.truth(operation, handle, other)
+
+    def combine(self, operation: str, handle: Any, other: Any, *, swapped: bool = False) -> Any:
+        """Return what arithmetic with a student's object gives, by its class."""
+        self._doubt_own_arithmetic(operation, handle, other)
+        return self.ask(operation, *((other, handle) if swapped else (handle, other)))
+
+    def _doubt_own_arithmetic(self, operation: str, handle: Any, other: Any) -> None:
+        """Keep in mind that a student's class computed with, or was ordered against, a value of the test.
+
+        A class whose ``__sub__`` gives 0, or whose ``__lt__`` is true, meets every tolerance; so nothing else
+        that the test saw makes up for it.
+        """
+        if not instance_of(other, Handle):
+            name = operation.strip("_")
+            self.disputed = f"{self.title(handle)} itself says what __{name}__ with a value of the test gives"
 
     # ------------------------------------------------------------ classes
 
