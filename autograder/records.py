@@ -282,7 +282,9 @@ class CellTest(Struct, frozen=True):
     shared: bool = True
     """It sees what earlier shared tests of the submission defined."""
     students: tuple[str, ...] = ()
-    """Names that are the student's though Python or a library has them as well."""
+    """Names that are the student's though Python, a library or an earlier test has them as well."""
+    doubtful: str = ""
+    """Why its outcome needs manual review whatever it is."""
     inside: bool = False
     """It runs in the student's own box."""
     changed: tuple[str, ...] = ()

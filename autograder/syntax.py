@@ -8,6 +8,7 @@ import threading
 import unicodedata
 import warnings
 from collections.abc import Collection, Iterable, Iterator
+from typing import NamedTuple
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What the parser raises for source that is no Python, or is too deep."""
@@ -143,3 +144,101 @@ def first_line(statement: ast.stmt) -> int:
     """The line on which a statement begins, its decorators included."""
     decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
     return min([statement.lineno, *(one.lineno for one in decorators)])
+
+
+_Scope = _Definition | ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+_Deferred = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.GeneratorExp
+"""Their code runs later than the statement in which it stands."""
+_Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+
+
+def bound_names(*nodes: ast.AST) -> set[str]:
+    """Return the names that code assigns or defines in its own scope; imports are left out."""
+    found: set[str] = set()
+    waiting = [*nodes]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, _Definition):
+            found.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        if not isinstance(node, _Scope):
+            waiting += ast.iter_child_nodes(node)
+    return found
+
+
+class NameUse(NamedTuple):
+    """Which global names a module uses, and when."""
+
+    called: frozenset[str] = frozenset()
+    """Its functions read them when they are called."""
+    first: frozenset[str] = frozenset()
+    """It reads them, or its functions do, before it has bound them itself."""
+    bound: frozenset[str] = frozenset()
+    """It binds them in any case."""
+
+
+def name_use(tree: ast.Module) -> NameUse:
+    """Return the global names that a module uses.
+
+    Raises:
+        RecursionError: it is too deep.
+    """
+    reads, bound = set[str](), set[str]()
+    _collect_reads(tree.body, reads, bound)
+    return NameUse(frozenset(_read_when_called(tree)), frozenset(reads), frozenset(bound))
+
+
+def _collect_reads(statements: Iterable[ast.stmt], reads: set[str], bound: set[str]) -> None:
+    """Add what statements read while it is not in ``bound``, and to ``bound`` what they bind in any case."""
+    for statement in statements:
+        inner: list[Iterable[ast.stmt]] = []
+        maybe: set[str] = set()
+        if isinstance(statement, ast.For | ast.AsyncFor):
+            reads |= _names_read(statement.iter) - bound
+            bound |= bound_names(statement.target)
+            inner = [statement.body, statement.orelse]
+        elif isinstance(statement, ast.If | ast.While):
+            reads |= _names_read(statement.test) - bound
+            inner = [statement.body, statement.orelse]
+        elif isinstance(statement, ast.Try | ast.TryStar):
+            maybe = {one.name for one in statement.handlers if one.name}
+            kinds = (one.type for one in statement.handlers if one.type)
+            reads |= set[str]().union(*map(_names_read, kinds)) - bound
+            handlers = (one.body for one in statement.handlers)
+            inner = [statement.body, *handlers, statement.orelse, statement.finalbody]
+        elif isinstance(statement, ast.With | ast.AsyncWith):
+            reads |= set[str]().union(*map(_names_read, statement.items)) - bound
+            bound |= bound_names(*statement.items)
+            _collect_reads(statement.body, reads, bound)
+        else:
+            reads |= _names_read(statement) - bound
+            bound |= bound_names(statement)
+        for block in inner:  # whether it runs is not known, so what it binds counts within it alone
+            _collect_reads(block, reads, bound | maybe)
+
+
+def _read_when_called(node: ast.AST) -> set[str]:
+    if isinstance(node, _Deferred):
+        return _names_read(node)
+    return set().union(*map(_read_when_called, ast.iter_child_nodes(node)))
+
+
+def _names_read(node: ast.AST) -> set[str]:
+    """Return the global names that code reads, that of its functions included."""
+    if isinstance(node, ast.Name):
+        return set() if isinstance(node.ctx, ast.Store) else {node.id}
+    found = set[str]().union(*map(_names_read, ast.iter_child_nodes(node)))
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        return found | {node.target.id}
+    if isinstance(node, ast.Global):
+        return {*node.names}
+    if isinstance(node, _Comprehension):
+        targets = bound_names(*(one.target for one in node.generators))
+        return (found - targets) | _names_read(node.generators[0].iter)
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        body: list[ast.AST] = [node.body] if isinstance(node, ast.Lambda) else [*node.body]
+        around = (one for one in ast.iter_child_nodes(node) if one not in body)
+        inside = set[str]().union(*map(_names_read, body)) - _locals(node.args, body)
+        return inside.union(*map(_names_read, around))
+    return found

@@ -42,6 +42,8 @@ class FoundQuestion(Struct, frozen=True):
     cell: str = ""
     """The grade cell, where it is not called as the question."""
     all_or_nothing: bool = False
+    notebook_names: tuple[str, ...] = ()
+    """Names of Python's or of an import that the notebook defines itself before the tests, which use them."""
 
 
 class FoundNotebook(Struct, frozen=True):

@@ -1,21 +1,19 @@
-"""Which tests can be judged outside of the student's box, and why the others cannot."""
+"""Which tests can be judged outside of the student's box, and what they take from there by name."""
 
 from __future__ import annotations
 
-import ast
+import builtins
 from collections.abc import Collection, Iterable
 
 from msgspec.structs import replace
 
 from autograder.adopting.found import FoundTest
-from autograder.checks.judging.judgeable import judgeable
-from autograder.syntax import UNREADABLE, parsed
-
-_SCOPES = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
+from autograder.checks.judging.judgeable import imports_of, judgeable, names_bound
+from autograder.sandbox.testing import unbound_names
 
 
 def with_reasons(
-    tests: Iterable[FoundTest], before: Iterable[str], data: Collection[str] = ()
+    tests: Iterable[FoundTest], before: Iterable[str], data: Collection[str] = (), read: Collection[str] = ()
 ) -> tuple[FoundTest, ...]:
     """Tests that know whether they are judged outside.
 
@@ -23,27 +21,33 @@ def with_reasons(
         tests: of one question.
         before: the code cells of the notebook that are no tests and stand before them.
         data: files and folders beside the notebook.
+        read: names that other code still reads, for which it matters what a test binds them to.
     """
-    names = {name for source in before for name in _defined(source)}
+    names = {name for source in before for name in names_bound(source)}
     return tuple(
-        one if one.outside else replace(one, outside=judgeable(one.code, names, data) or "") for one in tests
+        one if one.outside else replace(one, outside=judgeable(one.code, names, data, read) or "")
+        for one in tests
     )
 
 
-def _defined(source: str) -> Collection[str]:
-    """Names that a cell binds for the notebook. What is imported is the same in the judge's box."""
-    try:
-        tree = parsed(source)
-    except UNREADABLE:
-        return ()
-    found: set[str] = set()
-    waiting: list[ast.AST] = [*tree.body]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, _SCOPES):
-            found |= {node.name} if not isinstance(node, ast.Lambda) else set()
-            continue
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.add(node.id)
-        waiting += ast.iter_child_nodes(node)
-    return found
+def shadowing_names(
+    tests: Iterable[FoundTest], before: Iterable[tuple[str, bool]], imports: Iterable[str]
+) -> tuple[str, ...]:
+    """Return the names that tests use and the notebook defined last, though others define them too.
+
+    That is a name of Python's (students write ``max``), one that a cell imports, or one that an earlier test
+    bound for itself.
+
+    Args:
+        tests: of one question.
+        before: the code cells that stand before them, each with whether it is a test.
+        imports: the code cells whose imports tests see.
+    """
+    last_bound: dict[str, bool] = {}
+    taken = {name for name, _, _ in imports_of(imports)} | {*dir(builtins)}
+    for source, is_test in before:
+        names = names_bound(source)
+        last_bound |= dict.fromkeys(names, is_test)
+        taken |= names if is_test else set()
+    used = {name for one in tests for name in unbound_names(one.code, doctests=one.doctest)}
+    return tuple(sorted(name for name in used & taken if last_bound.get(name) is False))

@@ -16,9 +16,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.adopting.found import FoundAssignment, FoundNotebook, FoundQuestion, FoundTest
-from autograder.adopting.judged import with_reasons
+from autograder.adopting.judged import shadowing_names, with_reasons
 from autograder.adopting.modules import preloaded
 from autograder.adopting.settings import read_settings
+from autograder.checks.judging.judgeable import names_read_around, names_used
 from autograder.errors import CourseError, NotebookError
 from autograder.notebook.files import read_file
 from autograder.notebook.release import Release, ReleaseCell, load_release
@@ -134,7 +135,9 @@ def _questions(
     described: Release, place: _Place, data: Sequence[str], notes: list[str]
 ) -> Iterator[FoundQuestion]:
     """A question for each cell that carries points, in order."""
-    answer, before = "", list[str]()
+    answer, before = "", list[tuple[str, bool]]()
+    code = [cell for cell in described.cells if cell.cell_type == "code"]
+    plain = [cell for cell in code if not (cell.grade and cell.is_locked)]
     for cell in described.cells:
         if cell.is_answer and not cell.grade:
             answer = cell.grade_id
@@ -151,10 +154,18 @@ def _questions(
             )
             if cell.cell_type == "code" and not own:
                 question = _tested(question, cell, place, notes)
-                question = replace(question, tests=with_reasons(question.tests, before, data))
+                texts = [source for source, is_test in before if not is_test]
+                # The visible lines of a test are in the student's notebook as well, and run there.
+                later = [one for one in plain if one.number > cell.number and _HIDDEN in cell.source]
+                read = names_read_around(map(names_used, texts), (names_used(one.source) for one in later))
+                question = replace(
+                    question,
+                    tests=with_reasons(question.tests, texts, data, read),
+                    notebook_names=shadowing_names(question.tests, before, [one.source for one in code]),
+                )
             yield question
-        if cell.cell_type == "code" and not (cell.grade and cell.is_locked):
-            before.append(cell.source)
+        if cell.cell_type == "code":
+            before.append((cell.source, cell.grade and cell.is_locked))
 
 
 def _tested(question: FoundQuestion, cell: ReleaseCell, place: _Place, notes: list[str]) -> FoundQuestion:

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from autograder.adopting import otter_settings
 from autograder.adopting.found import FoundAssignment, FoundNotebook, FoundQuestion
-from autograder.adopting.judged import with_reasons
+from autograder.adopting.judged import shadowing_names, with_reasons
 from autograder.adopting.modules import preloaded
 from autograder.adopting.otter_source import OtterSource, Role, SourceCell, is_source, read_source
 from autograder.adopting.otter_tests import OtterCase, Stated, cases_of_file, resolved
@@ -88,10 +88,7 @@ def read_assignment(root: Path, name: str) -> FoundAssignment:
     for one in _notebooks(folder, name if folder == root else ""):
         notebooks.append(FoundNotebook(one.name, one.data))
         code_of = [cell.key or cell.given or "" for cell in one.cells if cell.cell_type == "code"]
-        questions += (
-            replace(found, tests=with_reasons(found.tests, code_of, one.data))
-            for found in _questions(one, notes)
-        )
+        questions += (_judged(found, one, code_of) for found in _questions(one, notes))
         code += code_of
         code += [case.code for question in one.questions for case in question.cases if not case.doctest]
         if not one.key:
@@ -112,6 +109,22 @@ def read_assignment(root: Path, name: str) -> FoundAssignment:
         preload,
         (*notes, *missing),
         cell_start=next(iter(starts), ""),
+    )
+
+
+def _judged(question: FoundQuestion, notebook: _Notebook, code: Sequence[str]) -> FoundQuestion:
+    """The question with what is known of its tests from the cells before and after them."""
+    checked = [
+        cell.role == "check" and grade_id(cell.question) == question.id
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+    ]
+    at = checked.index(True) if True in checked else len(code)
+    before = [(source, False) for source in code[:at]]
+    return replace(
+        question,
+        tests=with_reasons(question.tests, code[:at], notebook.data),  # otter's tests bind names in a copy
+        notebook_names=shadowing_names(question.tests, before, code),
     )
 
 

@@ -95,6 +95,8 @@ def _testing(found: FoundAssignment, question: FoundQuestion, *, inside: bool) -
         yield f"after = {quoted(question.after)}"
     if question.all_or_nothing:
         yield "all_or_nothing = true"
+    if question.notebook_names:
+        yield f"notebook_names = [{', '.join(map(quoted, question.notebook_names))}]"
     if inside and any(test.outside for test in question.tests):
         yield 'judged = "inside"'
     for test in question.tests:

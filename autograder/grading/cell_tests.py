@@ -10,7 +10,13 @@ from msgspec.structs import replace
 
 from autograder.assignment import Assignment
 from autograder.checks.base import HasCellTests
-from autograder.checks.judging.judgeable import imports_of
+from autograder.checks.judging.judgeable import (
+    imports_of,
+    names_bound,
+    names_read_around,
+    names_used,
+    rebinding,
+)
 from autograder.records import Cell, CellOutcome, CellTest, Markdown
 from autograder.rubric import NotebookFile
 from autograder.sandbox.base import Sandbox
@@ -65,6 +71,7 @@ class CellTests:
                 self._found |= dict.fromkeys(tests, refused)
             else:
                 self._tests.setdefault(places.get(check.after, len(cells)), {}).update(tests)
+        self._doubt(cells)
         limits = assignment.rubric.assignment.limits
         release = assignment.releases[notebook.name]
         imports = (
@@ -74,6 +81,33 @@ class CellTests:
         )
         # Another seed than the student's, so that a seed set by a test is a change.
         self._runner = CellTester(lambda: sandbox.open(limits, seed=seed ^ 1), imports, stopwatch=stopwatch)
+
+    def _doubt(self, cells: Sequence[Cell | Markdown]) -> None:
+        """Have tests reviewed that bind a name which this student's code reads: they bind it elsewhere.
+
+        Only tests that share a notebook's names (nbgrader's) are meant to change what other code sees, and
+        their visible lines run in the student's box as well.
+        """
+        binding = {
+            key: bound
+            for tests in self._tests.values()
+            for key, test in tests.items()
+            if test.shared and not test.inside and (bound := names_bound(test.code))
+        }
+        every = frozenset[str]().union(*binding.values())
+        code = {place: one.source for place, one in enumerate(cells) if isinstance(one, Cell)}
+        uses = {
+            place: names_used(source)
+            for place, source in code.items()
+            if place not in self._tests and any(name in source for name in every)
+        }
+        for place, tests in self._tests.items():
+            for key in tests.keys() & binding.keys():
+                before = [use for at, use in uses.items() if at < place]
+                shown = code.get(place, "").strip() == tests[key].code.strip()
+                after = [use for at, use in uses.items() if at > place and not shown]
+                read = sorted(binding[key] & names_read_around(before, after))
+                tests[key] = replace(tests[key], doubtful="; ".join(map(rebinding, read[:3])))
 
     def __enter__(self) -> Self:
         return self

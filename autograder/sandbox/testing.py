@@ -97,6 +97,11 @@ class CellTester:
         """
         if test.inside:
             return self._inside(test, student, left)
+        outcome = self._outside(test, student, left)
+        doubted = test.doubtful and outcome.ending is None
+        return replace(outcome, refused=outcome.refused or test.doubtful) if doubted else outcome
+
+    def _outside(self, test: CellTest, student: Box, left: float) -> CellOutcome:
         if self._student is not student:
             self._student, self._token = student, secrets.token_hex(8)
         begin: dict[str, Any] | None = {

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import ast
+import functools
+import itertools
 import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from autograder.syntax import UNREADABLE, parsed
+from autograder.syntax import UNREADABLE, NameUse, bound_names, name_use, parsed
 
 Import = tuple[str, str, str]
 MOST_CHANGED = 12
 _MAGIC = re.compile(r"^\s*[%!?]|^[^#\'\"\n]*\?\s*$", re.MULTILINE)
+_LINE_MAGIC = re.compile(r"(?m)^(\s*)[%!].*$")
+_WORD = re.compile(r"[^\W\d]\w*")
 _NOTEBOOKS = ("get_ipython", "In", "Out", "_ih", "_oh", "display")
 _SOURCE = ("getsource", "getsourcelines", "getsourcefile", "signature", "getfullargspec", "getclosurevars")
 _PATCHES = ("patch", "MagicMock", "Mock", "monkeypatch", "setattr")
@@ -40,18 +44,22 @@ _DRAWN = "matplotlib"
 """Its figures are in the student's box: what a notebook calls ``plt`` is asked there."""
 
 
-def judgeable(code: str, defined_before: Collection[str] = (), data: Collection[str] = ()) -> str | None:
+def judgeable(
+    code: str,
+    defined_before: Collection[str] = (),
+    data: Collection[str] = (),
+    read: Collection[str] = (),
+) -> str | None:
     """Why a test cannot be judged outside; None where it can.
 
     Args:
         code: of the test, hidden lines included.
         defined_before: names that the notebook defines before it, those of the student's among them.
         data: files and folders that lie beside the notebook for everybody, and in the judge's box as well.
+        read: names that other code of the notebook still reads (`names_read_around`). What the test binds is
+            bound in the judge's box alone.
     """
-    if ">>>" in code:
-        import doctest
-
-        code = "".join(example.source for example in doctest.DocTestParser().get_examples(code))
+    code = _plain(code)
     if _MAGIC.search(code):
         return "it uses a magic or another program"
     try:
@@ -60,7 +68,64 @@ def judgeable(code: str, defined_before: Collection[str] = (), data: Collection[
         return f"it is no Python: {type(error).__name__}"
     known = frozenset(defined_before)
     files = frozenset(one.partition("/")[0] for one in data)
-    return next((reason for node in ast.walk(tree) for reason in _reasons(node, tree, known, files)), None)
+    reasons = (reason for node in ast.walk(tree) for reason in _reasons(node, tree, known, files))
+    rebound = (rebinding(name) for name in sorted(bound_names(tree) & {*read}))
+    return next(itertools.chain(reasons, rebound), None)
+
+
+def rebinding(name: str) -> str:
+    """Return why a test that binds a name is not judged outside."""
+    return f"it binds {name}, which other code of the notebook reads"
+
+
+@functools.lru_cache(maxsize=1024)
+def names_bound(code: str) -> frozenset[str]:
+    """Return the names that a test binds for the whole notebook; none if it is no Python."""
+    try:
+        return frozenset(bound_names(parsed(_plain(code))))
+    except UNREADABLE:
+        return frozenset()
+
+
+def names_used(source: str) -> NameUse:
+    """Return the global names that a code cell uses; of a cell that is no Python those that it may use."""
+    try:
+        return name_use(_cell_tree(source))
+    except UNREADABLE as error:
+        words = frozenset(_WORD.findall(source))
+        runs = isinstance(error, RecursionError) or _MAGIC.search(source)  # IPython may understand it
+        return NameUse(words, words) if runs else NameUse()
+
+
+def names_read_around(before: Iterable[NameUse], after: Iterable[NameUse]) -> set[str]:
+    """Return the names that other code of a notebook reads once a test has run.
+
+    Args:
+        before: code cells that have run when the test runs.
+        after: code cells that run later, in order.
+    """
+    reads = set[str]().union(*(one.called for one in before))
+    bound: set[str] = set()
+    for one in after:
+        reads |= one.first - bound
+        bound |= one.bound
+    return reads
+
+
+def _cell_tree(source: str) -> ast.Module:
+    try:
+        return parsed(source)
+    except SyntaxError:
+        return parsed(_LINE_MAGIC.sub(r"\1pass", source))
+
+
+def _plain(code: str) -> str:
+    """Return the statements of a test that may be an interactive session."""
+    if ">>>" not in code:
+        return code
+    import doctest
+
+    return "".join(example.source for example in doctest.DocTestParser().get_examples(code))
 
 
 def _reasons(node: ast.AST, tree: ast.Module, known: frozenset[str], data: frozenset[str]) -> Iterator[str]:
@@ -99,8 +164,6 @@ def _change_reasons(node: ast.AST, tree: ast.Module, known: frozenset[str]) -> I
         modules = _imported(tree) | {"builtins", "sys"}
         if any(isinstance(one, ast.Attribute) and _root(one) in modules for one in targets):
             yield "it patches a module"
-    if node is tree:
-        yield from (f"it rebinds {name}" for name in sorted(_bound(tree) & known))
 
 
 def _is_own_dictionary(node: ast.AST) -> bool:
@@ -181,23 +244,6 @@ def _root(node: ast.AST) -> str:
     while isinstance(node, ast.Attribute | ast.Subscript | ast.Call):
         node = node.func if isinstance(node, ast.Call) else node.value
     return node.id if isinstance(node, ast.Name) else ""
-
-
-def _bound(tree: ast.Module) -> set[str]:
-    """Names that a test binds for the whole notebook. An import binds what is the same everywhere."""
-    found: set[str] = set()
-    waiting: list[ast.AST] = [*tree.body]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(
-            node, ast.FunctionDef | ast.ClassDef | ast.Lambda | ast.ListComp | ast.SetComp | ast.DictComp
-        ):
-            found |= {node.name} if isinstance(node, ast.FunctionDef | ast.ClassDef) else set()
-            continue
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.add(node.id)
-        waiting += ast.iter_child_nodes(node)
-    return found
 
 
 def _imported(tree: ast.AST) -> set[str]:

@@ -226,6 +226,8 @@ class Judge:
 
     def _outcome(self, test: Mapping[str, Any], told: wire.Told) -> dict[str, Any]:
         self._namespace = self._namespace if test["shared"] else self._new_namespace()
+        for name in self._students:  # also one that an earlier test bound, and `type`
+            self._namespace.pop(name, None)
         self._bound: dict[str, Any] = {}
         self._own.open = 0
         self._gradients.begin()

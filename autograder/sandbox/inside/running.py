@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import doctest as doctests
 import decimal
+import doctest as doctests
 import io
 import numbers
 import sys
@@ -99,7 +99,7 @@ def explained(error: BaseException) -> str:
 
 
 def _told_value(value: Any) -> float | str | bool | None:
-    """Return a number as one, whatever its class, arrays without dimensions included; else the class's name."""
+    """Return a number of any class as one, arrays without dimensions included; else the class's name."""
     value = _unwrapped(value)
     if value is None or type(value) is bool:
         return value

@@ -131,7 +131,6 @@ NOT_OUTSIDE = {
     "get_ipython().run_cell('x')": "only the notebook",
     "from unittest.mock import patch\nwith patch('builtins.input'): squares(1)": "patches",
     "del squares\nassert total(1) == 1": "deletes",
-    "squares = None\nassert total(1) == 1": "rebinds squares",
     "import builtins\nbuiltins.input = lambda: '3'": "patches a module",
     "class A(squares): pass": "derives",
     "assert open('x.txt').read()": "files",

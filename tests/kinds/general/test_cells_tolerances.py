@@ -45,7 +45,9 @@ OBJECTS = {
         "def __rsub__(s, o): s.v = o; return 0.0\n    __sub__ = __isub__ = __rsub__\n"
         "    __float__ = lambda s: s.v"
     ),
-    "a list of such": "class Odd:\n    __sub__ = __rsub__ = lambda s, o: 0\ndef f(x): return [Odd()] if x else 0.5",
+    "a list of such": (
+        "class Odd:\n    __sub__ = __rsub__ = lambda s, o: 0\ndef f(x): return [Odd()] if x else 0.5"
+    ),
 }
 
 

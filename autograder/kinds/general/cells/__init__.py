@@ -39,6 +39,9 @@ class CellsQuestion(Struct, frozen=True):
     """grade_id of the cell at which the tests run: those before it have run; default: after the last cell."""
     all_or_nothing: bool = False
     """Points are given only where every test passes."""
+    notebook_names: tuple[str, ...] = ()
+    """Names that tests take from the student's notebook although Python or an import has them as well, such
+    as ``max`` where students write a ``max`` of their own."""
     judged: Literal["outside", "inside"] = "outside"
     """``inside``: in the student's own box, where their code can disarm a test; results say so."""
 
@@ -91,7 +94,7 @@ class CellsCheck(ItemwiseCheck[CellsQuestion, CellsItem]):
                 doctest=one.doctest,
                 seconds=one.seconds,
                 shared=self.options.style == "nbgrader",
-                students=(self.question.answer,) if self.question.answer else (),
+                students=(*filter(None, (self.question.answer,)), *self.options.notebook_names),
                 inside=inside,
                 changed=changed_forms(one.code, is_doctest=one.doctest) if inside else (),
             )
@@ -163,9 +166,9 @@ def _not_passed(item: Item, options: CellsItem, outcome: CellOutcome, staff: str
 def _partial(item: Item, outcome: CellOutcome, staff: str) -> Finding | None:
     """Partial credit as nbgrader gives it: a number from 0 up to the points. None: full points.
 
-    A last comparison that holds takes nothing away. nbgrader gives full points for one that does not hold, for
-    a number that is no such credit and for all that is no number, such as the text of one: manual review,
-    because what a test shows last may be meant as its verdict.
+    A last comparison that holds takes nothing away. nbgrader gives full points for one that does not hold,
+    for a number that is no such credit and for all that is no number, such as the text of one: manual
+    review, because what a test shows last may be meant as its verdict.
     """
     value = outcome.value
     if value is None or value is True:
