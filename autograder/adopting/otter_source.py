@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autograder.adopting.otter_settings import with_students_seed, without_plugins
 from autograder.adopting.otter_tests import OtterCase, case_of_cell
@@ -27,7 +28,8 @@ _LINE = re.compile(r"(\s*).* ?# ?SOLUTION")
 _BLOCK = re.compile(r"(\s*)# BEGIN SOLUTION( NO PROMPT)?")
 _SKIPPED = ("# SOLUTION NO PROMPT", "# BEGIN PROMPT", "# END PROMPT", "# SEED")
 
-Role = Literal["", "answer", "check"]
+Role = Literal["", "answer", "check", "points"]
+"""``points``: a cell that only carries the points of a question, and is not in otter's own notebook."""
 
 
 class SourceCell(Struct, frozen=True):
@@ -199,7 +201,21 @@ class _SourceReader:
             if self._cases and self._question.get("check_cell", True):
                 check = f'grader.check("{name}")'
                 self._cells.append(SourceCell("code", check, check, "check", name))
+            elif self._cases and not self._answers:
+                self._carry_points(name)
             self._questions.append(SourceQuestion(name, self._question, tuple(self._cases)))
+
+    def _carry_points(self, name: str) -> None:
+        """Let the points of a question without check and solution hang on its code, or on a new cell."""
+        own = [
+            at for at, cell in enumerate(self._cells) if cell.question == name and cell.cell_type == "code"
+        ]
+        if own:
+            given = self._cells[own[-1]]
+            self._cells[own[-1]] = replace(given, role="answer")
+        else:
+            remark = f"# {name} is tested when the notebook is graded."
+            self._cells.append(SourceCell("code", remark, remark, "points", name))
 
     def _write_answer(self) -> None:
         """Put solutions in markdown where students write: into the prompt, or a cell of its own."""

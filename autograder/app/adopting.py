@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from pathlib import Path
 from types import ModuleType
 
@@ -12,9 +15,11 @@ from autograder import rubric as rubrics
 from autograder.adopting import nbgrader, otter
 from autograder.adopting.found import FoundAssignment
 from autograder.adopting.rubric_text import rubric_text
+from autograder.assignment import load
 from autograder.course import Course
-from autograder.errors import CourseError, NotebookError, RubricError
+from autograder.errors import AutograderError, CourseError, NotebookError, RubricError
 from autograder.generate import generate
+from autograder.notebook.build import check_agreement
 
 
 class Adopted(Struct, frozen=True):
@@ -23,6 +28,8 @@ class Adopted(Struct, frozen=True):
     name: str
     rubric: Path
     origin: str
+    points: Decimal = Decimal(0)
+    """Of all questions."""
     written: tuple[Path, ...] = ()
     """Empty: nothing was changed."""
     questions: int = 0
@@ -86,23 +93,64 @@ def _names(root: Path, name: str) -> dict[str, ModuleType]:
 def _adopt(course: Course, found: FoundAssignment, *, inside: bool) -> Adopted:
     path = course.rubrics / f"{found.name}.toml"
     text = rubric_text(found, inside=inside)
-    written = []
-    if not path.exists():
-        rubrics.parse(text.encode(), str(path))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        atomic.write(path, text.encode())
-        written.append(path)
-    if course.source(found.name).is_dir() and not course.release(found.name).exists():
-        written += generate(course, found.name)
+    written: list[Path] = []
+    with _taken_back_on_error(written):
+        if not path.exists():
+            rubrics.parse(text.encode(), str(path))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            atomic.write(path, text.encode())
+            written.append(path)
+        if course.source(found.name).is_dir() and not course.release(found.name).exists():
+            written += generate(course, found.name)
+        if written:
+            _check_cells(course, found.name)
     reasons = tuple(f"{test}: {reason}" for test, reason in found.judged.items() if reason)
     return Adopted(
         found.name,
         path,
         found.origin,
+        sum((one.points for one in found.questions), Decimal(0)),
         tuple(written),
         len(found.questions),
         sum(not one.tests for one in found.questions),
         len(found.judged),
         reasons,
-        found.remarks,
+        (*found.remarks, *_without_points(found, path)),
     )
+
+
+@contextlib.contextmanager
+def _taken_back_on_error(written: Sequence[Path]) -> Iterator[None]:
+    """Remove what was written if it proves to be unusable: a rubric that is there is never written over."""
+    try:
+        yield
+    except AutograderError:
+        for path in written:
+            path.unlink()
+        for folder in {path.parent for path in written}:
+            with contextlib.suppress(OSError):  # other files lie there
+                folder.rmdir()
+        raise
+
+
+def _check_cells(course: Course, name: str) -> None:
+    """Refuse a question without a cell for its points, which would stop the first grading of the class.
+
+    Raises:
+        RubricError: the rubric and its release do not fit together; names the cell.
+    """
+    assignment = load(course, name)
+    for release in assignment.releases.values():
+        check_agreement(release, assignment.rubric)
+
+
+def _without_points(found: FoundAssignment, rubric: Path) -> Iterator[str]:
+    """Say so if nothing is worth anything, which no class notices before its marks are out."""
+    if found.questions and not any(one.points for one in found.questions):
+        listed = ", ".join(one.id for one in found.questions[:5])
+        more = ", …" if len(found.questions) > 5 else ""
+        yield (
+            f"all points are 0: no question states any ({listed}{more}), so every mark will be 0. State the "
+            f"points of questions and items, and their sum in [assignment], in {rubric}; or add the source "
+            "notebooks, remove this rubric and adopt again"
+        )

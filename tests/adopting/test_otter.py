@@ -17,7 +17,11 @@ from autograder.adopting.found import FoundQuestion
 from autograder.adopting.otter_settings import remarks, without_plugins
 from autograder.adopting.otter_tests import case_of_cell, resolved
 from autograder.adopting.rubric_text import rubric_text
+from autograder.app.adopting import adopt
+from autograder.assignment import load
+from autograder.course import Course
 from autograder.errors import CourseError
+from autograder.gradebook.cells import wanted_cells
 from tests.adopting import courses
 
 OTTERS = tuple(name for name in courses.NAMES if courses.load(name).origin == "otter")
@@ -190,6 +194,54 @@ def test_plugin_blocks_are_calls() -> None:
     assert list(remarks(bad)) == [
         "seed: not taken over: expected a name and a whole number, got variable 'a b', autograder_value 3"
     ]
+
+
+def source_of(folder: Path, *blocks: tuple[str, str]) -> None:
+    """Write a source notebook of raw and other cells."""
+    cells = [
+        {"cell_type": kind, "metadata": {}, "source": text, "id": f"cell-{number}"}
+        | ({"outputs": [], "execution_count": None} if kind == "code" else {})
+        for number, (kind, text) in enumerate(
+            (("raw", "# ASSIGNMENT CONFIG\ntests: {ok_format: false}"), *blocks)
+        )
+    ]
+    tree = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (folder / "hw.ipynb").write_text(json.dumps(tree))
+
+
+TESTED = (
+    ("raw", "# BEGIN TESTS"),
+    ("code", "def test_x(x):\n    assert x == 3"),
+    ("raw", "# END TESTS"),
+    ("raw", "# END QUESTION"),
+)
+SOLVED = (("raw", "# BEGIN SOLUTION"), ("code", "x = 3 # SOLUTION"), ("raw", "# END SOLUTION"))
+WITHOUT_CHECK = {
+    "with a solution": (SOLVED, "q1", "x = 3 # SOLUTION"),
+    "with code that students edit": ((("code", "x = 3"),), "q1", "x = 3"),
+    "with several cells of code": ((("code", "import math"), ("code", "x = 3")), "q1", "x = 3"),
+    "with a text alone": ((("markdown", "Define x."),), "q1", "# q1 is tested when the notebook is graded."),
+    "with nothing": ((), "q1", "# q1 is tested when the notebook is graded."),
+}
+
+
+@pytest.mark.parametrize(("blocks", "cell", "text"), WITHOUT_CHECK.values(), ids=WITHOUT_CHECK)
+@pytest.mark.parametrize("check", [True, False], ids=["checked", "unchecked"])
+def test_every_question_has_a_cell_for_its_points(
+    blocks: tuple[tuple[str, str], ...], cell: str, text: str, *, check: bool, tmp_path: Path
+) -> None:
+    """Also one with ``check_cell: false`` and no solution; its tests run at the end, as the check would."""
+    question = f"# BEGIN QUESTION\nname: q1\npoints: 2\ncheck_cell: {str(check).lower()}"
+    source_of(tmp_path, ("raw", question), *blocks, *TESTED)
+    (adopted,) = adopt(tmp_path)
+    assert adopted.points == 2
+    assignment = load(Course(tmp_path), "hw")
+    assert wanted_cells(assignment.rubric, assignment.release_bytes)
+    graded = [one for one in assignment.releases["hw"].cells if one.grade]
+    assert [cell] == [one.grade_id for one in graded]
+    if not check:
+        assert graded[0].is_locked == text.startswith("#")
+        assert "" == assignment.checks["q1"].after  # type: ignore[attr-defined]
 
 
 def test_a_block_without_an_end_is_refused(tmp_path: Path) -> None:

@@ -7,11 +7,14 @@ import shutil
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from autograder import rubric as rubrics
+from autograder.adopting.found import FoundAssignment
+from autograder.app import adopting
 from autograder.app.adopting import adopt
 from autograder.course import Course
-from autograder.errors import AutograderError, CourseError
+from autograder.errors import AutograderError, CourseError, RubricError
 from autograder.generate import sources
 from tests.adopting import courses
 from tests.adopting.test_otter import generated
@@ -76,6 +79,48 @@ def test_one_that_cannot_be_adopted_holds_up_no_other(tmp_path: Path) -> None:
     assert (taken.name, taken.refused, taken.questions) == ("series", "", 4)
     with pytest.raises(AutograderError, match="MARK SCHEME"):
         adopt(course, "broken")
+
+
+def test_a_question_without_a_cell_is_refused_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not by the first grading, which it would stop for the whole class; nothing is left behind."""
+    course = manual_course(tmp_path)
+    before = contents(course)
+    read = adopting.nbgrader.read_assignment
+
+    def with_another_cell(*args: object) -> FoundAssignment:
+        found = read(*args)
+        first, *others = found.questions
+        return replace(found, questions=(replace(first, cell="nowhere"), *others))
+
+    monkeypatch.setattr(adopting.nbgrader, "read_assignment", with_another_cell)
+    with pytest.raises(RubricError, match="no cell is graded under that name"):
+        adopt(course)
+    assert {path: text for path, text in contents(course).items() if ".secret" not in path} == before
+    monkeypatch.undo()
+    (taken,) = adopt(course)
+    assert course / "release" / "series" / "first.ipynb" in taken.written
+
+
+@pytest.mark.parametrize("points", [0, 2])
+def test_a_course_without_points_is_told_what_to_do(points: int, tmp_path: Path) -> None:
+    """Every mark would be 0: said when adopting, with the rubric to change."""
+    course = manual_course(tmp_path)
+    for path in (course / "source" / "series").glob("*.ipynb"):
+        notebook = json.loads(path.read_text())
+        for one in notebook["cells"]:
+            flags = one["metadata"].get("nbgrader", {})
+            flags.update({"points": points} if flags.get("points") is not None else {})
+        path.write_text(json.dumps(notebook))
+    (course / "source").rename(course / "release")
+    (adopted,) = adopt(course)
+    told = [one for one in adopted.remarks if "all points are 0" in one]
+    assert bool(told) == (points == 0)
+    assert adopted.points == 4 * points
+    for one in told:
+        assert "formula, use, plan" in one
+        assert "rubrics/series.toml" in one
 
 
 def test_what_otter_generated_is_a_course_without_its_source(tmp_path: Path) -> None:
