@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from decimal import Decimal
 from pathlib import Path
 
 from msgspec import Struct
@@ -54,6 +55,10 @@ class Validated(Struct, frozen=True):
     """What the ways through stated graphs of credit are worth."""
     work: tuple[str, ...]
     """How much is run for planted faults before anybody is graded, by question."""
+    automatic: Decimal = Decimal(0)
+    """Points that are decided without a person."""
+    possible: Decimal = Decimal(0)
+    """Points of all items."""
 
 
 class PrintedAssignment(Struct, frozen=True):
@@ -101,7 +106,14 @@ def validate(course: Course, name: str, isolation: Isolation = Isolation.NAMESPA
     with Pool(isolation=isolation) as pool:
         loaded = assignments.load(course, name)
         findings = (*handed_out(loaded), *verify.validate(loaded, pool))
-        return Validated(findings, tuple(verify.credit(loaded.rubric)), tuple(work(loaded)))
+        items = [item for question in loaded.rubric.questions for item in question.items]
+        return Validated(
+            findings,
+            tuple(verify.credit(loaded.rubric)),
+            tuple(work(loaded)),
+            sum((item.points for item in items if not item.manual), Decimal(0)),
+            sum((item.points for item in items), Decimal(0)),
+        )
 
 
 def build_and_verify(

@@ -128,7 +128,7 @@ def validate(
         else:
             for words in found.work:
                 report.say(words)
-            report.show_validation(name, found.findings, found.credit)
+            report.show_validation(name, found)
     raise typer.Exit(EXIT_FINDINGS if found.findings else 0)
 
 

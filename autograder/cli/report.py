@@ -32,7 +32,7 @@ from autograder.app import Isolation, Listener, warning
 if TYPE_CHECKING:
     from autograder.app.classes import Outcome, PointsChange
     from autograder.app.inspection import Layer
-    from autograder.app.preparing import VerifyFinding, Ways
+    from autograder.app.preparing import Validated, VerifyFinding, Ways
 
 MOST_ROWS = 100
 
@@ -192,15 +192,19 @@ def profile_table(steps: Mapping[str, Mapping[str, float]]) -> Table:
     return table
 
 
-def show_validation(name: str, findings: Sequence[VerifyFinding], credit: Sequence[Ways]) -> None:
-    """What was found about an answer key, and what the ways through stated graphs of credit are worth."""
+def show_validation(name: str, found: Validated) -> None:
+    """Print what was found about an answer key, and how much of the points it says something about."""
     out = console()
-    if any(ways.stated for ways in credit):
-        out.print(credit_table(credit))
-    if findings:
-        out.print(findings_table(findings))
-    else:
-        out.print(f"{name}: the answer key scores everything, the untouched release nothing.")
+    if any(ways.stated for ways in found.credit):
+        out.print(credit_table(found.credit))
+    if found.findings:
+        out.print(findings_table(found.findings))
+    elif found.automatic:
+        out.print(f"{name}: the answer key scores all automatic points, the untouched release nothing.")
+    waiting = found.possible - found.automatic
+    manual = f"; {number(waiting)} need manual marking" if waiting else ""
+    decided = f"{number(found.automatic)} of {number(found.possible)} points"
+    out.print(f"{name}: {decided} are decided automatically{manual}.")
 
 
 def _folding(title: str, *columns: str) -> Table:
