@@ -161,7 +161,7 @@ class CellTester:
             return CellOutcome(ending=ended.ending)
         if isinstance(answer, Reply):
             return answer.told
-        return written({"failed": f"{answer.error}: {answer.message}"})
+        return written({"failed": f"{answer.error}: {answer.message}{_advice(answer)}"})
 
     def _asked_of_judge(
         self, request: Told, seconds: float, begin: Mapping[str, Any] | None
@@ -215,6 +215,16 @@ class CellTester:
         judge, self._judge, self._student = self._judge, None, None
         if judge is not None:
             self._stopwatch.add("in boxes", judge.close().time)
+
+
+def _advice(answer: Observation) -> str:
+    """Return what staff can do if a value does not fit between the boxes."""
+    if answer.error not in ("ReplyTooLarge", "ProtocolError"):
+        return ""
+    raised = (
+        "raise reply_mb in [assignment.limits], or " if answer.message.endswith("MB were returned") else ""
+    )
+    return f"; {raised}let the test look at less of it, such as a shape or some rows"
 
 
 def _told_inside(code: str, test: CellTest, student: Box, until: float) -> CellOutcome:

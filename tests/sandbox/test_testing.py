@@ -55,6 +55,38 @@ def outcome(sandbox: Sandbox, source: str, code: str) -> CellOutcome:
         student.close()
 
 
+LARGE = {
+    "numbers": (
+        "np.zeros(200_000)",
+        "over 1 MB were returned; raise reply_mb in [assignment.limits], or let",
+    ),
+    "text": ("'x' * 5_000_000", "over 4 MB of text were returned; let the test look at less of it"),
+    "texts": ("[f'{number:060d}' for number in range(100_000)]", "over 4 MB of text were returned; let the"),
+    "parts": ("[str(number) for number in range(300_000)]", "has over 200000 parts; let the test look at less of it"),
+}
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize(("value", "reason"), LARGE.values(), ids=LARGE)
+def test_a_large_value_needs_manual_review_and_ends_nothing(
+    sandbox: Sandbox, value: str, reason: str
+) -> None:
+    """It says what to do, and the next test finds the student's box as it was."""
+    limits = Limits(cell_seconds=2, call_seconds=2, reply_mb=1)
+    student = sandbox.open(limits, seed=0)
+    tester = CellTester(lambda: sandbox.open(limits, seed=1))
+    try:
+        student.run_cell(f"import numpy as np\nlarge = {value}\nsmall = 3", seconds=2)
+        first = tester.run(CellTest("first", "assert len(large) > 3", seconds=2), student)
+        second = tester.run(CellTest("second", "assert small == 3", seconds=2), student)
+    finally:
+        tester.close()
+        student.close()
+    assert reason in first.refused
+    assert first.ending is None
+    assert second.passed
+
+
 @pytest.mark.sandbox
 @pytest.mark.parametrize("how", NO_VALUES)
 def test_a_reply_that_is_no_value_ends_the_students_box(sandbox: Sandbox, how: str) -> None:

@@ -32,6 +32,8 @@ MAGIC = b"AG"
 HEADER = struct.Struct("<2sIQ")
 MAX_DEPTH = 32
 MAX_NODES = 200_000
+MAX_TEXT = (4 << 20) - (1 << 16)
+"""Bytes of JSON that a box may tell of one value; a frame has 4 MB for it and the message around it."""
 MAX_INTEGER_BITS = 65_536
 MAX_CONTAINERS = 2_000_000
 """Lists and objects in a reply, by its brackets (those in texts count too): more would take memory and

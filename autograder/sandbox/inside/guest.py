@@ -262,9 +262,9 @@ class Guest:
             return _of_error(error)
         return {"v": tree}
 
-    def _too_large(self) -> dict[str, Any]:
-        text = f"over {self._max_reply >> 20} MB were returned"
-        return {"error": "ReplyTooLarge", "message": text, "met": ["reply-size"]}
+    def _too_large(self, *, text: bool = False) -> dict[str, Any]:
+        most = "4 MB of text" if text else f"{self._max_reply >> 20} MB"
+        return {"error": "ReplyTooLarge", "message": f"over {most} were returned", "met": ["reply-size"]}
 
     def _handed(self, request: Mapping[str, Any]) -> Iterator[list[Buffer]]:
         """What one end of a test that runs elsewhere gives; nothing where the test has given up."""
@@ -287,7 +287,15 @@ class Guest:
 
     def _telling(self, observed: Mapping[str, Any], told: Encoded, *, asks: bool) -> list[Buffer]:
         message = {"id": self._now, "observed": observed, "asks": asks}
-        return wire.pack_told(message, wire.telling(*told)) if "v" in observed else wire.pack(message)
+        if "v" not in observed:
+            return wire.pack(message)
+        written = wire.telling(*told)
+        if len(written.tree) <= wire.MAX_TEXT:
+            return wire.pack_told(message, written)
+        if asks:
+            raise ValueError("over 4 MB of text go from one box to the other")
+        # A larger frame would end the box, and with it all that the student has yet to show.
+        return wire.pack({**message, "observed": self._too_large(text=True)})
 
     def _begun(self, request: Mapping[str, Any]) -> Encoded:
         end, told = self._end(request["target"]), request["told"]

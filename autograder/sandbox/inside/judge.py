@@ -334,7 +334,7 @@ class Judge:
             raise
         except Exception as error:  # noqa: BLE001 - parts that fit no form are the student's word
             self._proxies.forget()
-            return {"failed": f"{type(error).__name__}: {error}"[:200]}
+            return {"failed": f"{type(error).__name__}: {error}"[:300]}
         if "printed" in told:
             sys.stdout.write(str(told["printed"]))
         return told if told.keys() & {"v", "raised", "failed", "back"} else {"failed": "no reply"}

@@ -26,6 +26,8 @@ from autograder.records import Answer, CellOutcome, CellTest, ItemResult, Messag
 from autograder.rubric import Item
 from autograder.wording import LocalisedText, Phrase
 
+_LONGEST_REASON = 300
+"""Characters: it says what to do at its end."""
 INSIDE = "it ran in the student's own box, which could have changed it"
 
 
@@ -194,9 +196,9 @@ def _told(outcome: CellOutcome) -> str:
     printed = f"it printed: {outcome.printed}" if outcome.printed else ""
     ending = f"the student's box ended: {outcome.ending.value}" if outcome.ending else ""
     inside = INSIDE if outcome.inside else ""
-    return "; ".join(
-        quote(one) for one in (raised, outcome.refused, outcome.doubt, ending, words, inside, printed) if one
-    )
+    refused = quote(outcome.refused, _LONGEST_REASON)
+    others = (quote(one) for one in (outcome.doubt, ending, words, inside, printed))
+    return "; ".join(filter(None, (quote(raised), refused, *others)))
 
 
 KIND = Kind(CellsCheck)
