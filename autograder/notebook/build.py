@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -100,6 +100,9 @@ def build_release(
         for step in _STEPS:
             settings = Config({"ClearSolutions": dict(stubs or {})})
             node, resources = step(config=settings).preprocess(node, resources)
+            if step is ClearHiddenTests:
+                languages = (language,) if language else rubric.assignment.languages
+                _label_hidden_tests(node, described, languages)
     except (RuntimeError, ValueError, ValidationError) as error:
         raise NotebookError(
             "nbgrader-refused", f"notebook {notebook!r}: nbgrader refuses it: {error}"
@@ -255,6 +258,15 @@ def _bare_notebook(tree: Mapping[str, Any], name: str) -> Any:
         "cells": [_bare_cell(name, number, cell, seen) for number, cell in enumerate(tree["cells"], start=1)],
     }
     return nbformat.from_dict(bare)
+
+
+def _label_hidden_tests(node: Any, source: Release, languages: Iterable[str]) -> None:
+    """Say what a cell is for of which nothing is left, because it has hidden tests alone."""
+    tested = {cell.grade_id for cell in source.cells if cell.grade and cell.is_locked and cell.source.strip()}
+    for cell in node.cells:
+        known = cell.metadata.get("nbgrader", {}).get("grade_id") in tested
+        if known and cell.cell_type == "code" and not cell.source.strip():
+            cell.source = "\n".join(f"# {sentence('cell.hidden-tests', one)}" for one in languages)
 
 
 def _speak(node: Any, rubric: Rubric, language: str, notebook: str, window: Window | None) -> None:
