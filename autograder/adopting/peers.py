@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -23,6 +24,9 @@ _SECONDS = 3600
 """For one command."""
 _LONGEST = 2000
 """Characters of a program's output that an error quotes."""
+_CONFIG = "nbgrader_config.py"
+_FAILED = re.compile(r"There was an error processing assignment: .*?([^/\n]+)/[^/\n]+$")
+_EXCEPTION = re.compile(r"^ {4}([\w.]+(?:: .*)?)$")
 PeerMarks = Mapping[str, Mapping[str, float]]
 """By student and by grade cell (nbgrader) or question (otter). What was not graded is not there."""
 
@@ -70,8 +74,8 @@ class PeerProgram(Struct, frozen=True):
 
 def nbgrader_marks(
     program: Path, course: Path, source: Path, assignment: str, submitted: Mapping[str, Path]
-) -> PeerMarks:
-    """Have nbgrader autograde what was handed in, in a copy of the course.
+) -> tuple[PeerMarks, Mapping[str, str]]:
+    """Have nbgrader autograde what was handed in, in a copy of the course, with the course's configuration.
 
     Args:
         program: nbgrader's command.
@@ -80,22 +84,57 @@ def nbgrader_marks(
         assignment: its name.
         submitted: the folder of what each student handed in.
 
+    Returns:
+        The marks, and of students at whom nbgrader stopped the exception.
+
     Raises:
-        CourseError: nbgrader could not do its work.
+        CourseError: nbgrader could not do its work; quotes what it said.
     """
     nbgrader = PeerProgram(program)
     with tempfile.TemporaryDirectory(prefix="compare-") as name:
         copy = Path(name)
+        inside = _inside(copy)
+        if (course / _CONFIG).is_file():
+            shutil.copy(course / _CONFIG, copy)
         if source.is_dir():
             shutil.copytree(source, copy / "source" / assignment)
-            nbgrader.run(copy, "generate_assignment", assignment)
+            nbgrader.run(copy, "generate_assignment", assignment, *inside)
         else:
             shutil.copytree(course / "release" / assignment, copy / "release" / assignment)
             shutil.copy(course / "gradebook.db", copy)
         for student, folder in submitted.items():
             shutil.copytree(folder, copy / "submitted" / student / assignment)
-        nbgrader.run(copy, "autograde", assignment, "--force", may_fail=True)
-        return gradebook_marks(copy / "gradebook.db", assignment)
+        # The class list is not copied, so whoever handed something in is new.
+        options = ("--force", "--Autograde.create_student=True", *inside)
+        said = nbgrader.run(copy, "autograde", assignment, *options, may_fail=True)
+        if not (copy / "gradebook.db").is_file():
+            raise CourseError(f"{program} autograde graded nobody; it said:\n{said[-_LONGEST:].strip()}")
+        return gradebook_marks(copy / "gradebook.db", assignment), exceptions_of(said)
+
+
+def _inside(copy: Path) -> tuple[str, ...]:
+    """Return options that keep nbgrader in a copy, whatever folders and gradebook a configuration names."""
+    steps = ("source", "release", "submitted", "autograded")
+    return (
+        f"--CourseDirectory.root={copy}",
+        f"--CourseDirectory.db_url=sqlite:///{copy / 'gradebook.db'}",
+        "--CourseDirectory.directory_structure={nbgrader_step}/{student_id}/{assignment_id}",
+        *(f"--CourseDirectory.{step}_directory={step}" for step in steps),
+    )
+
+
+def exceptions_of(said: str) -> Mapping[str, str]:
+    """Return the last exception of each student at whom nbgrader stopped, from what it printed."""
+    found: dict[str, str] = {}
+    student = ""
+    for line in said.splitlines():
+        if failed := _FAILED.search(line):
+            student = failed.group(1)
+        elif line.startswith("[") and "Traceback" not in line:
+            student = ""
+        elif student and (raised := _EXCEPTION.match(line)):
+            found[student] = raised.group(1)[:_LONGEST]
+    return found
 
 
 def gradebook_marks(gradebook: Path, assignment: str) -> PeerMarks:

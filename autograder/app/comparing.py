@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
+from types import MappingProxyType
 
 from msgspec import Struct
 
@@ -18,6 +19,7 @@ from autograder.app import SILENT, Isolation, Listener
 from autograder.app.classes import grade
 from autograder.app.stores import OpenStore, open_store
 from autograder.assignment import Assignment
+from autograder.checks.values.quoting import quote
 from autograder.course import Course, Handin
 from autograder.errors import CourseError
 from autograder.feedback.comparison import ComparisonRow, ComparisonView, render_comparison
@@ -28,6 +30,7 @@ from autograder.rubric import Question
 from autograder.syntax import UNREADABLE, parsed
 from autograder.wording import written_number
 
+_LONGEST_EXCEPTION = 300
 _SAME = Decimal("0.001")
 """Points: others divide them as floats."""
 
@@ -118,10 +121,10 @@ def compare_marks(
     if not assignment.rubric.assignment.adopted:
         raise CourseError(f"{name} was not adopted, so no other program grades it; see autograder adopt")
     handins = course.handins(name)
-    peer, theirs = _theirs(assignment, handins, source)
+    peer, theirs, exceptions = _theirs(assignment, handins, source)
     graded = grade(course, name, workers=workers, isolation=isolation, watch=watch, store=store)
     scores = {one.student: one.graded.score for one in graded.outcomes}
-    return held_against(assignment, handins, scores, peer, theirs)
+    return held_against(assignment, handins, scores, peer, theirs, exceptions=exceptions)
 
 
 def held_against(
@@ -130,6 +133,8 @@ def held_against(
     scores: Mapping[str, Score],
     peer: str,
     theirs: peers.PeerMarks,
+    *,
+    exceptions: Mapping[str, str] = MappingProxyType({}),
 ) -> PeerComparison:
     """Two results of a class, question by question.
 
@@ -139,12 +144,15 @@ def held_against(
         scores: ours, of each of them.
         peer: the other program's name.
         theirs: its marks, by student and grade cell.
+        exceptions: at which it stopped, by student.
     """
     compared, found, remarks = 0, list[MarkDifference](), list[str]()
     for handin in handins:
         marks = theirs.get(handin.student)
         if marks is None:
-            remarks.append(f"{handin.student}: {peer} has no marks at all; not compared")
+            raised = exceptions.get(handin.student)
+            said = f"; it stopped with {quote(raised, _LONGEST_EXCEPTION)}" if raised else ""
+            remarks.append(f"{handin.student}: {peer} has no marks at all; not compared{said}")
             continue
         pair = _Pair(assignment, handin, scores[handin.student], peer, marks)
         compared += len(pair.questions)
@@ -176,8 +184,8 @@ def write_page(course: Course, found: PeerComparison) -> Path:
 
 def _theirs(
     assignment: Assignment, handins: Sequence[Handin], source: PeerSource
-) -> tuple[str, peers.PeerMarks]:
-    """The other program's name, and its marks by student and question's cell."""
+) -> tuple[str, peers.PeerMarks, Mapping[str, str]]:
+    """The other program's name, its marks by student and question's cell, and its exceptions by student."""
     given = [one for one in (source.nbgrader, source.otter, source.gradebook, source.results) if one]
     if len(given) != 1:
         raise CourseError(
@@ -187,15 +195,16 @@ def _theirs(
     name, course = assignment.name, assignment.course
     folders = {one.student: one.folder for one in handins}
     if source.gradebook:
-        return "nbgrader", peers.gradebook_marks(source.gradebook, name)
+        return "nbgrader", peers.gradebook_marks(source.gradebook, name), {}
     if source.nbgrader:
         folder = course.source(name)
-        return "nbgrader", peers.nbgrader_marks(source.nbgrader, course.root, folder, name, folders)
+        marks, exceptions = peers.nbgrader_marks(source.nbgrader, course.root, folder, name, folders)
+        return "nbgrader", marks, exceptions
     if source.results:
         found = {one: source.results / one / "results.json" for one in folders}
         read = {one: peers.results_marks(path) for one, path in found.items() if path.is_file()}
-        return "otter", _by_grade_id(read)
-    return "otter", _by_grade_id(_run_otter(assignment, folders, given[0]))
+        return "otter", _by_grade_id(read), {}
+    return "otter", _by_grade_id(_run_otter(assignment, folders, given[0])), {}
 
 
 def _run_otter(assignment: Assignment, folders: Mapping[str, Path], program: Path) -> peers.PeerMarks:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.adopting.peers import nbgrader_marks, otter_archive, otter_marks
+from autograder.adopting.peers import exceptions_of, nbgrader_marks, otter_archive, otter_marks
+from autograder.errors import CourseError
 from tests.adopting import courses
 from tests.cli.running import ROOT, only_object, run
 
@@ -20,9 +21,16 @@ import json, pathlib, sqlite3, sys
 verb, name, *options = sys.argv[1:]
 here = pathlib.Path.cwd()
 if verb == "generate_assignment":
-    assert (here / "source" / name).is_dir() and not options
+    assert (here / "source" / name).is_dir()
     sys.exit()
-assert (verb, options) == ("autograde", ["--force"])
+assert verb == "autograde" and options[0] == "--force"
+stated = dict(one[2:].split("=", 1) for one in options[1:])
+assert stated["CourseDirectory.root"] == str(here)
+assert stated["CourseDirectory.db_url"] == f"sqlite:///{here}/gradebook.db"
+config = here / "nbgrader_config.py"
+if config.is_file() and "boom" in config.read_text():
+    print("[AutogradeApp | ERROR] the configuration says boom")
+    sys.exit(1)
 with sqlite3.connect(here / "gradebook.db") as book:
     book.executescript(pathlib.Path(__file__).with_name("tables.sql").read_text())
     for number, folder in enumerate(sorted(here.glob(f"submitted/*/{name}"))):
@@ -88,9 +96,35 @@ def test_nbgrader_works_in_a_copy_of_the_course(tmp_path: Path, monkeypatch: pyt
     before = sorted(course.rglob("*"))
     (tmp_path / "bin").mkdir()  # a name alone would be looked for where programs lie
     path = program(tmp_path / "bin", "nbgrader", NBGRADER)
-    marks = nbgrader_marks(path.relative_to(tmp_path), course, course / "source" / "ps1", "ps1", submitted)
+    source = course / "source" / "ps1"
+    marks, exceptions = nbgrader_marks(path.relative_to(tmp_path), course, source, "ps1", submitted)
     assert marks == {"ada": {"squares": 2.0}, "alan": {"squares": 0.0}}
+    assert exceptions == {}
     assert sorted(course.rglob("*")) == before
+    (course / "nbgrader_config.py").write_text("boom")
+    with pytest.raises(CourseError, match=r"(?s)graded nobody; it said:.*the configuration says boom"):
+        nbgrader_marks(path.relative_to(tmp_path), course, source, "ps1", submitted)
+
+
+def test_the_exception_of_each_student_is_found() -> None:
+    """The last one of each traceback, as nbgrader 0.9.6 prints them."""
+    said = (
+        "[AutogradeApp | ERROR] There was an error processing assignment: /tmp/c/submitted/bob/ps1\n"
+        "[AutogradeApp | ERROR] Traceback (most recent call last):\n"
+        '      File "/lib/reader.py", line 19, in parse_json\n'
+        "        nb_dict = json.loads(s, **kwargs)\n"
+        "    json.decoder.JSONDecodeError: Expecting value: line 2 column 1 (char 12)\n"
+        "    \n"
+        "    The above exception was the direct cause of the following exception:\n"
+        "    \n"
+        "    Traceback (most recent call last):\n"
+        '      File "/lib/reader.py", line 25, in parse_json\n'
+        "    nbformat.reader.NotJSONError: Notebook does not appear to be JSON\n"
+        "    \n"
+        "[AutogradeApp | INFO] Sanitizing /tmp/c/submitted/cy/ps1/ps1.ipynb\n"
+        "    not.an.Error: of nobody\n"
+    )
+    assert exceptions_of(said) == {"bob": "nbformat.reader.NotJSONError: Notebook does not appear to be JSON"}
 
 
 def test_otter_assigns_and_runs_notebook_by_notebook(tmp_path: Path) -> None:

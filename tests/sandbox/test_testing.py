@@ -62,7 +62,10 @@ LARGE = {
     ),
     "text": ("'x' * 5_000_000", "over 4 MB of text were returned; let the test look at less of it"),
     "texts": ("[f'{number:060d}' for number in range(100_000)]", "over 4 MB of text were returned; let the"),
-    "parts": ("[str(number) for number in range(300_000)]", "has over 200000 parts; let the test look at less of it"),
+    "parts": (
+        "[str(number) for number in range(300_000)]",
+        "has over 200000 parts; let the test look at less of it",
+    ),
 }
 
 
