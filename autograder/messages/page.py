@@ -200,7 +200,7 @@ _TITLE_PAGE: Mapping[str, str] = {
     "title.late": "**Handing in late:** {rule}",
     "title.aids": "**Permitted aids:** {aids}",
     "title.submissions": "**Handing in:** one submission counts, the last one within the time.",
-    "cell.hidden-tests": "Hidden tests of your answer run here when your work is graded.",
+    "release.hidden-tests": "Hidden tests of your answer run here when your work is graded.",
     "title.head": "| Task | Subject | Possible points | Achieved points |",
     "title.sum": "| | **Sum** | **{points}** | |",
     "title.grade": "| | **Grade** | | |",

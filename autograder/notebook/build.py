@@ -266,7 +266,7 @@ def _label_hidden_tests(node: Any, source: Release, languages: Iterable[str]) ->
     for cell in node.cells:
         known = cell.metadata.get("nbgrader", {}).get("grade_id") in tested
         if known and cell.cell_type == "code" and not cell.source.strip():
-            cell.source = "\n".join(f"# {sentence('cell.hidden-tests', one)}" for one in languages)
+            cell.source = "\n".join(f"# {sentence('release.hidden-tests', one)}" for one in languages)
 
 
 def _speak(node: Any, rubric: Rubric, language: str, notebook: str, window: Window | None) -> None:

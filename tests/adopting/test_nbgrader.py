@@ -121,6 +121,27 @@ def test_stubs_of_the_course_stand_in_the_place_of_solutions(series: Path, stub:
     assert texts["formula"] == "Your words"
 
 
+HIDDEN = "### BEGIN HIDDEN TESTS\nassert steps(9, 9)\n### END HIDDEN TESTS"
+LABEL = "# Hidden tests of your answer run here when your work is graded."
+SHOWN = {
+    "hidden lines alone": (HIDDEN, LABEL),
+    "visible lines too": (f"assert steps(1, 1)\n{HIDDEN}", "assert steps(1, 1)"),
+    "no lines at all": ("", ""),
+}
+
+
+@pytest.mark.parametrize(("source", "shown"), SHOWN.values(), ids=SHOWN)
+def test_a_cell_with_hidden_tests_alone_is_labelled(series: Path, source: str, shown: str) -> None:
+    """nbgrader leaves an empty cell with points; students read what it is for."""
+    path = series / "source" / "series" / "second.ipynb"
+    notebook = json.loads(path.read_text())
+    notebook["cells"][3]["source"] = source
+    path.write_text(json.dumps(notebook))
+    adopt(series)
+    cells = json.loads((series / "release" / "series" / "second.ipynb").read_text())["cells"]
+    assert "".join(cells[3]["source"]).strip() == shown
+
+
 def test_questions_of_two_notebooks_may_share_an_id(series: Path) -> None:
     """nbgrader allows the same grade_id in two notebooks of an assignment; a rubric does not."""
     path = series / "source" / "series" / "second.ipynb"

@@ -46,6 +46,8 @@ _REFLECTED = (
 )
 _IN_PLACE = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor")
 _ORDER = ("ne", "lt", "le", "gt", "ge")
+_MEASURING = (*_ORDER, "sub", "truediv", "floordiv", "mod", "xor")
+"""Operators by which tests look how far a result is from the expected one: of a right result 0, 1 or True."""
 _NOTHING_EQUALS = "a text that no honest object equals"
 _STUDENTS = "student"
 """The module of classes that stand for the student's."""
@@ -404,13 +406,13 @@ class Proxies:
         return self.ask(operation, *((other, handle) if swapped else (handle, other)))
 
     def _doubt_own_arithmetic(self, operation: str, handle: Any, other: Any) -> None:
-        """Keep in mind that a student's class computed with, or was ordered against, a value of the test.
+        """Keep in mind that a student's class was measured against a value of the test by its own word.
 
         A class whose ``__sub__`` gives 0, or whose ``__lt__`` is true, meets every tolerance; so nothing else
-        that the test saw makes up for it.
+        that the test saw makes up for it. Of a sum or a product the test still has to see the right value.
         """
-        if not instance_of(other, Handle):
-            name = operation.strip("_")
+        name = operation.strip("_")
+        if name.removeprefix("i") in _MEASURING and not instance_of(other, Handle):
             self.disputed = f"{self.title(handle)} itself says what __{name}__ with a value of the test gives"
 
     # ------------------------------------------------------------ classes

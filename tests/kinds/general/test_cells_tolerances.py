@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 
@@ -58,12 +58,12 @@ def sandbox() -> Iterator[Sandbox]:
         yield pool.sandbox(Environment(preload=("numpy",), tests=True))
 
 
-def run_tests(sandbox: Sandbox, source: str) -> dict[str, CellOutcome]:
+def run_tests(sandbox: Sandbox, source: str, codes: Mapping[str, str] = TOLERANCES) -> dict[str, CellOutcome]:
     """Return what came of each test after a notebook of one answer."""
     limits = Limits(cell_seconds=5, call_seconds=5)
     found: dict[Key, CellOutcome] = {}
     runner = CellTester(functools.partial(sandbox.open, limits, seed=1), imports_of(["import numpy as np"]))
-    tests = {("q", name): CellTest(name, code, seconds=5) for name, code in TOLERANCES.items()}
+    tests = {("q", name): CellTest(name, code, seconds=5) for name, code in codes.items()}
     cells = [Cell("import numpy as np"), Cell(source)]
     with Session(sandbox, cells, limits, visits={2: visit(runner, tests, found)}) as session:
         session.run()
@@ -85,3 +85,24 @@ def test_tolerances_pass_for_a_number(sandbox: Sandbox) -> None:
 def test_tolerances_do_not_believe_an_object(sandbox: Sandbox, name: str) -> None:
     """What a student's class says of itself and a value of the test is never full marks."""
     assert [] == list_earned(run_tests(sandbox, OBJECTS[name]))
+
+
+SUMS = """
+class Vector:
+    def __init__(self, data): self.data = list(data)
+    def __add__(self, other): return Vector(one + other for one in self.data)
+    __radd__ = __add__
+    def __mul__(self, other): return Vector(one * other for one in self.data)
+    def __sub__(self, other): return Vector(a - b for a, b in zip(self.data, other.data))
+"""
+OPERATORS = {
+    "a sum": "assert (Vector([1, 2]) + 1).data == [2, 3]",
+    "a sum the other way round": "assert (1 + Vector([1, 2])).data == [2, 3]",
+    "a product": "assert (Vector([1, 2]) * 2).data == [2, 4]",
+    "a difference of two": "assert (Vector([1, 2]) - Vector([1, 1])).data == [0, 1]",
+}
+
+
+def test_operators_of_a_class_are_tested_as_ever(sandbox: Sandbox) -> None:
+    """What a student's operator gives is seen by the test and compared there."""
+    assert [*OPERATORS] == list_earned(run_tests(sandbox, SUMS, OPERATORS))
