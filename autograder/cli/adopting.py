@@ -64,9 +64,9 @@ def adopt(
         if not one.written:
             report.say(f"{one.name}: adopted before; nothing was changed")
         report.say(
-            f"{one.name}: {one.questions} questions worth {report.number(one.points)} points, "
-            f"{one.tests} tests, {one.tests - len(one.not_outside)} of them judged outside; "
-            f"{one.manual} questions for a person"
+            f"{one.name}: {one.questions} questions, {one.tests} tests, "
+            f"{one.tests - len(one.not_outside)} of them judged outside; "
+            f"{one.manual} questions for a person; {report.number(one.points)} points in all"
         )
         for remark in (*one.not_outside, *one.remarks):
             report.say(f"  {remark}")

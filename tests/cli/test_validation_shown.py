@@ -29,6 +29,7 @@ SHOWN = {
 @pytest.mark.parametrize(("findings", "automatic", "possible", "key", "decided"), SHOWN.values(), ids=SHOWN)
 def test_validation_says_what_is_decided_automatically(
     findings: tuple[VerifyFinding, ...],
+    *,
     automatic: int,
     possible: float | str,
     key: str,
