@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from autograder.errors import SandboxUnavailable
 from autograder.records import Call, Cell, Limits, Scenario
-from autograder.sandbox import limit_notes
 from autograder.sandbox.levels import Isolation
 from autograder.sandbox.outside import namespaces
 from autograder.sandbox.outside.box import NamespaceBox
@@ -24,6 +24,7 @@ from autograder.sandbox.outside.namespaces import FIRST_UID, LAST_UID, Namespace
 from autograder.sandbox.session import Session
 from tests.conftest import Levels
 from tests.redteam.attack import ATTACKS, PRELUDE
+from tests.sandbox.test_ordinary_user import as_user
 from tests.support.leftovers import fresh_seeds
 
 pytestmark = pytest.mark.sandbox
@@ -196,27 +197,83 @@ def test_claims_are_refused_in_a_folder_that_others_control(
         namespaces.Identity()
 
 
-def test_what_is_short_for_a_shared_user_is_noted(
-    plain_sandbox: NamespaceSandbox, monkeypatch: pytest.MonkeyPatch
+_BESIDE_A_HOG = """
+import json, sys
+from autograder.records import Cell, Limits
+from autograder.sandbox.base import Environment
+from autograder.sandbox.pool import start_sandbox
+from autograder.sandbox.session import Session
+
+HOGS = {
+    "descriptors under way": "import socket\\nheld = []\\ntry:\\n"
+        "    while True:\\n"
+        "        held += socket.socketpair()\\n"
+        "        for _ in range(20): socket.send_fds(held[-1], [b'x'], [0] * 30)\\n"
+        "except OSError: pass",
+    "memory of pipes": "import fcntl, os\\npipes = []\\ntry:\\n"
+        "    while True:\\n"
+        "        pipes.append(os.pipe())\\n"
+        "        try: fcntl.fcntl(pipes[-1][0], 1031, 1 << 20)\\n"
+        "        except PermissionError: pass\\n"
+        "except OSError: pass",
+}
+VICTIMS = {
+    "waits": "import time; time.sleep(99)",
+    "raises": "raise EOFError",
+    "ends": "import os; os._exit(1)",
+    "works": "x = 1",
+}
+
+def noted(cell):
+    with Session(sandbox, (Cell(cell),), Limits(cell_seconds=0.3)) as session:
+        session.run()
+    return session.crowded
+
+sandbox = start_sandbox(Environment())
+found = {"nobody": {name: noted(cell) for name, cell in VICTIMS.items()}}
+for hog, source in HOGS.items():
+    # A classmate who opens many pipes; several, because one has only so many descriptors.
+    boxes = [sandbox.open(Limits()) for _ in range(3)]
+    for box in boxes:
+        box.run_cell(source, seconds=9)
+    found[hog] = {name: noted(cell) for name, cell in VICTIMS.items()}
+    for box in boxes:
+        box.close()
+found["nobody any more"] = {name: noted(cell) for name, cell in VICTIMS.items()}
+sandbox.close()
+print(json.dumps(found))
+"""
+
+
+@as_root
+def test_session_notices_that_a_neighbour_used_up_what_an_ordinary_user_is_granted() -> None:
+    """Measured outside: a box that only waits until its time is over could not say it."""
+    with tempfile.TemporaryDirectory(prefix="autograder-user-") as folder:
+        Path(folder).chmod(0o777)
+        done = as_user(Path(folder), "-c", _BESIDE_A_HOG)
+    assert 0 == done.returncode, done.stderr
+    nothing = {"waits": False, "raises": False, "ends": False, "works": False}
+    crowded = {"waits": True, "raises": True, "ends": True, "works": False}
+    assert {
+        "nobody": nothing,
+        "descriptors under way": crowded,
+        "memory of pipes": crowded,
+        "nobody any more": nothing,
+    } == json.loads(done.stdout)
+
+
+@as_root
+def test_boxes_with_users_of_their_own_need_no_note(
+    torch_sandbox: NamespaceSandbox, greedy: NamespaceBox
 ) -> None:
-    """A box that could send no descriptor when something was raised says so; not where that was itself."""
-    crowded = Cell(
-        "import os, socket\nheld = []\ntry:\n"
-        "    while True:\n"
-        "        one, other = socket.socketpair()\n"
-        "        held += [one, other]\n"
-        "        for _ in range(9): socket.send_fds(one, [b'x'], [0] * 9)\n"
-        "except OSError: pass\n"
-        "raise EOFError"
+    """As root, whoever uses up a quota uses up their own."""
+    greedy.run_cell("import socket\nheld = []", seconds=5)
+    greedy.run_cell(
+        "while True:\n    held += socket.socketpair()\n"
+        "    for _ in range(20): socket.send_fds(held[-1], [b'x'], [0] * 30)",
+        seconds=9,
     )
-    limits = msgspec.structs.replace(Limits(), descriptors=64)
-    for shared in (False, True):
-        if shared:
-            monkeypatch.setattr("autograder.sandbox.outside.watch.Watch.shares_user", True)
-        elif os.geteuid() != 0:
-            continue
-        with Session(plain_sandbox, (crowded, Cell("raise ValueError")), limits, seed=next(SEEDS)) as session:
-            session.run()
-        assert [limit_notes.SHARED_USER] * shared == [
-            note.code for note in session.notes if note.code != limit_notes.MET
-        ]
+    assert not greedy.crowded
+    with Session(torch_sandbox, (Cell("raise EOFError"),), Limits(), seed=next(SEEDS)) as session:
+        session.run()
+    assert [] == session.notes

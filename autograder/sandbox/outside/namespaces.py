@@ -33,6 +33,7 @@ from autograder.sandbox.inside.seccomp import shipped_filter
 from autograder.sandbox.levels import ALTERNATIVE, Isolation
 from autograder.sandbox.outside import cgroups, prefork
 from autograder.sandbox.outside.box import NamespaceBox
+from autograder.sandbox.outside.crowding import CrowdingMonitor
 from autograder.sandbox.outside.launched import Launched
 from autograder.sandbox.outside.watch import Watch
 from autograder.sandbox.packages import packed
@@ -88,6 +89,10 @@ class ZygoteSandbox:
         self._program = launch()
         held.callback(self._program.end)
         self._control, self._process = self._program.control, self._program.process
+        self._crowding = None
+        if self.own_users and self._identity is None:  # the boxes share the user of whoever grades
+            self._crowding = CrowdingMonitor(Limits().descriptors)
+            held.callback(self._crowding.close)
         self._prefork = prefork.PreforkPool(self._open, prefork.depth())
         held.callback(self._prefork.close)
 
@@ -176,7 +181,10 @@ class ZygoteSandbox:
     def _open(self, limits: Limits, seed: int) -> NamespaceBox:
         with self._user() as identity, self._grouped(limits) as group:
             request = self._request(limits, seed, group, identity)
-            return NamespaceBox(self._send, request, limits, Watch(limits, group, identity=identity))
+            if self._crowding:
+                self._crowding.limit_descriptors(limits.descriptors)
+            watch = Watch(limits, group, identity=identity, crowding=self._crowding)
+            return NamespaceBox(self._send, request, limits, watch)
 
     @contextlib.contextmanager
     def _grouped(self, limits: Limits) -> Iterator[cgroups.Group | None]:
