@@ -140,6 +140,12 @@ MOUNTS = (
     ),
     Weakening(
         "mounts",
+        "Landlock is not loaded",
+        (Edit(_JAIL, "    if linux.landlock_version():", "    if False:"),),
+        BY_SELFTEST,
+    ),
+    Weakening(
+        "mounts",
         "what was written can be run",
         (
             Edit(
@@ -186,6 +192,12 @@ UID = (
                 "limit_resources(limits)",
             ),
         ),
+        BY_SELFTEST,
+    ),
+    Weakening(
+        "uid",
+        "securebits are not locked",
+        (Edit("autograder/sandbox/inside/linux.py", "SECUREBITS = 0x2F", "SECUREBITS = 0x05"),),
         BY_SELFTEST,
     ),
     Weakening(
