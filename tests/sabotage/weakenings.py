@@ -325,6 +325,18 @@ WIRE = (
 JUDGES = (
     Weakening(
         "judges",
+        "hidden inputs do not depend on the course's secret",
+        (Edit("autograder/checks/base.py", "hmac.new(secret, text,", 'hmac.new(b"known", text,'),),
+        ("draws",),
+    ),
+    Weakening(
+        "judges",
+        "no object of a student's is doubted",
+        (Edit("autograder/sandbox/inside/judge.py", '"doubt": doubt[:200]}', '"doubt": ""}'),),
+        ("tests of cells",),
+    ),
+    Weakening(
+        "judges",
         "names of files reach the reference",
         (
             Edit(
@@ -455,6 +467,30 @@ ESCAPING = (
         "pages are not escaped",
         (Edit("autograder/feedback/render.py", "autoescape=True", "autoescape=False"),),
         ("pages", "injections"),
+    ),
+    Weakening(
+        "escaping",
+        "addresses of feedback never expire",
+        (
+            Edit(
+                "autograder/web/student.py",
+                "signing.loads(token, salt=_FRAMES, max_age=FRAME_SECONDS)",
+                "signing.loads(token, salt=_FRAMES)",
+            ),
+        ),
+        ("students' web pages",),
+    ),
+    Weakening(
+        "escaping",
+        "addresses of answers never expire",
+        (
+            Edit(
+                "autograder/web/marking/pages.py",
+                "signing.loads(token, salt=_FRAMES, max_age=FRAME_SECONDS)",
+                "signing.loads(token, salt=_FRAMES)",
+            ),
+        ),
+        ("marking pages",),
     ),
     Weakening(
         "escaping",
