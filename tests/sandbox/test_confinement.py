@@ -233,7 +233,7 @@ def test_nothing_is_written_outside_its_scratch(box: NamespaceBox) -> None:
     """No file is made, cut off, renamed, linked, removed or given other modes or times."""
     attempts = value(box, f"[refused(lambda: open(p + '/canary', 'w')) for p in {places()!r}]")
     assert [] == [folder for folder in places() if Path(folder, "canary").exists()]
-    # A program that is installed below /tmp has folders of its name in a box's own /tmp.
+    # A box has a /tmp of its own, where it may make what the machine's has there.
     outside = [one for one, place in zip(attempts, places(), strict=True) if not place.startswith("/tmp/")]  # type: ignore[call-overload]
     assert "done" not in outside
     assert [] == [place for place in places() if Path(place, "canary").exists()]
