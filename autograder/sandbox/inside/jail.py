@@ -22,7 +22,7 @@ import resource
 import signal
 import socket
 import stat
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -220,9 +220,10 @@ def _build_root(config: Mapping[str, Any]) -> None:
     for folder in ("w", "tmp", "proc", "etc", "dev/shm", DATA[1:]):
         Path(new_root, folder).mkdir(parents=True, exist_ok=True)
     for path, tree in trees:
-        attach(new_root + relocation.moved_path(path, moved), tree)
+        attach(new_root + path, tree)
     for masked in config["masked"]:
-        _mask(new_root + relocation.moved_path(masked, moved))
+        for path in {masked, relocation.moved_path(masked, moved)}:
+            _mask(new_root + path)
     Path(new_root, "etc/passwd").write_text(PASSWD)
     write_contents(new_root, files)
     for path, tree in large:
@@ -290,14 +291,17 @@ def _large_views(
     return copied, views
 
 
-def _clone_views(readable: Sequence[str], moved: Collection[str]) -> list[tuple[str, int | str]]:
+def _clone_views(readable: Sequence[str], moved: Mapping[str, str]) -> list[tuple[str, int | str]]:
     """Detached read-only views of the given paths (the link text for symbolic links), shortest first.
 
-    A link that is seen in another place than its own is followed: its text may be relative.
+    Those that move are seen at both places by the zygote, where modules that it has imported already may hold
+    their old paths; a box's scratch space covers the old ones.
     """
     views: list[tuple[str, int | str]] = []
     for path in sorted(set(readable), key=lambda path: (path.count("/"), path)):
-        if Path(path).is_symlink() and path not in moved:
+        if path in moved and Path(path).exists():  # a link is followed, because its text may be relative
+            views.append((moved[path], linux.clone_mount(path, execute=True)))
+        if Path(path).is_symlink():
             views.append((path, str(Path(path).readlink())))
         elif Path(path).exists():
             views.append((path, linux.clone_mount(path, execute=True)))

@@ -1,4 +1,8 @@
-"""Modules whose files have moved: they go on importing, from where their files are seen now."""
+"""Modules whose files have moved: they go on importing, from where their files are seen now.
+
+What a module has computed from its old path, such as a folder of data, is not changed; it is read while the
+zygote starts, which sees both places.
+"""
 
 from __future__ import annotations
 
