@@ -55,6 +55,17 @@ _NAMED_AT_ONCE = 400
 """Values in one statement; SQLite may allow no more than 999."""
 _VERSION = "alembic_version"
 _REVISION = re.compile(r"""^((?:down_)?revision)\b[^=\n]*=\s*["'](\w+)["']""", re.MULTILINE)
+_RIGHTS = (
+    "; whoever grades needs the right to write to the file and to its folder, where SQLite keeps a journal: "
+    "give it with chown or chmod, or grade as the owner"
+)
+_ADVICE = (
+    ("readonly database", _RIGHTS),
+    ("unable to open database file", _RIGHTS),
+    ("disk is full", "; free some space on its disk and try again"),
+    ("database is locked", "; another program writes to it: wait for it or end it, and try again"),
+    ("disk I/O error", "; its disk cannot be read or written: look at it, or restore the file from a copy"),
+)
 _UPGRADE = "run `nbgrader db upgrade` in the course, which keeps a copy of the old file"
 
 
@@ -97,9 +108,16 @@ def url_of(database: Path | str) -> str:
 
 @contextlib.contextmanager
 def refusals(action: str) -> Iterator[None]:
-    """Turn what the database or nbgrader raises into a GradebookError that begins with ``action``."""
+    """Turn what the database or nbgrader raises into a GradebookError that begins with ``action``.
+
+    It says what is the matter and what to do, without the statement that failed.
+    """
     try:
         yield
+    except sa.exc.DBAPIError as error:
+        text = str(error.orig or error)
+        advice = next((advice for sign, advice in _ADVICE if sign in text), "")
+        raise GradebookError(f"{action}: {text}{advice}") from error
     except (sa.exc.SQLAlchemyError, api.InvalidEntry, api.MissingEntry, UnicodeEncodeError) as error:
         raise GradebookError(f"{action}: {error}") from error
 

@@ -58,6 +58,7 @@ from autograder.records import (
     Submission,
 )
 from autograder.rubric import NotebookFile, Question, Rubric
+from autograder.sandbox import limit_notes
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.proof import selftest
 from autograder.sandbox.session import Session
@@ -317,6 +318,8 @@ class _SubmissionRun:
         self.spent = Spent()
         self.stated: dict[str, str] = {}
         self._tests: Mapping[str, Mapping[str, CellOutcome]] = {}
+        self._asked: set[str] = set()
+        """Questions about which a box was asked."""
         self._broken = ""
         """Why nothing is asked of the present notebook any more."""
         self._until = time.thread_time() + budgets(grader.assignment.rubric.assignment.limits).judging_seconds
@@ -409,12 +412,28 @@ class _SubmissionRun:
         except EndedItself as ended:
             self._waits_as_a_whole(notebook, describe_error(ended))
         finally:
+            if session.crowded:
+                self._review_losses(notebook)
             ran = replace(self.executed[-1], runs=tuple(session.runs))
             shown_kb = budgets(limits).shown_kb // len(assignment.rubric.assignment.notebooks)
             self.executed[-1] = storage_limit.fit_to_budget(ran, submission.answers.keys(), shown_kb)
             self.notes += session.notes
             self.seconds_in_sandbox += session.seconds_in_sandbox
             self.spent = _most(self.spent, session.spent())
+
+    def _review_losses(self, notebook: NotebookFile) -> None:
+        """Leave to manual review what code lost while other boxes could take away what it needed."""
+        for question in self._sitting.assignment.questions(notebook.name):
+            if question.id in self._known or question.id not in {*self._asked, *self._tests}:
+                continue
+            finding = review(f"{limit_notes.SHARED_USER}: {limit_notes.CROWDED}")
+            items = {item.id: item for item in question.items}
+            self.results[question.id] = tuple(
+                item_result(question, items[result.item], finding)
+                if result.status in (Status.FAILED, Status.NO_ANSWER)
+                else result
+                for result in self.results.get(question.id, ())
+            )
 
     def _waits_as_a_whole(self, notebook: NotebookFile, staff: str) -> None:
         """Leave every question of a notebook to a person, also those that were judged before it came out."""
@@ -473,6 +492,7 @@ class _SubmissionRun:
         What the box says after it could be the answer to another question, and our fault read as the
         student's.
         """
+        self._asked.add(place)
         if self._broken:
             raise SandboxFault(f"not asked after an error in an earlier question: {self._broken}")
         try:

@@ -54,8 +54,9 @@ def read_file(
 
     Args:
         path: of the file.
-        only_name: refuse a file that has another name on the same disk. An unpacked archive can bring a
-            second name of any file here, the answer key's among them.
+        only_name: refuse a file that has another name on the same disk, unless it and its folder belong to
+            one user who is not us. An unpacked archive can bring a second name of any file here, the answer
+            key's among them.
         most: bytes that are read.
         above: a descriptor of the file's folder, where the way there must not be walked again.
 
@@ -82,18 +83,33 @@ def read_file(
             raise _no_file(name) from error
         raise NotebookError("not-readable", f"{name}: cannot be opened: {error}") from error
     try:
-        return _content(descriptor, name, only_name=only_name, most=most)
+        folder = path.parent if above is None else above
+        return _content(descriptor, name, folder, only_name=only_name, most=most)
     finally:
         os.close(descriptor)
 
 
-def _content(descriptor: int, name: str, *, only_name: bool, most: int) -> bytes:
+def _belongs_to(status: os.stat_result, folder: int | Path) -> bool:
+    """Whether a file is the own of somebody else than us whose folder it lies in.
+
+    Whoever makes a second name of a file does not become its owner. So the file of a student whose classmate
+    linked to it is still that student's, and what lies in the classmate's folder is not the classmate's.
+    Where all belong to whoever grades, owners tell nothing: an archive that we unpacked can hold such a link.
+    """
+    try:
+        owner = os.stat(folder).st_uid  # noqa: PTH116 - it may be a descriptor
+    except OSError:
+        return False
+    return status.st_uid == owner and owner not in (0, os.geteuid())
+
+
+def _content(descriptor: int, name: str, folder: int | Path, *, only_name: bool, most: int) -> bytes:
     status = os.fstat(descriptor)
     if stat.S_ISDIR(status.st_mode):
         raise _directory(name)
     if not stat.S_ISREG(status.st_mode):
         raise _no_file(name)
-    if only_name and status.st_nlink > 1:
+    if only_name and status.st_nlink > 1 and not _belongs_to(status, folder):
         raise NotebookError(
             "hard-link",
             f"{name}: the file has {status.st_nlink} names on this disk and may be somebody else's. "

@@ -70,8 +70,8 @@ class Box(Protocol):
     """One confined process tree. Not thread safe; one owner."""
 
     crowded: bool
-    """Whether, when something was raised in it, what the kernel grants to a user was used up, and others have
-    the same user. The box's word."""
+    """Whether something was raised in it or it ended, and since it was opened a quota that it shares with
+    other programs of its user had been used up. Measured outside."""
 
     def run_cell(self, source: str, *, seconds: float) -> CellRun:
         """Run one notebook cell and return its outputs; an exception in it is part of the result.

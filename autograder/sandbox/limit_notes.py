@@ -17,9 +17,9 @@ ENDED_BEFORE = "other calls of the question had ended their boxes"
 UNCOMPILED = "uncompiled"
 SHARED_USER = "shared-user"
 CROWDED = (
-    "something was raised while what the kernel grants to your user of descriptors under way and memory of "
-    "pipes was used up, as the box says: another submission can have done so; where marks are missing, grade "
-    "it again by itself, or as root"
+    "something was raised or ran out of time, and the kernel's quota of your user for descriptors under way "
+    "or memory of pipes was used up meanwhile: another submission can have done so; what would have lost "
+    "points needs manual review, or grade again as root, or with --workers 1 --again"
 )
 _COMPILES = re.compile(r"\btorch\s*\.\s*compile\b|\b_dynamo\b")
 _IMPORT, _COMPILE = re.compile(r"\bimport\b"), re.compile(r"\bcompile\b")

@@ -80,6 +80,8 @@ class Session:
             Note(LEFT_OUT, f"does not fit into the box with the other files that were handed in: {name}")
             for name in sorted({*(files or {})} - {*self._files})
         ]
+        self.crowded = False
+        """Whether a box that is closed was short of what boxes of one user share; see `Box.crowded`."""
         self.seconds_in_sandbox = 0.0
         """In which boxes were opened, ran and were closed."""
         self._used = Usage()
@@ -204,6 +206,7 @@ class Session:
             with self._inside():
                 usage = box.close()
             self._note_usage(usage)
+            self._note_crowding(box)
             computed = max(0.0, usage.processor_seconds - prepared)
             if ours:
                 self._again_left -= computed
@@ -395,11 +398,15 @@ class Session:
             with self._stopwatch.step("close the box"), self._inside():
                 usage = self._box.close()
             self._note_usage(usage)
-            if self._box.crowded:
-                limit_notes.add(self.notes, [Note(limit_notes.SHARED_USER, limit_notes.CROWDED)])
+            self._note_crowding(self._box)
             self._computed += usage.processor_seconds
             self._delayed += usage.delayed_seconds
             self._box = None
+
+    def _note_crowding(self, box: Box) -> None:
+        if box.crowded:
+            self.crowded = True
+            limit_notes.add(self.notes, [Note(limit_notes.SHARED_USER, limit_notes.CROWDED)])
 
     def _note_usage(self, usage: Usage) -> None:
         self._stopwatch.add("in boxes", usage.time)

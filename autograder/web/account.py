@@ -13,6 +13,7 @@ from allauth.core.internal.ratelimit import get_ip
 from django.conf import settings
 from django.contrib.auth import login
 from django.contrib.auth.forms import SetPasswordForm, UserCreationForm
+from django.core import signing
 from django.core.cache import cache
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -33,29 +34,56 @@ _OPENED = "invitation"
 """In a session: the digest of an invitation that its owner has opened."""
 MOST_FAILED = 100
 """So many tries to sign in may fail within a minute from one address: a class has one, and mistypes."""
+_BROWSER = "known-browser"
+"""The cookie of a browser in which somebody has signed in. Its tries are counted by themselves, so that
+others who try passwords for this account, or from this address, cannot keep its owner out."""
+_KNOWN_SECONDS = 365 * 24 * 3600
 _BACKEND = "allauth.account.auth_backends.AuthenticationBackend"
 
 
-def _wrong_password() -> str:
+def _sentence(key: str) -> str:
     language = str(get_language() or "en").partition("-")[0]
-    return messages.sentence("web.wrong-password", language)
+    return messages.sentence(key, language)
 
 
 def _failed(request: HttpRequest) -> str:
     return f"failed-sign-ins:{get_ip(request)}:{int(time.time() // 60)}"
 
 
+def _known_browser(request: HttpRequest, name: str) -> str:
+    """The mark of the browser if this account has signed in in it; otherwise empty."""
+    try:
+        owner, mark = signing.loads(request.COOKIES.get(_BROWSER, ""), salt=_BROWSER, max_age=_KNOWN_SECONDS)
+    except signing.BadSignature:
+        return ""
+    return str(mark) if owner == name.lower() else ""
+
+
+def remember_browser(response: HttpResponse, account: Account) -> None:
+    """Mark a browser as one in which the account's owner has been let in."""
+    response.set_cookie(
+        _BROWSER,
+        signing.dumps([account.username.lower(), secrets.token_urlsafe(16)], salt=_BROWSER),
+        max_age=_KNOWN_SECONDS,
+        path=settings.SESSION_COOKIE_PATH,
+        secure=bool(settings.SESSION_COOKIE_SECURE),
+        httponly=True,
+        samesite="Lax",
+    )
+
+
 class Adapter(DefaultAccountAdapter):
     """Nobody makes an account without an invitation.
 
-    The library counts what fails for a name. By address it would hold a lock of the address for each try,
-    also for one that succeeds, and refuse whoever has not got it within a second: some of a class that signs
-    in at once.
+    The library counts what fails for a key: here a name and an address, or a name and a known browser. By
+    address alone it would hold a lock of the address for each try, also for one that succeeds, and refuse
+    whoever has not got it within a second: some of a class that signs in at once.
     """
 
     error_messages: ClassVar[dict[str, Any]] = {
         **DefaultAccountAdapter.error_messages,
-        "enter_current_password": lazy(_wrong_password, str)(),
+        "enter_current_password": lazy(_sentence, str)("web.wrong-password"),
+        "too_many_login_attempts": lazy(_sentence, str)("web.too-many-sign-ins"),
     }
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
@@ -64,12 +92,13 @@ class Adapter(DefaultAccountAdapter):
         return False
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
-        """Refuse further tries from an address, or for a name, of which too many have failed.
+        """Refuse further tries from an address, or for a name from an address, of which too many have failed.
 
         Raises:
             ValidationError: these were too many.
         """
-        if cache.get(_failed(request), 0) >= MOST_FAILED:
+        known = _known_browser(request, credentials.get("username", ""))
+        if not known and cache.get(_failed(request), 0) >= MOST_FAILED:
             raise self.validation_error("too_many_login_attempts")
         super().pre_authenticate(request, **credentials)
 
@@ -77,6 +106,16 @@ class Adapter(DefaultAccountAdapter):
         """Count one more; of two at the same moment, one may be left out."""
         super().authentication_failed(request, **credentials)
         cache.set(_failed(request), cache.get(_failed(request), 0) + 1, timeout=120)
+
+    def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
+        name = credentials.get("username", "").lower()
+        return f"{name}:{_known_browser(request, name) or get_ip(request)}"
+
+    def post_login(self, request: HttpRequest, user: Account, **how: Any) -> HttpResponse:
+        """Go on, and know the browser from now on."""
+        response = super().post_login(request, user, **how)
+        remember_browser(response, user)
+        return response
 
     def send_notification_mail(self, template_prefix: str, user: Account, *_: object, **__: object) -> None:
         """No mail: what changed of how somebody signs in stands in the log."""
@@ -133,7 +172,9 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
         if request.method == "POST" and form.is_valid():
             if invitation.account is not None:
                 _changed(form, invitation)
-                return HttpResponseRedirect(reverse("account_login"))
+                response = HttpResponseRedirect(reverse("account_login"))
+                remember_browser(response, invitation.account)
+                return response
             try:
                 with transaction.atomic():
                     account = _made(form, invitation)
@@ -141,7 +182,9 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
                 form.add_error("username", form.fields["username"].error_messages["unique"])
             else:
                 login(request, account, backend=_BACKEND)
-                return HttpResponseRedirect(reverse("home"))
+                response = HttpResponseRedirect(reverse("home"))
+                remember_browser(response, account)
+                return response
     if settings.RUNNING.providers and invitation.account is None:
         request.session[_OPENED] = invitation.digest
     own = request.user.username if _may_join(request, invitation) else ""

@@ -143,7 +143,7 @@ _FIXED: Mapping[str, Any] = {
     "ACCOUNT_SIGNUP_FIELDS": ["username*", "password1*", "password2*"],
     "ACCOUNT_EMAIL_VERIFICATION": "none",
     "ACCOUNT_LOGOUT_ON_GET": False,
-    "ACCOUNT_RATE_LIMITS": {"login": None, "login_failed": "10/5m/key"},  # by address: the adapter
+    "ACCOUNT_RATE_LIMITS": {"login": None, "login_failed": "5/1m/key"},  # keys, and by address: the adapter
     "ACCOUNT_PREVENT_ENUMERATION": True,
     "MFA_SUPPORTED_TYPES": ["totp", "recovery_codes"],
     "MFA_TOTP_TOLERANCE": 1,  # a code that was typed as it changed; clocks that are half a minute off

@@ -205,6 +205,9 @@ _ACCOUNT: Mapping[str, str | tuple[str, str]] = {
     "web.sign-out-sure": "Do you want to sign out?",
     "web.password-changed": "Your password was changed.",
     "web.wrong-password": "This is not your current password.",
+    "web.too-many-sign-ins": "Too many wrong passwords for this account, or from this network. Wait a minute "
+    "and try again, use a browser in which you have signed in before, or ask whoever runs this service for a "
+    "link to choose a new password.",
 }
 
 _PLATFORM: Mapping[str, str | tuple[str, str]] = {

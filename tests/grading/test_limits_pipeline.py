@@ -23,6 +23,7 @@ from autograder.limits import OF_ENDING, OF_MET, amount
 from autograder.messages import template
 from autograder.records import CellRun, Ending, Graded, LimitKind, Limits, Status
 from autograder.sandbox.base import Environment
+from autograder.sandbox.limit_notes import SHARED_USER
 from autograder.sandbox.outside import cgroups
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.pool import Pool
@@ -346,6 +347,41 @@ def test_a_cell_in_which_the_time_runs_out(assignment: Assignment, pool: Pool) -
     limits = tight.rubric.assignment.limits
     assert words("cell.ending.submission-time", limits, Ending.SUBMISSION_TIME, "en") in shown
     assert {"work": 0, "later": 2} == points(graded)
+
+
+@pytest.mark.parametrize("crowded", [True, False], ids=["crowded", "not crowded"])
+@pytest.mark.parametrize(
+    "work",
+    [
+        pytest.param("time.sleep(99)\nwork = lambda x: x + 1", id="its cell waits until its time is over"),
+        pytest.param("def work(x): time.sleep(99)", id="a call waits until its time is over"),
+        pytest.param("def work(x): raise EOFError", id="a call raises"),
+        pytest.param("raise EOFError\nwork = lambda x: x + 1", id="its cell raises"),
+    ],
+)
+def test_losses_need_manual_review_when_neighbours_used_up_a_shared_quota(
+    assignment: Assignment, pool: Pool, monkeypatch: pytest.MonkeyPatch, work: str, *, crowded: bool
+) -> None:
+    """Only what code lost: a wrong answer that no box was asked about stays wrong."""
+    monkeypatch.setattr("autograder.sandbox.outside.watch.Watch.was_crowded", lambda _: crowded)
+    tight = limited(assignment, {"cell_seconds": 0.3, "call_seconds": 0.3})
+    graded = grade(tight, pool, paper(tight, work=work, later="later = 41"))
+    work_item, later_item = graded.score.items
+    assert crowded == (work_item.status is Status.NEEDS_REVIEW)
+    assert 0 == work_item.points
+    assert Status.FAILED is later_item.status
+    assert crowded == any(note.code == SHARED_USER for note in graded.score.notes)
+
+
+def test_right_answers_keep_their_points_when_neighbours_used_up_a_shared_quota(
+    assignment: Assignment, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cell that raises is noted; the questions are right and wait for nobody."""
+    monkeypatch.setattr("autograder.sandbox.outside.watch.Watch.was_crowded", lambda _: True)
+    content = paper(assignment, work="work = lambda x: x + 1", cell="raise EOFError", later="later = 42")
+    graded = grade(assignment, pool, content)
+    assert [Status.PASSED] * 2 == [item.status for item in graded.score.items]
+    assert [SHARED_USER] == [note.code for note in graded.score.notes]
 
 
 def test_restarts_that_are_used_up(assignment: Assignment, pool: Pool) -> None:

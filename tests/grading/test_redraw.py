@@ -113,6 +113,21 @@ def test_a_table_of_constants_is_worth_what_the_rubric_says(
     assert others == points(grader.grade(attempt(grader, "alan", table)))
 
 
+def test_a_table_of_constants_of_another_course_earns_nothing(
+    graders: Mapping[str, Grader], tmp_path: Path
+) -> None:
+    """The same rubric with another secret asks for other inputs; whoever has the rubric cannot know them."""
+    grader = graders["never"]
+    with Pool() as pool:
+        assignment = _assignment(tmp_path, "never")
+        (assignment.course.private / "secret").write_bytes(bytes(reversed(grader.secret)))
+        other = Grader(assignment, pool)
+        table = constants(other, attempt(other, "ada", "def softmax(scores): return scores"))
+        assert FULL == points(other.grade(attempt(other, "ada", table)))
+    assert grader.secret != other.secret
+    assert NOTHING == points(grader.grade(attempt(grader, "ada", table)))
+
+
 @pytest.mark.parametrize("mode", ["student", "attempt"])
 def test_the_reference_is_asked_for_many_at_once(
     mode: str, graders: Mapping[str, Grader], monkeypatch: pytest.MonkeyPatch

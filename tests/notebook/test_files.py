@@ -11,7 +11,7 @@ import pytest
 
 from autograder.errors import NotebookError
 from autograder.notebook.document import MAX_BYTES
-from autograder.notebook.files import read_file
+from autograder.notebook.files import read_below, read_file
 
 
 def code_of(path: Path) -> str:
@@ -73,6 +73,29 @@ def test_a_second_name_of_a_file_is_refused_where_only_one_is_allowed(tmp_path: 
     assert b"{}" == read_file(key)
     key.unlink()
     assert b"{}" == read_file(submission, only_name=True)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="not applicable: only root can give files to others")
+@pytest.mark.parametrize("below", [False, True], ids=["by its path", "below a folder"])
+def test_link_to_a_classmates_file_costs_its_author_and_not_the_classmate(
+    tmp_path: Path, *, below: bool
+) -> None:
+    """The file is its owner's; in the folder of somebody else it is refused."""
+    ada, bob = tmp_path / "ada", tmp_path / "bob"
+    for folder, uid in ((ada, 61_998), (bob, 61_999)):
+        folder.mkdir()
+        os.chown(folder, uid, uid)
+    (bob / "exam.ipynb").write_bytes(b"{}")
+    os.chown(bob / "exam.ipynb", 61_999, 61_999)
+    (ada / "exam.ipynb").hardlink_to(bob / "exam.ipynb")
+
+    def content(folder: Path) -> bytes:
+        return read_below(folder, "exam.ipynb") if below else read_file(folder / "exam.ipynb", only_name=True)
+
+    assert b"{}" == content(bob)
+    with pytest.raises(NotebookError) as caught:
+        content(ada)
+    assert "hard-link" == caught.value.code
 
 
 @pytest.mark.timed

@@ -140,6 +140,12 @@ MOUNTS = (
     ),
     Weakening(
         "mounts",
+        "Landlock is not loaded",
+        (Edit(_JAIL, "    if linux.landlock_version():", "    if False:"),),
+        BY_SELFTEST,
+    ),
+    Weakening(
+        "mounts",
         "what was written can be run",
         (
             Edit(
@@ -160,7 +166,7 @@ UID = (
         "two graders share one user",
         (
             Edit(_OUTSIDE, "begin = secrets.randbelow(LAST_UID - FIRST_UID + 1)", "begin = 0"),
-            Edit(_OUTSIDE, 'self._claim.bind(f"\\0autograder-uid-{uid}")', "pass"),
+            Edit(_OUTSIDE, "fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)", "pass"),
         ),
         ("selftest", "isolation"),
     ),
@@ -186,6 +192,12 @@ UID = (
                 "limit_resources(limits)",
             ),
         ),
+        BY_SELFTEST,
+    ),
+    Weakening(
+        "uid",
+        "securebits are not locked",
+        (Edit("autograder/sandbox/inside/linux.py", "SECUREBITS = 0x2F", "SECUREBITS = 0x05"),),
         BY_SELFTEST,
     ),
     Weakening(
@@ -311,6 +323,18 @@ WIRE = (
 )
 
 JUDGES = (
+    Weakening(
+        "judges",
+        "hidden inputs do not depend on the course's secret",
+        (Edit("autograder/checks/base.py", "hmac.new(secret, text,", 'hmac.new(b"known", text,'),),
+        ("draws",),
+    ),
+    Weakening(
+        "judges",
+        "no object of a student's is doubted",
+        (Edit("autograder/sandbox/inside/judge.py", '"doubt": doubt[:200]}', '"doubt": ""}'),),
+        ("tests of cells",),
+    ),
     Weakening(
         "judges",
         "names of files reach the reference",
@@ -443,6 +467,30 @@ ESCAPING = (
         "pages are not escaped",
         (Edit("autograder/feedback/render.py", "autoescape=True", "autoescape=False"),),
         ("pages", "injections"),
+    ),
+    Weakening(
+        "escaping",
+        "addresses of feedback never expire",
+        (
+            Edit(
+                "autograder/web/student.py",
+                "signing.loads(token, salt=_FRAMES, max_age=FRAME_SECONDS)",
+                "signing.loads(token, salt=_FRAMES)",
+            ),
+        ),
+        ("students' web pages",),
+    ),
+    Weakening(
+        "escaping",
+        "addresses of answers never expire",
+        (
+            Edit(
+                "autograder/web/marking/pages.py",
+                "signing.loads(token, salt=_FRAMES, max_age=FRAME_SECONDS)",
+                "signing.loads(token, salt=_FRAMES)",
+            ),
+        ),
+        ("marking pages",),
     ),
     Weakening(
         "escaping",

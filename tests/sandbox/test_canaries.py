@@ -124,6 +124,20 @@ BROKEN = {
         {"jail.py": {FORK: SHARED_NETWORK}, "linux.py": {"| CLONE_NEWNET ": "", **UNSCOPED}},
     ),
     "capabilities": Broken("no privileges", {"jail.py": {"linux.drop_capabilities()": "pass"}}),
+    "securebits without their locks": Broken(
+        "no privileges", {"linux.py": {"SECUREBITS = 0x2F": "SECUREBITS = 0x05"}}
+    ),
+    "no Landlock": Broken(
+        "Landlock in the box", {"jail.py": {"    if linux.landlock_version():": "    if False:"}}
+    ),
+    "Landlock that is prepared and not enforced": Broken(
+        "Landlock in the box",
+        {
+            "linux.py": {
+                'syscall(_LANDLOCK_RESTRICT, ruleset, 0, what="landlock_restrict_self")': "pass",
+            }
+        },
+    ),
     "programs": Broken("system call filter", UNFILTERED),
     "inherited descriptors": Broken(
         "no descriptors of the grader", {"zygote.py": {"    linux.close_from(len(high))": "    pass"}}

@@ -10,6 +10,8 @@ import contextlib
 import os
 import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,7 +27,7 @@ from autograder.sandbox.runtime import current_runtime
 from tests.conftest import Levels
 from tests.sandbox.contract import LIMITS
 from tests.sandbox.test_box_cleanup import ENDS
-from tests.support.leftovers import descendants, fresh_seeds, settled, traces
+from tests.support.leftovers import adopted_orphans, descendants, fresh_seeds, settled, traces
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
 
@@ -66,6 +68,13 @@ else:
     while True: time.sleep(1)
 os.read(started, 1)
 """
+
+
+@pytest.fixture(scope="module", autouse=True)
+def orphans() -> Iterator[None]:
+    """What is left behind is seen, and what other graders on this machine do is not."""
+    with adopted_orphans():
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -224,7 +233,7 @@ def test_nothing_is_written_outside_its_scratch(box: NamespaceBox) -> None:
     """No file is made, cut off, renamed, linked, removed or given other modes or times."""
     attempts = value(box, f"[refused(lambda: open(p + '/canary', 'w')) for p in {places()!r}]")
     assert [] == [folder for folder in places() if Path(folder, "canary").exists()]
-    # A program that is installed below /tmp has folders of its name in a box's own /tmp.
+    # A box has a /tmp of its own, where it may make what the machine's has there.
     outside = [one for one, place in zip(attempts, places(), strict=True) if not place.startswith("/tmp/")]  # type: ignore[call-overload]
     assert "done" not in outside
     assert [] == [place for place in places() if Path(place, "canary").exists()]
@@ -357,13 +366,24 @@ def test_nothing_outlives_its_sandbox(levels: Levels, isolation: Isolation) -> N
 
 
 def zygotes() -> set[int]:
-    """Every living process on this machine that began as a zygote of this copy of the program."""
-    interpreter = current_runtime().executable.encode()
+    """Every living process below this one that began as a zygote; see `adopted_orphans`."""
     found = set()
-    for process in Path("/proc").glob("[0-9]*"):
+    for pid in descendants(os.getpid()):
         with contextlib.suppress(OSError):
-            words = (process / "cmdline").read_bytes().split(b"\0")
-            # The program lies below a descriptor of its own, so that its place is told by the interpreter's.
-            if words[0] == interpreter and any(word.endswith(b"/sandbox/inside/zygote.py") for word in words):
-                found.add(int(process.name))
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            if any(word.endswith(b"/sandbox/inside/zygote.py") for word in words):
+                found.add(pid)
     return found
+
+
+def test_a_process_that_is_left_behind_is_seen() -> None:
+    """Also when its parent has ended; what another program starts is not."""
+    before = traces()
+    leave = "import os, time\nif os.fork() == 0: time.sleep(60)"
+    subprocess.run([sys.executable, "-c", leave], check=True)
+    left = [pid for pid in descendants(os.getpid()) if pid not in before.processes]
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    assert 1 == len(left)
+    assert before == settled(before)

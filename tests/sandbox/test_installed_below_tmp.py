@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.resources
+import inspect
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +15,8 @@ import pytest
 
 from autograder.records import Call, Limits, Scenario
 from autograder.sandbox.base import Environment
-from autograder.sandbox.inside.jail import covered
+from autograder.sandbox.inside import relocation
+from autograder.sandbox.inside.jail import INSTALLED, moves
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.launched import Launched
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
@@ -63,11 +68,47 @@ def value(box: NamespaceBox, function: str, *arguments: str) -> object:
     return box.ask([Scenario("one", (Call(function, args=arguments),))], seconds=10)[0][0].value
 
 
-def test_what_is_covered() -> None:
-    """Only paths below a scratch folder are covered, not those whose names begin alike."""
-    assert ["/tmp/a", "/dev/shm/b", "/w/c"] == covered(
-        ["/usr/lib", "/tmp/a", "/tmpfiles", "/dev/shm/b", "/work", "/w/c"]
+def test_paths_below_scratch_space_are_moved() -> None:
+    """Only those, not paths whose names begin alike; each has a place of its own."""
+    found = moves(["/usr/lib", "/tmp/a", "/tmpfiles", "/dev/shm/b", "/work", "/w/c"])
+    assert {"/tmp/a": f"{INSTALLED}/0", "/dev/shm/b": f"{INSTALLED}/1", "/w/c": f"{INSTALLED}/2"} == found
+
+
+def test_scratch_space_shows_nothing_of_the_machine(box: NamespaceBox) -> None:
+    """A box starts with empty folders wherever libraries are installed, and they are in no list of paths."""
+    run = box.run_cell(
+        "import os, sys\ndef listed(): return [os.listdir(p) for p in ('/w', '/tmp', '/dev/shm')]\n"
+        "def searched(): return [p for p in sys.path if p.startswith('/tmp/')]",
+        seconds=10,
     )
+    assert "" == run.error
+    assert [[], [], []] == value(box, "listed")
+    assert [] == value(box, "searched")
+
+
+def test_a_package_that_was_imported_before_its_files_moved_goes_on_importing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Modules below it, the source of its functions and the files beside it are found at the new place."""
+    before, now = tmp_path / "before", tmp_path / "now"
+    package = before / "moved_package"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("def early(): return 'early'\n")
+    (package / "late.py").write_text("VALUE = 42\n")
+    (package / "table.txt").write_text("rows")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(before)])
+    early = importlib.import_module("moved_package")
+    try:
+        before.rename(now)
+        relocation.relocate({str(before): str(now)})
+        assert 42 == importlib.import_module("moved_package.late").VALUE
+        assert "early" in inspect.getsource(early)
+        assert "rows" == importlib.resources.files(early).joinpath("table.txt").read_text()
+        assert str(now / "moved_package" / "__init__.py") == early.__file__
+        assert str(before) not in sys.path
+    finally:
+        for name in ("moved_package", "moved_package.late"):
+            sys.modules.pop(name, None)
 
 
 def test_packages_below_tmp_can_be_imported(box: NamespaceBox) -> None:
@@ -79,7 +120,8 @@ def test_packages_below_tmp_can_be_imported(box: NamespaceBox) -> None:
 
 def test_they_cannot_be_changed(box: NamespaceBox, packages: Path) -> None:
     """The packages are read-only (EROFS), while /tmp itself can be written."""
-    box.run_cell(TRY_TO_WRITE, seconds=10)
-    assert "OSError30" == value(box, "tried", str(packages / "imported_late.py"))
+    box.run_cell(f"{TRY_TO_WRITE}\ndef place(): import imported_late as m; return m.__file__", seconds=10)
+    assert f"{INSTALLED}/0/imported_late.py" == value(box, "place")
+    assert "OSError30" == value(box, "tried", f"{INSTALLED}/0/imported_late.py")
     assert "written" == value(box, "tried", "/tmp/notes.txt")
     assert "ANSWER = 42\n" == (packages / "imported_late.py").read_text()

@@ -224,3 +224,46 @@ def test_names_that_a_test_does_not_bind() -> None:
     assert ("E", "print", "w", "y", "z") == unbound_names(code)
     assert ("f",) == unbound_names(">>> f(1)\n2\n", doctests=True)
     assert () == unbound_names("def (:")
+
+
+OBJECTS = """
+class EqualToAll:
+    def __eq__(self, other): return True
+class Long(list):
+    def __len__(self): return 3
+class Full(list):
+    def __contains__(self, one): return True
+class True_:
+    def __bool__(self): return True
+class Honest(list): pass
+equal, long, full, true, honest, number = EqualToAll(), Long(), Full(), True_(), Honest([7]), 7
+"""
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize(
+    ("code", "doubt"),
+    [
+        pytest.param(
+            "if equal == 42: pass", "EqualToAll.__eq__ says equal to anything", id="equals anything"
+        ),
+        pytest.param("assert len(long) == 3", "does not hold", id="another length"),
+        pytest.param("assert 5 in full", "does not hold", id="other members"),
+        pytest.param("assert true", "it rests on", id="nothing but its own word"),
+    ],
+)
+def test_test_that_passes_by_the_word_of_a_students_object_is_doubted(
+    sandbox: Sandbox, code: str, doubt: str
+) -> None:
+    """The judge's box says why; the kind `cells` then asks for manual review."""
+    found = outcome(sandbox, OBJECTS, code)
+    assert found.passed
+    assert doubt in found.doubt
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("code", ["assert number == 7", "assert honest == [7] and len(honest) == 1"])
+def test_test_that_passes_by_plain_values_is_not_doubted(sandbox: Sandbox, code: str) -> None:
+    """Also where an object of the student's holds them."""
+    found = outcome(sandbox, OBJECTS, code)
+    assert (True, "") == (found.passed, found.doubt)

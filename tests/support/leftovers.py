@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import itertools
 import os
@@ -12,6 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from autograder.records import Limits
+from autograder.sandbox.inside import linux
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.outside.prefork import KINDS
 
@@ -60,6 +62,19 @@ def settled(before: Traces) -> Traces:
     while (now := _traces()) != before and time.monotonic() < deadline:
         time.sleep(0.01)
     return now
+
+
+@contextlib.contextmanager
+def adopted_orphans() -> Iterator[None]:
+    """Become the parent of every process below this one whose own parent ends.
+
+    Then whatever a test leaves behind is below this process, and other graders on this machine are not.
+    """
+    linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
+    try:
+        yield
+    finally:
+        linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 0)
 
 
 def fresh_seeds(first: int) -> Iterator[int]:

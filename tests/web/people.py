@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from msgspec import Struct
 
 from autograder.app import open_course
@@ -68,3 +71,15 @@ def small(record: CourseRecord, folder: Path) -> Small:
     record.secret = open_course(folder).secret()
     record.save()
     return Small(record, courses.offered(record, folder), folder)
+
+
+def statuses_near_expiry(patch: pytest.MonkeyPatch, address: str, client: Client) -> list[int]:
+    """What a frame's address answers a few seconds before it expires, and a few seconds after."""
+    from autograder.web.student import FRAME_SECONDS
+
+    statuses = []
+    for passed in (FRAME_SECONDS - 60, FRAME_SECONDS + 60):
+        with patch.context() as patched:
+            patched.setattr("django.core.signing.time", SimpleNamespace(time=lambda: time.time() + passed))  # noqa: B023
+            statuses.append(client.get(address).status_code)
+    return statuses

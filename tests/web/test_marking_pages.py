@@ -13,7 +13,7 @@ from msgspec import Struct
 from autograder.assignment import Assignment
 from tests.service.room import CLASS, Room, room_of
 from tests.support import essays
-from tests.web.people import Small
+from tests.web.people import Small, statuses_near_expiry
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -141,7 +141,9 @@ def test_hostile_answers_stay_text(marking: Marking) -> None:
     assert frame is None  # nothing was printed
 
 
-def test_what_is_printed_stands_in_a_frame_without_cookies(marking: Marking) -> None:
+def test_what_is_printed_stands_in_a_frame_without_cookies(
+    marking: Marking, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its address leads nowhere for others' tokens, and the frame may do nothing."""
     from django.core import signing
 
@@ -152,6 +154,7 @@ def test_what_is_printed_stands_in_a_frame_without_cookies(marking: Marking) -> 
     assert answer.status_code == 200
     assert answer.headers["Content-Security-Policy"].startswith("sandbox;")
     assert client.get(f"/frame/answer/{signing.dumps([row, 'en'], salt='other')}").status_code == 404
+    assert [200, 404] == statuses_near_expiry(monkeypatch, f"/frame/answer/{token}", client)
 
 
 def test_nobody_marks_in_another_course(marking: Marking, essays_loaded: Assignment) -> None:

@@ -85,9 +85,67 @@ def test_forms_from_elsewhere_change_nothing(at: Small) -> None:
     assert at.offer.visible
 
 
+SIGN_IN = "/app/accounts/login/"
+
+
+def guess_passwords(at: Small, name: str, address: str, times: int = 8) -> int:
+    """Try wrong passwords; how many tries were answered as wrong, and not refused."""
+    client = at.client("nobody")
+    form = {"login": name, "password": "wrong"}
+    answers = [client.post(SIGN_IN, form, REMOTE_ADDR=address) for _ in range(times)]
+    return sum("Too many wrong passwords" not in answer.content.decode() for answer in answers)
+
+
+def test_somebody_elsewhere_cannot_keep_an_owner_out(at: Small) -> None:
+    """A classmate's wrong passwords count for the classmate's address."""
+    form = {"login": at.account("ta").username, "password": PASSWORD}
+    assert 5 == guess_passwords(at, form["login"], "203.0.113.5")
+    assert 200 == at.client("nobody").post(SIGN_IN, form, REMOTE_ADDR="203.0.113.5").status_code
+    assert 302 == at.client("nobody").post(SIGN_IN, form, REMOTE_ADDR="203.0.113.6").status_code
+
+
+def test_a_known_browser_gets_in_while_somebody_at_the_same_address_guesses(
+    at: Small, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also when the whole address has tried too often; but not without end, and for its own account alone."""
+    from autograder.web import account
+
+    monkeypatch.setattr(account, "MOST_FAILED", 3)
+    own, other = ({"login": at.account(role).username, "password": PASSWORD} for role in ("ta", "instructor"))
+    client = at.client("nobody")
+    assert 302 == client.post(SIGN_IN, own).status_code
+    cookie = client.cookies["known-browser"]
+    assert (True, "Lax", "/app/") == (cookie["httponly"], cookie["samesite"], cookie["path"])
+    client.post("/app/accounts/logout/")
+    guess_passwords(at, own["login"], "127.0.0.1")
+    assert 200 == at.client("nobody").post(SIGN_IN, own).status_code
+    assert 200 == client.post(SIGN_IN, other).status_code
+    assert 302 == client.post(SIGN_IN, own).status_code
+    client.post("/app/accounts/logout/")
+    forged = at.client("nobody")
+    forged.cookies["known-browser"] = cookie.value[:-2] + "xx"
+    assert 200 == forged.post(SIGN_IN, own).status_code
+    wrong = {**own, "password": "wrong"}
+    answers = [client.post(SIGN_IN, wrong).content.decode() for _ in range(6)]
+    assert "Too many wrong passwords" in answers[-1]
+
+
+def test_a_link_for_a_new_password_is_the_way_in_for_whoever_is_kept_out(at: Small) -> None:
+    """In a browser that was not known before, at the address from which others guess."""
+    from autograder.web.account import invite
+
+    account = at.account("ta")
+    guess_passwords(at, account.username, "127.0.0.1")
+    link, _ = invite(None, account)
+    client, new = at.client("nobody"), "another long enough passphrase"
+    form = {"new_password1": new, "new_password2": new}
+    assert 302 == client.post(link, form).status_code
+    assert 302 == client.post(SIGN_IN, {"login": account.username, "password": new}).status_code
+
+
 @pytest.mark.slow
 def test_passwords_cannot_be_guessed_for_long(at: Small) -> None:
-    """After ten wrong ones the right one waits, too; whether there is such a name is not told."""
+    """After five wrong ones the right one waits, too; whether there is such a name is not told."""
     account = at.account("ta")
     client = at.client("nobody")
     answers = [

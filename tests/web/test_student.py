@@ -15,7 +15,7 @@ from django.utils import timezone
 from autograder.messages import render
 from autograder.service.receipts import verify
 from tests.service import course
-from tests.web.people import Small
+from tests.web.people import Small, statuses_near_expiry
 
 
 def sent(files: dict[str, bytes]) -> dict[str, Any]:
@@ -232,7 +232,7 @@ def test_what_is_hidden_is_not_there(at: Small) -> None:
     assert 404 == client.post(page(at), sent(course.released(at.folder))).status_code
 
 
-def test_feedback_comes_when_marks_are_published(at: Small) -> None:
+def test_feedback_comes_when_marks_are_published(at: Small, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not before; and it goes again when they are withdrawn. Its frame has no cookies and runs nothing."""
     from autograder.service import attempts
     from autograder.web import shown
@@ -259,6 +259,7 @@ def test_feedback_comes_when_marks_are_published(at: Small) -> None:
     assert policy.startswith("sandbox;")
     assert "script" not in policy
     assert not frame.cookies
+    assert [200, 404] == statuses_near_expiry(monkeypatch, f"/frame/{address}", at.client("nobody"))
     assert 404 == client.get(f"/frame/{address[:-3]}abc").status_code
     at.offer.published_at = None
     at.offer.save()

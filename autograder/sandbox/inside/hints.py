@@ -5,19 +5,11 @@ The other side asks the kernel whether it is so (see outside/watch.py), and choo
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import fcntl
-import os
-import socket
 
 AGAIN = "again"
 """A process was refused, or a descriptor was not ready: only the kernel's counters can tell."""
 MEMORY = "memory"
-CROWDED = "crowded"
-"""What the kernel grants to a user of descriptors under way and memory of pipes is used up."""
-_PIPE = 65536
-_F_GETPIPE_SZ = 1032
 
 _BY_NUMBER = {
     errno.EAGAIN: AGAIN,
@@ -56,15 +48,9 @@ _HUB = "huggingface.co"
 
 
 def reported_limits(error: BaseException | None) -> list[str]:
-    """The limits that an exception, or one it came from, speaks of; each once.
-
-    What is short for a user shows elsewhere: a data loader's process fails to send a descriptor, and what is
-    raised here is an `EOFError`. So that is looked at where something was raised.
-    """
+    """The limits that an exception, or one it came from, speaks of; each once."""
     words: list[str] = []
     try:
-        if error is not None and _crowded():
-            words.append(CROWDED)
         for _ in range(_DEEPEST):
             if error is None:
                 break
@@ -100,22 +86,3 @@ def _asks_for_network(error: BaseException) -> bool:
             trace = trace.tb_next
         return trace is not None and trace.tb_frame.f_code.co_filename.endswith("/socket.py")
     return isinstance(error, OSError) and _HUB in str(error)[:600]
-
-
-def _crowded() -> bool:
-    """Whether one descriptor more cannot be sent, or a pipe is smaller than pipes are."""
-    with contextlib.ExitStack() as open_files:
-        try:
-            one, other = socket.socketpair()
-            open_files.callback(one.close)
-            open_files.callback(other.close)
-            socket.send_fds(one, [b"?"], [0])
-        except OSError as error:
-            if error.errno == errno.ETOOMANYREFS:
-                return True
-        try:
-            for descriptor in (ends := os.pipe()):
-                open_files.callback(os.close, descriptor)
-            return fcntl.fcntl(ends[0], _F_GETPIPE_SZ) < _PIPE
-        except OSError:
-            return False

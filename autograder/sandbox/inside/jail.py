@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.paths import files_below
-from autograder.sandbox.inside import linux, models
+from autograder.sandbox.inside import linux, models, relocation
 
 INNER_ID = 1000
 NEW_ROOTS = ("/mnt", "/tmp", "/srv", "/opt")
@@ -36,6 +36,8 @@ PASSWD = f"student:x:{INNER_ID}:{INNER_ID}::/w:/nonexistent\n"
 DATA = "/data"
 SCRATCH = ("/w", "/tmp", "/dev/shm")
 """Where a box may write; what lay there before is covered."""
+INSTALLED = "/installed"
+"""Where a box sees libraries that lie below its scratch space on the machine, as of a checkout in /tmp."""
 LARGE = 1 << 20
 """Bytes from which on a file of an assignment is mounted, and not copied into each zygote's memory."""
 _PART = 1 << 20
@@ -62,10 +64,12 @@ class Jail:
     def enter(self, control: socket.socket) -> None:
         """Enter the jail; the caller goes on as its process 1, without privileges."""
         config = self._config
+        config["moved"] = moves(config["readable"])
         enter(config, self.proc)
+        relocation.relocate(config["moved"])
         # Student code can read this memory: where files lie on the machine is no business of its own.
         config["files"] = beside(config)
-        config["readable"] = covered(config["readable"])
+        del config["readable"], config["moved"]
         if os.fork():
             # The outer process only waits: it keeps the jail's process 1 a child of the broker's child.
             control.close()
@@ -114,7 +118,7 @@ class Jail:
         """See `confine_box`."""
         config = self._config
         program = base64.b64decode(config["filter"])
-        confine_box(request["limits"], program, config["files"], config["readable"])
+        confine_box(request["limits"], program, config["files"])
         os.environ["TMPDIR"] = "/tmp"
 
     def leave(self) -> None:
@@ -208,7 +212,8 @@ def _become(uid: int) -> None:
 def _build_root(config: Mapping[str, Any]) -> None:
     """A tmpfs root with read-only views of what a box needs, and nothing else; then pivot into it."""
     linux.mount("none", "/", None, linux.MS_REC | linux.MS_PRIVATE)
-    trees = _clone_views(config["readable"])
+    moved = config["moved"]
+    trees = _clone_views(config["readable"], moved)
     files, large = _large_views(contents(config), as_other=config["uid"] is not None)
     new_root = next(path for path in NEW_ROOTS if Path(path).is_dir())
     linux.mount("tmpfs", new_root, "tmpfs", linux.MS_NOSUID | linux.MS_NODEV, ROOT_OPTIONS)
@@ -217,7 +222,8 @@ def _build_root(config: Mapping[str, Any]) -> None:
     for path, tree in trees:
         attach(new_root + path, tree)
     for masked in config["masked"]:
-        _mask(new_root + masked)
+        for path in {masked, relocation.moved_path(masked, moved)}:
+            _mask(new_root + path)
     Path(new_root, "etc/passwd").write_text(PASSWD)
     write_contents(new_root, files)
     for path, tree in large:
@@ -285,10 +291,16 @@ def _large_views(
     return copied, views
 
 
-def _clone_views(readable: Sequence[str]) -> list[tuple[str, int | str]]:
-    """Detached read-only views of the given paths (the link text for symbolic links), shortest first."""
+def _clone_views(readable: Sequence[str], moved: Mapping[str, str]) -> list[tuple[str, int | str]]:
+    """Detached read-only views of the given paths (the link text for symbolic links), shortest first.
+
+    Those that move are seen at both places by the zygote, where modules that it has imported already may hold
+    their old paths; a box's scratch space covers the old ones.
+    """
     views: list[tuple[str, int | str]] = []
     for path in sorted(set(readable), key=lambda path: (path.count("/"), path)):
+        if path in moved and Path(path).exists():  # a link is followed, because its text may be relative
+            views.append((moved[path], linux.clone_mount(path, execute=True)))
         if Path(path).is_symlink():
             views.append((path, str(Path(path).readlink())))
         elif Path(path).exists():
@@ -328,31 +340,29 @@ def _scratch(path: str, size: str, uid: int | None = None) -> None:
     linux.mount("tmpfs", path, "tmpfs", flags, f"{size},mode=700{owner}")
 
 
-def covered(readable: Sequence[str]) -> list[str]:
-    """Those of the paths that a box's scratch space would cover: an installation somewhere below /tmp."""
-    return [path for path in readable if any(Path(path).is_relative_to(folder) for folder in SCRATCH)]
+def moves(readable: Sequence[str]) -> dict[str, str]:
+    """The paths that a box's scratch space would cover → where a box sees them.
+
+    At their own places they would show in every box's /tmp, where the checkout lies on the machine.
+    """
+    covered = [path for path in readable if any(Path(path).is_relative_to(folder) for folder in SCRATCH)]
+    return {path: f"{INSTALLED}/{number}" for number, path in enumerate(covered)}
 
 
-def confine_box(
-    limits: Mapping[str, Any], program: bytes, files: Sequence[str], readable: Sequence[str] = ()
-) -> None:
+def confine_box(limits: Mapping[str, Any], program: bytes, files: Sequence[str]) -> None:
     """Confine process 1 of a box for good; after this only system calls of the table remain.
 
     Args:
         limits: the fields of `records.Limits`, and ``address_space`` (bytes) where no cgroup bounds memory.
         program: the compiled system call filter.
         files: names in /data that appear in the working directory, those of folders with all that is in them.
-        readable: paths below the scratch space that stay visible there; see `covered`.
     """
     linux.mount("none", "/", None, linux.MS_REC | linux.MS_PRIVATE)
-    trees = [(path, linux.clone_mount(path, execute=True)) for path in readable if Path(path).exists()]
     _scratch("/w", f"size={limits['scratch_mb']}m,nr_inodes={limits['scratch_files']}")
     for folder, target in (("tmp", "/tmp"), ("shm", "/dev/shm"), ("w", "/w")):
         # One tmpfs under three names, so that one size bounds them all. /w comes last and hides the rest.
         Path("/w", folder).mkdir()
         linux.mount(f"/w/{folder}", target, None, linux.MS_BIND)
-    for path, tree in trees:
-        attach(path, tree)
     linux.set_host_name(b"sandbox")
     os.chdir("/w")
     for name in files:

@@ -28,7 +28,6 @@ from autograder.sandbox import packages
 from autograder.sandbox.base import Reply, Usage
 from autograder.sandbox.exchange import values, wire
 from autograder.sandbox.exchange.tensors import Buffer
-from autograder.sandbox.inside import hints
 from autograder.sandbox.outside import exit_cause
 from autograder.sandbox.outside.allowance import Allowance
 from autograder.sandbox.outside.watch import Watch
@@ -204,7 +203,9 @@ class NamespaceBox:
         self._shown += sum(len(text) for output in run.outputs for text in output.data.values())
         if self._shown > FLOOD_FACTOR * self._limits.output_kb << 10:
             self._fail(Ending.OUTPUT, "the reply holds more output than is kept")
-        return run, self._heard(values.reported_limits(reply)), follows
+        if run.error:
+            self._look_for_crowding()
+        return run, values.reported_limits(reply), follows
 
     def _settle(self) -> None:
         """What was met while something was handed on is not what comes now has met."""
@@ -212,10 +213,9 @@ class NamespaceBox:
             self._watch.met()
             self._unsettled = False
 
-    def _heard(self, told: tuple[str, ...]) -> tuple[str, ...]:
-        """What a reply says of limits; a user of its own a box can use up for nobody else."""
-        self.crowded = self.crowded or (hints.CROWDED in told and self._watch.shares_user)
-        return told
+    def _look_for_crowding(self) -> None:
+        """After something was raised or the box ended: a shortage of what others share may be why."""
+        self.crowded = self.crowded or self._watch.was_crowded()
 
     def put_files(self, files: Mapping[str, bytes]) -> None:
         """Write files into the working directory before any student code runs.
@@ -297,8 +297,9 @@ class NamespaceBox:
             reply, found = wire.unpack_told(body, tensors)
             self._answers(reply, request_id)
             answer, asks = values.told_of_end(reply)
-            self._heard(values.reported_limits(answer))
             self._longest = max(self._longest, time.monotonic() - started)
+            if "v" not in answer:
+                self._look_for_crowding()
             return Reply(found, asks) if "v" in answer else values.raised(answer)
         except (wire.ProtocolError, KeyError, TypeError, ValueError) as error:
             self._fail(Ending.PROTOCOL, str(error))
@@ -325,11 +326,13 @@ class NamespaceBox:
         reply, arrays = self._reply(request_id, most=most, room=room)
         try:
             answers = values.observations(reply, arrays, *scenario, first)
-            told = self._heard(values.reported_limits(reply["observed"]))
+            told = values.reported_limits(reply["observed"])
         except (wire.ProtocolError, KeyError, TypeError, ValueError) as error:
             self._fail(Ending.PROTOCOL, str(error))
         passed = time.monotonic() - started
         self._longest = max(self._longest, passed)
+        if not all(answer.ok for answer in answers):
+            self._look_for_crowding()
         return answers, told
 
     def computed(self) -> float:
@@ -495,6 +498,7 @@ class NamespaceBox:
     def _fail(self, ending: Ending, detail: str = "") -> NoReturn:
         if self._why is None:
             self._why = ending
+            self._look_for_crowding()
         self.close()
         raise BoxEnded(self._why, detail)
 

@@ -10,14 +10,17 @@ from __future__ import annotations
 import base64
 import contextlib
 import difflib
+import fcntl
 import importlib.metadata
 import json
 import os
 import secrets
 import select
 import socket
+import stat
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -30,6 +33,7 @@ from autograder.sandbox.inside.seccomp import shipped_filter
 from autograder.sandbox.levels import ALTERNATIVE, Isolation
 from autograder.sandbox.outside import cgroups, prefork
 from autograder.sandbox.outside.box import NamespaceBox
+from autograder.sandbox.outside.crowding import CrowdingMonitor
 from autograder.sandbox.outside.launched import Launched
 from autograder.sandbox.outside.watch import Watch
 from autograder.sandbox.packages import packed
@@ -39,6 +43,8 @@ START_SECONDS = 120.0
 # 60578-61183 is the one range that neither distributions nor systemd hand out; small enough for
 # containers that map only 65,536 ids.
 FIRST_UID, LAST_UID = 60_578, 61_183
+CLAIMS = Path("/run/autograder")
+"""Lock files of the user ids in use."""
 CONTROL_MESSAGE = 1 << 17
 _SPARE_PROCESSES = 8
 """Above its group's bound, a box's resource limit refuses too; the group comes first because it counts."""
@@ -83,6 +89,10 @@ class ZygoteSandbox:
         self._program = launch()
         held.callback(self._program.end)
         self._control, self._process = self._program.control, self._program.process
+        self._crowding = None
+        if self.own_users and self._identity is None:  # the boxes share the user of whoever grades
+            self._crowding = CrowdingMonitor(Limits().descriptors)
+            held.callback(self._crowding.close)
         self._prefork = prefork.PreforkPool(self._open, prefork.depth())
         held.callback(self._prefork.close)
 
@@ -171,7 +181,10 @@ class ZygoteSandbox:
     def _open(self, limits: Limits, seed: int) -> NamespaceBox:
         with self._user() as identity, self._grouped(limits) as group:
             request = self._request(limits, seed, group, identity)
-            return NamespaceBox(self._send, request, limits, Watch(limits, group, identity=identity))
+            if self._crowding:
+                self._crowding.limit_descriptors(limits.descriptors)
+            watch = Watch(limits, group, identity=identity, crowding=self._crowding)
+            return NamespaceBox(self._send, request, limits, watch)
 
     @contextlib.contextmanager
     def _grouped(self, limits: Limits) -> Iterator[cgroups.Group | None]:
@@ -245,26 +258,74 @@ class Identity:
         """Claim any id that is free: one given back just now may still be charged for what it left.
 
         Raises:
-            SandboxUnavailable: all of them are taken.
+            SandboxUnavailable: all of them are taken, or ids cannot be claimed at all.
         """
-        self._claim = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         begin = secrets.randbelow(LAST_UID - FIRST_UID + 1)
-        for uid in (*range(FIRST_UID + begin, LAST_UID + 1), *range(FIRST_UID, FIRST_UID + begin)):
-            try:
-                # An abstract socket name is free again the moment its holder dies, however it dies.
-                self._claim.bind(f"\0autograder-uid-{uid}")
-            except OSError:
-                continue
-            self.uid = uid
-            return
-        self._claim.close()
+        with _open_claims() as claims:
+            for uid in (*range(FIRST_UID + begin, LAST_UID + 1), *range(FIRST_UID, FIRST_UID + begin)):
+                lock = _lock_claim(claims, uid)
+                if lock is not None:
+                    self.uid, self._lock = uid, lock
+                    return
         raise SandboxUnavailable(
             f"all user ids from {FIRST_UID} to {LAST_UID} are taken; end other graders first"
         )
 
     def release(self) -> None:
-        """Give the id back."""
-        self._claim.close()
+        """Give the id back; the file stays, because removing it could remove a lock of somebody else."""
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+
+@contextlib.contextmanager
+def _open_claims() -> Iterator[int]:
+    """Open the folder of the lock files, which nobody but root can enter.
+
+    Names that anybody may take, such as abstract sockets or files below /tmp, would let any user of the
+    machine take all ids and stop grading.
+
+    Raises:
+        SandboxUnavailable: it cannot be made, or belongs to somebody else.
+    """
+    try:
+        CLAIMS.mkdir(mode=0o700, exist_ok=True)
+        claims = os.open(CLAIMS, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        raise SandboxUnavailable(
+            f"{CLAIMS}: the folder for claims of user ids cannot be used: {error.strerror}; root must be "
+            f"able to write to {CLAIMS.parent} (in a container mount a tmpfs there)"
+        ) from error
+    try:
+        status = os.fstat(claims)
+        if status.st_uid != 0 or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise SandboxUnavailable(
+                f"{CLAIMS}: expected a folder that only root can write to, found owner {status.st_uid} and "
+                f"mode {stat.S_IMODE(status.st_mode):o}; remove it, and it is made anew"
+            )
+        yield claims
+    finally:
+        os.close(claims)
+
+
+def _lock_claim(claims: int, uid: int) -> int | None:
+    """Lock the file of a user id; None if somebody holds it. The kernel unlocks it when its holder dies.
+
+    Raises:
+        SandboxUnavailable: the file cannot be opened or locked.
+    """
+    lock = -1
+    try:
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        lock = os.open(f"uid-{uid}", flags, 0o600, dir_fd=claims)
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if lock >= 0:
+            os.close(lock)
+        if isinstance(error, BlockingIOError):
+            return None
+        raise SandboxUnavailable(f"{CLAIMS}/uid-{uid}: cannot be locked: {error.strerror}") from error
+    return lock
 
 
 REMEDIES = (

@@ -21,6 +21,7 @@ from autograder.sandbox.inside import hints
 from autograder.sandbox.inside.jail import EXIT_NO_MEMORY, EXIT_NOT_CONFINED
 from autograder.sandbox.outside import watchdog
 from autograder.sandbox.outside.cgroups import Counts, Group
+from autograder.sandbox.outside.crowding import CrowdingMonitor
 from autograder.sandbox.outside.monitor import Monitor, UserClaim
 from autograder.sandbox.outside.watchdog import Watchdog
 
@@ -42,10 +43,13 @@ class Watch:
         group: Group | None,
         monitor: Monitor | None = None,
         identity: UserClaim | None = None,
+        crowding: CrowdingMonitor | None = None,
     ) -> None:
         self._pid = 0
         self._monitor = monitor
         self._identity = identity
+        self._crowding = crowding
+        self._opened = time.monotonic()
         self._limits = limits
         self.group = self._group = group
         self._tree = Watchdog(0)
@@ -56,10 +60,9 @@ class Watch:
         self._scratch = -1
         self._next_look = time.monotonic() + (self._earliest(0.0) if group else 0.0)
 
-    @property
-    def shares_user(self) -> bool:
-        """Whether other programs have the box's user."""
-        return self._identity is None
+    def was_crowded(self) -> bool:
+        """Whether since the box was opened its user was short of something that others share with it."""
+        return self._crowding is not None and self._crowding.was_crowded(self._opened)
 
     def attach(self, pid: int) -> None:
         """Begin to watch process 1 of the box, by the number it has on this side."""

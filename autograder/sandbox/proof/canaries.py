@@ -40,10 +40,17 @@ class Canary(Struct, frozen=True):
     """The deadline of the call."""
 
 
-def settings(port: int, socket_name: str, level: str) -> str:
-    """The names that canaries use: where this side listens, the level, the limits they must not pass."""
+def settings(port: int, socket_name: str, level: str, landlock: int) -> str:
+    """The names that canaries use: where this side listens, the level, the limits they must not pass.
+
+    Args:
+        port: of a listener on this side.
+        socket_name: of an abstract socket on this side.
+        level: of isolation.
+        landlock: the kernel's version of it, 0 for none.
+    """
     return (
-        f"PORT, SOCKET, LEVEL = {port}, {socket_name!r}, {level!r}\n"
+        f"PORT, SOCKET, LEVEL, LANDLOCK = {port}, {socket_name!r}, {level!r}, {landlock}\n"
         f"PROCESSES, DESCRIPTORS = {LIMITS.processes}, {LIMITS.descriptors}\n"
         f"SCRATCH, MEMORY, OUTPUT = {LIMITS.scratch_mb << 20}, {LIMITS.memory_mb << 20}, "
         f"{LIMITS.output_kb << 10}\n"
@@ -91,6 +98,25 @@ def canary():
         except OSError: pass
         if os.path.exists(p) and not os.statvfs(p).f_flag & os.ST_RDONLY: hit.append(p + ' is not read-only')
     return hit or None
+""",
+    ),
+    Canary(
+        "Landlock in the box",
+        "files are used as Landlock allows, where the kernel has version 5 of it or later",
+        APART,
+        # Mounts keep a box from everything else that Landlock forbids, so only one thing shows whether a box
+        # loads it: since version 5 it refuses commands to a device before the device can.
+        """
+def canary():
+    import errno, fcntl, os
+    if LANDLOCK < 5: return None
+    device = os.open('/dev/null', os.O_RDONLY)
+    try: fcntl.ioctl(device, 0x5401)  # TCGETS, which the filter allows
+    except OSError as error:
+        if error.errno == errno.EACCES: return None
+        return f'a command to a device fails with {errno.errorcode[error.errno]}'
+    finally: os.close(device)
+    return 'a command to a device'
 """,
     ),
     Canary(
@@ -151,6 +177,8 @@ def canary():
     if libc.capget(header, sets) != 0 or any(sets): hit.append(f'capabilities {list(sets)}')
     bounding = any(libc.prctl(23, ctypes.c_ulong(number), 0, 0, 0) == 1 for number in range(64))
     if bounding and LEVEL == 'namespaces': hit.append('bounding set')  # without, users cannot drop theirs
+    # noroot, no_setuid_fixup and keep_caps, each locked; see linux.SECUREBITS.
+    if LEVEL == 'namespaces' and libc.prctl(27, 0, 0, 0, 0) != 0x2F: hit.append('securebits are not locked')
     if libc.prctl(39, 0, 0, 0, 0) != 1: hit.append('new privileges')
     if libc.unshare(0x10000000) == 0: hit.append('unshare')
     if libc.mount(b'none', b'/w', b'tmpfs', 0, None) == 0: hit.append('mount')

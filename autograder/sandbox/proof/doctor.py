@@ -58,7 +58,7 @@ def examine(make: Start = start_sandbox, environment: Environment = _EMPTY) -> l
         return [*layers, _with(missing, finished=finished)]
     try:
         layers += _equipment(sandbox)
-        with _listeners(sandbox.isolation) as names:
+        with _listeners(sandbox) as names:
             for canary in (one for one in CANARIES if sandbox.isolation in one.levels):
                 if canary.own_users and os.geteuid() != 0:
                     layers.append(Layer(canary.name, ok=False, found=SHARED, remedy=ALONE, required=False))
@@ -87,20 +87,21 @@ def _equipment(sandbox: Sandbox) -> list[Layer]:
         layers.append(Layer("memory and process accounting", ok=True, found=memory_bound))
     version = getattr(sandbox, "landlock", None)
     if version is not None:
-        found = f"ABI {version}" if version else "not in this kernel"
+        found = f"ABI {version} of the kernel" if version else "not in this kernel"
         remedy = "" if version else "optional: boot a kernel with lsm=landlock,… for a second file barrier"
         layers.append(Layer("Landlock", bool(version), found, remedy, required=False))
     return layers
 
 
 @contextlib.contextmanager
-def _listeners(level: str) -> Iterator[str]:
+def _listeners(sandbox: Sandbox) -> Iterator[str]:
     """Sockets on this side that no box may reach; yields the source that names them."""
     name = f"autograder-canary-{secrets.token_hex(8)}"
     with socket.create_server(("127.0.0.1", 0)) as network, socket.socket(socket.AF_UNIX) as local:
         local.bind(f"\0{name}")
         local.listen()
-        yield settings(network.getsockname()[1], name, str(level))
+        landlock = int(getattr(sandbox, "landlock", 0))
+        yield settings(network.getsockname()[1], name, str(sandbox.isolation), landlock)
 
 
 def _try_once(sandbox: Sandbox, names: str, canary: Canary) -> Layer:

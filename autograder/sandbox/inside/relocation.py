@@ -1,0 +1,65 @@
+"""Modules whose files have moved: they go on importing, from where their files are seen now.
+
+What a module has computed from its old path, such as a folder of data, is not changed; it is read while the
+zygote starts, which sees both places.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+
+def moved_path(path: str, moved: Mapping[str, str]) -> str:
+    """Where a path is now.
+
+    Args:
+        path: as it was.
+        moved: folder or file → where it is now; none lies below another.
+    """
+    for before, now in moved.items():
+        if path == before or path.startswith(f"{before}/"):
+            return now + path[len(before) :]
+    return path
+
+
+def relocate(moved: Mapping[str, str]) -> None:
+    """Have this process import from where files are now, also for packages that are imported already.
+
+    Args:
+        moved: see `moved_path`.
+    """
+    if not moved:
+        return
+    sys.path[:] = [moved_path(path, moved) for path in sys.path]
+    sys.path_importer_cache.clear()
+    for module in [*sys.modules.values()]:
+        if isinstance(module, ModuleType):
+            _relocate_module(module, moved)
+
+
+def _relocate_module(module: ModuleType, moved: Mapping[str, str]) -> None:
+    _relocate_attributes(module, ("__file__", "__cached__"), moved)
+    search = vars(module).get("__path__")
+    if isinstance(search, list):
+        search[:] = _relocated(search, moved)
+    spec = vars(module).get("__spec__")
+    if spec is not None:
+        _relocate_attributes(spec, ("origin", "_cached"), moved)
+        if isinstance(spec.submodule_search_locations, list):
+            spec.submodule_search_locations[:] = _relocated(spec.submodule_search_locations, moved)
+        _relocate_attributes(spec.loader, ("path",), moved)
+
+
+def _relocate_attributes(target: object, names: Sequence[str], moved: Mapping[str, str]) -> None:
+    for name in names:
+        value = getattr(target, "__dict__", {}).get(name)
+        if isinstance(value, str):
+            setattr(target, name, moved_path(value, moved))
+
+
+def _relocated(paths: Sequence[Any], moved: Mapping[str, str]) -> list[Any]:
+    """Paths where they are now. A spec and its module may share one list: a second time changes nothing."""
+    return [moved_path(path, moved) if isinstance(path, str) else path for path in paths]

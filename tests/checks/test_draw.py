@@ -1,0 +1,64 @@
+"""Hidden inputs follow from the course's secret, and from everything else that may tell them apart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from autograder.checks.base import Draw
+from autograder.grading.expected import box_seed
+from autograder.rubric import load
+
+RUBRIC = load(Path(__file__).parents[2] / "rubrics" / "gpt2.toml")
+QUESTION = RUBRIC.questions[0]
+DRAW = Draw.for_question(b"secret", RUBRIC, QUESTION, "student ada")
+
+
+def numbers(draw: Draw, purpose: str = "case") -> list[int]:
+    """The first numbers that a draw gives for a purpose."""
+    return [int(number) for number in draw.generator(purpose).integers(0, 1 << 60, 4)]
+
+
+def test_draw_is_the_same_for_the_same_course_and_question() -> None:
+    """Grading again asks the same."""
+    again = Draw.for_question(b"secret", RUBRIC, QUESTION, "student ada")
+    assert numbers(DRAW) == numbers(again)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(Draw.for_question(b"Secret", RUBRIC, QUESTION, "student ada"), id="secret"),
+        pytest.param(Draw.for_question(b"", RUBRIC, QUESTION, "student ada"), id="no secret"),
+        pytest.param(Draw.for_question(b"secret", RUBRIC, QUESTION, "student alan"), id="student"),
+        pytest.param(Draw.for_question(b"secret", RUBRIC, QUESTION), id="everybody"),
+        pytest.param(Draw.for_question(b"secret", RUBRIC, RUBRIC.questions[1], "student ada"), id="question"),
+        pytest.param(
+            Draw.for_question(
+                b"secret",
+                RUBRIC,
+                msgspec.structs.replace(QUESTION, inputs_version=QUESTION.inputs_version + 1),
+                "student ada",
+            ),
+            id="version of the inputs",
+        ),
+    ],
+)
+def test_draw_differs_when_one_thing_it_is_made_of_does(other: Draw) -> None:
+    """No number is the same."""
+    assert not set(numbers(DRAW)) & set(numbers(other))
+
+
+def test_draw_gives_each_purpose_numbers_of_its_own() -> None:
+    """One purpose tells nothing of another."""
+    assert not set(numbers(DRAW)) & set(numbers(DRAW, "another case"))
+
+
+def test_seed_of_boxes_follows_from_the_secret() -> None:
+    """What is drawn in a box without a seed cannot be predicted either."""
+    seeds = [box_seed(secret, name) for secret in (b"secret", b"Secret") for name in ("one", "two")]
+    assert 4 == len(set(seeds))
+    assert all(np.uint32(seed) == seed for seed in seeds)
