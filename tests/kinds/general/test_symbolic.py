@@ -180,3 +180,20 @@ def test_nothing_to_carry_forward() -> None:
     """Without an earlier answer only the reference counts."""
     assert Status.PASSED is judged(CHECKS["i"], "i", "changed = '20 L d²'")["formula"].status
     assert Decimal(0) == judged(CHECKS["i"], "i", "changed = '28 L d²'")["formula"].points
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "code"),
+    [
+        pytest.param("8*d*(n-5)^0.5*d/sqrt(n-5)", Status.FAILED, "formula.undefined", id="gap"),
+        pytest.param("8*d^2 + 0*sqrt(10^40 - d)", Status.NEEDS_REVIEW, "formula.undecided", id="open"),
+        pytest.param("8*sqrt(d)^3*sqrt(d)", Status.PASSED, "", id="positive"),
+        pytest.param("8*d^3/(d - h)*(d - h)/d", Status.PASSED, "", id="isolated"),
+    ],
+)
+def test_judge_looks_at_the_domain_of_an_answer(text: str, status: Status, code: str) -> None:
+    """An answer without values for part of the symbols' values is wrong, and says where."""
+    result = formula("b", "mlp", text)
+    assert (status, code) == (result.status, result.code)
+    if code == "formula.undefined":
+        assert result.student.params["part"] in ("sqrt(n - 5)", "(n - 5)^0.5")
