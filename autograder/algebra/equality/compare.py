@@ -20,11 +20,11 @@ from typing import NamedTuple
 
 from autograder.algebra.equality.cases import equal_by_cases, has_cases, has_maxima
 from autograder.algebra.equality.definedness import find_gap, is_rational
-from autograder.algebra.equality.inequalities import excess, is_strict, same_inequality
+from autograder.algebra.equality.inequalities import differ_at_boundary, excess, is_strict, same_inequality
 from autograder.algebra.nodes import Add, Neg, Node, Relation, Sym, Tree, Tuple, substitute, symbols
 from autograder.algebra.values.balls import equal_at
 from autograder.algebra.values.evaluate import Irrational, Rational, TooLarge, Undefined, exact, modular
-from autograder.algebra.values.points import Point, Points
+from autograder.algebra.values.points import Point, Points, is_in_domain
 from autograder.algebra.values.rounding import equal_rounded, rounds
 from autograder.errors import AlgebraError, Undecided
 
@@ -186,7 +186,7 @@ class Comparer:
                 continue
             except (Irrational, TooLarge, Undefined):
                 return False
-            if not _is_in_domain(values[name], self.points.domains[name]):
+            if not is_in_domain(values[name], self.points.domains[name]):
                 return False
         return True
 
@@ -306,6 +306,8 @@ class Comparer:
             for at in self.points.exact:
                 if exact(_difference(other), {**at, name: exact(formula, at)}) != 0:
                     return False
+        if differ_at_boundary(first, second, self.points):
+            return False
         raise Undecided("two relations that may have the same solutions")
 
 
@@ -326,12 +328,6 @@ def _formulas(tree: Tree) -> tuple[Node, ...]:
     if isinstance(tree, Relation):
         return tree.left, tree.right
     return tree.elements if isinstance(tree, Tuple) else (tree,)
-
-
-def _is_in_domain(value: Rational, domain: str) -> bool:
-    if domain in ("probability", "unit"):
-        return 0 < value < 1 or (domain == "unit" and value in (0, 1))
-    return domain == "real" or (value > 0 and (domain == "positive" or value.denominator == 1))
 
 
 def _difference(relation: Relation) -> Node:
