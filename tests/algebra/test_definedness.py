@@ -109,6 +109,8 @@ def test_accepts_refuses_answers_undefined_on_part_of_the_domain(answer: str, ri
         pair("sqrt(x^2 - 2*x*y + y^2)", "abs(x-y)"),
         pair("sqrt((x+y)^2 - 2*x*y)", "sqrt(x^2+y^2)"),
         pair("1/max(1, d/n)", "n/max(n, d)"),
+        pair("n + 0*sqrt(max(d - d/n, -h))", "n"),
+        pair("n + 0*sqrt(min(d - d/n, h))", "n"),
         pair("n/(sqrt(n+1)-1)", "sqrt(n+1)+1"),
         pair("exp(2*ln(abs(x)))", "x^2"),
         pair("(x + sqrt(x^2))/2", "max(0, x)"),

@@ -274,6 +274,9 @@ class _GapSearch:
 
     def _is_proven(self, argument: Node) -> bool:
         """Whether an argument is surely nowhere negative where those of the right answer are not."""
+        if isinstance(argument, Fn) and argument.name in ("max", "min"):
+            enough = any if argument.name == "max" else all
+            return enough(map(self._is_proven, argument.arguments))
         known = [one.argument for one in self.granted if self._is_never_negative(one)]
         names = frozenset[str]().union(*map(symbols, (argument, *known)))
         domains = {name: self._points.domains[name] for name in sorted(names)}
