@@ -443,6 +443,30 @@ def test_a_sum_of_ones_own_is_not_blamed_on_the_mlp() -> None:
     assert "or attention and half of the MLP" in other.student.text["en"]
 
 
+@pytest.mark.parametrize(
+    ("own", "written"),
+    [pytest.param("12 d", "12 d", id="square lost"), pytest.param("7 d²", "7 d²", id="wrong number")],
+)
+def test_the_mlp_of_ones_own_is_not_said_to_be_half_of_the_layer(own: str, written: str) -> None:
+    """In (e), one's own wrong MLP is that alone; only 8·d² is attention and half of the MLP as well."""
+    found = graded({"b": own, "e": written})["e.formula"]
+    assert ("mlp-alone", Decimal("0.4")) == (found.code, found.points)
+
+
+def test_all_biases_of_a_layer_without_the_matrices_are_worth_nothing() -> None:
+    """In (d) and (e), where all biases together may stand besides the matrices."""
+    assert Decimal(0) == graded({"d": "3 h d_k + 6 d"})["d.formula"].points
+    assert Decimal(0) == graded({"e": "9 d"})["e.formula"].points
+
+
+@pytest.mark.parametrize("part", ["b", "d", "e", "f", "h", "i"])
+@pytest.mark.parametrize("written", ["0", "d - d", "d", "4 d", "5 d", "L d", "9 L d", "3 h d_k"])
+def test_biases_alone_and_nothing_at_all_are_worth_nothing(part: str, written: str) -> None:
+    """Terms that may stand besides what is right are no half of it, and neither is zero."""
+    item = "h.sum" if part == "h" else f"{part}.formula"
+    assert Decimal(0) == graded({part: written})[item].points
+
+
 def test_what_is_not_simplified_used_no_relation_that_is_not_assumed() -> None:
     """In (e), where the width of the hidden layer is left, that is what the student reads."""
     found = graded({"e": "4*d_model^2 + 2*d_model*d_ff"})["e.formula"]

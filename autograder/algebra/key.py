@@ -275,6 +275,8 @@ class Facts:
         if isinstance(diagnosis, Diagnosis) and not isinstance(answer, Relation | Tuple):
             # A formula's fingerprint is its value.
             values = cast("list[Rational | None]", [*map(self.value, self.readings)])
+            if 0 in values:  # what is left of optional terms alone: it would be right but for a term too many
+                return None
             return diagnosis.difference(answer, values)
         return None
 
