@@ -8,9 +8,7 @@ import pytest
 
 from autograder.kinds.general.symbolic import SymbolicCheck
 from autograder.messages import render
-from autograder.records import (
-    Status,
-)
+from autograder.records import Answer, Status
 from tests.algebra.examples import NOTATIONS
 from tests.kinds.general.symbolic_exam import CHECKS, LAYER, altered, formula, judged, own
 from tests.support.cases import each
@@ -197,3 +195,23 @@ def test_judge_looks_at_the_domain_of_an_answer(text: str, status: Status, code:
     assert (status, code) == (result.status, result.code)
     if code == "formula.undefined":
         assert result.student.params["part"] in ("sqrt(n - 5)", "(n - 5)^0.5")
+
+
+@pytest.mark.parametrize(
+    ("accepted", "planted"),
+    [
+        pytest.param("n/d_model", {"floor(n/d_model)"}, id="rounded"),
+        pytest.param("floor(n/2)", {"n/2"}, id="not rounded"),
+        pytest.param("n/2 + n/d_model", {"floor(n/2) + n/d_model", "n/2 + floor(n/d_model)"}, id="each"),
+        pytest.param("n*(n-1)/2", set(), id="whole anyway"),
+        pytest.param("8*d_model^2", set(), id="no quotient"),
+    ],
+)
+def test_trials_round_every_quotient_of_an_accepted_formula(accepted: str, planted: set[str]) -> None:
+    """``//`` for ``/`` and the reverse must lose the item, unless the values are whole anyway."""
+    rubric = altered('accept = ["8*d_model^2 + 5*d_model"]', f'accept = ["{accepted}"]')
+    key = Answer("b-answer", "code", "mlp = '8*d_model**2'", changed=True)
+    made = SymbolicCheck(rubric.question("b"), rubric).trials(key)
+    rounded = [trial for trial in made if trial.family == "formula: quotients rounded or not"]
+    assert planted == {trial.name.rpartition(": ")[2] for trial in rounded}
+    assert all(trial.loses == ("formula",) for trial in rounded)
