@@ -133,7 +133,8 @@ def _root(relation: Relation, name: str, at: Mapping[str, Rational]) -> Rational
 def _beside(roots: Collection[Rational]) -> Iterator[Rational]:
     """Values on boundaries, half way between two of them, and close to them."""
     yield from roots
-    yield sum(roots, Fraction(0)) / max(len(roots), 1)
+    if len(roots) == 2:
+        yield Fraction(sum(map(Fraction, roots)), 2)
     for root in roots:
         yield from (-root, math.floor(root), math.ceil(root), root - 1, root + 1)
 

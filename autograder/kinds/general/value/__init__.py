@@ -60,15 +60,10 @@ class ValueCheck(CalledCheck[ValueQuestion, ValueItem]):
         """Look at what every item judges."""
         found = []
         for item, options in self.automatic:
-            cases = []
-            for target in self.targets.of_item(item):
-                if self.has_value(item):
-                    right, fault = self.stated(item, evidence)[0], None
-                else:
-                    expected = self.targets.expected(target, options.key, evidence)
-                    right, fault = expected.value, expected.finding
-                if fault is None:
-                    cases.append((right, self.targets.arguments(target, evidence.drawn)))
+            cases = [
+                (right, self.targets.arguments(target, evidence.drawn))
+                for target, right in self.right_values(item, options, evidence)
+            ]
             found += [AcceptedResult(item.id, one) for one in accepted_results(cases, self.rules(item))]
         return tuple(found)
 
