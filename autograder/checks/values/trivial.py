@@ -5,14 +5,14 @@ Rows of a softmax over 5,000 numbers differ from zeros by less than ``atol = 1e-
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
 from autograder.checks.options import Rules
-from autograder.checks.values.arrays import compare_values, numbers
+from autograder.checks.values.arrays import compare_values
 from autograder.records import Tensor
 
 NOISE = Rules(rtol=1e-9, atol=1e-12, dtype="any")
@@ -35,19 +35,22 @@ def accepted_results(cases: Iterable[Case], rules: Rules) -> Iterator[str]:
     """
     known = list(cases)
     for name, number in _FILLED.items():
-        if _are_accepted(known, lambda right, _, number=number: [_fill(right, number)], rules):
+        if _are_accepted([(right, [_fill(right, number)]) for right, _ in known], rules):
             yield name
-    if _are_accepted(known, lambda _, arguments: [*filter(numbers, arguments)], rules):
+    if _are_accepted(known, rules):
         yield _INPUT
 
 
-def _are_accepted(
-    cases: Sequence[Case], plant: Callable[[Any, Sequence[Any]], Sequence[Any]], rules: Rules
-) -> bool:
-    """Whether one of the planted results is accepted in every case, and is wrong in one."""
+def _are_accepted(planted: Sequence[Case], rules: Rules) -> bool:
+    """Whether one of the planted results is accepted in every case, and is wrong in one.
+
+    Args:
+        planted: right results, and what is planted in the place of each.
+        rules: how results are compared.
+    """
     is_wrong = False
-    for right, arguments in cases:
-        accepted = [one for one in plant(right, arguments) if compare_values(one, right, rules) is None]
+    for right, results in planted:
+        accepted = [one for one in results if compare_values(one, right, rules) is None]
         if not accepted:
             return False
         is_wrong = is_wrong or all(compare_values(one, right, NOISE) is not None for one in accepted)
@@ -60,8 +63,9 @@ def _fill(value: Any, number: float) -> Any:
         return replace(value, array=_fill(value.array, number))
     if isinstance(value, np.ndarray):
         return value if value.dtype.kind == "b" else np.full_like(value, number)
-    if isinstance(value, int | float | complex | np.number) and not isinstance(value, bool):
-        return type(value)(number)
+    if isinstance(value, np.generic | int | float | complex):
+        kept = isinstance(value, bool | np.bool_ | np.flexible)
+        return value if kept else np.full_like(np.asarray(value), number)[()]
     if isinstance(value, Mapping):
         return {key: _fill(part, number) for key, part in value.items()}
     if isinstance(value, list | tuple):

@@ -20,6 +20,10 @@ SCORES = np.linspace(-1, 1, 10).reshape(2, 5)
             [(WIDE, (WIDE * 3,))], Rules(rtol=0, atol=1e-2), ["zeros", "an input unchanged"], id="wide rows"
         ),
         pytest.param([(Tensor(WIDE, "float32"), ())], Rules(rtol=0, atol=1e-2), ["zeros"], id="a tensor"),
+        pytest.param(
+            [((WIDE, [WIDE[0]]), (WIDE,))], Rules(rtol=0, atol=1e-2), ["zeros"], id="several arrays"
+        ),
+        pytest.param([("a text", ("a text",))], Rules(), [], id="a text unchanged"),
         pytest.param([(WIDE, ())], Rules(rtol=0, atol=1e-6), [], id="small tolerance"),
         pytest.param([(WIDE, ()), (SCORES, ())], Rules(rtol=0, atol=1e-2), [], id="another case tells"),
         pytest.param([(0.99, ())], Rules(rtol=0.05, atol=0), ["ones"], id="a number near one"),
