@@ -24,6 +24,8 @@ SMALL = (1, 2, 3)
 MAX_SMALL = 243
 SECRET = 16
 """Secret values inside the symbols' domains."""
+MAX_BOUNDARY = 72
+"""Points on boundaries and beside them: those of a small and a secret point, for three symbols."""
 AROUND = 3
 """Small points, and secret ones, from which boundaries are looked for along each symbol."""
 MAX_WORK = 10_000
@@ -86,9 +88,14 @@ def differ_at_boundary(first: Relation, second: Relation, points: Points) -> boo
     multiplying by a symbol that may be zero.
     """
     names = symbols(first) | symbols(second)
-    size = sum(1 for relation in (first, second) for _ in walk(relation))
+    parts = [part for relation in (first, second) for part in walk(relation)]
+    # A large power costs as much as so many factors.
+    powers = (part.exponent for part in parts if isinstance(part, Pow))
+    size = len(parts) + sum(int(power.value) for power in powers if isinstance(power, Num))
+    if size > MAX_WORK // AROUND:
+        return False
     is_equation = second.sign == "="
-    for at in islice(_boundary(first, second, names, points), MAX_WORK // size):
+    for at in islice(_boundary(first, second, names, points), min(MAX_BOUNDARY, MAX_WORK // size)):
         verdicts = _holds(first, at), _holds(second, at)
         if None in verdicts or verdicts[0] is verdicts[1]:
             continue
@@ -101,6 +108,7 @@ def _boundary(
     first: Relation, second: Relation, names: Collection[str], points: Points
 ) -> Iterator[Mapping[str, Rational]]:
     """Points of the symbols' domains on the boundaries of two relations, between them and beside them."""
+    is_linear = False
     secret = [points.inside(number) for number in range(AROUND)]
     ordered = sorted(names)
     for number in range(AROUND):
@@ -110,24 +118,26 @@ def _boundary(
         }
         for base in (small, secret[number]):
             for name in ordered:
-                roots = [_root(relation, name, base) for relation in (first, second)]
-                for value in _beside([root for root in roots if root is not None]):
+                found = [_root(relation, name, base) for relation in (first, second)]
+                roots = [root for root in found if root is not None]
+                is_linear = is_linear or bool(roots)
+                for value in _beside(roots):
                     if is_in_domain(value, points.domains[name]):
                         yield {**base, name: value}
+            if not is_linear:  # in no symbol, so large powers need not be looked at again
+                return
 
 
 def _root(relation: Relation, name: str, at: Mapping[str, Rational]) -> Rational | None:
     """The value of a symbol at which both sides are equal; None where they are not linear in it."""
     difference = excess(relation)
     try:
-        low, middle, high = (
-            Fraction(exact(difference, {**at, name: Fraction(value, 4)})) for value in (1, 2, 3)
-        )
+        low, middle, high = (Fraction(exact(difference, {**at, name: value})) for value in (1, 2, 3))
     except (Irrational, TooLarge, Undefined):
         return None
     if middle - low != high - middle or middle == low:
         return None
-    return Fraction(1, 4) - low / (4 * (middle - low))
+    return 1 - low / (middle - low)
 
 
 def _beside(roots: Collection[Rational]) -> Iterator[Rational]:
