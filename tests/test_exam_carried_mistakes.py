@@ -436,11 +436,36 @@ def test_attention_is_said_to_be_forgotten_only_after_a_right_mlp() -> None:
 
 
 def test_a_sum_of_ones_own_is_not_blamed_on_the_mlp() -> None:
-    """8·d² in (e) is right where (d) has half an MLP; elsewhere both ways to it are told."""
+    """8·d² in (e) is right where (d) has half an MLP; elsewhere it may be that or the MLP alone."""
     own = graded({"b": "4 d²", "d": "4 h d d_k + 4 d²", "e": "8 d²"})["e.formula"]
     assert (Status.PASSED, CARRIED) == (own.status, own.code)
     other = graded({"e": "8 d²"})["e.formula"]
-    assert "or attention and half of the MLP" in other.student.text["en"]
+    assert "attention and the whole MLP" in other.student.text["en"]
+
+
+@pytest.mark.parametrize(
+    ("own", "written"),
+    [pytest.param("12 d", "12 d", id="square lost"), pytest.param("7 d²", "7 d²", id="wrong number")],
+)
+def test_the_mlp_of_ones_own_is_not_said_to_be_half_of_the_layer(own: str, written: str) -> None:
+    """In (e), what is said of 8·d² must be true of one's own wrong MLP, too, which is no half of anything."""
+    found = graded({"b": own, "e": written})["e.formula"]
+    assert ("attention-missing", Decimal("0.4")) == (found.code, found.points)
+    assert "half" not in found.student.text["en"]
+
+
+def test_all_biases_of_a_layer_without_the_matrices_are_worth_nothing() -> None:
+    """In (d) and (e), where all biases together may stand besides the matrices."""
+    assert Decimal(0) == graded({"d": "3 h d_k + 6 d"})["d.formula"].points
+    assert Decimal(0) == graded({"e": "9 d"})["e.formula"].points
+
+
+@pytest.mark.parametrize("part", ["b", "d", "e", "f", "h", "i"])
+@pytest.mark.parametrize("written", ["0", "d - d", "d", "4 d", "5 d", "L d", "9 L d", "3 h d_k"])
+def test_biases_alone_and_nothing_at_all_are_worth_nothing(part: str, written: str) -> None:
+    """Terms that may stand besides what is right are no half of it, and neither is zero."""
+    item = "h.sum" if part == "h" else f"{part}.formula"
+    assert Decimal(0) == graded({part: written})[item].points
 
 
 def test_what_is_not_simplified_used_no_relation_that_is_not_assumed() -> None:

@@ -110,8 +110,8 @@ class Facts:
     """One answer beside its key. Whatever is asked is found out when it is asked, and once."""
 
     __slots__ = (
-        "_candidates", "_difference", "_less", "_named", "_outcomes", "_table", "_unforeseen", "_values",
-        "answer",
+        "_candidates", "_difference", "_gap", "_less", "_named", "_outcomes", "_table", "_unforeseen",
+        "_values", "answer",
     )  # fmt: skip
 
     def __init__(self, table: _LookupTable, answer: Tree, less: tuple[Facts, Node] | None = None) -> None:
@@ -131,6 +131,7 @@ class Facts:
         self._candidates: frozenset[int] | None = None
         self._difference: tuple[Difference | None] | None = None
         self._unforeseen: bool | None = None
+        self._gap: Node | None = None
 
     @property
     def main(self) -> Tree:
@@ -175,11 +176,36 @@ class Facts:
             known = self._table.known[place]
             value = self.value(known.comparer)
             try:
-                outcome = not _differs(value, known) and _is_right(self.answer, value, known)
+                outcome = not _differs(value, known) and self._is_right(value, known)
             except Undecided as error:
                 outcome = error
             self._outcomes[place] = outcome
         return _decided(outcome)
+
+    def _is_right(self, value: Hashable | None, known: _Known) -> bool:
+        """Whether the answer equals a right one. Different exact values are a proof that it does not.
+
+        Raises:
+            Undecided: that is open for one of them, and it equals none of the others.
+        """
+        others = (
+            tree for tree, expected in known.right if value is None or expected is None or value == expected
+        )
+        return any_proven(partial(self._accepts, known.comparer), others)
+
+    def _accepts(self, comparer: Comparer, right: Tree) -> bool:
+        if not comparer.equal(self.answer, right):
+            return False
+        if self.value(comparer) is not None:  # a quotient of polynomials, whose gaps are isolated
+            return True
+        gap = comparer.find_gap(self.answer, right)
+        self._gap = self._gap or gap
+        return gap is None
+
+    @property
+    def gap(self) -> Node | None:
+        """A part of a wrong answer without a value where the right one has one; equal it is elsewhere."""
+        return self._gap
 
     def named(self, index: int) -> bool:
         """Whether it is the named answer with this index.
@@ -193,7 +219,7 @@ class Facts:
         if outcome is None:
             entry = self._table.named[index]
             try:
-                outcome = any_proven(lambda one: one.equal(self.answer, entry.tree), entry.readings)
+                outcome = any_proven(lambda one: self._accepts(one, entry.tree), entry.readings)
             except Undecided as error:
                 outcome = error
             self._named[index] = outcome
@@ -225,14 +251,14 @@ class Facts:
         if beyond is None:
             return False
         try:
-            return _is_right(self.answer, self.value(beyond.comparer), beyond)
+            return self._is_right(self.value(beyond.comparer), beyond)
         except Undecided:
             return False
 
     def difference(self) -> Difference | None:
         """How a wrong answer differs from the right one; None where that cannot be said."""
         if self._difference is None:
-            self._difference = (self._diagnosed(),)
+            self._difference = (None if self._gap is not None else self._diagnosed(),)
         return self._difference[0]
 
     def may_hold(self, part: Node) -> bool:
@@ -249,6 +275,8 @@ class Facts:
         if isinstance(diagnosis, Diagnosis) and not isinstance(answer, Relation | Tuple):
             # A formula's fingerprint is its value.
             values = cast("list[Rational | None]", [*map(self.value, self.readings)])
+            if 0 in values:  # what is left of optional terms alone: it would be right but for a term too many
+                return None
             return diagnosis.difference(answer, values)
         return None
 
@@ -311,18 +339,6 @@ def _differs(value: Hashable | None, known: _Known) -> bool:
 def _is_none(value: Hashable | None, known: _Known) -> bool:
     """Whether an answer is proven to be nothing that is known under a comparer."""
     return _differs(value, known) and not known.slow and value not in known.named
-
-
-def _is_right(answer: Tree, value: Hashable | None, known: _Known) -> bool:
-    """Whether an answer equals a right one. Different exact values are a proof that it does not.
-
-    Raises:
-        Undecided: that is open for one of them, and it equals none of the others.
-    """
-    others = (
-        tree for tree, expected in known.right if value is None or expected is None or value == expected
-    )
-    return any_proven(partial(known.comparer.equal, answer), others)
 
 
 def fingerprint(tree: Tree, comparer: Comparer) -> Hashable | None:

@@ -122,9 +122,13 @@ Numbers are exact. `0.1*d + 0.2*d` equals `0.3*d`, but `0.333*d` does not equal 
 are to be handed in, ask for a quantity with a tolerance. Percent signs are not read. A minus before `//`
 belongs to what is divided, as in Python: `-(-n//2)` is `n/2` rounded up.
 
-Two formulas are equal when they have equal values wherever both are defined: `(d^2-n^2)/(d-n)` equals `d+n`.
-A formula that is defined nowhere, such as `d + 0/0`, equals nothing. What can be proven neither equal nor
-different is left to a human."""
+An answer is equal to the right one if both have equal values for all values of the symbols, each from its
+domain. Isolated points without a value do not count: `(d^2-n^2)/(d-n)` equals `d+n`. Otherwise an answer must
+have a value wherever the right answer has one: for a real `x`, neither `sqrt(x)^2` nor `exp(ln(x))` equals
+`x`, and for a whole `n`, `n*sqrt(n-5)/sqrt(n-5)` does not equal `n`; for a positive `d`, `sqrt(d)^2` equals
+`d`. The answer may have values where the right one has none. A formula that is defined nowhere, such as
+`d + 0/0`, equals nothing. If an answer can be proven neither equal nor different, or if it may lack values,
+it needs manual review; so do odd roots of what may be negative, because some define them and some do not."""
 
 COMPARED = """\
 Where a relation is asked for (`form = "relation"`), it may be turned round and solved for any symbol. An

@@ -341,6 +341,22 @@ class IdleArgument(Struct, frozen=True):
     argument: str
 
 
+class AcceptedResult(Struct, frozen=True):
+    """A result without any work that the tolerance of an item takes for right."""
+
+    item: str
+    result: str
+    """In words, e.g. ``"zeros"``."""
+
+
+@runtime_checkable
+class HasTolerance(Protocol):
+    """A check that compares numbers within a tolerance."""
+
+    def accepted_results(self, evidence: Evidence) -> tuple[AcceptedResult, ...]:
+        """Return results without any work, such as zeros, that are taken for right though they are wrong."""
+
+
 @runtime_checkable
 class HasPartialCredit(Protocol):
     """A check whose partial credit has steps, and whose right answers are formulas."""

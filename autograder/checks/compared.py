@@ -82,6 +82,16 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
     def differs(self, given: Any, right: Any, item: Item, target: ValueTarget) -> Finding | None:
         """How a value that was read differs from one that is right."""
 
+    def right_values(self, item: Item, options: I, evidence: Evidence) -> Iterator[tuple[ValueTarget, Any]]:
+        """Yield what an item judges with what is right there, as far as the reference could say so."""
+        for target in self.targets.of_item(item):
+            if self.has_value(item):
+                yield target, self.stated(item, evidence)[0]
+                continue
+            expected = self.targets.expected(target, options.key, evidence)
+            if expected.finding is None:
+                yield target, expected.value
+
     def is_right(self, stated: Any, right: Any, item: Item) -> bool:
         """Whether one of the rubric's own values counts as another one."""
         return self.differs(stated, right, item, ValueTarget("")) is None

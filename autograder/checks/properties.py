@@ -15,7 +15,7 @@ from autograder.checks.options import Case, CaseItem
 from autograder.checks.planning.drawing import SAMPLE, Arguments, Inputs
 from autograder.checks.planning.subject import MODEL, Callee, CalleeOptions, Construct, argument, changed
 from autograder.checks.values.arrays import numbers
-from autograder.checks.values.quoting import quote
+from autograder.checks.values.quoting import quote, quote_names
 from autograder.errors import RubricError
 from autograder.records import Call, Ref, Tensor
 from autograder.wording import Phrase
@@ -406,7 +406,7 @@ class Gradients:
         ]
         if not without:
             return None
-        names = quote(", ".join(without))
+        names = quote_names(without)
         return failed("property.no-gradient", f"{what}: no gradient: {names}", what=what, names=names)
 
 

@@ -312,8 +312,13 @@ class _FormulaClasses:
         self._proofs -= 1
         if self._proofs < 0:
             return False
+        comparer = self._comparer
         try:
-            return self._comparer.equal(first, second, searching=False)
+            return (
+                comparer.equal(first, second, searching=False)
+                and comparer.find_gap(first, second) is None  # ``sqrt(x)^2`` is not marked like ``x``
+                and comparer.find_gap(second, first) is None
+            )
         except Undecided:
             return False
 

@@ -107,14 +107,14 @@ _VALUES = {
     "value.form": "{what}{place}: “{form}” is not the kind of value that is asked for.",
     "value.entry": "{what} has no entry {entry}.",
     "value.extra": "{what} has entries that are not asked for: {entries}",
-    "value.length": "{what} has {count} parts; another number is asked for.",
+    "value.length": "{what} has the length {count}; another one is asked for.",
     "value.text": "{what} is another text.",
     "value.number": "{what} is not the right number.",
     "value.differs": "{what} has the right shape, but {count} of {total} numbers differ.",
     "value.nan": "{what}: {count} of {total} numbers are NaN. Look for 0/0, or a softmax over only −∞.",
     "value.dtype": "{what} has the dtype {dtype}; the question asks for another one.",
     "value.device": "{what} is on the device {device}; the question asks for {wanted}.",
-    "value.dimensions": "{what} has the shape {shape}: {count} axes are not the right number of axes.",
+    "value.dimensions": "{what} has the shape {shape}: the number of axes, {count}, is not right.",
     "value.axes": "{what} has the shape {shape}: the right sizes, but the axes are in another order.",
     "value.shape": "{what} has the shape {shape}: wrong at axis {axes} (counted from 0).",
     "weights.missing": (
@@ -146,7 +146,7 @@ _CHOICES = {
     "choice.entry": "“{name}” is not one of the right ones.",
     "choice.unknown": "“{name}” is not one of the options.",
     "choice.repeated": "“{name}” was already your answer to an earlier part; each may be given once.",
-    "choice.fewer": "You gave {count} different ones; {wanted} are asked for.",
+    "choice.fewer": "Different answers that you gave: {count}; asked for: {wanted}.",
 }
 
 _FORBIDDEN = {

@@ -62,7 +62,7 @@ _UNREADABLE: dict[str, str] = {
     ),
     "ambiguous-mark": "does “{number}” mean {grouped} or {decimals}? Write the one that you mean.",
     "comma": "a comma does not belong here. Decimals are written with a point.",
-    "argument-count": "{name} does not take {count} values.",
+    "argument-count": "{name} does not take this number of values: {count}.",
     "ends-early": "the formula ends where something is still missing.",
     "unexpected": "“{sign}” does not belong here.",
     "not-equal": (

@@ -14,7 +14,7 @@ SENTENCES: Mapping[str, str] = {
         "This looks at the form only; nothing here is your mark. Answers are graded after you hand in."
     ),
     "student.counted-all": "{ready} of {total} questions are answered.",
-    "student.counted": "{ready} of {total} questions are answered; {person} more are read by a person.",
+    "student.counted": "{ready} of {total} questions are answered; read by a person besides: {person}.",
     "student.cells-elsewhere": (
         "Whether a given cell was changed or deleted cannot be seen from inside a notebook."
     ),

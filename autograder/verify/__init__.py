@@ -19,7 +19,14 @@ from autograder.verify import headroom
 from autograder.verify.findings import Mark, Matrix, Row, Verified, VerifyFinding
 from autograder.verify.matrix import coverage, most
 from autograder.verify.papers import KEY, check_key, check_release, grade_answer_key
-from autograder.verify.questions import Ways, credit, idle_arguments, of_visible, size_warnings
+from autograder.verify.questions import (
+    Ways,
+    accepted_results,
+    credit,
+    idle_arguments,
+    of_visible,
+    size_warnings,
+)
 from autograder.verify.run import Run, ShowProgress
 
 __all__ = ["Mark", "Matrix", "Row", "Verified", "VerifyFinding", "Ways", "credit", "validate", "verify"]
@@ -35,7 +42,8 @@ def validate(assignment: Assignment, pool: Pool) -> tuple[VerifyFinding, ...]:
     orphans.sweep_groups()
     grader = Grader(assignment.for_everybody, pool)
     key = grade_answer_key(grader)
-    return (*check_key(key), *of_visible(grader, key), *check_release(grader), *idle_arguments(grader))
+    looked_at = (*idle_arguments(grader), *accepted_results(grader))
+    return (*check_key(key), *of_visible(grader, key), *check_release(grader), *looked_at)
 
 
 def verify(
@@ -78,6 +86,7 @@ def verify(
         spent = headroom.least(spent, grade_answer_key(grader).graded.spent)
     slow = headroom.over(spent, limits)
     findings = [*check_key(key), *of_visible(grader, key), *check_release(grader), *idle_arguments(grader)]
+    findings += accepted_results(grader)
     findings += headroom.findings(KEY, assignment.name, spent, limits, slow)
     findings += headroom.stopped(KEY, assignment.name, key.graded.score.notes)
     run = Run(grader, key, workers or os.cpu_count() or 1, slow)

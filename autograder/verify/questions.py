@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.checks.base import CreditPath, Draw, Evidence, HasPartialCredit
+from autograder.checks.base import CreditPath, Draw, Evidence, HasPartialCredit, HasTolerance
 from autograder.checks.planning.drawing import can_differ
 from autograder.errors import SandboxError
 from autograder.grading.pipeline import Grader
@@ -67,6 +67,25 @@ def idle_arguments(grader: Grader) -> Iterator[VerifyFinding]:
                 "every argument of max and min decides for some values of the symbols",
                 f"{found.argument} was nowhere seen to decide in {found.formula}",
                 "leave it out, or write what was meant",
+            )
+
+
+def accepted_results(grader: Grader) -> Iterator[VerifyFinding]:
+    """Results without any work, such as zeros, that a tolerance takes for right."""
+    for question in grader.assignment.rubric.questions:
+        check = grader.assignment.checks[question.id]
+        if not isinstance(check, HasTolerance):
+            continue
+        draw = Draw.for_question(grader.secret, grader.assignment.rubric, question)
+        expected = grader.sittings.common.expected.get(question.id, ())
+        evidence = Evidence(Answer(question.id, "code", "", changed=True), (), expected, draw=draw)
+        for found in check.accepted_results(evidence):
+            yield VerifyFinding(
+                "rubric",
+                f"{question.id}.{found.item}",
+                "a tolerance that refuses zeros, ones and an input unchanged",
+                f"{found.result} in the place of every result: accepted",
+                "state a smaller tolerance, or a case whose results are larger",
             )
 
 

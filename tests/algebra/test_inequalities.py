@@ -9,6 +9,7 @@ import pytest
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.nodes import Relation
 from autograder.algebra.notation.several import parse_chain, parse_single
+from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.values.points import Points
 from autograder.errors import Undecided, Unreadable
 from tests.algebra.examples import VOCABULARY
@@ -116,3 +117,58 @@ def test_an_equation_is_no_inequality() -> None:
     left, right = parse_single("d = n", VOCABULARY), parse_single("d ≤ n", VOCABULARY)
     assert isinstance(left, Relation)
     assert COMPARER.equal(left, right) is False
+
+
+_OVER = {
+    domain: Vocabulary({name: Symbol(domain) for name in ("x", "y")})
+    for domain in ("real", "positive", "positive integer", "unit")
+}
+
+
+def _said_over(domain: str, text: str, right: str) -> bool | None:
+    vocabulary = _OVER[domain]
+    comparer = Comparer(Points(vocabulary.domains, b"a test"))
+    try:
+        return comparer.equal(parse_single(text, vocabulary), parse_single(right, vocabulary))
+    except Undecided:
+        return None
+
+
+@pytest.mark.parametrize("domain", ["real", "positive", "positive integer"])
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        pytest.param("x < 5", "x <= 5", id="strict"),
+        pytest.param("x <= 5", "x < 5", id="not strict"),
+        pytest.param("y <= 2*x + 2", "2*x + 1 >= y", id="larger bound"),
+        pytest.param("y <= 2*x + 1", "2*x + 2 >= y", id="smaller bound"),
+        pytest.param("x <= 7", "x <= 5", id="other number"),
+        pytest.param("x + y = 20", "x + y = 21", id="parallel lines"),
+        pytest.param("2*x + y = 10", "x + 2*y = 10", id="other coefficients"),
+        pytest.param("x*y = 12", "x*y = 6", id="other product"),
+        pytest.param("x = 4", "x^2 - 9*x + 20 = (x - 4)*(x - 5)*1 + (x - 5)", id="one solution of another"),
+        pytest.param("x = 6", "x + 1 = 6", id="solved wrongly"),
+    ],
+)
+def test_linear_relations_with_other_solutions_are_wrong(domain: str, text: str, right: str) -> None:
+    """Where both sides are equal, or between two such places, one of them holds and the other does not."""
+    assert _said_over(domain, text, right) is False
+
+
+@pytest.mark.parametrize(
+    ("domain", "text", "right", "same"),
+    [
+        pytest.param("real", "y - 1 <= 2*x", "2*x + 1 >= y", True, id="rearranged"),
+        pytest.param("real", "2*x + 2*y = 2", "x + y = 1", True, id="doubled"),
+        pytest.param("positive integer", "x < 6", "x <= 5", True, id="next whole number"),
+        pytest.param("positive", "x < 6", "x <= 5", False, id="no next number"),
+        pytest.param("unit", "x < 1", "x <= 1", False, id="end of an interval"),
+        pytest.param("real", "x^2 = 25", "x = 5", None, id="squared"),
+        pytest.param("real", "x*y = y", "x = 1", None, id="multiplied by what may be zero"),
+        pytest.param("real", "x = 1/y", "x*y = 1", None, id="divided by what is not zero"),
+        pytest.param("positive", "x^2 = y^2", "x = y", None, id="squared positive numbers"),
+    ],
+)
+def test_other_arrangements_are_not_refused(domain: str, text: str, right: str, same: bool | None) -> None:
+    """What may be right after a step that is not known is left to a human."""
+    assert _said_over(domain, text, right) is same

@@ -299,3 +299,19 @@ def test_families() -> None:
     assert {"swapped"} == family("swapped")
     assert set() == family("permutated")
     assert all(name in codes for name, codes in FAMILIES.items())
+
+
+@pytest.mark.parametrize(
+    ("given_text", "right", "code"),
+    [
+        pytest.param("(1,)", "()", "extra-one", id="an axis of a number without axes"),
+        pytest.param("(seq,)", "(1, seq)", "missing", id="an axis of size 1 is missing"),
+        pytest.param("(batch*seq,)", "(batch, seq)", "product", id="two sizes multiplied"),
+        pytest.param("(batch*seq,)", "(batch, 1, seq)", "product", id="two sizes and an axis of 1"),
+    ],
+)
+def test_a_product_is_one_of_several_sizes(given_text: str, right: str, code: str) -> None:
+    """A single size is called a product only if at least two right ones are no 1."""
+    found = explained(given_text, right)
+    assert found is not None
+    assert code == found.code

@@ -211,3 +211,14 @@ def test_another_packages_kind_brings_its_sentences(tmp_path: Path, monkeypatch:
     finally:
         for one in caches:
             one.cache_clear()
+
+
+ALWAYS_SEVERAL = {"score.shape", "score.sum", "score.negative", "student.cell-copied", "table.width"}
+"""Sentences about more than one: hidden examples, copies, and entries beyond the columns of a table."""
+
+
+def test_no_sentence_counts_one_thing_in_the_plural() -> None:
+    """``keeps 1 tokens``: a number that may be 1 stands behind a colon, or the sentence has two forms."""
+    plural = re.compile(r"\{(count|person|missing)\} (?!was\b)(more )?[a-z]+s\b")
+    known = {code for code, text in sentences().items() if isinstance(text, str) and plural.search(text)}
+    assert known == ALWAYS_SEVERAL

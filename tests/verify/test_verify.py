@@ -187,6 +187,17 @@ def test_each_defect_is_named(tmp_path: Path, defects: tuple[Defect, ...]) -> No
     assert blamed >= {place.partition(".")[0] for _, place in found}
 
 
+def test_a_tolerance_that_accepts_zeros_is_named(tmp_path: Path) -> None:
+    """Whoever returns zeros, or what was handed in, must not earn an item about numbers."""
+    course = small_course(tmp_path)
+    changed(course.rubric(NAME), 'cases = ["a batch"]', 'cases = ["a batch"]\ncompare = { atol = 1.0 }')
+    generate(course, NAME)
+    with Pool() as pool:
+        found = validate(assignments.load(course, NAME), pool)
+    assert {("rubric", "softmax.batch")} == {(finding.paper, finding.place) for finding in found}
+    assert {"zeros", "ones"} <= {finding.got.partition(" in the")[0] for finding in found}
+
+
 def test_a_formula_that_is_no_mistake_is_told_so(tmp_path: Path) -> None:
     """A named mistake that equals the right formula, written otherwise."""
     course = small_course(tmp_path)
@@ -222,4 +233,5 @@ def test_validating_stops_before_the_trials(tmp_path: Path) -> None:
     generate(course, NAME)
     with Pool() as pool:
         found = validate(assignments.load(course, NAME), pool)
-    assert [("answer key", "layers.number")] == [(one.paper, one.place) for one in found]
+    key = [(one.paper, one.place) for one in found if one.paper != "rubric"]
+    assert [("answer key", "layers.number")] == key

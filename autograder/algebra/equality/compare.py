@@ -7,6 +7,9 @@
 4. maxima, minima and absolute values: case by case, each by the other methods (`cases`); radicals,
    logarithms, symbolic exponents: balls (`balls`); ceilings and floors: `rounding`;
 5. `Undecided`: a human's job.
+
+`Comparer.equal` compares formulas wherever both have values. An answer must have one, besides, wherever the
+right answer has one: `Comparer.find_gap`, by `definedness`.
 """
 
 from __future__ import annotations
@@ -16,11 +19,12 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from autograder.algebra.equality.cases import equal_by_cases, has_cases, has_maxima
-from autograder.algebra.equality.inequalities import excess, is_strict, same_inequality
+from autograder.algebra.equality.definedness import find_gap, is_rational
+from autograder.algebra.equality.inequalities import differ_at_boundary, excess, is_strict, same_inequality
 from autograder.algebra.nodes import Add, Neg, Node, Relation, Sym, Tree, Tuple, substitute, symbols
 from autograder.algebra.values.balls import equal_at
 from autograder.algebra.values.evaluate import Irrational, Rational, TooLarge, Undefined, exact, modular
-from autograder.algebra.values.points import Points
+from autograder.algebra.values.points import Point, Points, is_in_domain
 from autograder.algebra.values.rounding import equal_rounded, rounds
 from autograder.errors import AlgebraError, Undecided
 
@@ -143,6 +147,49 @@ class Comparer:
         except Irrational:
             return self._equal_otherwise(first, second, searching=searching)
 
+    def accepts(self, answer: Tree, right: Tree) -> bool:
+        """Whether an answer equals a right one, and has a value wherever that one has.
+
+        Raises:
+            Undecided: neither could be proven.
+        """
+        return self.equal(answer, right) and self.find_gap(answer, right) is None
+
+    def find_gap(self, answer: Tree, right: Tree) -> Node | None:
+        """Return a part of an answer without a value where an equal right answer has one.
+
+        Single points do not count, such as ``n = 1`` of ``(n^2 - 1)/(n - 1)``. None if there is no gap.
+
+        Raises:
+            Undecided: a gap could be neither found nor excluded.
+        """
+        if answer == right or all(map(is_rational, _formulas(answer))):
+            return None
+        if isinstance(answer, Relation) and isinstance(right, Relation):  # assumptions are not applied
+            return find_gap(_difference(answer), _difference(right), self.points)
+        pairs = zip(_formulas(answer), _formulas(right), strict=False)
+        gaps = (find_gap(*pair, self.points, self._put_assumptions, self._allows) for pair in pairs)
+        return next((gap for gap in gaps if gap is not None), None)
+
+    def _put_assumptions(self, node: Node) -> Node:
+        for name, formula in reversed(self.assumptions):
+            node = substitute(node, name, formula)
+        return node
+
+    def _allows(self, at: Point) -> bool:
+        """Whether the assumptions give their symbols values of their domains, as far as these are known."""
+        values: dict[str, Rational] = dict(at)
+        for name, formula in self.assumptions:
+            try:
+                values[name] = exact(formula, values)
+            except KeyError:
+                continue
+            except (Irrational, TooLarge, Undefined):
+                return False
+            if not is_in_domain(values[name], self.points.domains[name]):
+                return False
+        return True
+
     def _equal_exactly(self, first: Node, second: Node) -> bool:
         left, right = self._defined(first), self._defined(second)
         if left is None and right is None:
@@ -186,9 +233,7 @@ class Comparer:
         known = self._irrational.get(id(node))
         if known is not None and known[0] is node:
             return known[1]
-        settled = node
-        for name, formula in reversed(self.assumptions):
-            settled = substitute(settled, name, formula)
+        settled = self._put_assumptions(node)
         found = _Settled(settled, has_cases(settled), rounds(settled))
         if len(self._irrational) >= RECENT:
             self._irrational.clear()
@@ -261,6 +306,8 @@ class Comparer:
             for at in self.points.exact:
                 if exact(_difference(other), {**at, name: exact(formula, at)}) != 0:
                     return False
+        if differ_at_boundary(first, second, self.points):
+            return False
         raise Undecided("two relations that may have the same solutions")
 
 
@@ -275,6 +322,12 @@ def solved(relation: Relation) -> Assumption | None:
         if isinstance(side, Sym) and side.name not in symbols(other):
             return side.name, other
     return None
+
+
+def _formulas(tree: Tree) -> tuple[Node, ...]:
+    if isinstance(tree, Relation):
+        return tree.left, tree.right
+    return tree.elements if isinstance(tree, Tuple) else (tree,)
 
 
 def _difference(relation: Relation) -> Node:

@@ -2,18 +2,19 @@
 
 An inequality may be turned round, multiplied through with what is positive, and solved for another
 symbol. That two of them are the same is proven by such a step, that they are not by values of which only
-one of them holds; anything else is `Undecided`.
+one of them holds; anything else is `Undecided`. Such values are looked for where both sides are equal, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Collection, Iterator, Mapping
 from fractions import Fraction
 from itertools import islice, product
 
 from autograder.algebra.nodes import Add, Mul, Neg, Node, Num, Pow, Relation, Sym, symbols, walk
 from autograder.algebra.values.evaluate import Irrational, Rational, TooLarge, Undefined, exact
-from autograder.algebra.values.points import Points
+from autograder.algebra.values.points import Points, is_in_domain
 from autograder.errors import Undecided
 
 MAX_MONOMIAL = 8
@@ -23,6 +24,10 @@ SMALL = (1, 2, 3)
 MAX_SMALL = 243
 SECRET = 16
 """Secret values inside the symbols' domains."""
+MAX_BOUNDARY = 72
+"""Points on boundaries and beside them: those of a small and a secret point, for three symbols."""
+AROUND = 3
+"""Small points, and secret ones, from which boundaries are looked for along each symbol."""
 MAX_WORK = 10_000
 """Parts of formulas that are evaluated to see a difference: a few milliseconds."""
 
@@ -69,7 +74,79 @@ def same_inequality(first: Relation, second: Relation, points: Points) -> bool:
         verdicts = _holds(first, at), _holds(second, at)
         if None not in verdicts and verdicts[0] is not verdicts[1]:
             return False
+    if differ_at_boundary(first, second, points):
+        return False
     raise Undecided("two inequalities that may be the same")
+
+
+def differ_at_boundary(first: Relation, second: Relation, points: Points) -> bool:
+    """Whether only one of two relations holds at a point where both sides of one are equal, or beside it.
+
+    ``x < 5`` and ``x <= 5`` differ at 5 alone, ``x + y = 1`` and ``x + y = 2`` at solutions alone; no such
+    point is met by chance. So relations are solved for each symbol in which they are linear. Of equations
+    only solutions of the second count that do not solve the first: squaring adds solutions, and so does
+    multiplying by a symbol that may be zero.
+    """
+    names = symbols(first) | symbols(second)
+    parts = [part for relation in (first, second) for part in walk(relation)]
+    # A large power costs as much as so many factors.
+    powers = (part.exponent for part in parts if isinstance(part, Pow))
+    size = len(parts) + sum(int(power.value) for power in powers if isinstance(power, Num))
+    if size > MAX_WORK // AROUND:
+        return False
+    is_equation = second.sign == "="
+    for at in islice(_boundary(first, second, names, points), min(MAX_BOUNDARY, MAX_WORK // size)):
+        verdicts = _holds(first, at), _holds(second, at)
+        if None in verdicts or verdicts[0] is verdicts[1]:
+            continue
+        if not is_equation or (verdicts[1] and all(at[name] for name in names)):
+            return True
+    return False
+
+
+def _boundary(
+    first: Relation, second: Relation, names: Collection[str], points: Points
+) -> Iterator[Mapping[str, Rational]]:
+    """Points of the symbols' domains on the boundaries of two relations, between them and beside them."""
+    is_linear = False
+    secret = [points.inside(number) for number in range(AROUND)]
+    ordered = sorted(names)
+    for number in range(AROUND):
+        small = {
+            name: _SMALL_SHARES.get(points.domains[name], SMALL)[(number + place) % len(SMALL)]
+            for place, name in enumerate(ordered)
+        }
+        for base in (small, secret[number]):
+            for name in ordered:
+                found = [_root(relation, name, base) for relation in (first, second)]
+                roots = [root for root in found if root is not None]
+                is_linear = is_linear or bool(roots)
+                for value in _beside(roots):
+                    if is_in_domain(value, points.domains[name]):
+                        yield {**base, name: value}
+            if not is_linear:  # in no symbol, so large powers need not be looked at again
+                return
+
+
+def _root(relation: Relation, name: str, at: Mapping[str, Rational]) -> Rational | None:
+    """The value of a symbol at which both sides are equal; None where they are not linear in it."""
+    difference = excess(relation)
+    try:
+        low, middle, high = (Fraction(exact(difference, {**at, name: value})) for value in (1, 2, 3))
+    except (Irrational, TooLarge, Undefined):
+        return None
+    if middle - low != high - middle or middle == low:
+        return None
+    return 1 - low / (middle - low)
+
+
+def _beside(roots: Collection[Rational]) -> Iterator[Rational]:
+    """Values on boundaries, half way between two of them, and close to them."""
+    yield from roots
+    if len(roots) == 2:
+        yield Fraction(sum(map(Fraction, roots)), 2)
+    for root in roots:
+        yield from (-root, math.floor(root), math.ceil(root), root - 1, root + 1)
 
 
 def _ascending(relation: Relation) -> tuple[Node, Node]:
@@ -142,9 +219,11 @@ def _values(points: Points, names: frozenset[str]) -> Iterator[Mapping[str, Rati
 
 
 def _holds(relation: Relation, at: Mapping[str, Rational]) -> bool | None:
-    """Whether an inequality holds at a point; None where that is not known."""
+    """Whether a relation holds at a point; None where that is not known."""
     try:
         value = exact(excess(relation), at)
     except (Irrational, TooLarge, Undefined):
         return None
+    if relation.sign == "=":
+        return value == 0
     return value < 0 or (value == 0 and not is_strict(relation))

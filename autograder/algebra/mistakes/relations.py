@@ -97,7 +97,12 @@ def _moved_over(relation: Relation) -> Iterator[tuple[str, Node]]:
         for place, term in enumerate(side.terms):
             rest = (*side.terms[:place], *side.terms[place + 1 :])
             if isinstance(term, Sym) and term.name not in symbols(Add((other, *rest))):
-                yield term.name, Add((other, *(Neg(moved) for moved in rest)))
+                yield term.name, Add((other, *map(_negative, rest)))
+
+
+def _negative(term: Node) -> Node:
+    """A term with the other sign, without two signs in a row: students read it."""
+    return term.operand if isinstance(term, Neg) else Neg(term)
 
 
 def _solved_for(name: str, power: int, quotient: Monomial) -> Monomial:

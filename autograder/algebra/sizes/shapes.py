@@ -175,7 +175,8 @@ def differ(given: Axes, right: Axes, equal: Equal, roles: Roles) -> ShapeDiffere
         if wrong and open_ones:  # nothing is said of these
             return ShapeDifference("axes", wrong)
         return _in_place(given, right, wrong, proven, roles) if wrong else None
-    if len(given) == 1 and proven(given[0], Mul(right)):
+    several = sum(not proven(axis, Num(1)) for axis in right) > 1
+    if several and len(given) == 1 and proven(given[0], Mul(right)):
         return ShapeDifference("product", (0,))
     found = None
     if len(given) == len(right) - 1:

@@ -222,6 +222,42 @@ def certainly_largest(parts: Sequence[Node], at: Point, *, smallest: bool = Fals
     return []
 
 
+def has_value(node: Node, at: Point) -> bool:
+    """Whether a formula certainly has a value at a point."""
+    value = _value(node, at)
+    return value is not None and value.is_finite()
+
+
+def is_negative(node: Node, at: Point) -> bool:
+    """Whether a formula certainly has a value below zero at a point."""
+    value = _value(node, at)
+    return value is not None and bool(value < 0)
+
+
+def is_no_whole_number(node: Node, at: Point) -> bool:
+    """Whether a formula certainly has a value that is no whole number at a point."""
+    value = _value(node, at)
+    return value is not None and value.is_finite() and not value.contains_integer()
+
+
+def is_zero(node: Node, at: Point) -> bool:
+    """Whether a formula is zero at a point, to as many digits as equal formulas have to agree."""
+    bits = PRECISIONS[-1]
+    with precision(bits):
+        value = _evaluated(node, at)
+        return isinstance(value, arb) and bool(abs(value).upper() < arb(2) ** (-bits // 2))
+
+
+def _value(node: Node, at: Point) -> arb | None:
+    """The value of a formula at a point; None where it has none, or where that is open."""
+    for bits in PRECISIONS:
+        with precision(bits):
+            value = _evaluated(node, at)
+        if value is not _Invisible:
+            return value if isinstance(value, arb) else None
+    return None
+
+
 def _compare(first: Node, second: Node, at: Point, steps: Sequence[int], points: Points | None) -> _Outcome:
     """What two formulas do at one point.
 

@@ -12,6 +12,7 @@ from fractions import Fraction
 from flint import arb, fmpz
 
 from autograder.algebra.nodes import Node
+from autograder.algebra.values.evaluate import Rational
 from autograder.stream import Stream, derived
 
 POINTS = 1
@@ -31,6 +32,13 @@ _SCALE = 1 << 40
 
 Point = Mapping[str, Fraction]
 """Values of every symbol."""
+
+
+def is_in_domain(value: Rational, domain: str) -> bool:
+    """Whether a value is one that a symbol of a domain may have."""
+    if domain in ("probability", "unit"):
+        return 0 < value < 1 or (domain == "unit" and value in (0, 1))
+    return domain == "real" or (value > 0 and (domain == "positive" or value.denominator == 1))
 
 
 class Points:

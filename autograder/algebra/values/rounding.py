@@ -112,7 +112,7 @@ def _alike(node: Node, domains: Mapping[str, str]) -> Node:
     if not (isinstance(node, Fn) and node.name in ROUNDING and isinstance(node.arguments[0], Div)):
         return node
     above, under = node.arguments[0].numerator, node.arguments[0].denominator
-    if not (_is_whole(under, domains) and _is_above_zero(under, domains) and _is_whole(above, domains)):
+    if not (is_whole(under, domains) and _is_above_zero(under, domains) and is_whole(above, domains)):
         return node
     if node.name == "ceil":
         lowered = _alike(Fn("floor", (Div(Add((above, Neg(Num(1)))), under),)), domains)
@@ -133,7 +133,7 @@ def _summands(node: Node) -> Iterator[Node]:
         yield node
 
 
-def _is_whole(node: Node, domains: Mapping[str, str]) -> bool:
+def is_whole(node: Node, domains: Mapping[str, str]) -> bool:
     """Whether a formula certainly has whole values."""
     match node:
         case Num(value):
@@ -141,11 +141,11 @@ def _is_whole(node: Node, domains: Mapping[str, str]) -> bool:
         case Sym(name):
             return domains.get(name) == "positive integer"
         case Pow(base, Num(exponent)):
-            return isinstance(exponent, int) and _is_whole(base, domains)
+            return isinstance(exponent, int) and is_whole(base, domains)
         case Fn(name, _) if name in ROUNDING:
             return True
         case Neg() | Add() | Mul():
-            return all(_is_whole(part, domains) for part in children(node))
+            return all(is_whole(part, domains) for part in children(node))
     return False
 
 

@@ -183,6 +183,13 @@ class Targets:
             return FoundValue(finding=reference_value((), 0)[1])
         return found
 
+    def arguments(self, target: ValueTarget, draw: Draw) -> tuple[Any, ...]:
+        """Return the arguments of a target's call; none for a variable."""
+        if not target.case:
+            return ()
+        args, kwargs = Inputs(self._options, draw).case(target.case, self.cases[target.case])
+        return (*args, *kwargs.values())
+
     def said(self, key: str | int | None, evidence: Evidence) -> OracleReply:
         """What a reference with a ``config`` says of one entry; nothing where it was not asked."""
         if self._config is None:

@@ -11,6 +11,7 @@ import pytest
 
 from autograder.algebra.sizes import quantities, units
 from autograder.algebra.sizes.tolerance import DIFFERENCES
+from autograder.checks.base import Evidence, HasTolerance
 from autograder.errors import RubricError
 from autograder.kinds.general.quantity import sentences
 from autograder.messages import languages, render
@@ -436,3 +437,22 @@ def test_a_text_without_content_is_no_answer(kind: str, text: str) -> None:
     value = "[2, 3]" if kind == "shape" else "7"
     item = f'[[question.item]]\nid = "i"\npoints = 1\ntext = {{ en = "X" }}\nvalue = {value}\n'
     assert Status.NO_ANSWER is judge(check_of(question + item), f"x = {text!r}")[0].status
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "accepted"),
+    [
+        pytest.param('{ absolute = "500 MB" }', ["zeros", "ones"], id="wider than what is right"),
+        pytest.param('{ absolute = "497 MB" }', ["ones"], id="one of the unit"),
+        pytest.param('{ relative = "1%" }', [], id="relative"),
+        pytest.param("{ digits = 3 }", [], id="digits"),
+        pytest.param('"exact"', [], id="exact"),
+    ],
+)
+def test_accepted_results_names_tolerances_that_are_too_wide(tolerance: str, accepted: list[str]) -> None:
+    """Zero and one in the unit that is asked for must not be right unless they are."""
+    stated = MEMORY.partition("[[question.item.mistake]]")[0]
+    check = check_of(stated.replace("value = 497", f"tolerance = {tolerance}\nvalue = 497"))
+    assert isinstance(check, HasTolerance)
+    found = check.accepted_results(Evidence(answer("memory = 1"), (), draw=DRAW))
+    assert accepted == [one.result for one in found]

@@ -8,9 +8,7 @@ import pytest
 
 from autograder.kinds.general.symbolic import SymbolicCheck
 from autograder.messages import render
-from autograder.records import (
-    Status,
-)
+from autograder.records import Answer, Status
 from tests.algebra.examples import NOTATIONS
 from tests.kinds.general.symbolic_exam import CHECKS, LAYER, altered, formula, judged, own
 from tests.support.cases import each
@@ -180,3 +178,40 @@ def test_nothing_to_carry_forward() -> None:
     """Without an earlier answer only the reference counts."""
     assert Status.PASSED is judged(CHECKS["i"], "i", "changed = '20 L d²'")["formula"].status
     assert Decimal(0) == judged(CHECKS["i"], "i", "changed = '28 L d²'")["formula"].points
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "code"),
+    [
+        pytest.param("8*d*(n-5)^0.5*d/sqrt(n-5)", Status.FAILED, "formula.undefined", id="gap"),
+        pytest.param("8*d^2 + 0*sqrt(10^40 - d)", Status.NEEDS_REVIEW, "formula.undecided", id="open"),
+        pytest.param("8*sqrt(d)^3*sqrt(d)", Status.PASSED, "", id="positive"),
+        pytest.param("8*d^3/(d - h)*(d - h)/d", Status.PASSED, "", id="isolated"),
+    ],
+)
+def test_judge_looks_at_the_domain_of_an_answer(text: str, status: Status, code: str) -> None:
+    """An answer without values for part of the symbols' values is wrong, and says where."""
+    result = formula("b", "mlp", text)
+    assert (status, code) == (result.status, result.code)
+    if code == "formula.undefined":
+        assert result.student.params["part"] in ("sqrt(n - 5)", "(n - 5)^0.5")
+
+
+@pytest.mark.parametrize(
+    ("accepted", "planted"),
+    [
+        pytest.param("n/d_model", {"floor(n/d_model)"}, id="rounded"),
+        pytest.param("floor(n/2)", {"n/2"}, id="not rounded"),
+        pytest.param("n/2 + n/d_model", {"floor(n/2) + n/d_model", "n/2 + floor(n/d_model)"}, id="each"),
+        pytest.param("n*(n-1)/2", set(), id="whole anyway"),
+        pytest.param("8*d_model^2", set(), id="no quotient"),
+    ],
+)
+def test_trials_round_every_quotient_of_an_accepted_formula(accepted: str, planted: set[str]) -> None:
+    """``//`` for ``/`` and the reverse must lose the item, unless the values are whole anyway."""
+    rubric = altered('accept = ["8*d_model^2 + 5*d_model"]', f'accept = ["{accepted}"]')
+    key = Answer("b-answer", "code", "mlp = '8*d_model**2'", changed=True)
+    made = SymbolicCheck(rubric.question("b"), rubric).trials(key)
+    rounded = [trial for trial in made if trial.family == "formula: quotients rounded or not"]
+    assert planted == {trial.name.rpartition(": ")[2] for trial in rounded}
+    assert all(trial.loses == ("formula",) for trial in rounded)

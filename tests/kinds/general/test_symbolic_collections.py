@@ -178,6 +178,8 @@ def test_inequalities_in_any_arrangement(text: str) -> None:
         ("2 n h <= d", "diagnosis.factor-too-large"),
         ("n h <= 2 d", "diagnosis.factor-too-large"),
         ("n h > 2 d", "formula.relation-wrong"),
+        ("n h <= d + 1", "diagnosis.extra-term"),
+        ("n h - 1 <= d", "diagnosis.extra-term"),
         ("n h <= d <= n", "formula.chain"),
         ("n h", "unreadable.relation-expected"),
     ],

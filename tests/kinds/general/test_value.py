@@ -7,8 +7,9 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
+from autograder.checks.base import Evidence, HasTolerance
 from autograder.errors import RubricError
-from autograder.records import Opaque, Status, Tensor
+from autograder.records import Observation, Opaque, Status, Tensor
 from tests.checks.asking import DRAW, answer, check_of, judge, value
 
 WEIGHTS = """
@@ -92,3 +93,28 @@ def test_misspelt_rules_are_refused() -> None:
     """The table of rules knows its keys."""
     with pytest.raises(RubricError, match="rtoll"):
         check_of(WEIGHTS.replace("rtol", "rtoll"))
+
+
+@pytest.mark.parametrize(
+    ("question", "rules", "right", "accepted"),
+    [
+        pytest.param(WEIGHTS, "atol = 0.7", None, ["zeros"], id="stated"),
+        pytest.param(WEIGHTS, "atol = 1e-3", None, [], id="stated, small tolerance"),
+        pytest.param(SOFTMAX, "atol = 1e-2", np.full((2, 5000), 2e-4), ["zeros"], id="wide softmax"),
+        pytest.param(SOFTMAX, "atol = 1e-6", np.full((2, 5000), 2e-4), [], id="small tolerance"),
+        pytest.param(SOFTMAX, "atol = 1e-2", None, [], id="no reference"),
+    ],
+)
+def test_accepted_results_names_tolerances_that_are_too_wide(
+    question: str, rules: str, right: np.ndarray | None, accepted: list[str]
+) -> None:
+    """Zeros must not be right unless they are, whoever says what is right."""
+    old = 'compare = { rtol = 1e-3, atol = 1e-3, dtype = "any" }\n'
+    new = f'compare = {{ rtol = 0, {rules}, dtype = "any" }}\n'
+    stated = question.partition("[[question.item.mistake]]")[0]
+    text = stated.replace(old, "").replace('kind = "value"\n', f'kind = "value"\n{new}')
+    expected = () if right is None else ((Observation(ok=True, value=right),),)
+    check = check_of(text)
+    assert isinstance(check, HasTolerance)
+    found = check.accepted_results(Evidence(answer("weights = 1"), (), expected, draw=DRAW))
+    assert accepted == [one.result for one in found]

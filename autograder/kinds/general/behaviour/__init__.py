@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import msgspec
 from msgspec import field
 
-from autograder.checks.base import Draw, Evidence, Observations
+from autograder.checks.base import AcceptedResult, Draw, Evidence, Observations
 from autograder.checks.itemwise import ItemwiseCheck
 from autograder.checks.judging import carried, forbidden
 from autograder.checks.judging.named import ScenarioResults, told_as_named
@@ -35,7 +35,8 @@ from autograder.checks.planning.drawing import SAMPLE, Inputs, describe, plain
 from autograder.checks.planning.subject import Callee, CalleeOptions
 from autograder.checks.properties import Probe, PropertyItem, probe
 from autograder.checks.values.arrays import compare_values
-from autograder.checks.values.quoting import quote
+from autograder.checks.values.quoting import quote, quote_names
+from autograder.checks.values.trivial import accepted_results
 from autograder.errors import RubricError
 from autograder.records import Answer, ItemResult, Ref, Scenario
 from autograder.rubric import Item, Question
@@ -174,6 +175,22 @@ class BehaviourCheck(ItemwiseCheck[BehaviourQuestion, BehaviourItem]):
         rules = options.compare or self.options.compare
         return told_as_named(finding, item.id, evidence.named, own, others=others, rules=rules)
 
+    def accepted_results(self, evidence: Evidence) -> tuple[AcceptedResult, ...]:
+        """Look at the cases of every item that has no property."""
+        inputs, found = Inputs(self.options, evidence.drawn), []
+        for item, own in self.automatic:
+            if item.id in self._probes:
+                continue
+            cases = []
+            for name in own.cases or tuple(self.cases):
+                right, fault = self._right(name, evidence)
+                if fault is None:
+                    args, kwargs = inputs.case(name, self.cases[name])
+                    cases.append((self._subject.result(right), (*args, *kwargs.values())))
+            rules = own.compare or self.options.compare
+            found += [AcceptedResult(item.id, result) for result in accepted_results(cases, rules)]
+        return tuple(found)
+
     def _results(self, place: int, evidence: Evidence) -> ScenarioResults:
         """What the calls of one scenario gave: the student's, the right ones, those of named mistakes."""
         of_case = place < len(self._used)
@@ -245,7 +262,7 @@ class BehaviourCheck(ItemwiseCheck[BehaviourQuestion, BehaviourItem]):
             return finding
         absent, beyond = self._subject.missing_weights(observations)
         if absent:
-            names = quote(", ".join(absent))
+            names = quote_names(absent)
             return failed("weights.missing", f"{what}: no weights {names}", what=what, names=names)
         given = self._subject.result(observations[start].value)
         if calls - start == 2 and not same_value(observations[start].value, observations[start + 1].value):

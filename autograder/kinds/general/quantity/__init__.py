@@ -27,6 +27,7 @@ from autograder.algebra.sizes.tolerance import (
     right_in_some_unit,
 )
 from autograder.algebra.sizes.units import Unit, only_unit
+from autograder.checks.base import AcceptedResult, Evidence
 from autograder.checks.compared import ComparedCheck
 from autograder.checks.judging.results import Finding, failed, no_answer
 from autograder.checks.kind import Kind
@@ -210,6 +211,24 @@ class QuantityCheck(ComparedCheck[QuantityQuestion, QuantityItem]):
             status = Status.NEEDS_REVIEW if "" in codes else Status.FAILED
             return Finding(status, Message("quantity.ambiguous", params), staff)
         return failed(f"quantity.{codes[0]}", staff, **params, number=write_quantity(replace(first, unit="")))
+
+    def accepted_results(self, evidence: Evidence) -> tuple[AcceptedResult, ...]:
+        """Compare zero and one, in the unit that is asked for, with what is right."""
+        found = []
+        for item, options in self.automatic:
+            rules = self._rules[item.id]
+            for name, number in (("zeros", Fraction(0)), ("ones", Fraction(1))):
+                given, _ = self.read(self._written(number, rules), item, ValueTarget(""))
+                right = [
+                    self.read_right(value, item, target)[0]
+                    for target, value in self.right_values(item, options, evidence)
+                ]
+                if not right or None in right or given is None:
+                    continue
+                accepted = all(self.differs(given, one, item, ValueTarget("")) is None for one in right)
+                if accepted and any(one.readings[0].amount != number * rules.asked.factor for one in right):
+                    found.append(AcceptedResult(item.id, name))
+        return tuple(found)
 
     def combined(self, parts: Sequence[tuple[int, Any]]) -> Any:
         """Quantities of one dimension that can be read in one way only, and are not negative, add up."""

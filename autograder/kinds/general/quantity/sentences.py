@@ -41,8 +41,8 @@ SENTENCES: dict[str, str] = {
         "{what}: {value} is off by the factor 8: were bits taken for bytes (b is a bit, B a byte)?"
     ),
     "quantity.thousand": (
-        "{what}: {value} is off by a whole prefix, as from mega to giga. Check it, and any marks between "
-        "digits."
+        "{what}: {value} is off by one prefix or several, such as mega for giga. Check it, and any marks "
+        "between digits."
     ),
     "quantity.power-of-ten": "{what}: {value} has the right digits, but is off by a power of ten.",
     "quantity.inverse": "{what}: {value} is the wrong way round: which number is divided by which?",

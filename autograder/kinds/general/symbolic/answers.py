@@ -132,6 +132,11 @@ def explained(
         reading: how the answer was read.
         points: that it earns.
     """
+    if facts.gap is not None:
+        part = to_text(facts.gap)
+        staff = f"read as {reading}; equal, but {part} has no value everywhere where the right answer has one"
+        message = Message("formula.undefined", {"part": part})
+        return Finding(Status.FAILED, message, staff, points), message.code
     difference = facts.difference()
     if difference is not None:
         message = Message(difference.sentence, difference.params)
@@ -156,7 +161,7 @@ def most_entries(answer: Tuple, right: Iterable[Tree], readings: Sequence[Compar
     for one in right:
         if isinstance(one, Tuple) and len(one.elements) == len(answer.elements):
             pairs = zip(answer.elements, one.elements, strict=True)
-            counts.append(sum(any(reading.equal(*pair) for reading in readings) for pair in pairs))
+            counts.append(sum(any(reading.accepts(*pair) for reading in readings) for pair in pairs))
     return max(counts)
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from autograder.algebra.equality.cases import always
 from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.equality.inequalities import turned, with_sign
+from autograder.algebra.equality.inequalities import is_strict, turned, with_sign
 from autograder.algebra.key import FormulaKey, NamedAnswer
 from autograder.algebra.mistakes.diagnose import Diagnosis
 from autograder.algebra.mistakes.relations import RelationDiagnosis
@@ -471,10 +471,22 @@ def sign_failure(answer: Tree, item: PreparedItem, reading: str) -> Finding | No
     if answer.sign == "=":
         del ways["direction"], ways["strictness"]
     for code, tried in ways.items():
-        if any(_equal(relation, right, item) for relation in tried for right in item.accept):
+        if any(
+            _is_same_sign(one, right) and _equal(one, right, item) for one in tried for right in item.accept
+        ):
             staff = f"read as {reading}; right with another sign"
             return results.failed(f"formula.relation-{code}", staff)
     return None
+
+
+def _is_same_sign(tried: Relation, right: Tree) -> bool:
+    """Whether both are equations, or both strict, or both not.
+
+    For whole numbers ``y < 2*x + 2`` is ``y <= 2*x + 1``: then the sides are wrong, and not the sign.
+    """
+    if not isinstance(right, Relation):
+        return False
+    return is_strict(tried) is is_strict(right) and (tried.sign == "=") is (right.sign == "=")
 
 
 def _equal(first: Tree, second: Tree, item: PreparedItem) -> bool:

@@ -14,6 +14,9 @@ _READ: dict[str, str] = {
     "formula.tuple-length": "The number of entries in your answer, {count}, is not right.",
     "formula.tuple-order": "The entries are right, but their order is not.",
     "formula.sides-differ": "The two sides of your equation are not equal: {left} is not {right}.",
+    "formula.undefined": (
+        "This is right only where {part} has a value. It must hold for the other values of the symbols, too."
+    ),
     "formula.early": (
         "This is right only under a relation between the symbols that this question does not assume."
     ),

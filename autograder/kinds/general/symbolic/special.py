@@ -465,7 +465,7 @@ def read_collection(value: object, vocabulary: Vocabulary) -> Tuple:
 
 
 def _in_order(answer: Sequence[Node], right: Sequence[Node], comparer: Comparer) -> _Match:
-    equal = [comparer.equal(one, other) for one, other in zip(answer, right, strict=False)]
+    equal = [comparer.accepts(one, other) for one, other in zip(answer, right, strict=False)]
     wrong = [element for element, fits in zip(answer, equal, strict=False) if not fits]
     excess = max(len(answer) - len(right), 0)
     wrong.extend(answer[len(right) :])
@@ -489,7 +489,7 @@ def _left(answer: Sequence[Node], right: Sequence[Node], comparer: Comparer) -> 
     waiting = list(right)
     left: list[Node] = []
     for element in answer:
-        match = next((other for other in waiting if comparer.equal(element, other)), None)
+        match = next((other for other in waiting if comparer.accepts(element, other)), None)
         if match is None:
             left.append(element)
         else:

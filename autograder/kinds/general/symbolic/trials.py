@@ -16,6 +16,7 @@ from autograder.algebra.nodes import (
     FUNCTIONS,
     Add,
     Div,
+    Fn,
     Mul,
     Neg,
     Node,
@@ -24,7 +25,10 @@ from autograder.algebra.nodes import (
     Sym,
     Tree,
     Tuple,
+    children,
+    rebuilt,
     symbols,
+    walk,
 )
 from autograder.algebra.notation.landau import body_of, sign_of
 from autograder.algebra.notation.parse import parse
@@ -153,6 +157,23 @@ def unformed(tree: Tree, rule: FormRule) -> Iterator[FormulaVariant]:
             continue
 
 
+def _divided(tree: Tree) -> Iterator[FormulaVariant]:
+    """A right formula with a quotient rounded down that was not, or the other way round, one at a time."""
+    if isinstance(tree, Relation | Tuple):
+        return
+    for part in dict.fromkeys(walk(tree)):
+        if isinstance(part, Div) and symbols(part):
+            yield _variant(f"{to_text(part)} rounded down", _replaced(tree, part, Fn("floor", (part,))))
+        elif isinstance(part, Fn) and part.name == "floor" and isinstance(part.arguments[0], Div):
+            yield _variant(f"{to_text(part)} not rounded", _replaced(tree, part, part.arguments[0]))
+
+
+def _replaced(node: Node, part: Node, by: Node) -> Node:
+    if node == part:
+        return by
+    return rebuilt(node, [_replaced(below, part, by) for below in children(node)])
+
+
 def any_equal(tree: Tree, known: Sequence[tuple[Tree, Comparer]]) -> bool:
     """Whether an answer equals one of several, or might."""
     for other, comparer in known:
@@ -161,6 +182,17 @@ def any_equal(tree: Tree, known: Sequence[tuple[Tree, Comparer]]) -> bool:
                 return True
         except Undecided:
             return True
+    return False
+
+
+def is_proven_equal(tree: Tree, known: Sequence[tuple[Tree, Comparer]]) -> bool:
+    """Whether an answer surely equals one of several."""
+    for other, comparer in known:
+        try:
+            if comparer.equal(tree, other):
+                return True
+        except Undecided:
+            continue
     return False
 
 
@@ -383,10 +415,22 @@ class ItemTrials(Struct, frozen=True, eq=False):
             if variant.tree is None or not any_equal(variant.tree, right):
                 trial = self.planter.trial(f"misconception, {variant.name}: {variant.text}", variant.text)
                 yield self.planter.of_family("misconceptions", trial)
+        yield from self._rounded(right)
         if self.prepared.rule is not None:
             for variant in unformed(tree, self.prepared.rule):
                 name = f"another form, {variant.name}: {variant.text}"
                 yield self.planter.trial(name, variant.text, self.prepared.rule.points)
+
+    def _rounded(self, right: Sequence[tuple[Tree, Comparer]]) -> Iterator[Trial]:
+        """Accepted formulas with ``//`` for ``/``, and the reverse, unless they are equal all the same.
+
+        Where that is open, every student who writes so waits for a person; the author should know.
+        """
+        for text, tree in zip(self.options.accept, self.prepared.accept, strict=True):
+            for variant in _divided(tree) if self.options.form == "formula" else ():
+                if variant.tree is None or not is_proven_equal(variant.tree, right):
+                    trial = self.planter.trial(f"{text}, {variant.name}: {variant.text}", variant.text)
+                    yield self.planter.of_family("quotients rounded or not", trial)
 
 
 def earlier_results(

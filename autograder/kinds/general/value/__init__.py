@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from autograder.checks.base import Evidence
+from autograder.checks.base import AcceptedResult, Evidence
 from autograder.checks.called import CalledCheck
 from autograder.checks.judging.results import Finding, differing
 from autograder.checks.kind import Kind
@@ -13,6 +13,7 @@ from autograder.checks.options import AnswerItem, CalledOptions, Rules
 from autograder.checks.planning.drawing import plain
 from autograder.checks.planning.targets import ValueTarget
 from autograder.checks.values.arrays import compare_values
+from autograder.checks.values.trivial import accepted_results
 from autograder.rubric import Item
 
 
@@ -54,6 +55,17 @@ class ValueCheck(CalledCheck[ValueQuestion, ValueItem]):
     def rules(self, item: Item) -> Rules:
         """Those of the item."""
         return self.items[item.id].compare or self.options.compare
+
+    def accepted_results(self, evidence: Evidence) -> tuple[AcceptedResult, ...]:
+        """Look at what every item judges."""
+        found = []
+        for item, options in self.automatic:
+            cases = [
+                (right, self.targets.arguments(target, evidence.drawn))
+                for target, right in self.right_values(item, options, evidence)
+            ]
+            found += [AcceptedResult(item.id, one) for one in accepted_results(cases, self.rules(item))]
+        return tuple(found)
 
     def put_in(self, value: Any, evidence: Evidence) -> Any:
         """An array of the rubric as an array."""

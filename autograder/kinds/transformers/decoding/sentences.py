@@ -13,8 +13,8 @@ _SEEN: Mapping[str, str] = {
         "{what}: a row of what you return is no probability distribution: its sum is not 1."
     ),
     "decoding.row-empty": "{what}: in a row no token is left at all.",
-    "decoding.kept-too-many": "{what} keeps {count} tokens that should be removed.",
-    "decoding.kept-too-few": "{what} removes {count} tokens too many.",
+    "decoding.kept-too-many": "{what} keeps tokens that should be removed: {count}.",
+    "decoding.kept-too-few": "{what} removes too many tokens: {count}.",
     "decoding.values": "{what} keeps the right tokens, but {count} of {total} values are not right.",
     "decoding.no-tokens": "{what}: whole numbers are asked for, the ids of tokens; this is “{form}”.",
     "decoding.rows": "{what} has the shape {shape}; a row is asked for each row that was handed in.",

@@ -17,7 +17,7 @@ from autograder.checks.planning.drawing import SAMPLE, Arguments, Inputs
 from autograder.checks.planning.subject import MODEL, Construct
 from autograder.checks.properties import Changes, PropertyItem, Raises, outputs, same
 from autograder.checks.values.arrays import numbers
-from autograder.checks.values.quoting import quote
+from autograder.checks.values.quoting import quote_names
 from autograder.kinds.transformers.implementation import recognition
 from autograder.kinds.transformers.implementation.formula import ROLES, attention
 from autograder.kinds.transformers.implementation.formula import AttentionInputs as Tokens
@@ -104,7 +104,7 @@ class LayerGradients:
         if finding is not None and not self._only_backward_raised(passed.observations, passed.count):
             return finding
         if finding is not None:  # such as a result without a graph: nothing gets a gradient
-            names = quote(", ".join(self._asked(recognised)))
+            names = quote_names(self._asked(recognised))
             return failed("property.no-gradient", f"backward: {finding.staff}", what=what, names=names)
         told = passed.observations[-1].value
         gradients = told if isinstance(told, list | tuple) else []
@@ -116,7 +116,7 @@ class LayerGradients:
         without = self._without(named, recognised, passed.inputs.sizes["n_heads"])
         if not without:
             return None
-        names = quote(", ".join(without))
+        names = quote_names(without)
         return failed("property.no-gradient", f"{what}: no gradient: {names}", what=what, names=names)
 
     @staticmethod

@@ -15,7 +15,7 @@ from autograder.checks.base import Observations
 from autograder.checks.judging.results import Finding, failed, first_failure, review
 from autograder.checks.planning.drawing import Inputs as Drawing
 from autograder.checks.properties import outputs, same
-from autograder.checks.values.quoting import quote
+from autograder.checks.values.quoting import quote_names
 from autograder.kinds.transformers.implementation import formula
 from autograder.kinds.transformers.implementation.formula import (
     RIGHT,
@@ -431,7 +431,7 @@ def unlike_contract(
         ("weights.extra", extra),
     ):
         if names:
-            quoted = quote(", ".join(names))
+            quoted = quote_names(names)
             return failed(code, f"{what}: not as stated: {code}: {quoted}", what=what, names=quoted)
     return None
 

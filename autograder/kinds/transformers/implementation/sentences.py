@@ -110,7 +110,7 @@ SENTENCES: Mapping[str, str] = {
         "inputs of the same sizes, was wrong."
     ),
     "attention.parts": (
-        "{what}: {count} parts were returned, as a tuple or list; the result alone is asked for."
+        "{what}: a tuple or list of length {count} was returned; the result alone is asked for."
     ),
     "attention.state": (
         "{what}: equal calls differ although the random numbers of Python, NumPy and PyTorch began equally: "

@@ -10,7 +10,7 @@ SENTENCES: Mapping[str, str] = {
     "memorisation.share": "{what}: the share of n-grams that occur is another one.",
     "memorisation.report": "{what}: a dictionary with the generated token ids under “tokens” is asked for.",
     "memorisation.report-length": (
-        "{what}: the generated text has {count} tokens; at least {least} are asked for."
+        "{what}: the generated text is too short: tokens in it: {count}; asked for: at least {least}."
     ),
     "memorisation.report-numbers": "{what}: the numbers are not those of the text that is given with them.",
     "memorisation.scattered": "{what}: a piece with gaps in it is counted. A verbatim piece has none.",

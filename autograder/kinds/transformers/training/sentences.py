@@ -8,7 +8,7 @@ _SEEN: Mapping[str, str] = {
     "training.no-losses": (
         "{what}.train returns a “{form}”; the losses of its steps are asked for, as numbers."
     ),
-    "training.count": "{what}.train was asked for {count} steps and returned losses of the shape {shape}.",
+    "training.count": "{what}.train returned losses of the shape {shape}; the number of steps was {count}.",
     "training.not-finite": "{what}.train returns losses that are NaN or infinite.",
     "training.loss": "{what}: the very first loss, before any update, is not the right one.",
     "training.updates": "{what}: the losses are not the right ones from step {step} on.",
