@@ -313,6 +313,7 @@ _PLATFORM_FILES: Mapping[str, str | tuple[str, str]] = {
     "web.grades-csv": "a list with commas",
     "web.grades-jsonl": "programs: JSON Lines",
     "web.grades-fill": "The platform's own file as it was downloaded; Moodle's worksheet is needed",
+    "web.grades-title": "Title of the assignment in Canvas, if it is another one than here",
     "web.grades-provisional": "Marks that are not final, too",
     "web.grades-scale": "Convert points to another maximum",
     "web.grades-comments": "With feedback, for Moodle",
