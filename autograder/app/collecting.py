@@ -245,7 +245,9 @@ class Gathering:
             if match.student and not fault:
                 yield match.student
                 continue
-            told = f"{match.student!a} cannot be an id: {fault}" if fault else match.suggestion
+            told = (
+                f"{match.student!a} cannot be an id: {fault}" if fault else attempt.hint or match.suggestion
+            )
             self.unmatched.append(
                 UnmatchedAttempt(
                     source, printable_text(identity.label), tuple(attempt.files), printable_text(told)

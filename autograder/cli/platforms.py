@@ -39,8 +39,8 @@ def collect(
         str,
         typer.Option(
             "--from",
-            help="moodle, canvas, gradescope, ilias, exchange, folders, nbgrader, or one of collect.toml; "
-            "default: found out by the names of the files.",
+            help="moodle, canvas, gradescope, brightspace, blackboard, sakai, ilias, exchange, folders, "
+            "nbgrader, or one of collect.toml; default: found out by the names of the files.",
         ),
     ] = "",
     worksheet: Annotated[
