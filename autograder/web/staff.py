@@ -127,6 +127,7 @@ def assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
             "terms": late_terms.as_shown(offer.times),
             "ways": ("", *late_terms.WAYS),
             "units": late_terms.UNITS,
+            "day_lengths": late_terms.DAY_LENGTHS,
             "own_times": sorted(
                 (who, one)
                 for whose in ("students", "groups")
