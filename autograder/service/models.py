@@ -120,6 +120,8 @@ class Offer(models.Model):
     """Bonus points that the course gives besides, as text, by student: of the folder's bonus.csv."""
     requests_until = models.DateTimeField(null=True)
     """Until then students may ask for another look; None: they may not."""
+    capped_on_platforms = models.BooleanField(default=False)
+    """Learning platforms are told at most the possible points."""
 
     class Meta:
         """A course offers an assignment once."""
@@ -578,6 +580,7 @@ class SentScore(models.Model):
     """None: the marks were withdrawn."""
     possible = models.CharField(max_length=40)
     final = models.BooleanField()
+    submitted_at = models.DateTimeField(null=True)
     sent_at = models.DateTimeField()
 
     class Meta:

@@ -227,6 +227,11 @@ _PLATFORM: Mapping[str, str | tuple[str, str]] = {
         "{name} knows the marks of {number} students.",
     ),
     "web.send-marks": "Send marks now",
+    "web.marks-uncapped": "Learning platforms get all points, bonus points above the maximum included.",
+    "web.marks-capped": "Learning platforms get at most the maximum points.",
+    "web.cap-marks": "Limit to the maximum",
+    "web.uncap-marks": "Send all points",
+    "web.log-cap": "limit of marks on learning platforms",
     "web.sending": "The marks are being sent.",
 }
 
