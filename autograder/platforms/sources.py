@@ -15,6 +15,7 @@ from autograder.platforms.archives import PackedFile, RefusedFile, SourceFiles, 
 from autograder.platforms.patterns import CollectSettings, NamedFile
 from autograder.platforms.people import Naming
 from autograder.platforms.worksheets import WorksheetRow
+from autograder.tables import printable_name
 from autograder.timestamps import FILE_NAME as STAMP
 from autograder.timestamps import moment_of
 
@@ -339,4 +340,4 @@ def _wrapping(paths: list[str], knows: Callable[[str], bool]) -> str:
 
 def source_name(place: Path) -> str:
     """How a source is called in reports."""
-    return ascii(place.name or str(place))[1:-1]
+    return printable_name(place.name or str(place))

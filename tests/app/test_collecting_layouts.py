@@ -197,3 +197,63 @@ def test_offsets_in_an_exchange_are_refused(course: Course, zone: str) -> None:
     folder = f"s1001+{NAME}+2026-02-12 09:00:00.000000 {zone}+Zk3-x_9QwErT"
     report = collect_files(course, {f"{folder}/{BOOK}": "text"})
     assert ([], ["offset from UTC" in one.reason for one in report.refused]) == (states(report), [True])
+
+
+MOODLE = {
+    f"Ada Lovelace_7_assignsubmission_file_/{BOOK}": "ada",
+    f"Alan Turing_8_assignsubmission_file_/{BOOK}": "alan",
+}
+SHEET = (
+    'Identifier,Full name,Grade,"Last modified (submission)"\n'
+    'Participant 7,Ada Lovelace,,"Thursday, 12 February 2026, 10:20 AM"\nParticipant 8,Alan Turing,,-\n'
+)
+ILIAS = {
+    f"Lovelace_Ada_alovelace_310/20260212102030_{BOOK}": "ada",
+    f"Turing_Alan_aturing_311/20260212102030_{BOOK}": "alan",
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "has_zone", "has_worksheet", "who", "advice", "not_said"),
+    [
+        (MOODLE, False, False, "s1001, s1002", ("--worksheet FILE", 'zone = "Europe/Berlin"'), ()),
+        (MOODLE, True, False, "s1001, s1002", ("--worksheet FILE",), ("zone",)),
+        (MOODLE, False, True, "s1001, s1002", ('zone = "Europe/Berlin"',), ("--worksheet",)),
+        (MOODLE, True, True, "s1002", ("grades.csv has no time for them",), ("zone", "--worksheet")),
+        (ILIAS, False, False, "s1001, s1002", ('zone = "Europe/Berlin"',), ("orksheet",)),
+        (ILIAS, True, False, "", (), ()),
+        ({f"s1001/{BOOK}": "ada"}, False, False, "s1001", ("--from nbgrader",), ("orksheet", "zone")),
+        ({f"lovelaceada_4001_9001_{BOOK}": "ada"}, False, False, "s1001", (), ("orksheet", "zone")),
+    ],
+    ids=[
+        "Moodle alone",
+        "Moodle with a zone",
+        "Moodle with a worksheet",
+        "Moodle with both",
+        "ILIAS alone",
+        "ILIAS with a zone",
+        "folders",
+        "Canvas",
+    ],
+)
+def test_who_has_no_time_is_named_with_what_helps(
+    course: Course,
+    *,
+    files: dict[str, str],
+    has_zone: bool,
+    has_worksheet: bool,
+    who: str,
+    advice: tuple[str, ...],
+    not_said: tuple[str, ...],
+) -> None:
+    """The advice is for this platform, and never what was done already."""
+    (course.root / "collect.toml").write_text('zone = "Europe/Berlin"\n' if has_zone else "")
+    (course.root / "grades.csv").write_text(SHEET)
+    report = collect_files(
+        course, files, **({"worksheet": course.root / "grades.csv"} if has_worksheet else {})
+    )
+    assert bool(who) == len(report.remarks)
+    for remark in report.remarks:
+        assert f"download.zip: it does not say when {who} handed in ({who.count(',') + 1});" in remark
+        assert all(part in remark for part in advice)
+        assert not any(part in remark for part in not_said)
