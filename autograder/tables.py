@@ -128,7 +128,7 @@ def name_list(names: Iterable[str], most: int = 20) -> str:
 
 
 def printable_name(name: str) -> str:
-    """Return a name as people read it; line ends, codes for terminals and what hides or turns text are escaped."""
+    """Return a name as people read it; line ends, codes for terminals and what turns text are escaped."""
     return repr(name)[1:-1]
 
 
