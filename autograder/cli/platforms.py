@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from autograder.app import open_course
+from autograder.app import name_list, open_course, printable_name
 from autograder.cli.options import EXIT_FINDINGS, HERE, CourseOption, JsonOption, NameArgument
-from autograder.tables import name_list, printable_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -36,10 +36,10 @@ from autograder.service.models import (
     PlatformCourse,
     PlatformMember,
     Role,
-    SentScore,
 )
 from autograder.service.standing import standings
 from autograder.service.store import DatabaseStore
+from autograder.service.telling import SentScore
 from autograder.store import Student
 
 SECONDS = 10.0

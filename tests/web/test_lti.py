@@ -526,7 +526,7 @@ def test_marks_move_to_the_links_own_place(at: Small, listed: PlatformCourse, lm
     from lti_tool.models import LtiLineItem
 
     from autograder.service import platforms
-    from autograder.service.models import SentScore
+    from autograder.service.telling import SentScore
 
     ends = {"scope": [f"{AGS}/scope/score"], "lineitem": f"{lms.address}/items/9"}
     claims = {f"{AGS}/claim/endpoint": ends, f"{LTI}/custom": {"assignment": at.offer.assignment}}
