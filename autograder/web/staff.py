@@ -35,11 +35,11 @@ from autograder.service.models import (
     Offer,
     PlatformCourse,
     Role,
-    SentScore,
     State,
 )
 from autograder.service.standing import standings
 from autograder.service.store import DatabaseStore
+from autograder.service.telling import SentScore
 from autograder.timestamps import duration
 from autograder.web import late_terms, shown
 from autograder.web.account import invite as make_invitation

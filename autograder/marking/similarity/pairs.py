@@ -112,8 +112,8 @@ def alike_pairs(
 
     Two works are compared as a whole, by their code, by their text, and piece by piece: what counts is the
     most. Of a part, their share is the weight of what both have, divided by that of the smaller one. For how
-    far it stands out a doubt is added to the latter, and it follows from what is usual for the two: works that
-    are near to many others, since they go by the book, do not stand out by that.
+    far it stands out a doubt is added to the latter, and it follows from what is usual for the two: works
+    that are near to many others, since they go by the book, do not stand out by that.
 
     Args:
         works: of a class.
