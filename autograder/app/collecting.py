@@ -327,7 +327,7 @@ def _explain_missing_times(
         if one.moment is None:
             students.setdefault(one.source, {})[one.student] = None
     return [
-        f"{source}: it does not say when {name_list(without)} handed in ({len(without)}); if the assignment "
+        f"{source}: it does not say when {name_list(sorted(without))} handed in ({len(without)}); if the assignment "
         f"has an end, a person decides. {_advise_on_times(platforms[source], settings, options)}".rstrip()
         for source, without in sorted(students.items())
     ]
