@@ -327,8 +327,8 @@ def _explain_missing_times(
         if one.moment is None:
             students.setdefault(one.source, {})[one.student] = None
     return [
-        f"{source}: it does not say when {name_list(sorted(without))} handed in ({len(without)}); if the assignment "
-        f"has an end, a person decides. {_advise_on_times(platforms[source], settings, options)}".rstrip()
+        f"{source}: it does not say when {name_list(sorted(without))} handed in ({len(without)}); if the "
+        f"assignment has an end, a person decides. {_advise_on_times(platforms[source], settings, options)}".rstrip()
         for source, without in sorted(students.items())
     ]
 
