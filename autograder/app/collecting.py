@@ -328,7 +328,8 @@ def _explain_missing_times(
             students.setdefault(one.source, {})[one.student] = None
     return [
         f"{source}: it does not say when {name_list(sorted(without))} handed in ({len(without)}); if the "
-        f"assignment has an end, a person decides. {_advise_on_times(platforms[source], settings, options)}".rstrip()
+        "assignment has an end, a person decides. "
+        f"{_advise_on_times(platforms[source], settings, options)}".rstrip()
         for source, without in sorted(students.items())
     ]
 
