@@ -6,7 +6,7 @@ The rule knows nothing of a submission but how late it is, so the same delay alw
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
 from typing import Annotated, Literal
@@ -22,6 +22,9 @@ Rule = Literal["review", "refuse", "accept", "penalty"]
 costs what `Penalty` says."""
 Counts = Literal["in-time", "last"]
 """Which attempt counts: the last one in time where there is one, or the last one."""
+DayLength = Literal["calendar", "24-hours"]
+"""When a day of lateness ends: at the same time on the next date, which is 23 or 25 hours later when clocks
+change, or 24 hours later."""
 COUNTS: Mapping[Rule, Counts] = {
     "review": "in-time",
     "refuse": "in-time",
@@ -47,7 +50,7 @@ class Penalty(Struct, frozen=True, forbid_unknown_fields=True):
     """What is taken off for being late. TOML: ``penalty = { … }``; one of the first three is stated."""
 
     per_day: Decimal | None = None
-    """For each day that has begun: 24 hours, whatever clocks do."""
+    """For each day that has begun; how long one is, `Terms.days` says."""
     per_hour: Decimal | None = None
     steps: tuple[PenaltyStep, ...] = ()
     """The last one that applies is taken, not the sum."""
@@ -81,10 +84,15 @@ class Penalty(Struct, frozen=True, forbid_unknown_fields=True):
         """Whether what comes so late is not graded any more."""
         return self.closed_after_hours is not None and late > self.closed_after_hours * HOUR
 
-    def deduction(self, late: timedelta) -> Deduction | None:
-        """What is taken off; None: nothing."""
+    def deduction(self, late: timedelta, days: int) -> Deduction | None:
+        """What is taken off; None: nothing.
+
+        Args:
+            late: how long after the end.
+            days: how many days of lateness that is, the last one begun.
+        """
         if self.per_day is not None:
-            amount = self.per_day * started(late, DAY)
+            amount = self.per_day * days
         elif self.per_hour is not None:
             amount = self.per_hour * started(late, HOUR)
         else:
@@ -111,10 +119,21 @@ class Terms(Struct, frozen=True):
     """So soon after the end is still in time; what comes later is late from the end on."""
     penalty: Penalty | None = None
     slip: SlipDays | None = None
+    days: DayLength = "calendar"
 
     def texts(self, language: str) -> tuple[str, ...]:
         """Sentences for students about what is not the same everywhere; none where nothing is."""
-        return (*self._rule(language), *self._grace(language), *self._slip(language))
+        return (
+            *self._rule(language),
+            *self._grace(language),
+            *self._slip(language),
+            *self._day_length(language),
+        )
+
+    def _day_length(self, language: str) -> list[str]:
+        costs_by_day = self.late == "penalty" and self.penalty and self.penalty.per_day is not None
+        matters = self.days == "24-hours" and (costs_by_day or self.slip)
+        return [sentence("late.day-of-24-hours", language)] if matters else []
 
     def _rule(self, language: str) -> list[str]:
         penalty = self.penalty
@@ -154,6 +173,30 @@ class Terms(Struct, frozen=True):
             return []
         days = counted("late.slip", language, Decimal(self.slip.days), days=self.slip.days)
         return [days, sentence("late.slip-most", language, most=self.slip.most)]
+
+
+def end_of_day(end: datetime, days: int, length: DayLength) -> datetime:
+    """Return the moment until which somebody is late by so many days.
+
+    Args:
+        end: the deadline, by the clock of its zone.
+        days: how many; 0 gives the deadline.
+        length: when a day ends.
+    """
+    if length == "24-hours" or not days:
+        return end.astimezone(UTC) + days * DAY
+    local = end + timedelta(days=days)  # by the clock on the wall, as Python computes within one zone
+    # A time that clocks skip or show twice on that date counts as the later moment, in favour of the student.
+    return max(local.replace(fold=fold).astimezone(UTC) for fold in (0, 1))
+
+
+def count_days(end: datetime, moment: datetime, length: DayLength) -> int:
+    """Return by how many days a moment is after a deadline: a day that has begun is one."""
+    late = moment.astimezone(UTC) - end.astimezone(UTC)
+    days = max(late // DAY - 2, 0)  # clocks are changed by a day at the most
+    while end_of_day(end, days, length) < moment:
+        days += 1
+    return days
 
 
 def started(late: timedelta, unit: timedelta) -> int:

@@ -121,10 +121,15 @@ def _read(error: msgspec.ValidationError) -> tuple[str, list[str | int | None]]:
 
 
 def name_list(names: Iterable[str], most: int = 20) -> str:
-    """Names one after the other, in ASCII; of very many the first ones."""
+    """Names one after the other; of very many the first ones."""
     known = list(names)
     more = f" and {len(known) - most} more" if len(known) > most else ""
-    return ", ".join(ascii(one)[1:-1] for one in known[:most]) + more
+    return ", ".join(map(printable_name, known[:most])) + more
+
+
+def printable_name(name: str) -> str:
+    """Return a name as people read it; line ends, codes for terminals and what turns text are escaped."""
+    return repr(name)[1:-1]
 
 
 def explain_error(error: msgspec.ValidationError, table: Any, to: type[Any]) -> str:

@@ -86,6 +86,8 @@ class Timing(Struct, frozen=True):
     window: Window
     late: timedelta = timedelta(0)
     """How long after the end."""
+    covered: timedelta = timedelta(0)
+    """What slip days take of that."""
     doubt: str = ""
     """Why it cannot be told, for staff; then nothing is said to be late."""
     rule: Rule = "review"
@@ -100,8 +102,7 @@ class Timing(Struct, frozen=True):
     @property
     def uncovered(self) -> timedelta:
         """What slip days leave of the delay: what the rule is about."""
-        used = self.slip.used if self.slip else 0
-        return max(self.late - timedelta(days=used), timedelta(0))
+        return max(self.late - self.covered, timedelta(0))
 
     @property
     def refused(self) -> bool:

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from zoneinfo import ZoneInfo
 
-from hypothesis import given
+import pytest
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from autograder.lateness import DAY, HOUR, Penalty, PenaltyStep, SlipDays, Terms, started
+from autograder.lateness import (
+    DAY,
+    HOUR,
+    DayLength,
+    Penalty,
+    PenaltyStep,
+    SlipDays,
+    Terms,
+    count_days,
+    end_of_day,
+    started,
+)
 from autograder.messages import languages
 from autograder.records import Deduction, Unit
 from tests.support.cases import each
@@ -37,19 +50,22 @@ STEPS = Penalty(steps=(PenaltyStep(0, D(5)), PenaltyStep(24, D(20)), PenaltyStep
 def test_a_delay_costs_what_the_rule_says(penalty: Penalty, late: timedelta, amount: Decimal | int) -> None:
     """A unit that has begun counts whole; of steps the last one that is reached is taken; a cap holds."""
     assert "" == penalty.fault()
-    assert Deduction(D(amount), penalty.unit) == penalty.deduction(late)
+    assert Deduction(D(amount), penalty.unit) == penalty.deduction(late, started(late, DAY))
 
 
 def test_before_the_first_step_nothing_is_taken() -> None:
     """A rule may begin later than the end."""
-    assert Penalty(steps=(PenaltyStep(2, D(5)),)).deduction(2 * HOUR) is None
+    assert Penalty(steps=(PenaltyStep(2, D(5)),)).deduction(2 * HOUR, 1) is None
 
 
 @given(st.timedeltas(timedelta(microseconds=1), 90 * DAY), st.timedeltas(timedelta(0), 30 * DAY))
 def test_later_never_costs_less(late: timedelta, more: timedelta) -> None:
     """Whatever the rule, a longer delay takes at least as much, and percent never more than all."""
     for penalty in (Penalty(per_day=D(7)), Penalty(per_hour=D(1), cap=D(30)), STEPS):
-        one, other = penalty.deduction(late), penalty.deduction(late + more)
+        one, other = (
+            penalty.deduction(late, started(late, DAY)),
+            penalty.deduction(late + more, started(late + more, DAY)),
+        )
         assert one
         assert other
         assert one.amount <= other.amount <= 100
@@ -86,6 +102,79 @@ def test_a_rule_that_makes_no_sense_is_told(penalty: Penalty, fault: str) -> Non
 def test_units_begin() -> None:
     """A second begins a day; a whole day is one."""
     assert [0, 1, 1, 2] == [started(late, DAY) for late in (0 * DAY, timedelta(seconds=1), DAY, 2 * DAY)]
+
+
+BERLIN = ZoneInfo("Europe/Berlin")
+
+
+@pytest.mark.parametrize(
+    ("end", "moment", "calendar", "periods"),
+    [
+        ("2026-10-24T20:00", "2026-10-25T20:00", 1, 2),
+        ("2026-10-24T20:00", "2026-10-25T19:00", 1, 1),
+        ("2026-10-24T20:00", "2026-10-25T20:01", 2, 2),
+        ("2026-03-28T20:00", "2026-03-29T20:00", 1, 1),
+        ("2026-03-28T20:00", "2026-03-29T20:30", 2, 1),
+        ("2026-10-18T20:00", "2026-11-01T20:00", 14, 15),
+        ("2026-05-04T23:59", "2026-05-05T23:59", 1, 1),
+        ("2026-05-04T23:59", "2026-05-05T00:00", 1, 1),
+        ("2026-05-04T23:59", "2026-05-04T23:59", 0, 0),
+        ("2026-03-28T02:30", "2026-03-29T03:30", 1, 1),
+    ],
+    ids=[
+        "clocks put back",
+        "clocks put back, an hour before",
+        "clocks put back, a minute after",
+        "clocks put forward",
+        "clocks put forward, half an hour after",
+        "two weeks over the change",
+        "an ordinary day",
+        "a minute over midnight",
+        "in time",
+        "an hour that does not exist",
+    ],
+)
+def test_days_end_at_the_same_time_or_after_24_hours(
+    end: str, moment: str, calendar: int, periods: int
+) -> None:
+    """By the clock of the deadline, which is changed in some nights, or by a stopwatch."""
+    deadline, now = (datetime.fromisoformat(one).replace(tzinfo=BERLIN) for one in (end, moment))
+    for where in (BERLIN, UTC):
+        counted: dict[DayLength, int] = {
+            "calendar": count_days(deadline, now.astimezone(where), "calendar"),
+            "24-hours": count_days(deadline, now.astimezone(where), "24-hours"),
+        }
+        assert {"calendar": calendar, "24-hours": periods} == counted
+
+
+@example(timedelta(days=9794, minutes=30), timedelta(minutes=1), "Europe/Berlin", "calendar")
+@given(
+    st.timedeltas(timedelta(0), 30 * 366 * DAY),
+    st.timedeltas(timedelta(microseconds=1), 400 * DAY),
+    st.sampled_from(["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Pacific/Apia", "UTC"]),
+    st.sampled_from(["calendar", "24-hours"]),
+)
+def test_a_moment_lies_in_the_day_it_is_counted_in(
+    since: timedelta, late: timedelta, zone: str, length: DayLength
+) -> None:
+    """Late by so many days is: after the end of the day before, and not after the end of this one."""
+    end = (datetime(2000, 1, 1, tzinfo=UTC) + since).astimezone(ZoneInfo(zone))
+    moment = end.astimezone(UTC) + late
+    days = count_days(end, moment, length)
+    assert days >= 1
+    assert end_of_day(end, days - 1, length) < moment <= end_of_day(end, days, length)
+
+
+def test_students_are_told_of_days_that_last_24_hours() -> None:
+    """If days cost anything; otherwise it would be a sentence without use."""
+    said = "A day is 24 hours long"
+    for terms, is_told in (
+        (Terms("penalty", penalty=Penalty(per_day=D(10)), days="24-hours"), True),
+        (Terms("refuse", slip=SlipDays(5, 2), days="24-hours"), True),
+        (Terms("penalty", penalty=Penalty(per_hour=D(10)), days="24-hours"), False),
+        (Terms("penalty", penalty=Penalty(per_day=D(10))), False),
+    ):
+        assert is_told == (said in " ".join(terms.texts("en")))
 
 
 UNITS: tuple[Unit, ...] = ("percent", "percent-of-earned", "points")

@@ -144,7 +144,11 @@ TIMINGS = {
         WINDOW, timedelta(minutes=12, seconds=5), rule="penalty", deduction=Deduction(Decimal(10))
     ),
     "timing.slip-covered": Timing(
-        WINDOW, timedelta(minutes=12, seconds=5), rule="refuse", slip=SlipUse(1, 2, 3)
+        WINDOW,
+        timedelta(minutes=12, seconds=5),
+        timedelta(minutes=12, seconds=5),
+        rule="refuse",
+        slip=SlipUse(1, 2, 3),
     ),
     "timing.not-known": Timing(WINDOW, doubt="There is no timestamp.txt."),
     "timing.doubt-accepted": Timing(WINDOW, doubt="There is no timestamp.txt.", rule="accept"),

@@ -39,12 +39,24 @@ from typing import TYPE_CHECKING, TypeVar
 from autograder.errors import SandboxUnavailable
 from autograder.sandbox.levels import Isolation, warning
 from autograder.stopwatch import Stopwatch
+from autograder.tables import name_list, printable_name
 
 if TYPE_CHECKING:
     from autograder.course import Course
     from autograder.sandbox.pool import Pool
 
-__all__ = ["SILENT", "Isolation", "Listener", "Stopwatch", "counted", "launched", "open_course", "warning"]
+__all__ = [
+    "SILENT",
+    "Isolation",
+    "Listener",
+    "Stopwatch",
+    "counted",
+    "launched",
+    "name_list",
+    "open_course",
+    "printable_name",
+    "warning",
+]
 
 T = TypeVar("T")
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autograder import atomic
 from autograder import rubric as rubrics
@@ -26,6 +27,7 @@ from autograder.platforms.sources import (
 )
 from autograder.platforms.staging import Staged, stage
 from autograder.rubric import Rubric
+from autograder.tables import name_list, printable_name
 from autograder.variants.drawing import canonical_id
 
 
@@ -144,7 +146,9 @@ def collect_submissions(
         with laying.scratch(course) as folder:
             for source in sources:
                 gathering.read(source, wanted, folder, watch)
-            return _laid(course, gathering, folder, options, watch)
+            report = _laid(course, gathering, folder, options, watch)
+            timeless = _explain_missing_times(report.attempts, gathering.platforms, settings, options)
+            return replace(report, remarks=(*report.remarks, *timeless))
     except OSError as error:
         raise CourseError(f"{error.filename or course.root}: cannot be written: {error.strerror}") from error
 
@@ -200,6 +204,8 @@ class Gathering:
         self.unmatched: list[UnmatchedAttempt] = []
         self.refused: list[RefusedFile] = []
         self.remarks: list[str] = []
+        self.platforms: dict[str, str] = {}
+        """By source, whose names its files have."""
 
     def read(self, source: Path, wanted: WantedAttempts, folder: Path, watch: Listener) -> None:
         """Stage every attempt of a source. One that cannot be read is told; the others are collected.
@@ -225,6 +231,7 @@ class Gathering:
         self.refused += [RefusedFile(f"{source}: {one.place}", one.reason) for one in contents.refused]
         if not contents.attempts:
             self.remarks.append(f"{source}: nothing of {self.name} in it (read as {contents.platform})")
+        self.platforms[source] = contents.platform
         first = len(self.found)
         for attempt in counted(contents.attempts, len(contents.attempts), watch):
             for student in dict.fromkeys(self._students(source, attempt)):
@@ -245,7 +252,9 @@ class Gathering:
             if match.student and not fault:
                 yield match.student
                 continue
-            told = f"{match.student!a} cannot be an id: {fault}" if fault else match.suggestion
+            told = (
+                f"{match.student!a} cannot be an id: {fault}" if fault else attempt.hint or match.suggestion
+            )
             self.unmatched.append(
                 UnmatchedAttempt(
                     source, printable_text(identity.label), tuple(attempt.files), printable_text(told)
@@ -279,7 +288,7 @@ def _laid(
             if not options.dry_run:
                 laying.lay(course, gathering.name, made, folder)
         except OSError as error:  # what lies in one student's folder stops no other one
-            gathering.refused.append(RefusedFile(ascii(student)[1:-1], str(error.strerror or error)))
+            gathering.refused.append(RefusedFile(printable_name(student), str(error.strerror or error)))
             continue
         states |= {id(one): state for one, state in zip(usable, made.states, strict=True)}
         there |= {canonical_id(student)} if usable else set()
@@ -297,17 +306,47 @@ def _laid(
         for one in gathering.found
     ]
     absent = [one.id for one in gathering.register.students if canonical_id(one.id) not in there]
-    remarks = [*gathering.remarks, *_timeless(attempts)]
     return CollectReport(
-        tuple(attempts), tuple(gathering.unmatched), tuple(gathering.refused), tuple(absent), tuple(remarks)
+        tuple(attempts),
+        tuple(gathering.unmatched),
+        tuple(gathering.refused),
+        tuple(absent),
+        tuple(gathering.remarks),
     )
 
 
-def _timeless(attempts: Sequence[CollectedAttempt]) -> list[str]:
-    """What follows where a source does not say when something was handed in."""
-    without = sorted({one.source for one in attempts if one.moment is None})
+def _explain_missing_times(
+    attempts: Sequence[CollectedAttempt],
+    platforms: Mapping[str, str],
+    settings: patterns.CollectSettings,
+    options: CollectOptions,
+) -> list[str]:
+    """Name whom a source states no time of, and what would tell it."""
+    students: dict[str, dict[str, None]] = {}
+    for one in attempts:
+        if one.moment is None:
+            students.setdefault(one.source, {})[one.student] = None
     return [
-        f"{source}: it does not say when everything was handed in; where the assignment has an end, a person "
-        "decides. Moodle's worksheet (--worksheet) and a zone in collect.toml tell it"
-        for source in without
+        f"{source}: it does not say when {name_list(sorted(without))} handed in ({len(without)}); if the "
+        "assignment has an end, a person decides. "
+        f"{_advise_on_times(platforms[source], settings, options)}".rstrip()
+        for source, without in sorted(students.items())
     ]
+
+
+def _advise_on_times(platform: str, settings: patterns.CollectSettings, options: CollectOptions) -> str:
+    """What a person can still do so that times are known; empty: nothing."""
+    zone = (
+        ""
+        if settings.zone
+        else 'state the zone of the platform\'s clock in collect.toml: zone = "Europe/Berlin"'
+    )
+    if platform == "moodle" and options.worksheet is None:
+        return f"Moodle's worksheet tells it: --worksheet FILE{f'; {zone}' if zone else ''}"
+    if platform == "moodle":
+        return f"{zone[:1].upper()}{zone[1:]}" or f"{options.worksheet} has no time for them"
+    if platform == patterns.FOLDERS:
+        return "Times in <student>/<assignment>/timestamp.txt are believed with --from nbgrader"
+    if platform == patterns.NBGRADER:
+        return "Their timestamp.txt is missing, or states no time"
+    return "" if platform in {"canvas", "sakai", patterns.GRADESCOPE} else f"{zone[:1].upper()}{zone[1:]}"

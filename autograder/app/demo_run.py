@@ -11,10 +11,10 @@ from autograder.app import SILENT, Isolation, Listener
 from autograder.app.classes import GradedClass, Published, feedback, grade
 from autograder.app.stores import OpenStore, open_store
 from autograder.course import Course
-from autograder.demo.course import MarkComparison, compare, make, where_to_look
+from autograder.demo.course import MarkComparison, compare, make, removed_on_failure, where_to_look
 from autograder.demo.students import DemoStudent
 
-__all__ = ["DemoRun", "make", "run", "where_to_look"]
+__all__ = ["DemoRun", "make", "removed_on_failure", "run", "where_to_look"]
 
 
 class DemoRun(Struct, frozen=True):

@@ -18,7 +18,8 @@ from msgspec import UNSET, Struct, UnsetType
 from autograder.app.grade_lines import GradeLine, QuestionMark
 from autograder.errors import CourseError
 from autograder.feedback.sanitise import printable_text
-from autograder.platforms.csvfiles import CsvTable, column_name, parsed, unguarded, written
+from autograder.platforms import gradebooks
+from autograder.platforms.csvfiles import CsvTable, unguarded, written
 from autograder.platforms.people import Naming, Register
 from autograder.platforms.worksheets import (
     Worksheet,
@@ -41,8 +42,6 @@ PLAIN_COLUMNS = (
     "passed",
     "state",
 )
-_CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
-_CANVAS_KNOWN = {"gradebook of Canvas": ("student", "id", "sisuserid", "sisloginid")}
 _POSSIBLE = "    Points Possible"
 _CENT = Decimal("0.01")
 
@@ -205,7 +204,8 @@ def canvas(
         scaled: points are converted to the maximum in ``filled`` where that is another one.
 
     Raises:
-        CourseError: what was downloaded is no gradebook, or has another maximum than the assignment.
+        CourseError: what was downloaded is no gradebook, has several columns of this title, or has another
+            maximum than the assignment.
     """
     by_student = {line.student: line for line in lines}
     possible = f"{lines[0].possible.normalize():f}" if lines else ""
@@ -219,10 +219,11 @@ def canvas(
         ]
         entered = list(by_student)
     else:
-        table = parsed(filled, _CANVAS_KNOWN, (("student",), ("id",)))
-        column = next((one for one in table.columns if _is_column_of(one, title)), "")
-        possible = _canvas_maximum(table, column) or possible
-        rows, entered, remarks = _canvas_rows(table, by_student, register, possible, scaled=scaled)
+        table = gradebooks.read_gradebook(filled)
+        column = gradebooks.find_column(table.columns, title)
+        grades = table.columns.index(column) if column else -1
+        possible = gradebooks.stated_maximum(table, grades) or possible
+        rows, entered, remarks = _canvas_rows(table, grades, by_student, register, possible, scaled=scaled)
         if not column:
             remarks.append(
                 f"the gradebook has no column {printable_text(title)}, and Canvas will make a new assignment "
@@ -230,59 +231,54 @@ def canvas(
             )
         title = column or title
     body = [tuple(row) for row in ([_POSSIBLE, "", "", "", "", possible], *rows)]
-    return _file(written(CsvTable((*_CANVAS, title), tuple(body), ())), by_student, entered, remarks)
+    return _file(
+        written(CsvTable((*gradebooks.COLUMNS, title), tuple(body), ())), by_student, entered, remarks
+    )
 
 
 def _canvas_rows(
-    table: CsvTable, lines: Mapping[str, GradeLine], register: Register, maximum: str, *, scaled: bool
+    table: CsvTable,
+    grades: int,
+    lines: Mapping[str, GradeLine],
+    register: Register,
+    maximum: str,
+    *,
+    scaled: bool,
 ) -> tuple[list[list[str]], list[str], list[str]]:
-    """The rows of students, one for each of their sections; whose marks are in them; and what is remarked."""
+    """The rows of students, one for each of their sections; whose marks are in them; and what is remarked.
+
+    Args:
+        table: the gradebook as it was downloaded.
+        grades: where the assignment's column stands in it; -1: nowhere.
+        lines: to be entered, by student.
+        register: who is who.
+        maximum: the points possible in the gradebook.
+        scaled: points are converted to that maximum.
+    """
     rows: list[list[str]] = []
     remarks: list[str] = []
     entered: dict[str, None] = {}
     without: dict[str, None] = {}
-    for row in table.rows:
-        if _is_no_student(table, row):
-            continue
-        said = [_value(table, row, column) for column in _CANVAS]
+    for row in gradebooks.student_rows(table):
+        said = [gradebooks.value(table, row, column) for column in gradebooks.COLUMNS]
         match = register.find(Naming(said[2], said[0], login=said[3], number=said[1]))
         line = lines.get(match.student)
-        if line is not None:
+        present = unguarded(row[grades]) if grades >= 0 else ""
+        if line is not None and present.casefold() == gradebooks.EXCUSED:
+            rows.append([*said, present])
+            remarks.append(
+                f"{line.student}: left as it is: excused in Canvas ({present}); clear it there first"
+            )
+        elif line is not None:
             points, told = _of_maximum(line, maximum, scaled=scaled)
             rows.append([*said, f"{points:f}"])
             entered[line.student] = None
-            remarks += [one for one in told if one not in remarks]
+            remarks += told
         elif match.student:
             without[match.student] = None
         else:
             remarks.append(printable_text(f"{said[0]}: left out: {match.suggestion}"))
-    return rows, list(entered), [*remarks, *_without(list(without))]
-
-
-def _canvas_maximum(table: CsvTable, column: str) -> str:
-    """The points possible, which stand in a row of nobody's; empty: they are not stated."""
-    stated = [_value(table, row, column) for row in table.rows if column and _is_no_student(table, row)]
-    return next((one for one in stated if number_said(one) is not None), "")
-
-
-def _is_no_student(table: CsvTable, row: Sequence[str]) -> bool:
-    """Whether a row is one of Canvas's own: below the head, for possible points, or of the test student."""
-    name = row[table.column([column_name("Student")])]
-    named = any(_value(table, row, column) for column in _CANVAS[1:4])
-    own = not named and (name[:1] in {"", " "} or name.casefold().startswith("points possible"))
-    return own or name.casefold().startswith("student, test")
-
-
-def _is_column_of(column: str, title: str) -> bool:
-    """Whether a column is the assignment's: the same, or the same with Canvas's number behind."""
-    return column_name(re.sub(r"\s*\([0-9]+\)$", "", column)) == column_name(
-        re.sub(r"\s*\([0-9]+\)$", "", title)
-    )
-
-
-def _value(table: CsvTable, row: Sequence[str], column: str) -> str:
-    at = table.column([column_name(column)])
-    return unguarded(row[at]) if at >= 0 else ""
+    return rows, list(entered), [*dict.fromkeys(remarks), *_without(list(without))]
 
 
 def _canvas_row(line: GradeLine, register: Register) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import gc
 import importlib.metadata
+import io
 import logging
 import os
 import sys
@@ -143,6 +144,8 @@ def main(begun: Begun | None = None) -> None:
     """
     # nbformat logs each oddity of each old notebook; what matters of it is in our own notes.
     logging.getLogger("traitlets").setLevel(logging.CRITICAL)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal may lack the letters of a name
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         _asked(sys.argv[1:])(obj=begun)
     except SandboxUnavailable as error:

@@ -118,7 +118,7 @@ def _pairs_table(found: SimilarClass) -> Table:
     table.add_column("most in", max_width=40)
     for place, pair in enumerate(found.pairs, 1):
         parts = ", ".join(part.name for part in pair.parts[:3])
-        shares = [f"{round(100 * share)} %" for share in (pair.stands_out, pair.share)]
+        shares = [f"{percent} %" for percent in pair.percents]
         table.add_row(str(place), *map(escape, (*pair.students, *shares, parts)))
     return table
 
@@ -142,10 +142,13 @@ def _show_statistics(found: ClassStatistics) -> None:
         table.add_row(*map(escape, (*first, *(_short(row[column]) for column in columns))))
     report.console().print(table)
     spread = "" if told.deviation is None else f", standard deviation {told.deviation:.2f}"
-    report.say(
-        f"{told.students} students: mean {report.number(told.mean)}, "
-        f"median {report.number(told.median)}{spread}"
-    )
+    if told.settled:
+        report.say(
+            f"{told.settled} of {told.students} students with every answer marked: mean "
+            f"{report.number(told.mean)}, median {report.number(told.median)}{spread}"
+        )
+    else:
+        report.say(f"{told.students} students, of none of whom every answer is marked: no mean, no median")
     for parts, one in (("questions", told.by_question), ("items", told.by_item)):
         if one is not None:
             report.say(

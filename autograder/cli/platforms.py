@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from autograder.app import open_course
+from autograder.app import name_list, open_course, printable_name
 from autograder.cli.options import EXIT_FINDINGS, HERE, CourseOption, JsonOption, NameArgument
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def collect(
         str,
         typer.Option(
             "--from",
-            help="moodle, canvas, gradescope, ilias, exchange, folders, nbgrader, or one of collect.toml; "
-            "default: found out by the names of the files.",
+            help="moodle, canvas, gradescope, brightspace, blackboard, sakai, ilias, exchange, folders, "
+            "nbgrader, or one of collect.toml; default: found out by the names of the files.",
         ),
     ] = "",
     worksheet: Annotated[
@@ -69,7 +69,7 @@ def collect(
             if number := sum(one.state == state for one in found.attempts):
                 report.say(f"{number} {meaning}")
         if found.absent:
-            report.say(f"on the class list, with nothing handed in: {_listed(found.absent)}")
+            report.say(f"on the class list, with nothing handed in: {name_list(found.absent)}")
         if dry_run:
             report.say("a trial: nothing was written")
     report.print_notes(_notes(found))
@@ -105,19 +105,19 @@ def _plain(found: CollectReport) -> dict[str, object]:
 def _notes(found: CollectReport) -> list[str]:
     """What a person has to know or to put right."""
     notes = [
-        f"{one.source}: {ascii(one.label)[1:-1]} is of nobody: {one.suggestion}; not collected "
+        f"{one.source}: {printable_name(one.label)} is of nobody: {one.suggestion}; not collected "
         f"({len(one.files)} files). State who it is in collect.toml, or correct roster.csv"
         for one in found.unmatched
     ]
     notes += [f"{one.place} was not taken: {one.reason}" for one in found.refused]
     notes += [
-        f"{one.student}: {ascii(old)[1:-1]} was taken as {new}"
+        f"{one.student}: {printable_name(old)} was taken as {new}"
         for one in found.attempts
         for old, new in one.renamed
     ]
     late = sorted({one.student for one in found.attempts if one.late})
     if late:
-        notes.append(f"marked as late by the platform, which does not say when it was: {_listed(late)}")
+        notes.append(f"marked as late by the platform, which does not say when it was: {name_list(late)}")
     return [*notes, *found.remarks]
 
 
@@ -132,15 +132,10 @@ def _attempts_table(attempts: Sequence[CollectedAttempt], title: str) -> Table:
         table.add_column(column, justify="right" if column == "files" else "left")
     for one in attempts[: report.MOST_ROWS]:
         when = f"{one.moment:%Y-%m-%d %H:%M:%S} UTC" if one.moment else "late" if one.late else ""
-        table.add_row(escape(one.student), escape(ascii(one.label)[1:-1]), when, str(one.files), one.state)
+        table.add_row(escape(one.student), escape(printable_name(one.label)), when, str(one.files), one.state)
     if len(attempts) > report.MOST_ROWS:
         table.add_row("…", f"{len(attempts) - report.MOST_ROWS} more", "", "", "")
     return table
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
-    return ", ".join(ascii(one)[1:-1] for one in names[:20]) + more
 
 
 def import_roster(
@@ -171,7 +166,7 @@ def import_roster(
             ("taken off" if replace else "not on this list, and kept", [one.id for one in change.absent]),
         ):
             if students:
-                report.say(f"{what}: {_listed(students)} ({len(students)})")
+                report.say(f"{what}: {name_list(students)} ({len(students)})")
         if not change.added and not change.changed:
             report.say("nobody is new, and nothing has changed")
     report.print_notes([f"{file}: {one}; left out" for one in done.left_out])
@@ -244,6 +239,6 @@ def export_grades(
     report.print_notes(done.remarks)
     if done.provisional:
         told = "not final, and left out (--provisional takes them, too)"
-        report.print_notes([f"{told}: {_listed(done.provisional)}"])
+        report.print_notes([f"{told}: {name_list(done.provisional)}"])
     if done.provisional or done.missing:
         raise typer.Exit(EXIT_FINDINGS)

@@ -80,7 +80,8 @@ def _demo_course(course: Path) -> None:
     from autograder.app import demo_run
 
     if not (course / "rubrics").is_dir():
-        demo_run.make(course, students=12, seed=1)
+        with demo_run.removed_on_failure(course, students=12, seed=1):
+            demo_run.make(course, students=12, seed=1)
 
 
 def worker(

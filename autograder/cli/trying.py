@@ -24,6 +24,7 @@ from autograder.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from autograder.app import Isolation
     from autograder.app.inspection import NotebookInspection
 
 
@@ -37,6 +38,17 @@ def demo(
     json: JsonOption = False,
 ) -> None:
     """Make a course with a class that answers in many ways, grade it, and write gradebook and feedback."""
+    from autograder.app import demo_run
+
+    with demo_run.removed_on_failure(folder, students=students, seed=seed):
+        is_exact = _demonstrate(folder, students, seed, workers, isolation, language, json=json)
+    raise typer.Exit(0 if is_exact else EXIT_FINDINGS)
+
+
+def _demonstrate(
+    folder: Path, students: int, seed: int, workers: int, isolation: Isolation, language: str, *, json: bool
+) -> bool:
+    """Make the demo's course and grade it; return whether every mark is the one it must be."""
     from autograder.app import demo_run, run_statistics
     from autograder.cli import report
 
@@ -73,7 +85,7 @@ def demo(
         else:
             for line in demo_run.where_to_look(place, outcomes):
                 report.say(line)
-    raise typer.Exit(0 if exact else EXIT_FINDINGS)
+    return exact
 
 
 def doctor(course: CourseOption = HERE, json: JsonOption = False) -> None:

@@ -20,7 +20,17 @@ from msgspec.structs import replace
 from autograder import tables, timestamps
 from autograder.course import Course, Handin, groups
 from autograder.errors import CourseError, RubricError
-from autograder.lateness import COUNTS, DAY, Counts, Penalty, Rule, SlipDays, Terms, started
+from autograder.lateness import (
+    COUNTS,
+    Counts,
+    DayLength,
+    Penalty,
+    Rule,
+    SlipDays,
+    Terms,
+    count_days,
+    end_of_day,
+)
 from autograder.records import StudentGroup
 from autograder.rubric import Rubric
 from autograder.timestamps import SlipUse, Timing, Window
@@ -31,7 +41,7 @@ COMMON = "course"
 CLOCKS_DIFFER = timedelta(minutes=5)
 """How far ahead of ours the clock of another machine may be."""
 _NOTHING = timedelta(0)
-_SHARED = ("zone", "late", "grace_minutes", "penalty", "counts")
+_SHARED = ("zone", "late", "grace_minutes", "penalty", "late_days", "counts")
 
 
 class Own(Struct, frozen=True):
@@ -67,6 +77,8 @@ class Times(Struct, frozen=True):
     """So soon after the end is still in time."""
     penalty: Penalty | None = None
     """What ``late = "penalty"`` costs."""
+    late_days: DayLength = "calendar"
+    """When a day of lateness ends, for penalties per day and slip days."""
     counts: Counts | None = None
     """Default: "last" where late ones count or cost points, otherwise "in-time"."""
     students: Mapping[str, Any] = {}
@@ -106,6 +118,7 @@ class Common(Struct, frozen=True):
     late: Rule | None = None
     grace_minutes: int | None = None
     penalty: Mapping[str, Any] | None = None
+    late_days: DayLength | None = None
     counts: Counts | None = None
     slip_days: SlipStated | None = None
     best_of: BestOf | None = None
@@ -195,32 +208,37 @@ class Schedule(Struct, frozen=True):
         elif window.start and moment < window.start:
             timing = Timing(window, doubt=f"{told} before the start.", rule=rule, slip=kept)
         else:
-            timing = self._late(handin.student, window, max(moment - window.end, _NOTHING), left)
+            timing = self._late(handin.student, window, moment, left)
         return replace(handin, timing=timing)
 
-    def _late(self, student: str, window: Window, late: timedelta, left: int) -> Timing:
+    def _late(self, student: str, window: Window, moment: datetime, left: int) -> Timing:
         """How a delay is dealt with: grace, then slip days, then the rule for what is left of it."""
         terms, rule = window.terms, self.rule(student)
-        late = _NOTHING if late <= terms.grace else late
-        use = None
+        late = moment.astimezone(UTC) - window.end
+        if late <= max(terms.grace, _NOTHING):
+            use = SlipUse(0, left, terms.slip.days) if terms.slip else None
+            return Timing(window, rule=rule, slip=use)
+        days = count_days(window.end, moment, terms.days)
+        used, use = 0, None
         if terms.slip:
-            wanted = started(late, DAY)
-            used = min(wanted, left, terms.slip.most)
+            used = min(days, left, terms.slip.most)
             decided = canonical_id(student) in self.decided
-            if rule == "accept" or decided or (used < wanted and self._refused(terms, rule, late, used)):
+            uncovered = moment - end_of_day(window.end, used, terms.days)
+            if rule == "accept" or decided or (used < days and self._refused(terms, rule, uncovered)):
                 used = 0  # days that buy nothing are not spent
             use = SlipUse(used, left - used, terms.slip.days)
-        rest = max(late - (use.used if use else 0) * DAY, _NOTHING)
-        if rest and self._refused(terms, rule, late, use.used if use else 0):
+        covered = min(end_of_day(window.end, used, terms.days) - window.end.astimezone(UTC), late)
+        rest = late - covered
+        if rest and self._refused(terms, rule, rest):
             rule = "refuse"
         costs = terms.penalty if rule == "penalty" else None
-        deduction = costs.deduction(rest) if costs and rest else None
-        return Timing(window, late, rule=rule, slip=use, deduction=deduction)
+        deduction = costs.deduction(rest, days - used) if costs and rest else None
+        return Timing(window, late, covered, rule=rule, slip=use, deduction=deduction)
 
     @staticmethod
-    def _refused(terms: Terms, rule: Rule, late: timedelta, used: int) -> bool:
+    def _refused(terms: Terms, rule: Rule, uncovered: timedelta) -> bool:
         """Whether what slip days leave of a delay is more than is taken."""
-        closed = rule == "penalty" and terms.penalty is not None and terms.penalty.closed(late - used * DAY)
+        closed = rule == "penalty" and terms.penalty is not None and terms.penalty.closed(uncovered)
         return rule == "refuse" or closed
 
 
@@ -446,7 +464,8 @@ def _terms(times: Times, place: str) -> Terms:
     if times.late == "penalty" and times.penalty is None:
         raise RubricError('is needed with late = "penalty"', place, "penalty")
     slip = SlipDays(times.slip_days.days, times.slip_days.most) if times.slip_days else None
-    return Terms(times.late, timedelta(minutes=times.grace_minutes), times.penalty, slip)
+    grace = timedelta(minutes=times.grace_minutes)
+    return Terms(times.late, grace, times.penalty, slip, times.late_days)
 
 
 def _own(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,36 @@ class MarkComparison(Struct, frozen=True):
         }
 
 
+@contextlib.contextmanager
+def removed_on_failure(folder: Path, *, students: int, seed: int) -> Iterator[None]:
+    """Remove a course that is made here if it fails, so that nothing half stands in the way of the next try.
+
+    The course of an earlier run stays, and so does that of a run that was interrupted: the same command goes
+    on with it. So does whatever else was in the folder.
+    """
+    existed = folder.is_dir()
+    is_resumed = _marked(folder) == _mark(students, seed)
+    is_foreign = existed and any(folder.iterdir()) and not _marked(folder)
+    try:
+        yield
+    except Exception:
+        if not is_resumed and not is_foreign:
+            shutil.rmtree(folder, ignore_errors=True)
+            if existed:
+                folder.mkdir(parents=True, exist_ok=True)
+        raise
+
+
+def _mark(students: int, seed: int) -> str:
+    return f"{students} students, seed {seed}\n"
+
+
+def _marked(folder: Path) -> str:
+    """Which class the course in a folder has; empty: there is no course of a demo."""
+    marker = folder / MARKER
+    return marker.read_text() if marker.is_file() else ""
+
+
 def make(folder: Path, *, students: int, seed: int) -> tuple[Course, dict[str, list[DemoStudent]]]:
     """Make the course, or take up the one that was made there before with the same class.
 
@@ -53,23 +84,23 @@ def make(folder: Path, *, students: int, seed: int) -> tuple[Course, dict[str, l
     Raises:
         CourseError: the folder holds something else, or the shipped course cannot be found.
     """
-    wanted = f"{students} students, seed {seed}\n"
-    marker = folder / MARKER
-    if folder.exists() and any(folder.iterdir()):
-        if not marker.is_file():
-            raise CourseError(
-                f"{folder}: the folder is not empty and not a demo; choose another with --folder"
-            )
-        if marker.read_text() != wanted:
-            shutil.rmtree(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    marker.write_text(wanted)
     shipped = Path(__file__).resolve().parents[2]
     for name in SHIPPED:
         if not (shipped / name).is_dir():
             raise CourseError(
                 f"{shipped / name}: the shipped course is missing; run the demo from a checkout"
             )
+    wanted = _mark(students, seed)
+    if folder.exists() and any(folder.iterdir()):
+        if not _marked(folder):
+            raise CourseError(
+                f"{folder}: the folder is not empty and not a demo; choose another with --folder"
+            )
+        if _marked(folder) != wanted:
+            shutil.rmtree(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / MARKER).write_text(wanted)
+    for name in SHIPPED:
         ignored = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints")
         shutil.copytree(shipped / name, folder / name, dirs_exist_ok=True, ignore=ignored)
     if (shipped / CONFIGURATION).is_file():

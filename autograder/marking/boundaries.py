@@ -41,7 +41,7 @@ class BoundaryIf(Struct, frozen=True):
 
 
 class GradeCurve(Struct, frozen=True):
-    """The grades of a class. What is open counts as not earned."""
+    """The grades of students of whom nothing is open."""
 
     grades: tuple[str, ...]
     """The best one first; none on the percent scale."""
@@ -52,7 +52,7 @@ class GradeCurve(Struct, frozen=True):
     alone: tuple[BoundaryIf, ...]
     """Each boundary moved by itself."""
     provisional: int
-    """Students whose grade may still become better."""
+    """Students whose grade is not final: late, or graded by another version of the rubric."""
 
 
 def grade_curve(stands: Iterable[Standing], scale: Scale) -> GradeCurve:

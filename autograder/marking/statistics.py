@@ -103,15 +103,18 @@ class QuestionFigures(Struct, frozen=True):
 
 
 class ClassFigures(Struct, frozen=True):
-    """A whole class."""
+    """A whole class. An answer that is not marked yet is no zero: whoever has one is in no figure of sums."""
 
     students: int
+    settled: int
+    """Students of whom nothing is open; mean, median, deviation, totals, bars and grades are of them."""
     mean: Decimal
+    """0 if ``settled`` is 0, as the median."""
     median: Decimal
     deviation: float | None
     """Standard deviation of the points; None with one student."""
     totals: tuple[Decimal, ...]
-    """What counts so far, the least first."""
+    """What counts, the least first."""
     bars: tuple[int, ...]
     """Students by tenths of the possible points, from none to all."""
     items: tuple[ItemFigures, ...]
@@ -120,7 +123,7 @@ class ClassFigures(Struct, frozen=True):
     """With questions as parts. Items of one question hang together, which makes alpha of items too high."""
     by_item: Reliability | None
     curve: GradeCurve | None
-    """None where there are no grades."""
+    """None if there are no grades, or nobody has one yet."""
     times: Mapping[str, Seconds]
     """``"grading"`` and ``"sandbox"`` by the clock, and ``"processor"`` of the sandbox, for each student."""
 
@@ -140,14 +143,16 @@ def figures(
         names: by student, what they are called besides their id: taken out of their answers.
     """
     class_ = {student: stands[student] for student in results}
-    points = sorted(one.total for one in class_.values())
+    settled = [one for one in class_.values() if not _is_open(one)]
+    points = sorted(one.total for one in settled)
     told = _Told(rubric, results, class_, names or {})
     parts = {one.id: told.question_points(one) for one in rubric.questions}
     items = {(one.id, item.id): told.item_points(one, item) for one in rubric.questions for item in one.items}
     by_question, by_item = _together(parts, len(class_)), _together(items, len(class_))
     scale = rubric.assignment.grading
     return ClassFigures(
-        len(points),
+        len(class_),
+        len(settled),
         mean(points),
         numbers.median(points) if points else NOTHING,
         numbers.stdev(map(float, points)) if len(points) > 1 else None,
@@ -161,7 +166,7 @@ def figures(
         tuple(told.question(one, parts[one.id], by_question) for one in rubric.questions),
         by_question,
         by_item,
-        grade_curve(class_.values(), scale) if scale else None,
+        grade_curve(settled, scale) if scale and settled else None,
         _times(results.values()),
     )
 
@@ -184,6 +189,7 @@ class _Told:
         self._totals = {
             student: sum((one.points for one in stand.questions), NOTHING)
             for student, stand in stands.items()
+            if not _is_open(stand)
         }
         self._given = {student: _given(stand, rubric) for student, stand in stands.items()}
 
@@ -253,9 +259,10 @@ class _Told:
         )
 
     def _discrimination(self, points: Mapping[str, Decimal]) -> float | None:
-        """Corrected: the part itself is not among what it is compared with."""
-        own = [float(one) for one in points.values()]
-        return correlation(own, [float(self._totals[student] - one) for student, one in points.items()])
+        """Corrected: the part itself is not among what it is compared with. Of students with nothing open."""
+        known = {student: one for student, one in points.items() if student in self._totals}
+        rest = [float(self._totals[student] - one) for student, one in known.items()]
+        return correlation([float(one) for one in known.values()], rest)
 
     def _mistakes(self, question: Question, item: Item) -> Iterable[NamedMistake]:
         made: dict[str, list[str]] = {}
@@ -284,6 +291,11 @@ class _Told:
         stated = self._results[student].stated.values()
         cut = text if len(text) <= _LONGEST_EXAMPLE else text[:_LONGEST_EXAMPLE] + "…"
         return concealed(cut, (student, *stated, *self._names.get(student, ())))
+
+
+def _is_open(stand: Standing) -> bool:
+    """Whether some answer of a student is not marked yet, so that the sum says nothing."""
+    return any(one.pending for one in stand.questions)
 
 
 def concealed(text: str, names: Iterable[str]) -> str:

@@ -41,7 +41,8 @@ class _Row(Struct, frozen=True):
     points: Decimal
     grade: str
     provisional: bool
-    questions: tuple[Decimal, ...]
+    questions: tuple[Decimal | None, ...]
+    """None for one that is not marked to its end."""
 
 
 def render_statistics(
@@ -156,7 +157,8 @@ def _title(one: ItemFigures, labels: Labels) -> str:
 
 def _row(stand: Standing, author: _Author, labels: Labels) -> _Row:
     grade = grade_range(stand.worst, stand.best, labels) if stand.worst and stand.best else ""
-    return _Row(author, stand.total, grade, not stand.final, tuple(one.points for one in stand.questions))
+    questions = tuple(None if one.pending else one.points for one in stand.questions)
+    return _Row(author, stand.total, grade, not stand.final, questions)
 
 
 def _spent(seconds: Seconds | None) -> str:

@@ -184,6 +184,7 @@ _LATE: Mapping[str, str | tuple[str, str]] = {
         "Each student has {days} slip day for the whole course: a day that has begun and costs nothing.",
         "Each student has {days} slip days for the whole course: days that have begun and cost nothing.",
     ),
+    "late.day-of-24-hours": "A day is 24 hours long, also when clocks are changed.",
     "late.slip-most": "At most {most} can be used for one assignment; they are used by themselves.",
 }
 

@@ -21,6 +21,7 @@ from msgspec import Struct
 
 from autograder.course import name_fault
 from autograder.errors import SourceError
+from autograder.tables import printable_name
 
 MOST_FILE = 256 << 20
 """Bytes of one file, unpacked."""
@@ -69,7 +70,7 @@ class PackedFile(Struct, frozen=True, eq=False):
             SourceError: it is longer than ``most`` bytes, or damaged.
         """
         if self.size > most:
-            raise SourceError(f"{ascii(self.path)[1:-1]}: {self.size:,} bytes; at most {most:,} are read")
+            raise SourceError(f"{printable_name(self.path)}: {self.size:,} bytes; at most {most:,} are read")
         return b"".join(self.chunks())
 
     def chunks(self) -> Iterator[bytes]:
@@ -90,7 +91,7 @@ class RefusedFile(Struct, frozen=True):
     """A file that was not taken, and why."""
 
     place: str
-    """In ASCII."""
+    """As it is printed."""
     reason: str
 
 
@@ -103,7 +104,7 @@ class SourceFiles(Struct, frozen=True, eq=False):
 
 def refused(path: str, reason: str) -> RefusedFile:
     """A file that is not taken."""
-    return RefusedFile(ascii(path)[1:-1], reason)
+    return RefusedFile(printable_name(path), reason)
 
 
 @contextlib.contextmanager
@@ -138,7 +139,7 @@ def _archive(file: IO[bytes], name: str) -> zipfile.ZipFile:
     try:
         return zipfile.ZipFile(file)
     except (zipfile.BadZipFile, ValueError, NotImplementedError, EOFError) as error:
-        raise SourceError(f"{ascii(name)[1:-1]}: not a zip archive that can be read ({error})") from error
+        raise SourceError(f"{printable_name(name)}: not a zip archive that can be read ({error})") from error
 
 
 def zip_listing(archive: zipfile.ZipFile) -> SourceFiles:

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from autograder.course import name_fault
 from autograder.errors import CourseError
+from autograder.platforms import gradebooks
 from autograder.platforms.csvfiles import CsvTable, column_name, parsed, unguarded, written
 from autograder.platforms.people import ListedStudent
 from autograder.tables import hint, name_list
@@ -67,8 +68,12 @@ def read_class_list(data: bytes, id_column: str = "") -> ClassList:
             raise
         table = parsed(data, COLUMNS, (people, chosen))
     canvas = table.column(("sisuserid", "sisloginid")) >= 0
+    is_gradebook = canvas and table.column(("student",)) >= 0
+    of_students = set(gradebooks.student_rows(table) if is_gradebook else table.rows)
     rows = [
-        (line, row) for line, row in zip(table.lines, table.rows, strict=True) if not _is_nobody(table, row)
+        (line, row)
+        for line, row in zip(table.lines, table.rows, strict=True)
+        if row in of_students and not _is_nobody(table, row)
     ]
     at = _id_column(table, [row for _, row in rows], id_column, canvas=canvas)
     students: dict[str, ListedStudent] = {}

@@ -23,6 +23,7 @@ from msgspec import Struct
 
 from autograder import tables, timestamps
 from autograder.errors import CourseError, RubricError
+from autograder.platforms import worksheets
 from autograder.platforms.people import Naming
 
 GROUPS = (
@@ -41,6 +42,7 @@ GROUPS = (
 )
 """What the named groups of a pattern may be called; one of the first seven and ``file`` are needed."""
 _WHO = frozenset(GROUPS[:7])
+IN_WORDS = "words"
 _SECONDS = 1.0
 """That one name may take; a pattern that needs longer would not end."""
 
@@ -52,7 +54,8 @@ class NamePattern(Struct, frozen=True):
     path: str
     """A regular expression for the whole place of a file, with the groups of `GROUPS`."""
     time: str = ""
-    """How ``time`` is written (strptime); default: a date and a time, with or without a zone."""
+    """How ``time`` is written (strptime); ``words``: with the month in words, as in ``Feb 12, 2026 1020 AM``;
+    default: a date and a time, with or without a zone."""
 
 
 class CollectSettings(Struct, frozen=True):
@@ -76,7 +79,25 @@ PLATFORMS = (
     ),
     NamePattern(
         "exchange",
-        r"(?:.*/)?(?P<id>[^/+]+)\+(?P<assignment>[^/+]+)\+(?P<time>[^/+]+)(?:\+[^/]*)?/(?P<file>.+)",
+        r"(?:.*/)?(?P<id>[^/]+)\+(?P<assignment>[^/+]+)\+"
+        r"(?P<attempt>(?P<time>[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}[^/+]*)(?:\+[^/]*)?)/(?P<file>.+)",
+    ),
+    NamePattern(
+        "brightspace",
+        r"(?:.*/)?(?P<number>[0-9]+)-[0-9]+ *- *(?P<name>[^/]+?) *- *"
+        r"(?P<time>[^/-]*[0-9]{4},? [0-9]{3,4}(?: ?[AaPp]\.?[Mm]\.?)?)(?:/| *- *)(?P<file>.+)",
+        IN_WORDS,
+    ),
+    NamePattern(
+        "blackboard",
+        r"(?:.*/)?(?:(?P<login>[^/]+)_attempt_(?P<time>[0-9]{4}(?:-[0-9]{2}){5})_(?P<file>[^/]+)"
+        r"|(?P<file>(?P<login>[^/]+)_attempt_(?P<time>[0-9]{4}(?:-[0-9]{2}){5})\.txt))",
+        "%Y-%m-%d-%H-%M-%S",
+    ),
+    NamePattern(
+        "sakai",
+        r"(?:.*/)?(?P<name>[^/(]+)(?:\((?P<login>[^/()]+)\))?"
+        r"(?:[/_]Submission attachment\(s\)[/_](?P<file>.+)|(?:/[^/]*)?_+(?P<file>submissionText\.html))",
     ),
     NamePattern(
         "ilias",
@@ -86,11 +107,19 @@ PLATFORMS = (
     ),
     NamePattern(
         "canvas",
-        r"(?:.*/)?(?P<name>[^/_]+)_(?:(?P<late>LATE)_)?(?P<number>[0-9]+)_[0-9]+_(?P<file>[^/]+)",
+        r"(?:.*/)?(?:(?P<name>anon_[A-Za-z0-9]+)_(?:(?P<late>LATE)_)?[0-9]+"
+        r"|(?P<name>[^/_]+)_(?:(?P<late>LATE)_)?(?P<number>[0-9]+)_[0-9]+)_(?P<file>[^/]+)",
     ),
 )
 """In the order in which they are tried. What is none of these, and no export of Gradescope's, is taken for
 folders that are called after students."""
+PLATFORM_FILES: Mapping[str, str] = {
+    "brightspace": r"(?:.*/)?index\.html",
+    "sakai": r"(?:.*/)?(?:grades\.(?:csv|xlsx?)|timestamp\.txt|comments\.txt|feedbackText\.html"
+    r"|Feedback Attachment\(s\)/.*|[^/]*_(?:timestamp|comments)\.txt)",
+}
+"""What platforms add to a download themselves, as regular expressions for whole places. A file that fits the
+pattern of the platform is a student's, whatever it is called."""
 FOLDERS = "folders"
 NBGRADER = "nbgrader"
 """Folders as well, as nbgrader keeps them: ``<student>/<assignment>/``, whose timestamp.txt is believed."""
@@ -165,9 +194,17 @@ def choose(paths: Sequence[str], own: Sequence[NamePattern], stated: str = "") -
             raise CourseError(f"--from: {stated!r} is not known; {tables.hint(stated, [*known, *NAMES])}")
         return known[stated]
     for one in known.values():
-        if 2 * sum(matched(one, path) is not None for path in paths) > len(paths):
+        fitting = sum(matched(one, path) is not None for path in paths)
+        added = sum(is_platform_file(one, path) for path in paths)
+        if 2 * fitting > len(paths) - added:
             return one
     return None
+
+
+def is_platform_file(pattern: NamePattern, path: str) -> bool:
+    """Whether the platform added this file to its download; no student handed it in."""
+    known = PLATFORM_FILES.get(pattern.name)
+    return bool(known and regex.fullmatch(known, path, regex.DOTALL)) and matched(pattern, path) is None
 
 
 def matched(pattern: NamePattern, path: str) -> Mapping[str, str] | None:
@@ -200,6 +237,7 @@ def read_name(pattern: NamePattern, path: str, zone: tzinfo | None) -> NamedFile
     said: Mapping[str, Any] = {name: groups.get(name, "") for name in GROUPS}
     name = said["name"] or " ".join(filter(None, (said["first"], said["last"])))
     shown = _shown(said["time"], pattern.time)
+    # ILIAS states a time for each file, and other platforms state one for all files of an attempt.
     attempt = said["attempt"] or ("" if pattern.name == "ilias" else said["time"])
     return NamedFile(
         Naming(said["id"], name, said["email"], said["login"], said["number"]),
@@ -219,6 +257,8 @@ def _shown(text: str, form: str) -> datetime | None:
     try:
         if not form:
             return timestamps.moment_of(text)
+        if form == IN_WORDS:
+            return worksheets.spelled_time(text)
         return datetime.strptime(text, form)  # noqa: DTZ007 - a zone is added, or it is only compared
     except (ValueError, OverflowError):
         return None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 
@@ -14,11 +15,40 @@ from autograder.platforms.archives import PackedFile, RefusedFile, SourceFiles, 
 from autograder.platforms.patterns import CollectSettings, NamedFile
 from autograder.platforms.people import Naming
 from autograder.platforms.worksheets import WorksheetRow
+from autograder.tables import printable_name
 from autograder.timestamps import FILE_NAME as STAMP
 from autograder.timestamps import moment_of
 
+Named = Sequence[tuple[NamedFile, PackedFile]]
+"""Files, each with what its name says."""
 _MOST_WRAPPING = 3
 _MOST_STAMP = 200
+_OFFSET = re.compile(r"\+[0-9]{1,2}(:?[0-9]{2})?(\+|$)")
+"""An offset from UTC in the name of an exchange folder, where a ``+`` also divides the parts."""
+_SAKAI_FOLDER = re.compile(r"/Submission attachment\(s\)/|/[^/]*_submissionText\.html$")
+_BLIND = re.compile(r"(?:Participant|Teilnehmer(?:[ _/]?in)?|Participante|Partecipante|Deelnemer)( [0-9]+)?")
+"""What Moodle calls people with blind marking, in some of its languages."""
+
+
+class Anonymous(Struct, frozen=True, eq=False):
+    """How a platform names people whom it hides."""
+
+    names: re.Pattern[str]
+    hint: str
+    """What to do about it."""
+
+
+_ANONYMOUS: Mapping[str, Anonymous] = {
+    "moodle": Anonymous(
+        _BLIND,
+        "blind marking hides who it is; reveal the identities in Moodle, and download the files or the "
+        "worksheet (--worksheet) again",
+    ),
+    "canvas": Anonymous(
+        re.compile(r"anon_.*"),
+        "anonymous grading hides who it is; turn it off in Canvas, and download the files again",
+    ),
+}
 
 
 class WantedAttempts(Struct, frozen=True, eq=False):
@@ -50,6 +80,8 @@ class FoundAttempt(Struct, frozen=True, eq=False):
     moment: datetime | None = None
     late: bool = False
     """The platform marks it as late."""
+    hint: str = ""
+    """Why the platform's names do not say whose it is, and what to do; empty: they do."""
 
 
 class SourceContents(Struct, frozen=True, eq=False):
@@ -79,18 +111,92 @@ def read_source(listing: SourceFiles, wanted: WantedAttempts) -> SourceContents:
     zone = wanted.settings.clock()
     named, faults = [], [*listing.refused]
     for entry in listing.entries:
-        found = patterns.read_name(pattern, entry.path, zone)
-        if found is None:
-            faults.append(refused(entry.path, f"its name is none of a download of {pattern.name}"))
-        elif found.assignment not in {"", wanted.assignment}:
-            continue
-        elif pattern.name == "exchange" and (fault := _owner_fault(entry, found.identity, wanted)):
+        found, fault = patterns.read_name(pattern, entry.path, zone), ""
+        if found is None and not patterns.is_platform_file(pattern, entry.path):
+            fault = f"its name is none of a download of {pattern.name}"
+        elif found is not None and pattern.name == "exchange":
+            found, fault = _read_exchange(found, entry, wanted)
+        if fault:
             faults.append(refused(entry.path, fault))
-        elif not (pattern.name == "exchange" and found.file == STAMP):  # the folder's name says when
+        elif found is not None and found.assignment in {"", wanted.assignment}:
             named.append((found, entry))
-    if pattern.name == "moodle":
+    identified = _identify(pattern.name, named, listing, wanted)
+    return SourceContents(pattern.name, _grouped(identified, _ANONYMOUS.get(pattern.name)), tuple(faults))
+
+
+def _read_exchange(
+    found: NamedFile, entry: PackedFile, wanted: WantedAttempts
+) -> tuple[NamedFile | None, str]:
+    """Divide ``<student>+<assignment>`` where either has a ``+``; return why it is not taken, if it is not.
+
+    The course's own assignments tell where the name of the student ends.
+    """
+    if _OFFSET.search(found.attempt):
+        return found, "its time has an offset from UTC behind a +, and so nobody can say when it was"
+    parts = f"{found.identity.id}+{found.assignment}".split("+")
+    heads = [("+".join(parts[:at]), "+".join(parts[at:])) for at in range(1, len(parts))]
+    known = [one for one in heads if one[1] in {wanted.assignment, *wanted.others}]
+    fitting = known or heads
+    if len(fitting) > 1:
+        told = " or ".join(f"{student!a} and {name!a}" for student, name in fitting)
+        return found, f"its + do not tell student and assignment apart ({told}); rename the folder"
+    student, assignment = fitting[0]
+    found = replace(found, identity=replace(found.identity, id=student), assignment=assignment)
+    fault = _owner_fault(entry, found.identity, wanted) if assignment == wanted.assignment else ""
+    return None if found.file == STAMP else found, fault  # the folder's name says when
+
+
+def _identify(
+    platform: str, named: Named, listing: SourceFiles, wanted: WantedAttempts
+) -> list[tuple[NamedFile, PackedFile]]:
+    """Complete what names say of people and times by what the platform says elsewhere."""
+    if platform == "moodle":
         named = [(_known_to_moodle(found, wanted), entry) for found, entry in named]
-    return SourceContents(pattern.name, _grouped(named), tuple(faults))
+    elif platform == "blackboard":
+        named = [(_without_title(found, wanted), entry) for found, entry in named]
+    elif platform == "sakai":
+        moments = _sakai_moments(listing)
+        named = [
+            (replace(found, moment=moments.get(_SAKAI_FOLDER.split(entry.path)[0])), entry)
+            for found, entry in named
+        ]
+    return _told_apart(named) if platform in {"moodle", "brightspace"} else list(named)
+
+
+def _without_title(found: NamedFile, wanted: WantedAttempts) -> NamedFile:
+    """Take the title of the assignment off, which Blackboard puts before the login; both may have a ``_``."""
+    parts = found.identity.login.split("_")
+    ends = ["_".join(parts[at:]) for at in range(len(parts))]
+    login = next((end for end in ends if wanted.knows(end)), ends[-1])
+    return replace(found, identity=replace(found.identity, login=login))
+
+
+def _sakai_moments(listing: SourceFiles) -> dict[str, datetime]:
+    """When each was handed in: Sakai's timestamp.txt lies beside the folder with the student's files."""
+    moments: dict[str, datetime] = {}
+    for entry in listing.entries:
+        folder, _, name = entry.path.rpartition("/")
+        if name == STAMP and not _SAKAI_FOLDER.search(entry.path):
+            moments |= _stamp(folder, entry)
+    return moments
+
+
+def _told_apart(named: Named) -> list[tuple[NamedFile, PackedFile]]:
+    """Keep participants of one name apart, and drop the platform's numbers, which no class list has.
+
+    Several participants of one name are nobody's by their name alone: what one of them handed in must not be
+    another's. With blind marking all of them are called *Participant*.
+    """
+    numbers: dict[str, set[str]] = {}
+    for found, _ in named:
+        numbers.setdefault(found.identity.name, set()).add(found.identity.number)
+    told = []
+    for found, entry in named:
+        name, number = found.identity.name, found.identity.number
+        if number and (len(numbers[name]) > 1 or _BLIND.fullmatch(name)):
+            name = f"{name} {number}"
+        told.append((replace(found, identity=replace(found.identity, name=name, number="")), entry))
+    return told
 
 
 def _owner_fault(entry: PackedFile, identity: Naming, wanted: WantedAttempts) -> str:
@@ -109,17 +215,25 @@ def _owner_fault(entry: PackedFile, identity: Naming, wanted: WantedAttempts) ->
 
 
 def _known_to_moodle(found: NamedFile, wanted: WantedAttempts) -> NamedFile:
-    """With what the worksheet says of a participant; the number itself is of this assignment alone."""
+    """With what the worksheet says of a participant."""
     row = wanted.participants.get(found.identity.number)
     if row is None:
-        return replace(found, identity=replace(found.identity, number=""))
+        return found
     moment = worksheets.moment_said(row.handed_in, wanted.settings.clock())
     name = row.identity.name or found.identity.name
-    return replace(found, identity=replace(row.identity, name=name, number=""), moment=moment)
+    # With an id the number says nothing more; without one it keeps participants of one name apart.
+    known = row.identity.id or row.identity.login or row.identity.email
+    number = "" if known else found.identity.number
+    return replace(found, identity=replace(row.identity, name=name, number=number), moment=moment)
 
 
-def _grouped(named: Iterable[tuple[NamedFile, PackedFile]]) -> tuple[FoundAttempt, ...]:
-    """Files by student and attempt. Of files of the same name the newest is taken."""
+def _grouped(named: Named, anonymous: Anonymous | None = None) -> tuple[FoundAttempt, ...]:
+    """Files by student and attempt. Of files of the same name the newest is taken.
+
+    Args:
+        named: files with what their names say.
+        anonymous: how the platform names people whom it hides.
+    """
     groups: dict[tuple[Naming, str], dict[str, tuple[NamedFile, PackedFile]]] = {}
     for found, entry in named:
         files = groups.setdefault((found.identity, found.attempt), {})
@@ -132,7 +246,8 @@ def _grouped(named: Iterable[tuple[NamedFile, PackedFile]]) -> tuple[FoundAttemp
         moment = max((one.moment for one in names if one.moment), default=None)
         late = any(one.late for one in names)
         entries = {name: entry for name, (_, entry) in files.items()}
-        attempt = FoundAttempt(identity.label, (identity,), entries, moment, late)
+        hint = anonymous.hint if anonymous and anonymous.names.fullmatch(identity.name) else ""
+        attempt = FoundAttempt(identity.label, (identity,), entries, moment, late, hint)
         attempts.append((attempt, (attempt.label, *max(map(_order, names)), names[0].attempt)))
     attempts.sort(key=lambda one: one[1])
     return tuple(one for one, _ in attempts)
@@ -201,7 +316,9 @@ def _stamp(who: str, entry: PackedFile) -> dict[str, datetime]:
     if entry.size > _MOST_STAMP:
         return {}
     try:
-        return {who: moment_of(entry.read(_MOST_STAMP).decode("utf-8", "replace").strip())}
+        text = entry.read(_MOST_STAMP).decode("utf-8", "replace").strip()
+        # Older versions of Sakai write digits alone: 20260212133400000.
+        return {who: moment_of(re.sub(r"^([0-9]{8})([0-9]{6})[0-9]{3}$", r"\1T\2", text))}
     except (ValueError, OverflowError):
         return {}
 
@@ -223,4 +340,4 @@ def _wrapping(paths: list[str], knows: Callable[[str], bool]) -> str:
 
 def source_name(place: Path) -> str:
     """How a source is called in reports."""
-    return ascii(place.name or str(place))[1:-1]
+    return printable_name(place.name or str(place))

@@ -30,6 +30,7 @@ from autograder.platforms.archives import (
     size_fault,
     unpacked,
 )
+from autograder.tables import printable_name
 from autograder.timestamps import FILE_NAME as STAMP
 
 _IN_MEMORY = 8 << 20
@@ -117,7 +118,7 @@ def _expanded(
         except SourceError as error:
             faults.append(refused(f"{label}: {name}", str(error)))
             continue
-        place = ascii(f"{label}: {name}")[1:-1]
+        place = printable_name(f"{label}: {name}")
         faults += [RefusedFile(f"{place}/{one.place}", one.reason) for one in listing.refused]
         above = name.rpartition("/")[0]
         for inner in listing.entries:

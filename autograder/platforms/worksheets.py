@@ -43,7 +43,7 @@ _MONTHS = {
 }  # fmt: skip
 _TIME = re.compile(
     r"(?:(?P<day>\d{1,2})\.?\s+(?P<month>\w+)|(?P<month2>\w+)\s+(?P<day2>\d{1,2}),)\s+(?P<year>\d{4}),?\s+"
-    r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d))?\s*(?P<half>[ap])?\.?m?",
+    r"(?P<hour>\d{1,2}):?(?P<minute>\d\d)(?!\d)(?::(?P<second>\d\d))?\s*(?P<half>[ap])?\.?m?",
     re.IGNORECASE,
 )
 
@@ -124,8 +124,22 @@ def moment_said(text: str, zone: tzinfo | None) -> datetime | None:
         text: of the worksheet.
         zone: of the platform's clock; None: it is not known, and then no time follows.
     """
+    local = spelled_time(text)
+    if local is None or zone is None:
+        return None
+    try:
+        return local_moment(local, zone).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def spelled_time(text: str) -> datetime | None:
+    """Return what a clock showed, from a time with the month in words, to the minute; None: it is no time.
+
+    Between hours and minutes a colon may be missing, as file names cannot have one: ``Feb 12, 2026 1020 AM``.
+    """
     found = _TIME.search(text)
-    if found is None or zone is None:
+    if found is None:
         return None
     month = _MONTHS.get((found["month"] or found["month2"]).casefold().rstrip("."))
     hour = int(found["hour"])
@@ -133,8 +147,7 @@ def moment_said(text: str, zone: tzinfo | None) -> datetime | None:
         hour = hour % 12 + (12 if found["half"].casefold() == "p" else 0)
     try:
         day = int(found["day"] or found["day2"])
-        local = datetime(int(found["year"]), month or 0, day, hour, int(found["minute"]))  # noqa: DTZ001
-        return local_moment(local, zone).astimezone(UTC)
+        return datetime(int(found["year"]), month or 0, day, hour, int(found["minute"]))  # noqa: DTZ001
     except (ValueError, OverflowError):
         return None
 

@@ -13,7 +13,12 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import MD5, Lower
 
-from autograder.service.telling import Comparison, ShownMarks, StatedReason  # noqa: F401 - Django finds them here
+from autograder.service.telling import (  # noqa: F401 - Django finds them here
+    Comparison,
+    SentScore,
+    ShownMarks,
+    StatedReason,
+)
 
 
 class Account(AbstractUser):
@@ -120,6 +125,8 @@ class Offer(models.Model):
     """Bonus points that the course gives besides, as text, by student: of the folder's bonus.csv."""
     requests_until = models.DateTimeField(null=True)
     """Until then students may ask for another look; None: they may not."""
+    capped_on_platforms = models.BooleanField(default=False)
+    """Learning platforms are told at most the possible points."""
 
     class Meta:
         """A course offers an assignment once."""
@@ -567,23 +574,6 @@ class PlatformMember(models.Model):
         """Nobody of a platform is a member twice."""
 
         constraints = (models.UniqueConstraint(fields=["user", "member"], name="platform_member"),)
-
-
-class SentScore(models.Model):
-    """What a platform knows of a student's marks in an assignment: what differs is sent again."""
-
-    item = models.ForeignKey("lti_tool.LtiLineItem", models.CASCADE, related_name="+")
-    user = models.ForeignKey("lti_tool.LtiUser", models.CASCADE, related_name="+")
-    points = models.CharField(max_length=40, null=True)
-    """None: the marks were withdrawn."""
-    possible = models.CharField(max_length=40)
-    final = models.BooleanField()
-    sent_at = models.DateTimeField()
-
-    class Meta:
-        """One for each student."""
-
-        constraints = (models.UniqueConstraint(fields=["item", "user"], name="sent_score"),)
 
 
 class AuditEntry(models.Model):

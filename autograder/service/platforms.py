@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -26,7 +27,7 @@ from pylti1p3.service_connector import ServiceConnector
 from autograder.assignment import Assignment
 from autograder.course import name_fault
 from autograder.errors import ServiceError, describe_error
-from autograder.service import tasks
+from autograder.service import attempts, tasks
 from autograder.service.loaded import Loaded
 from autograder.service.models import (
     CourseRecord,
@@ -35,10 +36,10 @@ from autograder.service.models import (
     PlatformCourse,
     PlatformMember,
     Role,
-    SentScore,
 )
 from autograder.service.standing import standings
 from autograder.service.store import DatabaseStore
+from autograder.service.telling import SentScore
 from autograder.store import Student
 
 SECONDS = 10.0
@@ -61,6 +62,9 @@ class PublishedMark(Struct, frozen=True):
     points: Decimal
     possible: Decimal
     final: bool
+    submitted_at: datetime | None = None
+    """When the student handed in; None: nobody knows. Without it platforms take the time of marking for it,
+    and call the student late."""
 
 
 class Enrolled(Struct, frozen=True):
@@ -266,8 +270,14 @@ def published(offer: Offer, assignment: Assignment) -> dict[str, PublishedMark]:
     if offer.published_at is None:
         return {}
     possible = assignment.rubric.assignment.points
-    found = standings(offer, assignment)
-    return {who: PublishedMark(one.total, possible, one.final) for who, one in found.items()}
+    handins = attempts.all_counting(offer, assignment.rubric)
+    marks = {}
+    for student, standing in standings(offer, assignment).items():
+        points = min(standing.total, possible) if offer.capped_on_platforms else standing.total
+        handin = handins.get(student)
+        submitted_at = handin.submitted_at if handin else None
+        marks[student] = PublishedMark(points, possible, standing.final, submitted_at)
+    return marks
 
 
 def sweep() -> None:
@@ -374,7 +384,7 @@ def _of(told: SentScore) -> PublishedMark | None:
     return (
         None
         if told.points is None
-        else PublishedMark(Decimal(told.points), Decimal(told.possible), told.final)
+        else PublishedMark(Decimal(told.points), Decimal(told.possible), told.final, told.submitted_at)
     )
 
 
@@ -429,6 +439,8 @@ def _tell(services: Services, item: LtiLineItem, user: LtiUser, mark: PublishedM
         body |= {"scoreGiven": float(mark.points), "scoreMaximum": float(mark.possible)}
         body |= {"activityProgress": "Completed"}
         body |= {"gradingProgress": "FullyGraded" if mark.final else "PendingManual"}
+    if mark is not None and mark.submitted_at is not None:
+        body["submission"] = {"submittedAt": mark.submitted_at.isoformat(timespec="microseconds")}
     scope = AgsScope.PUBLISH_SCORES.value
     services.post(scope, f"{address.rstrip('/')}/scores{question}{query}", _SCORE, body)
     SentScore.objects.update_or_create(
@@ -438,6 +450,7 @@ def _tell(services: Services, item: LtiLineItem, user: LtiUser, mark: PublishedM
             "points": None if mark is None else str(mark.points),
             "possible": "0" if mark is None else str(mark.possible),
             "final": mark is not None and mark.final,
+            "submitted_at": None if mark is None else mark.submitted_at,
             "sent_at": now,
         },
     )

@@ -1,4 +1,4 @@
-"""Further tables: what students were shown of their marks, why marks change, works that were compared."""
+"""Further tables: what students and platforms were told of marks, why marks change, works compared."""
 
 from __future__ import annotations
 
@@ -49,3 +49,22 @@ class Comparison(models.Model):
     """A `comparing.KeptComparison`."""
     problem = models.TextField(blank=True)
     """Why it could not be done the last time; empty: it could, or is under way."""
+
+
+class SentScore(models.Model):
+    """What a platform knows of a student's marks in an assignment: what differs is sent again."""
+
+    item = models.ForeignKey("lti_tool.LtiLineItem", models.CASCADE, related_name="+")
+    user = models.ForeignKey("lti_tool.LtiUser", models.CASCADE, related_name="+")
+    points = models.CharField(max_length=40, null=True)
+    """None: the marks were withdrawn."""
+    possible = models.CharField(max_length=40)
+    final = models.BooleanField()
+    submitted_at = models.DateTimeField(null=True)
+    """When the student handed in, as the platform was told."""
+    sent_at = models.DateTimeField()
+
+    class Meta:
+        """One for each student."""
+
+        constraints = (models.UniqueConstraint(fields=["item", "user"], name="sent_score"),)

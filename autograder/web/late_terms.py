@@ -11,8 +11,9 @@ from autograder.service.models import CourseRecord, Offer
 
 WAYS = ("per_day", "per_hour", "steps")
 UNITS = ("percent", "percent-of-earned", "points")
-FIELDS = ("grace", "way", "amount", "unit", "cap", "floor", "closed", "slip_days", "slip_most")
-TABLES = ("grace_minutes", "penalty", "slip_days")
+DAY_LENGTHS = ("calendar", "24-hours")
+FIELDS = ("grace", "way", "amount", "unit", "cap", "floor", "closed", "late_days", "slip_days", "slip_most")
+TABLES = ("grace_minutes", "penalty", "late_days", "slip_days")
 _LIMITS = {"cap": "cap", "floor": "floor", "closed": "closed_after_hours"}
 _SIGN = str.maketrans(",−", ".-")
 
@@ -31,6 +32,7 @@ def as_shown(times: Mapping[str, Any]) -> dict[str, str]:
         "amount": str(amount),
         "unit": penalty.get("unit", "percent"),
         **{field: str(penalty.get(name, "")) for field, name in _LIMITS.items()},
+        "late_days": times.get("late_days", DAY_LENGTHS[0]),
         "slip_days": str(slip.get("days", "")),
         "slip_most": str(slip.get("most", "")),
     }
@@ -54,6 +56,8 @@ def stated(sent: QueryDict, offer: Offer) -> dict[str, Any]:
         found["grace_minutes"] = _whole(typed["grace"])
     if typed["way"]:
         found["penalty"] = _penalty(typed)
+    if typed["late_days"] not in {"", DAY_LENGTHS[0]}:
+        found["late_days"] = typed["late_days"]
     if typed["slip_days"]:
         days = _whole(typed["slip_days"])
         most = _whole(typed["slip_most"]) if typed["slip_most"] else days

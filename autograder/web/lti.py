@@ -119,6 +119,28 @@ class _Cookies(DjangoCookieService):
             response.cookies[name]["path"] = PATH
 
 
+class _Launch(DjangoMessageLaunch):
+    """A launch whose token is meant for one registered client."""
+
+    def get_client_id(self) -> str:
+        """Return the client that the token was issued to.
+
+        Of several audiences ``azp`` says which one asked for it (OpenID Connect Core, 3.1.3.7; the library
+        takes the first).
+
+        Raises:
+            LtiException: ``azp`` is none of the audiences, or missing although there are several.
+        """
+        body: dict[str, Any] = self._get_jwt_body()
+        audience, party = body.get("aud"), body.get("azp")
+        audiences = audience if isinstance(audience, list) else [audience]
+        if party is None and len(audiences) != 1:
+            raise LtiException("of several audiences (aud) the platform does not say which one asked (azp)")
+        if party is not None and party not in audiences:
+            raise LtiException("the party that asked (azp) is none of the audiences (aud)")
+        return str(audiences[0] if party is None else party)
+
+
 class _Sessions(DjangoSessionService):
     """What is kept between the two requests of a launch."""
 
@@ -200,7 +222,7 @@ def _refused(request: HttpRequest, code: str, why: object, status: int = 400) ->
 def _validated(request: HttpRequest) -> LtiLaunch:
     """A launch whose signature and session are right, that was not here before; what it says is kept."""
     given = DjangoRequest(request, post_only=True)
-    message = DjangoMessageLaunch(
+    message = _Launch(
         given,
         DjangoToolConfig(),
         _Sessions(given),
@@ -407,6 +429,24 @@ def disconnect(request: HttpRequest, visit: Visit, connection: int) -> HttpRespo
 def _connected(visit: Visit, connection: int) -> PlatformCourse:
     known = PlatformCourse.objects.select_related("context__deployment__registration")
     return get_object_or_404(known, pk=connection, course=visit.course)
+
+
+@course_page(Role.INSTRUCTOR, "POST")
+def cap_marks(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
+    """Say whether platforms are told at most the possible points; what they know is told again."""
+    offer = visit.offer(assignment)
+    before, wanted = offer.capped_on_platforms, request.POST.get("wanted") == "yes"
+    if wanted != before:
+        with transaction.atomic():
+            Offer.objects.filter(pk=offer.pk).update(capped_on_platforms=wanted)
+            audit.note(
+                request.user.username, "cap", assignment, course=visit.course, before=before, after=wanted
+            )
+            if offer.published_at:
+                tasks.send_scores(offer.pk)
+    return HttpResponseRedirect(
+        reverse("staff-assignment", kwargs={"slug": visit.course.slug, "assignment": assignment})
+    )
 
 
 @course_page(Role.HEAD_TA, "POST")

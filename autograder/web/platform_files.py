@@ -134,7 +134,8 @@ def _grades(request: HttpRequest, offer: Offer, form: str) -> HttpResponse:
             comments="comments" in request.POST,
         )
     elif form == "canvas":
-        made = grade_files.canvas(lines, register, offer.title, fill, scaled="scale" in request.POST)
+        title = request.POST.get("title", "").strip() or offer.title
+        made = grade_files.canvas(lines, register, title, fill, scaled="scale" in request.POST)
     elif form == "jsonl":
         return download(json_lines(tuple(lines)), f"{offer.assignment}-grades.jsonl")
     else:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from autograder.app.class_statistics import alias
 from autograder.feedback.sanitise import printable_text
 from autograder.marking.similarity.beside import BesideRow
+from autograder.marking.similarity.pairs import to_percent
 from autograder.service import audit, comparing
 from autograder.service.models import Attempt, Offer, Role
 from autograder.service.telling import Comparison
@@ -82,14 +83,13 @@ def _found(
 
     def part(name: str, share: float) -> str:
         told = say(f"similar-{name}") if name in _KINDS else printable_text(name, 200)
-        return f"{told} {round(100 * share)} %"
+        return f"{told} {to_percent(share)} %"
 
     pairs = [
         PairShown(
             one.pair.students,
             (called(one.pair.students[0]), called(one.pair.students[1])),
-            round(100 * one.pair.stands_out),
-            round(100 * one.pair.share),
+            *one.pair.percents,
             tuple(part(found.name, found.share) for found in one.pair.parts[:_MOST_PARTS]),
             tuple(printable_text(word, 200) for word in one.pair.words),
             one.rows,

@@ -35,11 +35,11 @@ from autograder.service.models import (
     Offer,
     PlatformCourse,
     Role,
-    SentScore,
     State,
 )
 from autograder.service.standing import standings
 from autograder.service.store import DatabaseStore
+from autograder.service.telling import SentScore
 from autograder.timestamps import duration
 from autograder.web import late_terms, shown
 from autograder.web.account import invite as make_invitation
@@ -127,6 +127,7 @@ def assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
             "terms": late_terms.as_shown(offer.times),
             "ways": ("", *late_terms.WAYS),
             "units": late_terms.UNITS,
+            "day_lengths": late_terms.DAY_LENGTHS,
             "own_times": sorted(
                 (who, one)
                 for whose in ("students", "groups")

@@ -53,6 +53,9 @@ TEAMS: Mapping[str, str | tuple[str, str]] = {
     "web.penalty-cap": "At most",
     "web.penalty-floor": "Leaves at least, of what was earned",
     "web.penalty-closed": "Hours after which nothing is taken any more",
+    "web.late-days": "A day of lateness ends",
+    "web.late-days-calendar": "at the same time on the next date, also when clocks are changed",
+    "web.late-days-24-hours": "24 hours later",
     "web.slip-days": "Slip days of each student, for the whole course",
     "web.slip-most": "At most so many for this assignment",
     "web.late-told": "It holds where late attempts cost points. Empty: there is none of it. Slip days "

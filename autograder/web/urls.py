@@ -60,6 +60,7 @@ _COURSE: list[URLPattern | URLResolver] = [
     path("staff/a/<str:assignment>/similar/", similar.similar, name="similar"),
     path("staff/a/<str:assignment>/groups/", teams.student_groups, name="student-groups"),
     path("staff/a/<str:assignment>/send", lti.send_marks, name="send-marks"),
+    path("staff/a/<str:assignment>/cap", lti.cap_marks, name="cap-marks"),
     path("staff/a/<str:assignment>/again", staff.grade_again, name="grade-again"),
     path("staff/a/<str:assignment>/of/<str:who>/", staff.feedback, name="staff-feedback"),
     path("staff/a/<str:assignment>/drafts/", drafts.overview, name="drafts"),

@@ -230,6 +230,11 @@ _PLATFORM: Mapping[str, str | tuple[str, str]] = {
         "{name} knows the marks of {number} students.",
     ),
     "web.send-marks": "Send marks now",
+    "web.marks-uncapped": "Learning platforms get all points, bonus points above the maximum included.",
+    "web.marks-capped": "Learning platforms get at most the maximum points.",
+    "web.cap-marks": "Limit to the maximum",
+    "web.uncap-marks": "Send all points",
+    "web.log-cap": "limit of marks on learning platforms",
     "web.sending": "The marks are being sent.",
 }
 
@@ -316,6 +321,7 @@ _PLATFORM_FILES: Mapping[str, str | tuple[str, str]] = {
     "web.grades-csv": "a list with commas",
     "web.grades-jsonl": "programs: JSON Lines",
     "web.grades-fill": "The platform's own file as it was downloaded; Moodle's worksheet is needed",
+    "web.grades-title": "Title of the assignment in Canvas, if it is another one than here",
     "web.grades-provisional": "Marks that are not final, too",
     "web.grades-scale": "Convert points to another maximum",
     "web.grades-comments": "With feedback, for Moodle",

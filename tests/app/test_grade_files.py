@@ -191,6 +191,85 @@ def test_canvas_counts_by_its_own_maximum_and_columns() -> None:
     assert "the gradebook has no column Warmup 2" in other.remarks[0]
 
 
+CANVAS_HEAD = "Student,ID,SIS User ID,SIS Login ID,Section"
+
+
+@pytest.mark.parametrize(
+    ("title", "columns", "named"),
+    [
+        ("probe", ("probe (12)", "probe (13)"), ("probe (12)", "probe (13)")),
+        ("Probe 1", ("probe-1 (12)", "Probe1 (13)"), ("probe-1 (12)", "Probe1 (13)")),
+        ("Probe 1", ("Probe 1", "Probe 1"), ("Probe 1", "Probe 1")),
+    ],
+    ids=["numbers alone differ", "spelling differs", "the same twice"],
+)
+def test_canvas_refuses_to_guess_between_columns(
+    title: str, columns: tuple[str, ...], named: tuple[str, ...]
+) -> None:
+    """Marks in the column of another assignment would overwrite its marks in Canvas."""
+    downloaded = f"{CANVAS_HEAD},{','.join(columns)}\n" + '"Lovelace, Ada",4001,s1,alovelace,One,5,5\n'
+    with pytest.raises(CourseError, match="the gradebook has 2 columns that may be") as caught:
+        grade_files.canvas([LINE], REGISTER, title, downloaded.encode())
+    assert all(column in str(caught.value) for column in named)
+    assert f'--title "{named[0]}"' in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("title", "column"),
+    [
+        ("probe (13)", "probe (13)"),
+        ("Probe (12)", "probe (12)"),
+        ("probe", "probe"),
+        ("probe (14)", ""),
+    ],
+    ids=["named with its number", "number in another spelling", "exactly this name", "another number"],
+)
+def test_canvas_takes_the_column_that_the_title_states(title: str, column: str) -> None:
+    """Canvas's number decides, and so does the exact name; a number that is not there fits no column."""
+    columns = ["probe (12)", "probe (13)", *(["probe"] if title == "probe" else [])]
+    downloaded = f"{CANVAS_HEAD},{','.join(columns)}\n" + '"Lovelace, Ada",4001,s1,alovelace,One,5,5\n'
+    made = grade_files.canvas([LINE], REGISTER, title, downloaded.encode())
+    assert (column or title) == rows(made.content)[0][5]
+    assert bool(column) == (not any("has no column" in remark for remark in made.remarks))
+
+
+@pytest.mark.parametrize("cell", ["EX", "ex", " EX "])
+def test_canvas_keeps_excused_students_excused(cell: str) -> None:
+    """A mark would end the excuse; the cell stays, the student is named, and the mark counts as missing."""
+    downloaded = (
+        f"{CANVAS_HEAD},Warmup (4711)\n    Points Possible,,,,,13\n"
+        f'"Lovelace, Ada",4001,s1,alovelace,One,{cell}\n"@Turing",,s2,,One,3\n'
+    )
+    made = grade_files.canvas([LINE, OTHER], REGISTER, "Warmup", downloaded.encode())
+    assert [cell.strip(), "13.00"] == [row[5] for row in rows(made.content)[2:]]
+    assert (("s2",), ("s1",)) == (made.entered, made.missing)
+    assert f"s1: left as it is: excused in Canvas ({cell.strip()}); clear it there first" in made.remarks
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        ",,,,,Manual Posting",
+        "Due date,,,,,2026-02-12",
+        "Assignment group,,,,,40",
+        ",,,,,Manual Posting\nPublished,,,,,yes\nWeight,,,,,5",
+    ],
+    ids=["posting", "a date", "a number", "several rows"],
+)
+def test_canvas_rows_above_the_possible_points_are_of_no_student(above: str) -> None:
+    """What they say is no maximum and no name, whatever it is; students sorted above are still found."""
+    downloaded = (
+        f"{CANVAS_HEAD},Warmup (4711)\n{above}\n"
+        '"Lovelace, Ada",4001,s1,alovelace,One,\n    Points Possible,,,,,13\n"@Turing",,s2,,One,\n'
+    )
+    made = grade_files.canvas([LINE, OTHER], REGISTER, "Warmup", downloaded.encode())
+    assert ["    Points Possible", "Lovelace, Ada", "'@Turing"] == [row[0] for row in rows(made.content)[1:]]
+    assert "13" == rows(made.content)[1][5]
+    assert ("s1", "s2") == made.entered
+    assert not any("left out" in remark for remark in made.remarks)
+    assert ["s1", "s2"] == [one.id for one in read_class_list(downloaded.encode()).students]
+
+
 def test_plain_lists_are_for_any_program() -> None:
     """Names that would act are guarded; ILIAS has semicolons and a byte order mark."""
     made = grade_files.plain([LINE, OTHER], REGISTER)

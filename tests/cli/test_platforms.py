@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import subprocess
 from pathlib import Path
 
 import jsonschema
@@ -12,7 +13,7 @@ import pytest
 
 from autograder.app.grade_lines import schema
 from autograder.course import Course
-from tests.cli.running import ASSIGNMENT, only_object, run
+from tests.cli.running import ASSIGNMENT, PROGRAMS, environment, only_object, run
 from tests.support.downloads import NAME, make_course, tree, written
 
 BOOK = f"{NAME}.ipynb"
@@ -51,6 +52,35 @@ def test_a_class_is_collected_with_a_report(tmp_path: Path) -> None:
     assert ["Alan Turning"] == [one["called"] for one in again["unmatched"]]
     unknown = run(*words, "--from", "moodel")
     assert (3, True) == (unknown.returncode, "did you mean 'moodle'" in unknown.stderr)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_names_are_printed_readably(tmp_path: Path, encoding: str) -> None:
+    """Letters of all languages as they are, escapes where the terminal lacks them, and nothing that acts."""
+    course = make_course(tmp_path / "course")
+    source = written(
+        tmp_path / "Ubung.zip",
+        {
+            "Grace Müller-Hopper_9_assignsubmission_file_/Lösung.ipynb": "grace",
+            f"Łukasz \u202eecarG_8_assignsubmission_file_/{BOOK}": "somebody",
+            "李/../x": "out",
+        },
+    )
+    command = [PROGRAMS / "autograder", "collect", NAME, source, "--course", course.root]
+    done = subprocess.run(
+        command, env=environment(PYTHONIOENCODING=encoding), capture_output=True, check=False, timeout=300
+    )
+    assert 1 == done.returncode
+    printed, told = done.stdout.decode(encoding), done.stderr.decode(encoding)
+    name, other, file, place = "Grace Müller-Hopper", "Łukasz ⟨U+202E⟩ecarG", "Lösung.ipynb", "李/../x"
+    if encoding == "ascii":
+        name, other, file, place = (
+            one.encode("ascii", "backslashreplace").decode() for one in (name, other, file, place)
+        )
+    assert name[:9] in printed
+    assert (name in printed) or encoding == "ascii"  # the table may break the longer one
+    for expected in (f"{other} is of nobody", f"{file} was taken as {BOOK}", f"{place} was not taken"):
+        assert expected in told
 
 
 def test_a_class_list_is_imported(tmp_path: Path) -> None:

@@ -184,6 +184,26 @@ def test_slip_days_are_used_by_the_earliest_late_assignment(course: Course) -> N
     assert (SlipUse(0, 0, 3), None) == (timing(course, "three").slip, timing(course, "three").deduction)
 
 
+@pytest.mark.parametrize(
+    ("length", "days"), [("", 1), ('late_days = "calendar"\n', 1), ('late_days = "24-hours"\n', 2)]
+)
+@pytest.mark.parametrize("has_slip_days", [True, False], ids=["slip days", "penalty"])
+def test_a_day_over_the_clock_change_is_one_day(
+    course: Course, length: str, days: int, has_slip_days: bool
+) -> None:
+    """From Saturday 20:00 to Sunday 20:00, when clocks are put back, unless the course counts hours."""
+    stated(course, "end = 2026-05-04T12:00:00", "end = 2026-10-24T20:00:00")
+    text = course.exams.read_text().replace("[course]\n", f"[course]\n{length}", 1)
+    course.exams.write_text(text if has_slip_days else text.replace(NO_SLIP, ""))
+    folder = hand_in(course, "ada", "one", timedelta(0))
+    (folder / "timestamp.txt").write_text("2026-10-25 19:00:00 UTC")
+    found = timing(course, "one")
+    slip, deduction = SlipUse(days, 3 - days, 3), Deduction(Decimal(10 * days))
+    assert ((slip, None) if has_slip_days else (None, deduction)) == (found.slip, found.deduction)
+    assert timedelta(hours=25) == found.late
+    assert has_slip_days == (not found.uncovered)
+
+
 def test_the_course_may_state_the_order(course: Course) -> None:
     """And which assignments take slip days at all."""
     stated(course, "most = 2", 'assignments = ["three", "one"]')

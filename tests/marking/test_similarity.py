@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from autograder.marking.similarity.beside import beside
 from autograder.marking.similarity.code import MOST_CHARACTERS, blocks, code_form, own_names
-from autograder.marking.similarity.pairs import AlikePair, alike_pairs, weights
+from autograder.marking.similarity.pairs import AlikePair, alike_pairs, to_percent, weights
 from autograder.marking.similarity.prose import shingles
 from autograder.marking.similarity.works import ComparedWork, Comparing, Work, WorkPiece, pieces_of
 from autograder.records import Cell, Markdown
@@ -276,7 +276,45 @@ def test_two_students_and_none() -> None:
     assert () == found_in({"a": {"x": SOURCE}})
     pairs = found_in({"a": {"x": SOURCE}, "b": {"x": RENAMED}})
     assert [("a", "b")] == [one.students for one in pairs]
-    assert 0.5 < pairs[0].share == pairs[0].stands_out < 1
+    assert 0.5 < pairs[0].stands_out < 1
+    assert (100, 1) == (pairs[0].percents[1], pytest.approx(pairs[0].share))
+
+
+TEXT = (
+    "The mask hides what comes later, so that a token is predicted from those before it alone. "
+    "Without it the model would copy the next token, and its loss would say nothing about what it learned."
+)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        {"a": SOURCE},
+        {"a": "x = 1"},
+        {"a": "def f(n):\n    return n * 17 + len(str(n))"},
+        {"a": SOURCE, "b": TEXT, "c": "print('done')"},
+        {f"cell{number}": f"total_{number} = [{number}, {number} ** 3]" for number in range(60)},
+    ],
+    ids=["a cell", "a line", "a small function", "code and text", "many cells"],
+)
+@pytest.mark.parametrize("others", [0, 1, 12, 40])
+def test_identical_works_are_the_same_to_100_percent(cells: dict[str, str], others: int) -> None:
+    """However short, and however large the class; what hardly differs is not called the same."""
+    class_ = {name: dict(own) for name, own in copied_class(max(others, 1), 3, ()).works.items()}
+    class_ = dict(list(class_.items())[:others])
+    class_ |= {"first": cells, "second": dict(cells)}
+    for pair in found_in(class_):
+        if pair.students == ("first", "second"):
+            assert {100} == {to_percent(part.share) for part in pair.parts}
+        assert all(part.share <= 1 for part in pair.parts)
+
+
+def test_what_hardly_differs_is_not_the_same() -> None:
+    """Of a thousand statements one is another: 99 percent at the most."""
+    lines = [f"value_{number} = other[{number}] + {number} ** 3" for number in range(1_000)]
+    first, second = "\n".join(lines), "\n".join([*lines[:-1], "value = list(map(str, reversed(other)))"])
+    (pair,) = found_in({"a": {"x": first}, "b": {"x": second}})
+    assert 99 == pair.percents[1]
 
 
 def test_pairs_are_the_same_each_time() -> None:

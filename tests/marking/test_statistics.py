@@ -191,8 +191,27 @@ def test_what_waits_is_no_zero() -> None:
     )
     assert (12, 0) == (found.questions[0].settled, found.questions[0].waiting)
     assert (None, None) == (found.by_question, found.by_item)
-    assert found.curve is not None
-    assert 12 == found.curve.provisional
+    assert (12, 0, Decimal(0), (), None) == (
+        found.students,
+        found.settled,
+        found.mean,
+        found.totals,
+        found.curve,
+    )
+
+
+@pytest.mark.parametrize("marked", [1, 2, 6, 11, 12])
+def test_sums_are_of_students_with_every_answer_marked(marked: int) -> None:
+    """As if the others had not sat the exam: a mark that is still to be given is no zero."""
+    results, whole = class_of()
+    open_, names = {name: standing(one.score, RUBRIC) for name, one in results.items()}, sorted(results)
+    found = figures(RUBRIC, results, {**open_, **{name: whole[name] for name in names[:marked]}})
+    few, stands = class_of(POINTS[:marked])
+    alone = figures(RUBRIC, few, stands)
+    assert (12, marked) == (found.students, found.settled)
+    for name in ("mean", "median", "deviation", "totals", "bars", "curve"):
+        assert getattr(alone, name) == getattr(found, name), name
+    assert [one.discrimination for one in alone.items] == [one.discrimination for one in found.items]
 
 
 def test_a_mark_of_a_whole_cell_says_nothing_of_its_items() -> None:

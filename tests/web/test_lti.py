@@ -526,7 +526,7 @@ def test_marks_move_to_the_links_own_place(at: Small, listed: PlatformCourse, lm
     from lti_tool.models import LtiLineItem
 
     from autograder.service import platforms
-    from autograder.service.models import SentScore
+    from autograder.service.telling import SentScore
 
     ends = {"scope": [f"{AGS}/scope/score"], "lineitem": f"{lms.address}/items/9"}
     claims = {f"{AGS}/claim/endpoint": ends, f"{LTI}/custom": {"assignment": at.offer.assignment}}
@@ -646,6 +646,90 @@ def test_what_is_sent_is_what_is_published(at: Small, listed: PlatformCourse, lm
     ((who, found),) = platforms.published(at.offer, assignment).items()
     assert ("ada", assignment.rubric.assignment.points) == (who, found.possible)
     assert 1 == platforms.send(at.offer, platforms.published(at.offer, assignment))
+
+
+def test_platforms_are_told_when_students_handed_in(
+    at: Small, listed: PlatformCourse, lms: LearningPlatform
+) -> None:
+    """Otherwise they take the time of marking and call everybody late; another attempt is told again."""
+    from datetime import datetime
+
+    from autograder.service import platforms
+    from autograder.web import shown
+
+    first, assignment = graded(at, "ada"), shown.loaded(at.offer)
+    at.offer.published_at = first.submitted_at
+    assert 1 == platforms.send(at.offer, platforms.published(at.offer, assignment))
+    assert 0 == platforms.send(at.offer, platforms.published(at.offer, assignment))
+    second = graded(at, "ada")
+    assert 1 == platforms.send(at.offer, platforms.published(at.offer, assignment))
+    told = [sent["submission"]["submittedAt"] for _, sent in lms.scores]
+    assert [first.submitted_at, second.submitted_at] == [datetime.fromisoformat(one) for one in told]
+    assert first.submitted_at < second.submitted_at
+    assert 1 == platforms.send(at.offer, {"ada": mark("3")})
+    assert "submission" not in lms.scores[-1][1]
+
+
+def test_bonus_above_the_maximum_can_be_capped(
+    at: Small, listed: PlatformCourse, lms: LearningPlatform
+) -> None:
+    """By assignment, which has one place for marks on a platform; what was told is told again."""
+    from autograder.service import platforms
+    from autograder.web import shown
+
+    attempt, assignment = graded(at, "ada"), shown.loaded(at.offer)
+    possible = assignment.rubric.assignment.points
+    at.offer.published_at, at.offer.bonus = attempt.submitted_at, {"ada": str(possible + 2)}
+    at.offer.save()
+    client = at.client("instructor")
+    points = []
+    for wanted in ("", "yes", "no"):
+        if wanted:
+            client.post(f"{at.base}staff/a/{at.offer.assignment}/cap", {"wanted": wanted})
+            at.offer.refresh_from_db()
+        assert 1 == platforms.send(at.offer, platforms.published(at.offer, assignment)), wanted
+        points.append(lms.scores[-1][1]["scoreGiven"])
+    assert points[0] > possible
+    assert [points[0], float(possible), points[0]] == points
+    assert {float(possible)} == {sent["scoreMaximum"] for _, sent in lms.scores}
+    assert "Limit to the maximum" in text(client.get(f"{at.base}staff/a/{at.offer.assignment}/"))
+
+
+@pytest.mark.parametrize(
+    ("audiences", "party", "gets_in"),
+    [
+        (["own"], None, True),
+        (["own"], "own", True),
+        ("own", "own", True),
+        (["own", "other"], "own", True),
+        (["other", "own"], "own", True),
+        (["own", "other"], "other", False),
+        (["own", "other"], "third", False),
+        (["own"], "other", False),
+        ("own", "other", False),
+        (["own", "other"], None, False),
+        (["other", "own"], None, False),
+        ([], None, False),
+        (["own"], ["own"], False),
+        ([["own"]], None, False),
+        ([None], None, False),
+    ],
+)
+def test_a_token_is_for_the_party_that_asked(
+    at: Small, connected: PlatformCourse, lms: LearningPlatform, *, audiences: Any, party: Any, gets_in: bool
+) -> None:
+    """Whichever place it has among the audiences; one that was issued to somebody else lets nobody in."""
+
+    def named(one: Any) -> Any:
+        return lms.client if one == "own" else one
+
+    listed = isinstance(audiences, list)
+    claims = {"aud": [named(one) for one in audiences] if listed else named(audiences)}
+    claims |= {} if party is None else {"azp": named(party)}
+    client = at.client("nobody")
+    answer = lms.launch(client, **claims)
+    assert gets_in == ("_auth_user_id" in client.session)
+    assert (302 if gets_in else 400) == answer.status_code
 
 
 def test_a_worker_sends_what_is_in_the_queue(

@@ -72,6 +72,7 @@ ALLOWED = {
     "platform-list": (LEADING, "POST"),
     "disconnect": (LEADING, "POST"),
     "send-marks": (STAFF[1:], "POST"),
+    "cap-marks": (LEADING, "POST"),
     "similar": (STAFF, "GET HEAD POST"),
     "student-groups": (LEADING, "GET HEAD POST"),
     "platform-files": (LEADING, "GET HEAD POST"),

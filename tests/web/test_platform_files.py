@@ -115,6 +115,13 @@ def test_grades_are_downloaded_as_platforms_take_them(at: Small, client: Any) ->
     )
     canvas = client.post(place(at), {"form": "canvas", "provisional": "on"}).content.decode()
     assert '"Lovelace, Ada",,ada,,,1.00' == canvas.splitlines()[2]
+    two = b"Student,ID,SIS User ID,SIS Login ID,Section,Small (12),Small (13)\n"
+    answers = [
+        client.post(place(at), {"form": "canvas", "title": title, "fill": SimpleUploadedFile("c.csv", two)})
+        for title in ("small", "small (13)")
+    ]
+    assert "2 columns that may be" in text(answers[0])
+    assert answers[1].content.decode().splitlines()[0].endswith(",Small (13)")
     ilias = client.post(place(at), {"form": "ilias", "provisional": "on"}).content.decode("utf-8-sig")
     assert ";Lovelace;Ada;ada;ada@x.org;1.00;13;;;provisional" == ilias.splitlines()[1]
 

@@ -127,6 +127,7 @@ TERMS = {
     "cap": "50",
     "floor": "",
     "closed": "72",
+    "late_days": "24-hours",
     "slip_days": "5",
     "slip_most": "2",
 }
@@ -140,21 +141,40 @@ def test_penalties_and_slip_days_are_stated_where_dates_are(at: Small, client: A
         "penalty"
     ]
     assert {"days": 5, "most": 2, "place": 0} == at.offer.times["slip_days"]
-    assert 10 == at.offer.times["grace_minutes"]
+    assert (10, "24-hours") == (at.offer.times["grace_minutes"], at.offer.times["late_days"])
     read = text(at.client().get(f"{at.base}a/{NAME}/"))
     assert "costs 2.5 percent of the possible points for each day" in read
+    assert "A day is 24 hours long" in read
     assert "Slip days left: 5" in read
     again = text(client.get(page(at)))
-    for value in ('value="2.5"', 'value="72"', 'value="5"', '<option value="per_day" selected>'):
+    for value in (
+        'value="2.5"',
+        'value="72"',
+        'value="5"',
+        '<option value="per_day" selected>',
+        '"24-hours" selected',
+    ):
         assert value in again
     client.post(f"{page(at)}times", {**TERMS, "way": "steps", "amount": "0: 5, 24: 20", "slip_days": ""})
     at.offer.refresh_from_db()
     steps = [{"after_hours": 0, "take": "5"}, {"after_hours": 24, "take": "20"}]
     assert steps == at.offer.times["penalty"]["steps"]
     assert "slip_days" not in at.offer.times
+    client.post(f"{page(at)}times", {**TERMS, "late_days": "calendar"})
+    at.offer.refresh_from_db()
+    assert "late_days" not in at.offer.times
+    client.post(f"{page(at)}times", {**TERMS, "way": "steps", "amount": "0: 5, 24: 20", "slip_days": ""})
+    at.offer.refresh_from_db()
     assert 'value="0: 5, 24: 20"' in text(client.get(page(at)))
     before = at.offer.times
-    for bad in ({"amount": "much"}, {"grace": "soon"}, {"amount": "-3"}, {"unit": "miles"}, {"way": "odd"}):
+    for bad in (
+        {"amount": "much"},
+        {"grace": "soon"},
+        {"amount": "-3"},
+        {"unit": "miles"},
+        {"late_days": "odd"},
+        {"way": "odd"},
+    ):
         told = text(client.post(f"{page(at)}times", {**TERMS, **bad}, follow=True))
         assert "These times were not saved" in told, bad
     at.offer.refresh_from_db()

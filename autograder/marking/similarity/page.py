@@ -12,7 +12,7 @@ from autograder.feedback.render import filled
 from autograder.feedback.sanitise import printable_text
 from autograder.feedback.sorting import POLICY_WITH_SORTING, SCRIPT
 from autograder.marking.similarity.beside import COLOURS, BesideRow, beside
-from autograder.marking.similarity.pairs import AlikePair, Weights
+from autograder.marking.similarity.pairs import AlikePair, Weights, to_percent
 from autograder.marking.similarity.works import ComparedWork
 from autograder.records import Note
 from autograder.rubric import Rubric
@@ -91,10 +91,9 @@ def _shown(
     return _ShownPair(
         _side(name, first),
         _side(name, second),
-        round(100 * pair.stands_out),
-        round(100 * pair.share),
+        *pair.percents,
         tuple(
-            f"{printable_text(_KINDS.get(part.name, part.name), 200)} {round(100 * part.share)} %"
+            f"{printable_text(_KINDS.get(part.name, part.name), 200)} {to_percent(part.share)} %"
             for part in pair.parts[:_MOST_PARTS]
         ),
         tuple(printable_text(word, 200) for word in pair.words),

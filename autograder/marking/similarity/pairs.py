@@ -24,6 +24,8 @@ _NEIGHBOURS, _NEIGHBOURS_SHARE = 3, 0.05
 _AT_ONCE = 4096
 """Digests in one product of matrices."""
 _LEAST = 1e-6
+_SAME = 1 - 1e-4
+"""Shares above are 1: they are sums in single precision, and one that lacks a digest is farther off."""
 _MOST_WORDS = 12
 _SHARED_BY = 0.02
 """Of a class; words that so few, or two, have are told."""
@@ -35,7 +37,7 @@ class PartAlike(Struct, frozen=True):
     name: str
     """``"code"``, ``"text"``, ``"all"``, or the place of a piece."""
     share: float
-    """Of the smaller one, by weight, between 0 and 1."""
+    """Of the smaller one, by weight, between 0 and 1: 1 if all of it stands in the other."""
     stands_out: float
     """How much of the way from what is usual for these two to 1 their share goes; above 0."""
 
@@ -48,6 +50,11 @@ class AlikePair(Struct, frozen=True):
     """Those that stand out, the most first."""
     words: tuple[str, ...]
     """Names and comments that hardly anybody else uses."""
+
+    @property
+    def percents(self) -> tuple[int, int]:
+        """How far the pair stands out, and the share, in percent."""
+        return to_percent(self.stands_out), to_percent(self.share)
 
     @property
     def stands_out(self) -> float:
@@ -76,6 +83,11 @@ class Weights(Struct, frozen=True):
         return self.of(digest) <= _LEAST_WEIGHT
 
 
+def to_percent(share: float) -> int:
+    """Return a share in whole percent; 100 is said of the same alone."""
+    return 100 if share > _SAME else min(99, round(100 * share))
+
+
 def weights(works: Sequence[ComparedWork]) -> Weights:
     """What is common in a class counts little: inverse frequency in documents, as in searching."""
     students = len(works)
@@ -99,9 +111,9 @@ def alike_pairs(
     """The pairs that stand out most, the most first.
 
     Two works are compared as a whole, by their code, by their text, and piece by piece: what counts is the
-    most. Of a part, their share is the weight of what both have, divided by that of the smaller one and a
-    doubt. How far it stands out follows from what is usual for the two: works that are near to many others,
-    since they go by the book, do not stand out by that.
+    most. Of a part, their share is the weight of what both have, divided by that of the smaller one. For how
+    far it stands out a doubt is added to the latter, and it follows from what is usual for the two: works
+    that are near to many others, since they go by the book, do not stand out by that.
 
     Args:
         works: of a class.
@@ -113,15 +125,15 @@ def alike_pairs(
     tables = _Tables(works, weighed or weights(works))
     best = np.zeros((len(works), len(works)), np.float32)
     for name in tables.names:
-        np.maximum(best, _standing_out(tables.shares(name)), out=best)
+        np.maximum(best, _standing_out(tables.shares(name, doubted=True)), out=best)
     rows, columns = np.triu_indices(len(works), 1)
     found = best[rows, columns]
     order = np.argsort(-found, kind="stable")[: min(most, MOST_PAIRS)]
     chosen = [(int(rows[at]), int(columns[at])) for at in order if found[at] > _LEAST]
     parts: dict[tuple[int, int], list[PartAlike]] = {one: [] for one in chosen}
     for name in tables.names:
-        shares = tables.shares(name)
-        apart = _standing_out(shares)
+        shares = tables.shares(name, doubted=False)
+        apart = _standing_out(tables.shares(name, doubted=True))
         for one, told in parts.items():
             if apart[one] > _LEAST:
                 told.append(PartAlike(name, float(shares[one]), float(apart[one])))
@@ -168,11 +180,18 @@ class _Tables:
         chosen = self._choose.get(name) or (lambda one: one.piece.place == name)
         return set().union(*(one.features for one in work.pieces if chosen(one)))
 
-    def shares(self, name: str) -> np.ndarray:
-        """(students, students): how far one part of any two is alike."""
+    def shares(self, name: str, *, doubted: bool) -> np.ndarray:
+        """(students, students): how far one part of any two is alike.
+
+        Args:
+            name: of the part.
+            doubted: little that is the same is no evidence, as it counts for the order of pairs.
+        """
         digests = [self._digests(work, name) for work in self._works]
         shared, whole = self._shared(digests)
         smaller = np.minimum(whole[:, None], whole[None, :])
+        if not doubted:  # sums of many weights in single precision are a little off
+            return np.asarray(np.minimum(shared / np.maximum(smaller, np.float32(_LEAST)), 1))
         doubt = _DOUBT if name in self._choose else _DOUBT_OF_PIECE
         return np.asarray(shared / (smaller + np.float32(doubt)))
 

@@ -165,8 +165,9 @@ MARKING: Mapping[str, str | tuple[str, str]] = {
     "web.stat-alone": "One boundary moved alone: students with this grade or a better one",
     "web.stat-boundary": "Boundary",
     "web.stat-from": "{grade}, from {points}",
-    "web.stat-grades-told": "What is open counts as not earned. Rounding and bonus points count as the "
-    "rubric says. Nothing is changed here.",
+    "web.stat-settled": "Of {students} students, {settled} have every answer marked; the plots of points and "
+    "the grades are of them.",
+    "web.stat-grades-told": "Rounding and bonus points count as the rubric says. Nothing is changed here.",
     "web.stat-questions": "Questions",
     "web.stat-question": "Question",
     "web.stat-difficulty": "Difficulty",

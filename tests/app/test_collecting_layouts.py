@@ -1,0 +1,259 @@
+"""Names of files in downloads of learning platforms: whose they are, when, and who cannot be told."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from autograder.app.collecting import CollectReport
+from autograder.course import Course
+from tests.app.test_collecting import BOOK, collect, laid, states
+from tests.support.downloads import NAME, make_course, written
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Course:
+    """A course with a class list, whose platform's clock is that of Berlin."""
+    course = make_course(tmp_path / "course")
+    (course.root / "collect.toml").write_text('zone = "Europe/Berlin"\n')
+    return course
+
+
+def collect_files(course: Course, files: dict[str, str], **options: object) -> CollectReport:
+    """Collect a download with these files."""
+    return collect(course, written(course.root / "download.zip", dict(files)), **options)
+
+
+BRIGHTSPACE = {
+    "index.html": "of the platform",
+    f"4711-99 - Ada Lovelace - Feb 12, 2026 905 AM/{BOOK}": "first",
+    f"4711-99 - Ada Lovelace - Feb 12, 2026 110 PM/{BOOK}": "second",
+    f"4712-99 - Alan Turing - 12 February 2026 1434/{BOOK}": "alan",
+    f"4713-99 - Grace Mueller-Hopper- Feb 12, 2026 1200 AM/{BOOK}": "grace",
+}
+BLACKBOARD = {
+    f"Warm_up 1_alovelace_attempt_2026-02-12-09-05-00_{BOOK}": "first",
+    f"Warm_up 1_alovelace_attempt_2026-02-12-13-10-00_{BOOK}": "second",
+    f"Warm_up 1_aturing_attempt_2026-02-12-14-34-00_my_{BOOK}": "alan",
+    "Warm_up 1_aturing_attempt_2026-02-12-14-34-00.txt": "Comments: none",
+    f"Warm_up 1_ghopper_attempt_2026-02-12-00-00-00_{BOOK}": "grace",
+}
+SAKAI = {
+    "Warm up/grades.csv": "of the platform",
+    f"Warm up/Lovelace, Ada(alovelace)/Submission attachment(s)/{BOOK}": "second",
+    "Warm up/Lovelace, Ada(alovelace)/timestamp.txt": "2026-02-12T12:10:00Z",
+    "Warm up/Lovelace, Ada(alovelace)/comments.txt": "of the platform",
+    "Warm up/Lovelace, Ada(alovelace)/Feedback Attachment(s)/marks.pdf": "of staff",
+    f"Warm up/Turing, Alan(aturing)/Submission attachment(s)/code/{BOOK}": "alan",
+    "Warm up/Turing, Alan(aturing)/Turing, Alan(aturing)_submissionText.html": "<p>done",
+    "Warm up/Turing, Alan(aturing)/timestamp.txt": "20260212133400000",
+    f"Warm up/Hopper, Grace(ghopper)/Submission attachment(s)/{BOOK}": "grace",
+    "Warm up/Hopper, Grace(ghopper)/timestamp.txt": "2026-02-11T23:00:00Z",
+}
+SAKAI_FLAT = {
+    f"Warm up/Lovelace, Ada(alovelace)_Submission attachment(s)_{BOOK}": "second",
+    f"Warm up/Turing, Alan(aturing)_Submission attachment(s)_{BOOK}": "alan",
+    "Warm up/Turing, Alan(aturing)__submissionText.html": "<p>done",
+    f"Warm up/Hopper, Grace(ghopper)_Submission attachment(s)_{BOOK}": "grace",
+}
+LAST = {
+    "s1001": datetime(2026, 2, 12, 12, 10, tzinfo=UTC),
+    "s1002": datetime(2026, 2, 12, 13, 34, tzinfo=UTC),
+    "s1003": datetime(2026, 2, 11, 23, 0, tzinfo=UTC),
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "platform", "moments"),
+    [
+        (BRIGHTSPACE, "brightspace", LAST),
+        (BLACKBOARD, "blackboard", LAST),
+        (SAKAI, "sakai", LAST),
+        (SAKAI_FLAT, "sakai", dict.fromkeys(LAST)),
+    ],
+    ids=["Brightspace", "Blackboard", "Sakai", "Sakai without folders"],
+)
+@pytest.mark.parametrize("is_stated", [False, True], ids=["recognised", "stated"])
+def test_layouts_tell_whose_and_when(
+    course: Course,
+    files: dict[str, str],
+    platform: str,
+    moments: dict[str, datetime | None],
+    is_stated: bool,
+) -> None:
+    """The last attempt counts, times are by the platform's clock, and its own files are no fault."""
+    report = collect_files(course, files, **({"platform": platform} if is_stated else {}))
+    assert ((), ()) == (report.refused, report.unmatched)
+    assert ["second", "alan", "grace"] == [laid(course, student) for student in LAST]
+    found = {one.student: one.moment for one in report.attempts if one.state == "new"}
+    assert moments == found
+    assert ("s1004", "s1005") == report.absent
+
+
+@pytest.mark.parametrize(
+    ("title", "login"),
+    [("warmup", "ada_k"), ("warm_up_2", "ada_k"), ("k", "ada_k"), ("warm_up", "k")],
+)
+def test_blackboard_logins_may_have_an_underscore(tmp_path: Path, title: str, login: str) -> None:
+    """The longest end that the class list knows is the login: what ada_k handed in is not k's."""
+    course = make_course(tmp_path / "course", "id,login\ns1,ada_k\ns2,k\n")
+    report = collect_files(course, {f"{title}_{login}_attempt_2026-02-12-09-05-00_{BOOK}": "text"})
+    assert [({"ada_k": "s1", "k": "s2"}[login], "new")] == states(report)
+
+
+def test_sakai_files_of_students_tell_no_time(course: Course) -> None:
+    """A timestamp.txt among what a student handed in is the student's own word."""
+    folder = "Warm up/Lovelace, Ada(alovelace)/Submission attachment(s)"
+    report = collect_files(
+        course, {f"{folder}/{BOOK}": "a", f"{folder}/timestamp.txt": "1999-01-01T00:00:00Z"}
+    )
+    assert [None] == [one.moment for one in report.attempts]
+    assert "not the student's to say" in report.refused[0].reason
+
+
+@pytest.mark.parametrize("word", ["Participant", "Teilnehmerin", "Osallistuja"])
+@pytest.mark.parametrize("has_worksheet", [False, True], ids=["alone", "with a blind worksheet"])
+def test_moodle_blind_marking_names_nobody(course: Course, word: str, has_worksheet: bool) -> None:
+    """Each hidden person is named by the number, keeps their own files, and is never taken for a student."""
+    files = {f"{word}_{number}_assignsubmission_file_/{BOOK}": str(number) for number in (1234, 1235)}
+    sheet = course.root / "grades.csv"
+    sheet.write_text(f"Identifier,Status,Grade\n{word} 1234,Submitted,\n{word} 1235,Submitted,\n")
+    report = collect_files(course, files, **({"worksheet": sheet} if has_worksheet else {}))
+    assert [] == states(report)
+    assert [(f"{word} 1234", (BOOK,)), (f"{word} 1235", (BOOK,))] == [
+        (one.label, one.files) for one in report.unmatched
+    ]
+    if word != "Osallistuja":  # a language that is not known here
+        assert all("blind marking hides who it is" in one.suggestion for one in report.unmatched)
+    (course.root / "collect.toml").write_text(f'[students]\n"{word} 1234" = "s1001"\n')
+    collect_files(course, files, **({"worksheet": sheet} if has_worksheet else {}))
+    assert "1234" == laid(course, "s1001")
+
+
+def test_a_single_blind_participant_is_no_student(tmp_path: Path) -> None:
+    """Not even of a class in which somebody is called so."""
+    course = make_course(tmp_path / "course", "id,first_name,last_name\ns1,,Participant\n")
+    report = collect_files(course, {f"Participant_12_assignsubmission_file_/{BOOK}": "text"})
+    assert ([], ["Participant 12"]) == (states(report), [one.label for one in report.unmatched])
+
+
+def test_moodle_participants_of_one_name_are_not_merged(tmp_path: Path) -> None:
+    """Of two who are called alike one is on the class list; which one, the name does not say."""
+    course = make_course(tmp_path / "course", "id,first_name,last_name,email\ns1,Alex,Kim,a@x.org\n")
+    files = {f"Alex Kim_{number}_assignsubmission_file_/{BOOK}": str(number) for number in (80, 81)}
+    report = collect_files(course, files)
+    assert ([], ["Alex Kim 80", "Alex Kim 81"]) == (states(report), [one.label for one in report.unmatched])
+    assert all("did you mean s1" in one.suggestion for one in report.unmatched)
+    sheet = course.root / "grades.csv"
+    sheet.write_text("Identifier,Full name,Email address,Grade\nParticipant 81,Alex Kim,a@x.org,\n")
+    assert [("s1", "new")] == states(collect_files(course, files, worksheet=sheet))
+    assert "81" == laid(course, "s1")
+
+
+@pytest.mark.parametrize("late", ["", "LATE_"])
+def test_canvas_anonymous_names_are_nobody(course: Course, late: str) -> None:
+    """Not even where the anonymous number is the account number of somebody on the class list."""
+    files = {f"anon_{late}4001_9001_{BOOK}": "one", f"anon_a1B2c_{late}9002_{BOOK}": "two"}
+    report = collect_files(course, files)
+    assert [] == states(report)
+    if not late:
+        assert ["anon_4001", "anon_a1B2c"] == [one.label for one in report.unmatched]
+        assert all("turn it off in Canvas" in one.suggestion for one in report.unmatched)
+
+
+@pytest.mark.parametrize(
+    ("roster", "folder", "outcome"),
+    [
+        ("id\nada+k\nk\n", f"ada+k+{NAME}", "ada+k"),
+        ("id\nada+k\nk\n", f"k+{NAME}", "k"),
+        ("id\nada\n", "ada+other", ""),
+        ("id\nada\n", "ada+lab+1", "its + do not tell student and assignment apart"),
+        ("id\nada\n", f"ada+{NAME}+x", "its + do not tell student and assignment apart"),
+    ],
+    ids=["in an id", "the end of another id", "another assignment", "a strange assignment", "behind ours"],
+)
+@pytest.mark.parametrize("ending", ["", "+a1b2", "+Zk3-x_9QwErT"])
+def test_plus_signs_in_an_exchange_are_read_right_or_refused(
+    tmp_path: Path, roster: str, folder: str, outcome: str, ending: str
+) -> None:
+    """What cannot be divided with certainty is named, and nothing of it is anybody's."""
+    course = make_course(tmp_path / "course", roster)
+    path = f"inbound/{folder}+2026-02-12 09:00:00.000000 UTC{ending}/{BOOK}"
+    report = collect_files(course, {path: "text"}, platform="exchange")
+    if outcome.startswith("its"):
+        assert [outcome in one.reason for one in report.refused] == [True]
+        assert ([], True) == (states(report), report.attention)
+    else:
+        assert ([(outcome, "new")] if outcome else []) == states(report)
+        assert () == report.refused
+        assert {one.moment for one in report.attempts} <= {datetime(2026, 2, 12, 9, tzinfo=UTC)}
+
+
+@pytest.mark.parametrize("zone", ["UTC+3", "UTC+03:00", "+0100"])
+def test_offsets_in_an_exchange_are_refused(course: Course, zone: str) -> None:
+    """Read as UTC, a time with an offset behind a plus would be hours wrong."""
+    folder = f"s1001+{NAME}+2026-02-12 09:00:00.000000 {zone}+Zk3-x_9QwErT"
+    report = collect_files(course, {f"{folder}/{BOOK}": "text"})
+    assert ([], ["offset from UTC" in one.reason for one in report.refused]) == (states(report), [True])
+
+
+MOODLE = {
+    f"Ada Lovelace_7_assignsubmission_file_/{BOOK}": "ada",
+    f"Alan Turing_8_assignsubmission_file_/{BOOK}": "alan",
+}
+SHEET = (
+    'Identifier,Full name,Grade,"Last modified (submission)"\n'
+    'Participant 7,Ada Lovelace,,"Thursday, 12 February 2026, 10:20 AM"\nParticipant 8,Alan Turing,,-\n'
+)
+ILIAS = {
+    f"Lovelace_Ada_alovelace_310/20260212102030_{BOOK}": "ada",
+    f"Turing_Alan_aturing_311/20260212102030_{BOOK}": "alan",
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "has_zone", "has_worksheet", "who", "advice", "not_said"),
+    [
+        (MOODLE, False, False, "s1001, s1002", ("--worksheet FILE", 'zone = "Europe/Berlin"'), ()),
+        (MOODLE, True, False, "s1001, s1002", ("--worksheet FILE",), ("zone",)),
+        (MOODLE, False, True, "s1001, s1002", ('zone = "Europe/Berlin"',), ("--worksheet",)),
+        (MOODLE, True, True, "s1002", ("grades.csv has no time for them",), ("zone", "--worksheet")),
+        (ILIAS, False, False, "s1001, s1002", ('zone = "Europe/Berlin"',), ("orksheet",)),
+        (ILIAS, True, False, "", (), ()),
+        ({f"s1001/{BOOK}": "ada"}, False, False, "s1001", ("--from nbgrader",), ("orksheet", "zone")),
+        ({f"lovelaceada_4001_9001_{BOOK}": "ada"}, False, False, "s1001", (), ("orksheet", "zone")),
+    ],
+    ids=[
+        "Moodle alone",
+        "Moodle with a zone",
+        "Moodle with a worksheet",
+        "Moodle with both",
+        "ILIAS alone",
+        "ILIAS with a zone",
+        "folders",
+        "Canvas",
+    ],
+)
+def test_who_has_no_time_is_named_with_what_helps(
+    course: Course,
+    *,
+    files: dict[str, str],
+    has_zone: bool,
+    has_worksheet: bool,
+    who: str,
+    advice: tuple[str, ...],
+    not_said: tuple[str, ...],
+) -> None:
+    """The advice is for this platform, and never what was done already."""
+    (course.root / "collect.toml").write_text('zone = "Europe/Berlin"\n' if has_zone else "")
+    (course.root / "grades.csv").write_text(SHEET)
+    report = collect_files(
+        course, files, **({"worksheet": course.root / "grades.csv"} if has_worksheet else {})
+    )
+    assert bool(who) == len(report.remarks)
+    for remark in report.remarks:
+        assert f"download.zip: it does not say when {who} handed in ({who.count(',') + 1});" in remark
+        assert all(part in remark for part in advice)
+        assert not any(part in remark for part in not_said)

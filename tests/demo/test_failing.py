@@ -1,0 +1,101 @@
+"""A demo that fails leaves the folder as it was, and can be tried again there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder.app import Isolation, demo_run
+from autograder.cli import trying
+from autograder.demo import course as demo_course
+from autograder.errors import CourseError, SandboxUnavailable
+
+
+def demonstrate(folder: Path, students: int = 2) -> None:
+    """Run the command."""
+    trying.demo(students=students, folder=folder, isolation=Isolation.NONE)
+
+
+def fail_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have grading fail, after the course was made."""
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(demo_run, "run", refuse)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        SandboxUnavailable("no namespaces here"),
+        OSError(28, "No space left on device"),
+        RuntimeError("a fault"),
+    ],
+    ids=["no sandbox", "disk full", "a fault of ours"],
+)
+@pytest.mark.parametrize("existed", [True, False], ids=["an empty folder", "no folder"])
+def test_a_failed_demo_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, existed: bool
+) -> None:
+    """Whatever fails; an empty folder that was there stays, and is empty."""
+    folder = tmp_path / "course"
+    if existed:
+        folder.mkdir()
+    fail_with(error, monkeypatch)
+    with pytest.raises(type(error)):
+        demonstrate(folder)
+    assert existed == folder.exists()
+    assert [] == [path for path in folder.rglob("*") if existed]
+
+
+def test_a_missing_checkout_is_seen_before_anything_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And before the course of another class is taken away."""
+    folder = tmp_path / "course"
+    folder.mkdir()
+    (folder / demo_course.MARKER).write_text("5 students, seed 9\n")
+    monkeypatch.setattr(demo_course, "SHIPPED", ("assignments", "no such folder"))
+    with pytest.raises(CourseError, match="the shipped course is missing"):
+        demo_course.make(folder, students=2, seed=1)
+    assert "5 students, seed 9\n" == (folder / demo_course.MARKER).read_text()
+
+
+def test_a_half_made_course_of_another_class_does_not_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The old class was taken away for the new one, which failed."""
+    fail_with(SandboxUnavailable("no namespaces here"), monkeypatch)
+    demo_course.make(tmp_path / "course", students=1, seed=1)
+    with pytest.raises(SandboxUnavailable):
+        demonstrate(tmp_path / "course")
+    assert [] == list((tmp_path / "course").iterdir())
+
+
+@pytest.mark.parametrize(
+    "error", [KeyboardInterrupt(), SandboxUnavailable("gone")], ids=["interrupted", "failed later"]
+)
+def test_work_of_an_earlier_run_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    """What was interrupted goes on with the same command, and so does what fails the second time."""
+    folder = tmp_path / "course"
+    fail_with(KeyboardInterrupt(), monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        demonstrate(folder)
+    (folder / "gradebook.db").write_text("marks")
+    fail_with(error, monkeypatch)
+    with pytest.raises(type(error)):
+        demonstrate(folder)
+    assert "marks" == (folder / "gradebook.db").read_text()
+
+
+def test_the_folder_of_somebody_else_is_not_touched(tmp_path: Path) -> None:
+    """It is refused, and nothing in it is removed."""
+    (tmp_path / "thesis.tex").write_text("mine")
+    with pytest.raises(CourseError, match="not empty and not a demo"):
+        demonstrate(tmp_path)
+    assert "mine" == (tmp_path / "thesis.tex").read_text()

@@ -1,0 +1,75 @@
+"""Bars of fractions and roots touch no letter, whichever fonts there are: looked at as pixels."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from autograder.feedback.sanitise import clean_mathml
+from autograder.feedback.typeset import mathml
+from autograder.paper.engine import PROGRAMS
+from tests.cli.running import ROOT
+
+STYLES = ("paper/templates/sheet.css", "feedback/templates/style.css", "web/static/style.css")
+FRACTIONS = (
+    r"\frac{n_{heads}}{d_{model}}",
+    r"\frac{g(y)}{p}",
+    r"\frac{y}{d}",
+    r"\frac{1}{2}",
+    r"\frac{Q K^T}{b}",
+    r"\frac{3 \cdot d_{model}^{2}}{n_{heads}}",
+)
+ROOTS = (r"\sqrt{d_k}", r"\sqrt{h}", r"\sqrt{2}")
+
+
+def lines_beside_the_bar(folder: Path, formula: str, style: str, sign: int = 0) -> tuple[int, int]:
+    """Dark pixels in the line of pixels above and below the bar, after so many of a sign that joins it."""
+    image = pytest.importorskip("PIL.Image")
+    program = next((found for name in PROGRAMS if (found := shutil.which(name))), None)
+    if program is None:
+        pytest.skip("there is no browser")
+    css = (ROOT / "autograder" / style).read_text("utf-8")
+    look = f"{css} body {{ background: #fff; color: #000; margin: 0; padding: 20px; font-size: 60px; }}"
+    page, shot = folder / "page.html", folder / "shot.png"
+    shown = clean_mathml(mathml(formula))
+    page.write_text(f"<!doctype html><meta charset=utf-8><style>{look}</style><body>{shown}</body>", "utf-8")
+    options = ["--headless=new", "--disable-gpu", "--no-first-run", f"--user-data-dir={folder / 'profile'}"]
+    options += ["--no-sandbox"] if os.geteuid() == 0 else []
+    options += ["--window-size=900,500", f"--screenshot={shot}", page.as_uri()]
+    subprocess.run([program, *options], check=True, capture_output=True, timeout=300)
+    grey = image.open(shot).convert("L")
+    rows = [[grey.getpixel((x, y)) < 128 for x in range(grey.width)] for y in range(grey.height)]
+    lengths = [longest_run(row) for row in rows]
+    length, start = max(lengths)
+    bar = [y for y, one in enumerate(lengths) if one == (length, start)]
+    inside = slice(start + sign, start + length)
+    return sum(rows[bar[0] - 2][inside]), sum(rows[bar[-1] + 2][inside])
+
+
+def longest_run(row: list[bool]) -> tuple[int, int]:
+    """How long the longest run of dark pixels is, and where it starts."""
+    longest, start = (0, 0), 0
+    for x, is_dark in enumerate([*row, False]):
+        if not is_dark:
+            longest = max(longest, (x - start, start))
+            start = x + 1
+    return longest
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("formula", FRACTIONS)
+def test_bars_of_fractions_touch_nothing(tmp_path: Path, formula: str, style: str) -> None:
+    """Neither what stands above nor what stands below."""
+    assert (0, 0) == lines_beside_the_bar(tmp_path, formula, style)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("formula", ROOTS)
+def test_bars_of_roots_touch_nothing_below(tmp_path: Path, formula: str) -> None:
+    """The sign itself joins the bar at its left end alone."""
+    assert 0 == lines_beside_the_bar(tmp_path, formula, STYLES[0], sign=12)[1]
