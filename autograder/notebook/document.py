@@ -9,7 +9,9 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from html import unescape
 from typing import Any
+from urllib.parse import unquote
 
 import msgspec
 from msgspec import Struct
@@ -149,6 +151,12 @@ def joined(source: Any) -> str | None:
     if isinstance(source, list) and all(isinstance(line, str) for line in source):
         return "".join(source)
     return None
+
+
+def shows_attachment(source: str, name: str) -> bool:
+    """Whether a text shows a picture that is attached to its cell, in Markdown or HTML."""
+    wanted = f"attachment:{name}"
+    return any(wanted in text for text in (source, unquote(source), unescape(source)))
 
 
 def shown(value: object, limit: int = 60) -> str:
