@@ -12,6 +12,7 @@ import ast
 import base64
 import binascii
 import re
+import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -35,6 +36,7 @@ _OPERATOR = re.compile(r"\*\*|[*/^+·]|(?<=[\d\s)])-|-(?=[\d\s(])")
 """A hyphen is one beside a number, a bracket or a space alone: "pre-trained" is a word."""
 _LATEX_NAME = re.compile(r"\\(?:text|mathrm|mathit|operatorname)\s*\{(\w+)\}")
 _INDEX = re.compile(r"_\{(\w+)\}")
+_RAISED = re.compile("[⁰¹²³⁴-⁹]+")
 _PARAGRAPH = re.compile(r"\n\s*\n|\n\s*(?:[-*+]|\d{1,2}[.)])\s|\n?<!--[ \t]*\w+[ \t]*-->\n?")
 _QUESTION = re.compile(r"[^.!?:]*\?")
 _DROPPED_IN_FORMULAS = frozenset({"*", "·", "\\", "{", "}", "$", "cdot", "times", "left", "right", "[", "]"})
@@ -413,7 +415,8 @@ def _tokens(text: str) -> str:
 
 
 def _formula_tokens(text: str) -> str:
-    bare = _INDEX.sub(r"_\1", _LATEX_NAME.sub(r"\1", text)).replace("**", "^")
+    raised = _RAISED.sub(lambda found: f"^{unicodedata.normalize('NFKC', found[0])}", text)
+    bare = _INDEX.sub(r"_\1", _LATEX_NAME.sub(r"\1", raised)).replace("**", "^")
     return " ".join(token for token in _tokens(bare).split(" ") if token not in _DROPPED_IN_FORMULAS)
 
 

@@ -125,6 +125,7 @@ def test_leaks_refuse_a_whole_solution_in_given_code(source_bytes: bytes, rubric
         pytest.param("It is d_model^2, isn't it?", id="as it is"),
         pytest.param("It is `d_model ** 2`.", id="as Python writes it"),
         pytest.param(r"It is $d_{\text{model}}^{2}$.", id="as LaTeX writes it"),
+        pytest.param("It is d_model².", id="with a raised digit"),
     ],
 )
 def test_leaks_refuse_the_formula_of_the_key_in_its_prompt(
