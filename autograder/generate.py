@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from autograder import atomic
@@ -18,6 +18,14 @@ from autograder.messages import languages
 from autograder.notebook.build import build_release, build_starter, notebook_of_files
 from autograder.notebook.files import read_file
 from autograder.notebook.fill import Listing, fill_notebook
+from autograder.notebook.leaks import (
+    GivenText,
+    WithheldAnswer,
+    check_leaks,
+    given_texts,
+    withheld_answers,
+    withheld_in_file,
+)
 from autograder.notebook.release import load_release
 from autograder.notebook.student_check import FILE_NAME, build_student_check, released_language
 from autograder.paths import files_below, path_fault
@@ -30,6 +38,10 @@ MOST_DATA = 200 << 20
 """Bytes of one data file."""
 MOST_DATA_TOGETHER = 400 << 20
 MOST_FILES = 4_000
+_READ = (".py", ".ipynb", ".md", ".txt")
+"""Endings of data files that are searched for solutions; data itself proves nothing."""
+_MOST_READ = 1 << 20
+"""Bytes of one that is searched."""
 
 
 def generate(course: Course, name: str, language: str | None = None) -> tuple[Path, ...]:
@@ -47,7 +59,8 @@ def generate(course: Course, name: str, language: str | None = None) -> tuple[Pa
         CourseError: a source or data file is missing or not a notebook, or the assignment is not
             written in the language.
         RubricError: the rubric is not valid, or disagrees with the notebook.
-        NotebookError: markers or metadata of a source notebook are wrong; names the cell.
+        NotebookError: markers or metadata of a source notebook are wrong, or something that students get
+            gives a solution away; names the cells.
     """
     rubric = rubrics.load(course.rubric(name))
     if language is None:
@@ -67,6 +80,7 @@ def generate(course: Course, name: str, language: str | None = None) -> tuple[Pa
         check_references(course, rubric)
     files = build(course, rubric, language)
     data = data_files(course, rubric)
+    check_leaks(_withheld(course, rubric, sources(course, rubric)), list(_data_texts(data)))
     folder = course.release(name)
     written = []
     for place in (*files, *data):
@@ -207,9 +221,10 @@ def build(
     times = schedule.load(course, rubric)
     window = (times.personal(student) if student else times.common) if times else None
     filled = stubs(read_settings(course.root)[0]) if rubric.assignment.adopted else {}
+    key = sources(course, rubric, listings)
     released = {
         name: build_release(source, rubric, name, language, window, stubs=filled)
-        for name, source in sources(course, rubric, listings).items()
+        for name, source in key.items()
     }
     releases = [load_release(data, name) for name, data in released.items()]
     starters = {
@@ -217,6 +232,13 @@ def build(
         for notebook in rubric.assignment.notebooks
         for path in notebook.starter
     }
+    given = [
+        text
+        for name, data in released.items()
+        for text in given_texts(data, name, tests=not rubric.assignment.adopted)
+    ]
+    given += [_file_text(path, data) for path, data in starters.items()]
+    check_leaks(_withheld(course, rubric, key), given)
     notebooks = {f"{name}.ipynb": data for name, data in released.items()}
     if rubric.assignment.adopted:
         return {**notebooks, **starters}  # what their own cells check is all there is
@@ -225,6 +247,29 @@ def build(
         rubric, language=language, releases=releases, window=window, forms=forms(), starters=digests
     )
     return {FILE_NAME: check, **notebooks, **starters}
+
+
+def _withheld(course: Course, rubric: Rubric, key: Mapping[str, bytes]) -> list[WithheldAnswer]:
+    """What the notebooks of the answer key and its versions of starter files withhold."""
+    if rubric.assignment.adopted == "otter":
+        return []  # otter makes what students get
+    folder = course.source(rubric.assignment.name)
+    withheld = [answer for name, source in key.items() for answer in withheld_answers(source, name)]
+    for notebook in rubric.assignment.notebooks:
+        for path in notebook.starter:
+            text = _starter(folder, path).decode(errors="replace")
+            withheld += withheld_in_file(text.replace("\r\n", "\n"), path)
+    return withheld
+
+
+def _data_texts(data: Mapping[str, Path]) -> Iterator[GivenText]:
+    for place, path in data.items():
+        if path.suffix in _READ and path.stat().st_size <= _MOST_READ:
+            yield _file_text(place, path.read_bytes())
+
+
+def _file_text(path: str, data: bytes) -> GivenText:
+    return GivenText(path, data.decode(errors="replace"), code=path.endswith(".py"), fixed=True)
 
 
 def _starter(folder: Path, path: str) -> bytes:

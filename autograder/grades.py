@@ -280,10 +280,10 @@ def _cell(
     for item in question.items:
         if (item.cell or question.id) == cell:
             result = results.get((question.id, item.id))
-            if result is None or result.status is Status.NEEDS_REVIEW:
-                waiting.append(item)
-            else:
+            if result is not None and result.status is not Status.NEEDS_REVIEW:
                 decided.append(result.points)
+            elif item.points != 0:  # one worth nothing, such as "Comments?", changes no mark
+                waiting.append(item)
     points = _sum(decided)
     least = points + _sum(item.points for item in waiting if item.points < 0)
     most = points + _sum(item.points for item in waiting if item.points > 0)
@@ -308,7 +308,7 @@ def _with_mark(cell: CellPoints, mark: PersonMark | None) -> CellPoints:
         return cell
     points, least, most, pending = cell.points, cell.least, cell.most, cell.pending
     if mark.points is not None:
-        points, pending = mark.points, mark.again
+        points, pending = mark.points, mark.again and bool(cell.possible or mark.points)
         least, most = (min(NOTHING, points), max(cell.possible, points)) if mark.again else (points, points)
     return CellPoints(
         cell.name,

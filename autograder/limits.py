@@ -59,9 +59,9 @@ class Budgets(Struct, frozen=True):
     """Answers read altogether, counted in the same way: this bounds the time that reading takes."""
     judging_seconds: int = 60
     """Processor time of reading and judging. An honest submission takes about one second of it."""
-    shown_kb: int = 3072
+    shown_kb: int = 6144
     """Text and pictures of the notebook that are kept for people and pages, output included."""
-    stored_mb: int = 4
+    stored_mb: int = 8
     """What one attempt takes in the database."""
     page_kb: int = 8192
     """Text and pictures of the notebook on a page, as the page shows them."""

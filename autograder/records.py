@@ -49,6 +49,16 @@ class Cell(Struct, frozen=True, tag=True):
     """Only the beginning of the source is kept; it was run as a whole."""
 
 
+class PastedPicture(Struct, frozen=True):
+    """A picture in a student's text, as it was handed in: nothing has looked at the bytes."""
+
+    name: str
+    """The text shows it as ``attachment:<name>``."""
+    mime: str
+    data: str
+    """In base64."""
+
+
 class Markdown(Struct, frozen=True, tag=True):
     """A cell that is shown in the executed notebook but not run."""
 
@@ -56,6 +66,8 @@ class Markdown(Struct, frozen=True, tag=True):
     grade_id: str = ""
     cut: bool = False
     """Only the beginning of the source is kept."""
+    pictures: tuple[PastedPicture, ...] = ()
+    """What a student attached or pasted; of given texts there are none."""
 
 
 class Answer(Struct, frozen=True):

@@ -12,12 +12,12 @@ import pytest
 from autograder.grading.scoring import score
 from autograder.messages import render
 from autograder.notebook.build import build_release
-from autograder.notebook.markers import leaked, solution_fragments
 from autograder.records import Status
 from reference.faults import attention
 from tests.demo.marking import ROOT, marks, shipped
 from tests.support.attention_samples import ITEMS, RIGHT, WRONG, Sample
 from tests.support.cases import each
+from tests.support.solution_lines import leaked, solution_fragments
 from tests.support.thorough import sample
 
 NAME = "attention"

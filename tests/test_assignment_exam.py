@@ -19,7 +19,6 @@ import pytest
 from autograder.checks.base import Evidence
 from autograder.kinds import check_of
 from autograder.notebook.build import build_release
-from autograder.notebook.markers import leaked, solution_fragments
 from autograder.notebook.read import read
 from autograder.notebook.release import load_release
 from autograder.records import Answer, ItemResult, Status
@@ -28,6 +27,7 @@ from reference import listings
 from reference.faults import decoder
 from tests.demo.marking import RUBRIC, SOURCE, automatic, exam, marks, released
 from tests.support.cases import each
+from tests.support.solution_lines import leaked, solution_fragments
 
 NOTEBOOK = nbformat.reads(SOURCE.read_text(), as_version=4)
 TASKS = {"1": 23, "2": 21, "3": 20, "4": 16, "5": 10}

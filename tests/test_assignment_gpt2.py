@@ -16,11 +16,11 @@ import torch
 from autograder.checks.base import trials_of
 from autograder.kinds import make_check
 from autograder.notebook.build import build_release
-from autograder.notebook.markers import leaked, solution_fragments
 from autograder.records import Answer
 from autograder.rubric import Question, load
 from reference import corpus, decoding, gpt2, memorisation, training
 from tests.support.cases import each
+from tests.support.solution_lines import leaked, solution_fragments
 
 ROOT = Path(__file__).parents[1]
 NAME = "gpt2"

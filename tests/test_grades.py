@@ -16,8 +16,8 @@ from autograder import rubric as rubrics
 from autograder.app.lists import read_bonus
 from autograder.errors import CourseError
 from autograder.gradebook import Gradebook
-from autograder.grades import PersonMark, Standing, standing
-from autograder.records import Deduction, Note, Score, Status
+from autograder.grades import CellName, PersonMark, Standing, standing
+from autograder.records import Deduction, ItemResult, Message, Note, Score, Status
 from autograder.rubric import Rubric
 from autograder.rubric.scales import Grade
 from autograder.store.examples import keep
@@ -63,6 +63,58 @@ def test_an_open_item_makes_a_range() -> None:
     one = standing(middling().score, EXAM)
     assert (Decimal("8.5"), Decimal(1), False) == (one.points, one.pending, one.final)
     assert ("4.0", "3.7") == grades(one)
+
+
+COMMENTS = f"""{TOML}
+[[question]]
+id = "comments"
+kind = "written"
+points = 0
+[[question.item]]
+id = "any"
+points = 0
+manual = true
+text = {{ en = "What you want to tell us", de = "Was Sie uns sagen wollen" }}
+"""
+"""The example rubric with a question that is worth nothing."""
+COMMENT = ItemResult(
+    "comments", "any", Status.NEEDS_REVIEW, Decimal(0), Decimal(0), Message("review.person"), "for staff"
+)
+
+
+@pytest.mark.parametrize(
+    ("marks", "final"),
+    [
+        pytest.param({}, True, id="nobody has looked at it"),
+        pytest.param({("exam", "comments"): PersonMark(Decimal(0))}, True, id="marked"),
+        pytest.param({("exam", "comments"): PersonMark(Decimal(0), again=True)}, True, id="handed in again"),
+        pytest.param({("exam", "comments"): PersonMark(comment="Thanks!")}, True, id="commented"),
+        pytest.param({("exam", "comments"): PersonMark(Decimal(1), again=True)}, False, id="given a point"),
+    ],
+)
+def test_an_item_worth_nothing_holds_nothing_back(marks: dict[CellName, PersonMark], final: bool) -> None:
+    """The grade is final whatever comes of it, unless a person gave points there that may be others now."""
+    course = rubric(toml=COMMENTS)
+    score = middling().score
+    score = replace(score, items=(*score.items, COMMENT))
+    stands = standing(score, course, {WHY: PersonMark(Decimal("0.5")), **marks})
+    assert final is stands.final
+    assert final is (stands.worst == stands.best)
+    assert not standing(score, course, marks).final
+
+
+def test_an_item_worth_nothing_in_a_cell_with_others_leaves_them_open() -> None:
+    """It is the other item of the cell that the grade waits for."""
+    course = rubric(
+        toml=TOML.replace(
+            'cell = "task3-b-why"\n',
+            'cell = "task3-b-why"\ntext = { en = "A", de = "A" }\n'
+            '[[question.item]]\nid = "comment"\npoints = 0\nmanual = true\ncell = "task3-b-why"\n',
+        )
+    )
+    stands = standing(middling().score, course)
+    assert (Decimal(1), False) == (stands.pending, stands.final)
+    assert standing(middling().score, course, {WHY: PersonMark(Decimal(1))}).final
 
 
 def test_without_open_items_the_grade_is_final() -> None:

@@ -15,6 +15,7 @@ from markupsafe import Markup, escape
 from msgspec import Struct
 
 from autograder.checks.values import prose
+from autograder.feedback.prose import attached_uris
 from autograder.feedback.sanitise import PICTURES, image_uri
 from autograder.records import Cell, CellRun, ExecutedNotebook, Graded, Markdown, Status
 from autograder.rubric import Item, Question, Rubric
@@ -136,19 +137,40 @@ def runs_about(notebook: ExecutedNotebook, names: Collection[str]) -> Iterator[C
 
 
 def pictures_about(graded: Graded, question: Question, cell: str) -> Iterator[str]:
-    """The pictures that a student's code made for an answer, as data URIs.
+    """The pictures in an answer and those that a student's code made for it, as data URIs.
 
     Args:
         graded: the result.
         question: that is answered.
         cell: in which the answer stands.
     """
+    yield from pictures_in(graded, question, cell).values()
     for notebook in graded.notebooks:
         if notebook.name == question.notebook:
             for run in runs_about(notebook, (question.answer_cell, question.id, cell)):
                 for output in run.outputs:
                     found = (image_uri(mime, output.data.get(mime, "")) for mime in PICTURES)
                     yield from (uri for uri in found if uri)
+
+
+def pictures_in(graded: Graded, question: Question, cell: str) -> dict[str, str]:
+    """The pictures that a student attached to an answer or pasted into it; see `attached_uris`.
+
+    Args:
+        graded: the result.
+        question: that is answered.
+        cell: that holds the answer; empty, or the question's id: its answer cell.
+    """
+    names = (question.answer_cell, question.id) if cell in {"", question.id} else (cell,)
+    texts = {
+        text.grade_id: text
+        for notebook in graded.notebooks
+        if notebook.name == question.notebook
+        for text in notebook.cells
+        if isinstance(text, Markdown)
+    }
+    found = next((texts[name] for name in names if name in texts), None)
+    return attached_uris(found.pictures) if found else {}
 
 
 def _source(graded: Graded, question: Question, names: Sequence[str]) -> str:

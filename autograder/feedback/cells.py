@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from autograder.feedback import sanitise
 from autograder.feedback.code import CodeBlock, Line, code_blocks, code_lines, is_compared
 from autograder.feedback.labels import Labels
-from autograder.feedback.prose import given_prose, written_prose
+from autograder.feedback.prose import attached_uris, given_prose, lacks_picture, plain_prose, written_prose
 from autograder.limits import budgets
 from autograder.notebook.release import Release
 from autograder.records import Cell, CellOutput, CellRun, ExecutedNotebook, LimitKind, Limits, Markdown
@@ -128,7 +128,10 @@ def notebook_view(
         if left > 0:
             typeset += 0 if same else len(cell.source)
             starter = None if same else starters.get(cell.grade_id, "")
-            view = _with_source(view, cell, starter, plain=typeset > MOST_TYPESET)
+            bare, plain = view, typeset > MOST_TYPESET
+            view = _with_source(bare, cell, starter, labels, plain=plain)
+            if isinstance(cell, Markdown) and cell.pictures and _weight(view) >= left:
+                view = _with_source(bare, replace(cell, pictures=()), starter, labels, plain=plain)
             left -= _weight(view)
         if left <= 0:
             notices = (*view.notices, labels("page-full", limit=most))
@@ -189,13 +192,16 @@ def _given_code(source: str) -> CodeView:
     return code_view(code_lines(source))
 
 
-def _with_source(view: CellView, cell: Cell | Markdown, starter: str | None, *, plain: bool) -> CellView:
+def _with_source(
+    view: CellView, cell: Cell | Markdown, starter: str | None, labels: Labels, *, plain: bool
+) -> CellView:
     """A cell with its source.
 
     Args:
         view: the cell.
         cell: the same.
         starter: what was handed out in its place; None: just this.
+        labels: the page's words.
         plain: neither coloured nor typeset.
     """
     source, given = sanitise.printable_text(cell.source), starter is None
@@ -203,10 +209,13 @@ def _with_source(view: CellView, cell: Cell | Markdown, starter: str | None, *, 
     if isinstance(cell, Cell):
         code = _given_code(source) if given else code_view(code_lines(source, starter, coloured=not plain))
         return replace(view, given=given, blank=blank, code=code)
+    pictures = attached_uris(cell.pictures)
     if plain:
-        text = Markup("<pre>{}</pre>").format(source)
+        text = plain_prose(source, pictures)
     else:
-        text = given_prose(source) if given else written_prose(source)
+        text = given_prose(source) if given else written_prose(source, pictures)
+    if not given and lacks_picture(source, pictures):
+        view = replace(view, notices=(*view.notices, labels("picture-missing")))
     return replace(view, given=given, blank=blank, text=text)
 
 

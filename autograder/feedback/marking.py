@@ -16,8 +16,9 @@ from msgspec import Struct
 
 from autograder.checks.judging.manual import Examples, cue_matches, manual_options
 from autograder.checks.values import prose
-from autograder.feedback.answers import MarkedCell, highlighted, marked_cells, pictures_about
+from autograder.feedback.answers import MarkedCell, highlighted, marked_cells, pictures_about, pictures_in
 from autograder.feedback.labels import Labels
+from autograder.feedback.prose import lacks_picture
 from autograder.feedback.render import filled
 from autograder.feedback.sanitise import POLICY, printable_text
 from autograder.feedback.waiting import waiting_items
@@ -47,9 +48,11 @@ class _Author(Struct, frozen=True):
     mark: str
     """Empty while there is none that counts."""
     pictures: tuple[str, ...]
-    """What their code drew for it, as data URIs."""
+    """Those in the answer, and what their code drew for it, as data URIs."""
     unseen: int
     """Further pictures, for which there is no room on the page."""
+    lacks: bool
+    """The answer has a picture that cannot be shown."""
 
 
 class _Cue(Struct, frozen=True):
@@ -100,8 +103,18 @@ class _Gallery:
         self._results = {graded.score.student: graded for graded in results}
         self._left = _MOST_PICTURES
 
-    def of(self, student: str, question: Question, cell: str) -> tuple[tuple[str, ...], int]:
-        """What there is room for of a student's pictures for an answer, and how many more there are."""
+    def of(self, student: str, question: Question, cell: str, text: str) -> tuple[tuple[str, ...], int, bool]:
+        """What there is room for of a student's pictures for an answer, and how many more there are.
+
+        Args:
+            student: whose.
+            question: that is answered.
+            cell: in which the answer stands.
+            text: of it.
+
+        Returns:
+            Both, and whether the text has a picture that cannot be shown at all.
+        """
         shown, unseen = [], 0
         for uri in pictures_about(self._results[student], question, cell):
             if len(uri) <= self._left:
@@ -109,7 +122,8 @@ class _Gallery:
                 shown.append(uri)
             else:
                 unseen += 1
-        return tuple(shown), unseen
+        lacks = lacks_picture(text, pictures_in(self._results[student], question, cell))
+        return tuple(shown), unseen, lacks
 
 
 def render_marking(
@@ -169,7 +183,7 @@ def _task(
         group = cell.group(text)
         key = f"{rubric.assignment.name},{cell.name},{group}," if group else ""
         own = {one: marks[one] for one in students}
-        drawn = {one: gallery.of(one, question, cell.name) for one in students}
+        drawn = {one: gallery.of(one, question, cell.name, answers[one]) for one in students}
         groups.append(_group(text, own, drawn, question, items, key=key, labels=labels, spoken=spoken))
     return _Task(
         anchor=f"cell-{cell.name}",
@@ -191,7 +205,7 @@ def _cell(standing: Standing, question: Question, cell: str) -> CellPoints:
 def _group(
     source: str,
     marks: Mapping[str, CellPoints],
-    drawn: Mapping[str, tuple[tuple[str, ...], int]],
+    drawn: Mapping[str, tuple[tuple[str, ...], int, bool]],
     question: Question,
     items: Sequence[Item],
     *,

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from html import escape
 from typing import Any
+from urllib.parse import quote
 
 import mistune
 from markupsafe import Markup
 
-from autograder.feedback.sanitise import HEADINGS, clean_prose, printable_text
+from autograder.feedback.sanitise import HEADINGS, clean_prose, image_uri, printable_text
 from autograder.feedback.typeset import mathml
+from autograder.records import PastedPicture
 
 Pictures = Mapping[str, str]
 """Data URIs by the address that a text uses for a picture."""
@@ -32,9 +34,35 @@ def given_prose(text: str) -> Markup:
     return _cleaned(text, _renderer({}, headings=False), without=HEADINGS)
 
 
-def written_prose(text: str) -> Markup:
-    """A text of a student's: as `given_prose`, and without any picture."""
-    return _cleaned(text, _renderer({}, headings=False), without=HEADINGS | {"img"}, hostile=True)
+def written_prose(text: str, pictures: Pictures | None = None) -> Markup:
+    """A text of a student's: as `given_prose`, and with no pictures but those at hand.
+
+    Args:
+        text: in Markdown, with HTML or not.
+        pictures: see `attached_uris`.
+    """
+    renderer = _renderer({}, headings=False, hostile=True)
+    return _cleaned(text, renderer, without=HEADINGS, hostile=True, pictures=pictures)
+
+
+def plain_prose(text: str, pictures: Pictures | None = None) -> Markup:
+    """A text as it was written, and the pictures below it."""
+    shown = (Markup('<img src="{}" alt="">').format(uri) for uri in (pictures or {}).values())
+    return Markup("<pre>{}</pre>").format(printable_text(text)) + Markup("").join(shown)
+
+
+def attached_uris(pictures: Iterable[PastedPicture]) -> dict[str, str]:
+    """The pictures of a student's text that are what they say, by the address that the text uses."""
+    found = {f"attachment:{one.name}": image_uri(one.mime, one.data) for one in pictures}
+    return {address: uri for address, uri in found.items() if uri is not None}
+
+
+def lacks_picture(text: str, pictures: Pictures) -> bool:
+    """Whether a student's text shows a picture that is not at hand."""
+    for address in sorted(pictures, key=len, reverse=True):
+        for written in (address, f"attachment:{quote(address.partition(':')[2])}"):
+            text = text.replace(written, "")
+    return "attachment:" in text or "data:image/" in text
 
 
 def _cleaned(
@@ -43,20 +71,22 @@ def _cleaned(
     *,
     without: frozenset[str] = frozenset(),
     hostile: bool = False,
+    pictures: Pictures | None = None,
 ) -> Markup:
-    cleaned = clean_prose(str(renderer(text)), without=without, hostile=hostile)
+    cleaned = clean_prose(str(renderer(text)), without=without, hostile=hostile, pictures=pictures)
     if cleaned is None:
-        return Markup("<pre>{}</pre>").format(printable_text(text))
+        return plain_prose(text, pictures if hostile else None)
     return Markup(cleaned)  # noqa: S704 - through the allow-list
 
 
 class _Renderer(mistune.HTMLRenderer):
     """Mistune's, with pictures that are at hand only."""
 
-    def __init__(self, pictures: Pictures, *, headings: bool) -> None:
+    def __init__(self, pictures: Pictures, *, headings: bool, hostile: bool) -> None:
         super().__init__(escape=False)
         self._pictures = pictures
         self._headings = headings
+        self._hostile = hostile
 
     def heading(self, text: str, level: int, **attributes: Any) -> str:
         """A heading, or a line of its own in bold."""
@@ -68,15 +98,17 @@ class _Renderer(mistune.HTMLRenderer):
         """The picture itself, or what its description says."""
         del title
         described = Markup(text).striptags()  # noqa: S704 - of which only the text is used
-        source = self._pictures.get(url)
+        # In a student's text the cleaner puts the pictures in: it sees those of HTML as well.
+        source = url if self._hostile and url.startswith("attachment:") else self._pictures.get(url)
         if source is None:
             return f"<em>[{escape(described or url)}]</em>"
         return f'<img src="{escape(source)}" alt="{escape(described)}">'
 
 
-def _renderer(pictures: Pictures, *, headings: bool) -> Callable[[str], Any]:
+def _renderer(pictures: Pictures, *, headings: bool, hostile: bool = False) -> Callable[[str], Any]:
     markdown = mistune.create_markdown(
-        renderer=_Renderer(pictures, headings=headings), plugins=["math", "table", "strikethrough"]
+        renderer=_Renderer(pictures, headings=headings, hostile=hostile),
+        plugins=["math", "table", "strikethrough"],
     )
     if markdown.renderer is not None:
         markdown.renderer.register("inline_math", lambda _renderer, text: _formula(text, "inline"))

@@ -10,6 +10,8 @@ import base64
 import binascii
 import html
 import re
+from collections.abc import Mapping
+from urllib.parse import unquote
 
 import nh3
 from markupsafe import Markup, escape
@@ -33,7 +35,7 @@ MOST_IN_TAG = 4_000
 """Characters of one tag without what it quotes; it grows with the square of the attributes, too."""
 MOST_IMAGE_BYTES = 3 * 2**20
 MOST_PIXELS = 40_000_000
-PICTURES = ("image/png", "image/jpeg")
+PICTURES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 """What is shown as a picture."""
 
 
@@ -91,6 +93,8 @@ _FRAME_STYLE = (
     "pre,code{font:13px/1.45 ui-monospace,monospace;white-space:pre-wrap}"
     "@media(prefers-color-scheme:dark){body{color:#e4e9f1;background:#161b24}td,th{border-color:#3a4454}}"
 )
+_WITHOUT_SOURCE = re.compile(r"<img(?: alt=\"([^\"<>]*)\")?>")
+"""A picture that is not shown, as the cleaner writes it."""
 _OPENING = re.compile(r"<(/?)[A-Za-z]")
 _QUOTED = re.compile(r"\"[^\"<>]*\"|'[^'<>]*'")
 _LONG_TAG = re.compile(rf"<[^<>]{{{MOST_IN_TAG}}}")
@@ -153,7 +157,7 @@ def quoting_sentence(message: Message, language: str) -> Markup:
 
 
 def image_uri(mime: str, data: str) -> str | None:
-    """A data URI for a PNG or JPEG that is what it says, or None.
+    """A data URI for a PNG, JPEG, GIF or WebP that is what it says, or None.
 
     The bytes are checked (strict base64, signature, size, number of pixels) and encoded anew.
     """
@@ -165,7 +169,7 @@ def image_uri(mime: str, data: str) -> str | None:
         return None
     if not 0 < len(content) <= MOST_IMAGE_BYTES:
         return None
-    size = {"image/png": _png_size, "image/jpeg": _jpeg_size}.get(mime, lambda _: None)(content)
+    size = _SIZES[mime](content) if mime in _SIZES else None
     if size is None or not 0 < size[0] * size[1] <= MOST_PIXELS:
         return None
     return f"data:{mime};base64,{base64.b64encode(content).decode()}"
@@ -211,7 +215,13 @@ def table_document(fragment: str) -> Frame | None:
     return Frame(document, min(40 + 27 * lines, 480))
 
 
-def clean_prose(fragment: str, *, without: frozenset[str] = frozenset(), hostile: bool = False) -> str | None:
+def clean_prose(
+    fragment: str,
+    *,
+    without: frozenset[str] = frozenset(),
+    hostile: bool = False,
+    pictures: Mapping[str, str] | None = None,
+) -> str | None:
     """A text with formulas and pictures inside the page; None if too long.
 
     The same walls as for students' output: nothing is fetched, linked or run.
@@ -220,21 +230,35 @@ def clean_prose(fragment: str, *, without: frozenset[str] = frozenset(), hostile
         fragment: HTML.
         without: tags whose content alone is kept.
         hostile: it is not the course's: None as well where cleaning would take long.
+        pictures: of a hostile text, data URIs that `image_uri` made, by the address that the text uses; no
+            other picture is shown.
     """
     if len(fragment) > MOST_PROSE or fragment.count("<") > MOST_TAGS:
         return None
     if hostile and not _quickly_cleaned(fragment):
         return None
-    return nh3.clean(
+
+    left = MOST_PROSE  # one picture may be shown thousands of times
+
+    def own_attribute(tag: str, attribute: str, value: str) -> str | None:
+        nonlocal left
+        if tag != "img" or attribute != "src":
+            return _prose_attribute(tag, attribute, value)
+        uri = (pictures or {}).get(value) or (pictures or {}).get(unquote(value)) or ""
+        left -= len(uri)
+        return uri if uri and left >= 0 else None
+
+    cleaned = nh3.clean(
         _readable(fragment),
         tags=set(_TAGS | _MATH_TAGS | {"img"}) - without,
         clean_content_tags=set(_DROPPED_WITH_CONTENT - {"math"}),
         attributes={**_MATH_ATTRIBUTES, "td": _SPANS, "th": _SPANS, "ol": {"start"}, "img": {"src", "alt"}},
-        attribute_filter=_prose_attribute,
-        url_schemes={"data"},
+        attribute_filter=own_attribute if hostile else _prose_attribute,
+        url_schemes={"data", "attachment"} if hostile else {"data"},
         link_rel=None,
         strip_comments=True,
     )
+    return _WITHOUT_SOURCE.sub(lambda found: f"<em>[{found[1] or '–'}]</em>", cleaned) if hostile else cleaned
 
 
 def clean_mathml(markup: str) -> str:
@@ -274,7 +298,7 @@ def _small_span(tag: str, attribute: str, value: str) -> str | None:
 
 def _prose_attribute(tag: str, attribute: str, value: str) -> str | None:
     if tag == "img" and attribute == "src":
-        return value if value.startswith(("data:image/png;base64,", "data:image/jpeg;base64,")) else None
+        return value if value.startswith(tuple(f"data:{mime};base64," for mime in PICTURES)) else None
     return _small_span(tag, attribute, value) if attribute in _SPANS else value
 
 
@@ -297,3 +321,27 @@ def _jpeg_size(content: bytes) -> tuple[int, int] | None:
             )
         place += 2 + length
     return None
+
+
+def _gif_size(content: bytes) -> tuple[int, int] | None:
+    if not content.startswith((b"GIF87a", b"GIF89a")) or len(content) < 13:
+        return None
+    return int.from_bytes(content[6:8], "little"), int.from_bytes(content[8:10], "little")
+
+
+def _webp_size(content: bytes) -> tuple[int, int] | None:
+    """Width and height from the first chunk: lossy, lossless or extended."""
+    if content[:4] != b"RIFF" or content[8:12] != b"WEBP" or len(content) < 30:
+        return None
+    if content[12:16] == b"VP8 " and content[23:26] == b"\x9d\x01\x2a":
+        width, height = (int.from_bytes(content[at : at + 2], "little") & 0x3FFF for at in (26, 28))
+        return width, height
+    if content[12:16] == b"VP8L" and content[20] == 0x2F:
+        packed = int.from_bytes(content[21:25], "little")
+        return (packed & 0x3FFF) + 1, (packed >> 14 & 0x3FFF) + 1
+    if content[12:16] == b"VP8X":
+        return int.from_bytes(content[24:27], "little") + 1, int.from_bytes(content[27:30], "little") + 1
+    return None
+
+
+_SIZES = {"image/png": _png_size, "image/jpeg": _jpeg_size, "image/gif": _gif_size, "image/webp": _webp_size}

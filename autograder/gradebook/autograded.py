@@ -130,8 +130,16 @@ def _cell(
             "source": printable_text(cell.source, MOST_SOURCE),
         }
     ours = marks is not None and not marks.get("solution")
-    source = cell.source if ours else harmless_markdown(cell.source)
-    return {"cell_type": "markdown", "id": identifier, "metadata": metadata, "source": source}
+    text: dict[str, Any] = {"cell_type": "markdown", "id": identifier, "metadata": metadata}
+    if ours:
+        return {**text, "source": cell.source}
+    attachments: dict[str, dict[str, str]] = {}
+    for picture in cell.pictures:
+        if uri := image_uri(picture.mime, picture.data):
+            attachments[f"picture-{len(attachments) + 1}"] = {picture.mime: uri.partition(",")[2]}
+    # Under names of ours, below the text: what a student wrote around them is shown as text.
+    shown = [harmless_markdown(cell.source), *(f"![{name}](attachment:{name})" for name in attachments)]
+    return {**text, "source": "\n\n".join(shown), **({"attachments": attachments} if attachments else {})}
 
 
 def _outputs(number: int, run: CellRun) -> list[dict[str, Any]]:

@@ -416,7 +416,11 @@ class _SubmissionRun:
                 self._review_losses(notebook)
             ran = replace(self.executed[-1], runs=tuple(session.runs))
             shown_kb = budgets(limits).shown_kb // len(assignment.rubric.assignment.notebooks)
-            self.executed[-1] = storage_limit.fit_to_budget(ran, submission.answers.keys(), shown_kb)
+            kept = storage_limit.fit_to_budget(ran, submission.answers.keys(), shown_kb)
+            if lost := storage_limit.count_pictures(ran) - storage_limit.count_pictures(kept):
+                said = f"{lost} pictures in texts are too large to be kept: look into the notebook handed in."
+                self.notes.append(Note("pictures-left-out", said, notebook.name))
+            self.executed[-1] = kept
             self.notes += session.notes
             self.seconds_in_sandbox += session.seconds_in_sandbox
             self.spent = _most(self.spent, session.spent())

@@ -1,7 +1,8 @@
 """What of a notebook is kept for people and pages: all that an honest one holds, and no more than a budget.
 
 Given cells are the release's own and stay whole. Of the student's the answers come first, then the other
-cells, then what they printed. A verdict never depends on it: what was judged, was judged before.
+cells, then the pictures in them in the same order, then what they printed. A verdict never depends on it:
+what was judged, was judged before.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ from collections.abc import Collection, Iterable
 import msgspec
 from msgspec.structs import replace
 
-from autograder.records import Cell, CellOutput, CellRun, ExecutedNotebook, Markdown
+from autograder.records import Cell, CellOutput, CellRun, ExecutedNotebook, Markdown, PastedPicture
 
 _OF_OUTPUT = 100
-"""Bytes that an output takes besides its texts."""
+"""Bytes that an output or a picture takes besides its texts."""
 
 
 def fit_to_budget(notebook: ExecutedNotebook, answers: Collection[str], kb: int) -> ExecutedNotebook:
@@ -27,19 +28,26 @@ def fit_to_budget(notebook: ExecutedNotebook, answers: Collection[str], kb: int)
     """
     left = kb << 10
     kept: dict[int, Cell | Markdown] = {}
-    places = range(len(notebook.cells))
-    for place in sorted(places, key=lambda one: notebook.cells[one].grade_id not in answers):
+    places = sorted(
+        range(len(notebook.cells)), key=lambda place: notebook.cells[place].grade_id not in answers
+    )
+    for place in places:
         cell = notebook.cells[place]
         if isinstance(cell, Cell) and cell.locked:
             kept[place] = cell
             continue
         source, left = _cut(cell.source, left)
         kept[place] = cell if source == cell.source else replace(cell, source=source, cut=True)
+    for place in places:
+        cell = kept[place]
+        if isinstance(cell, Markdown) and cell.pictures:
+            pictures, left = _pictures(cell.pictures, left)
+            kept[place] = replace(cell, pictures=pictures)
     runs = []
     for run in notebook.runs:
         shown, left = _outputs(run, left) if run is not None else (None, left)
         runs.append(shown)
-    return replace(notebook, cells=tuple(kept[place] for place in places), runs=tuple(runs))
+    return replace(notebook, cells=tuple(kept[place] for place in range(len(kept))), runs=tuple(runs))
 
 
 def _cut(text: str, left: int) -> tuple[str, int]:
@@ -50,6 +58,21 @@ def _cut(text: str, left: int) -> tuple[str, int]:
         text = text[: max(0, left - 2) // 6]
         size = left
     return text, left - size
+
+
+def _pictures(pictures: Iterable[PastedPicture], left: int) -> tuple[tuple[PastedPicture, ...], int]:
+    kept: list[PastedPicture] = []
+    for picture in pictures:
+        size = _OF_OUTPUT + stored_bytes((picture.name, picture.mime, picture.data))
+        if size <= left:
+            kept.append(picture)
+            left -= size
+    return tuple(kept), left
+
+
+def count_pictures(notebook: ExecutedNotebook) -> int:
+    """How many pictures stand in the texts of a notebook."""
+    return sum(len(cell.pictures) for cell in notebook.cells if isinstance(cell, Markdown))
 
 
 def _outputs(run: CellRun, left: int) -> tuple[CellRun, int]:

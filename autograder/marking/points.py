@@ -82,9 +82,16 @@ def items_of(question: Question, cell: str) -> tuple[Item, ...]:
 
 
 def verdicts_of(question: Question, cell: str, score: Score) -> dict[str, Decimal | None]:
-    """What grading found of the items of a cell; None where a person decides."""
-    results = {one.item: one for one in score.items if one.question == question.id}
-    found = ((item.id, results.get(item.id)) for item in items_of(question, cell))
-    return {
-        name: None if one is None or one.status is Status.NEEDS_REVIEW else one.points for name, one in found
-    }
+    """What grading found of the items of a cell; None where a person decides.
+
+    An item worth nothing has nothing, whatever a person will say of it.
+    """
+    results = {result.item: result for result in score.items if result.question == question.id}
+    found: dict[str, Decimal | None] = {}
+    for item in items_of(question, cell):
+        result = results.get(item.id)
+        if result is not None and result.status is not Status.NEEDS_REVIEW:
+            found[item.id] = result.points
+        else:
+            found[item.id] = None if item.points else NOTHING
+    return found

@@ -63,6 +63,9 @@ _PAGE: Mapping[str, str | tuple[str, str]] = {
     "page.not-shown": "An output of type {mime} cannot be shown here.",
     "page.truncated": "Some output was longer than the limit and was not kept.",
     "page.source-cut": "Only the beginning of this cell is kept here; all of it was run.",
+    "page.picture-missing": (
+        "A picture of this cell is not shown: it is too large, or it is none of PNG, JPEG, GIF and WebP."
+    ),
     "page.text-cut": "Only the beginning of this cell is kept here.",
     "page.page-full": "This cell is not shown: what the page shows of a notebook can have {limit} kB.",
     "page.more-outputs": "{number} more outputs are not shown.",

@@ -28,9 +28,9 @@ from traitlets.config import Config
 
 from autograder.errors import CourseError, NotebookError, RubricError
 from autograder.messages import sentence
-from autograder.notebook.document import joined, load_tree
+from autograder.notebook.document import joined, load_tree, shows_attachment
 from autograder.notebook.language import in_language
-from autograder.notebook.markers import check_markers, check_tests, leaked, solution_fragments, split
+from autograder.notebook.markers import check_markers, check_tests, split
 from autograder.notebook.release import FLAGS, Release, load_release
 from autograder.rubric import Question, Rubric
 from autograder.tables import hint
@@ -71,6 +71,8 @@ def build_release(
 ) -> bytes:
     """Make the release of one notebook. The same source gives the same bytes.
 
+    `leaks.check_leaks` looks for solutions in all releases of an assignment together.
+
     Args:
         source: the bytes of the source notebook.
         rubric: of the assignment the notebook belongs to.
@@ -82,11 +84,11 @@ def build_release(
     Raises:
         CourseError: the source is not a notebook, or a cell's nbgrader metadata is not usable.
         NotebookError: ``bad-markers``, ``own-tests``, ``bad-grade-id``, ``not-python``, ``old-format``,
-            ``not-gradable``, ``not-a-cell``, ``language``, ``title-page``, ``nbgrader-refused`` or
-            ``solution-left``; names the cell.
+            ``not-gradable``, ``not-a-cell``, ``unused-attachment``, ``language``, ``title-page`` or
+            ``nbgrader-refused``; names the cell.
         RubricError: cells or points disagree with the rubric.
     """
-    described = load_release(source, notebook)
+    described = load_release(source, notebook, source=True)
     _check_cells(described)
     check_markers(described.cells, notebook)
     if not rubric.assignment.adopted:
@@ -98,22 +100,19 @@ def build_release(
         node = MetadataValidator().upgrade_notebook_metadata(node)
         resources: dict[str, Any] = {}
         for step in _STEPS:
-            settings = Config({"ClearSolutions": dict(stubs or {})})
+            # nbgrader would refuse pictures in a mark scheme because it leaves them in the release.
+            scheme = {"check_attachment_leakage": False}
+            settings = Config({"ClearSolutions": dict(stubs or {}), "ClearMarkScheme": scheme})
             node, resources = step(config=settings).preprocess(node, resources)
             if step is ClearHiddenTests:
                 languages = (language,) if language else rubric.assignment.languages
                 _label_hidden_tests(node, described, languages)
+        _drop_hidden_attachments(node)
     except (RuntimeError, ValueError, ValidationError) as error:
         raise NotebookError(
             "nbgrader-refused", f"notebook {notebook!r}: nbgrader refuses it: {error}"
         ) from error
     release: bytes = (nbformat.writes(node) + "\n").encode()
-    left = leaked(solution_fragments(source), release)
-    if left:
-        raise NotebookError(
-            "solution-left",
-            f"notebook {notebook!r}: the release would still hold {left[0]!r}; say where it is shown.",
-        )
     return release
 
 
@@ -309,9 +308,37 @@ def _bare_cell(name: str, number: int, cell: Any, seen: set[str]) -> dict[str, A
     }
     if bare["cell_type"] == "code":
         bare |= {"outputs": [], "execution_count": None}
-    elif cell.get("attachments") and not nbgrader.get("solution") and not nbgrader.get("task"):
+    elif cell.get("attachments") and not nbgrader.get("solution"):
+        _refuse_unused(cell["attachments"], bare["source"], f"notebook {name!r}, cell {number}")
         bare["attachments"] = cell["attachments"]
     return bare
+
+
+def _refuse_unused(attachments: Any, source: str, place: str) -> None:
+    """Refuse a picture that no text shows: students would find it in the file.
+
+    Raises:
+        NotebookError: ``unused-attachment``.
+    """
+    names = sorted(attachments) if isinstance(attachments, dict) else []
+    unused = [attached for attached in names if not shows_attachment(source, attached)]
+    if unused:
+        raise NotebookError(
+            "unused-attachment",
+            f"{place}: the picture {unused[0]!r} is attached to the cell, but its text does not show it, so "
+            f"students would get it unseen: delete it (in Jupyter: Edit, Edit Attachments), or show it with "
+            f"![](attachment:{unused[0]}).",
+        )
+
+
+def _drop_hidden_attachments(node: Any) -> None:
+    """Take out the pictures that only a withheld part of a text showed: another language, a mark scheme."""
+    for cell in node.cells:
+        if "attachments" in cell:
+            for name in [name for name in cell.attachments if not shows_attachment(cell.source, name)]:
+                del cell.attachments[name]
+            if not cell.attachments:
+                del cell["attachments"]
 
 
 def _cell_id(number: int, cell: Mapping[str, Any], seen: set[str]) -> str:

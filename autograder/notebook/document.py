@@ -9,14 +9,17 @@ import json
 import math
 import re
 from collections.abc import Mapping
+from html import unescape
 from typing import Any
+from urllib.parse import unquote
 
 import msgspec
 from msgspec import Struct
 
 from autograder.errors import NotebookError
 from autograder.notebook.nesting import pruned
-from autograder.records import Note
+from autograder.notebook.pictures import attached_pictures, take_out_pictures
+from autograder.records import Note, PastedPicture
 
 MAX_BYTES = 64 * 1024 * 1024
 """Largest notebook file that is read."""
@@ -76,6 +79,8 @@ class RawCell(Struct, frozen=True):
     """The cell's nbgrader metadata when it is an object, unchecked inside."""
     id: str = ""
     """What Jupyter calls the cell, where it says so."""
+    pictures: tuple[PastedPicture, ...] = ()
+    """What is attached to a text, and of a very long one what was pasted into it."""
 
 
 class Document(Struct, frozen=True):
@@ -149,6 +154,12 @@ def joined(source: Any) -> str | None:
     if isinstance(source, list) and all(isinstance(line, str) for line in source):
         return "".join(source)
     return None
+
+
+def shows_attachment(source: str, name: str) -> bool:
+    """Whether a text shows a picture that is attached to its cell, in Markdown or HTML."""
+    wanted = f"attachment:{name}"
+    return any(wanted in text for text in (source, unquote(source), unescape(source)))
 
 
 def shown(value: object, limit: int = 60) -> str:
@@ -278,6 +289,9 @@ def _cell(number: int, entry: Any, notes: list[Note]) -> RawCell | None:
     if source is None:
         notes.append(Note("source-unreadable", "The source is not text; read as an empty cell.", place))
         source = ""
+    pictures = () if cell_type == "code" else tuple(attached_pictures(entry.get("attachments")))
+    if len(source) > MAX_SOURCE and cell_type != "code":
+        source, pictures = take_out_pictures(source, pictures)
     if len(source) > MAX_SOURCE:
         if cell_type == "code":
             raise NotebookError(
@@ -285,17 +299,15 @@ def _cell(number: int, entry: Any, notes: list[Note]) -> RawCell | None:
                 f"Cell {number} has {len(source):,} characters of code; at most {MAX_SOURCE:,} are read. "
                 "Keep data in a file or shorten the cell, then hand it in again.",
             )
-        # A picture pasted as text is honest, and nothing of it is run.
+        # A long text is honest, and nothing of it is run.
         notes.append(Note("cell-cut", f"{len(source):,} characters, cut to {MAX_SOURCE:,}.", place))
         source = source[:MAX_SOURCE]
     clean = _CONTROL.sub("\ufffd", source.replace("\r\n", "\n").replace("\r", "\n"))
     if "\ufffd" in clean and "\ufffd" not in source:
         notes.append(Note("control-characters", "Control characters in the source are replaced.", place))
-    if entry.get("attachments"):
-        notes.append(Note("attachments", "Pictures attached to this cell are not taken along.", place))
     identifier = entry.get("id")
     named = identifier if isinstance(identifier, str) and len(identifier) <= MAX_CELL_ID else ""
-    return RawCell(number, cell_type, clean, _nbgrader(entry, place, notes), named)
+    return RawCell(number, cell_type, clean, _nbgrader(entry, place, notes), named, pictures)
 
 
 def _nbgrader(entry: dict[str, Any], place: str, notes: list[Note]) -> Mapping[str, Any] | None:

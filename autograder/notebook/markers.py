@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from autograder.errors import NotebookError
-from autograder.notebook.document import joined, load_tree
-from autograder.notebook.release import ReleaseCell, load_release
+from autograder.notebook.release import ReleaseCell
 from autograder.syntax import UNREADABLE, parsed
 
 REGIONS = ("SOLUTION", "HIDDEN TESTS", "MARK SCHEME")
@@ -23,8 +21,6 @@ _HIDDEN = "BEGIN HIDDEN TESTS"
 _TEST = re.compile(r"\s*(?:assert\b|raise\b|(?:\w+\.)*assert\w*\s*\()")
 _TESTING = frozenset({"raises", "ok_", "eq_"})
 """Functions of pytest and nose that test, besides those whose names begin with ``assert``."""
-_SHORTEST = 6
-"""Characters; shorter lines such as ``pass`` or ``x = 1`` prove nothing when they are found."""
 
 
 class Split(Struct, frozen=True):
@@ -132,58 +128,6 @@ def _asserts(called: ast.expr) -> bool:
     """Whether a function is called as the ones that assert are: ``assert_equal``, ``self.assertTrue``."""
     name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
     return name.startswith("assert") or name in _TESTING
-
-
-def solution_fragments(source: bytes) -> tuple[str, ...]:
-    """The lines of a source notebook that no student may see, stripped, each once.
-
-    Trivial lines and lines that stand in a visible part of the notebook as well are left out.
-
-    Args:
-        source: the bytes of the source notebook.
-
-    Raises:
-        CourseError: it is not a notebook, or its metadata is not usable.
-        NotebookError: ``bad-markers``.
-    """
-    visible: list[str] = []
-    withheld: list[str] = []
-    for cell in load_release(source, "source").cells:
-        parts = split(cell.source, f"cell {cell.number}")
-        whole = cell.is_answer and "SOLUTION" not in parts.regions
-        visible += () if whole else parts.kept
-        withheld += (*parts.kept, *parts.withheld) if whole else parts.withheld
-    shown = "\n".join(visible)
-    lines = dict.fromkeys(line.strip() for line in withheld)
-    return tuple(
-        line for line in lines if len(line) >= _SHORTEST and line not in shown and line not in STUB_LINES
-    )
-
-
-def leaked(fragments: Sequence[str], released: bytes) -> tuple[str, ...]:
-    """The fragments found in what a released notebook took over from its source: cells and attachments.
-
-    Raises:
-        NotebookError: the release is not a notebook.
-    """
-    text = "\n".join(_texts([(cell.get("source"), cell.get("attachments")) for cell in _cells(released)]))
-    return tuple(fragment for fragment in fragments if fragment in text)
-
-
-def _cells(released: bytes) -> list[dict[str, Any]]:
-    return [cell for cell in load_tree(released, []).get("cells", []) if isinstance(cell, dict)]
-
-
-def _texts(tree: Any) -> Iterator[str]:
-    """Every string of a JSON tree; a source's list of lines as one."""
-    if (whole := joined(tree)) is not None:
-        yield whole
-    elif isinstance(tree, (list, tuple)):
-        for entry in tree:
-            yield from _texts(entry)
-    elif isinstance(tree, dict):
-        yield from tree
-        yield from _texts(list(tree.values()))
 
 
 def _bad(place: str, line: int, problem: str) -> NotebookError:

@@ -14,8 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from autograder.notebook.document import MAX_SOURCE, Document, RawCell, parse, shown
+from autograder.notebook.document import MAX_SOURCE, Document, RawCell, parse, shown, shows_attachment
 from autograder.notebook.match import canonical, match
+from autograder.notebook.pictures import take_out_pictures
 from autograder.notebook.recover import LOST, recover
 from autograder.notebook.release import Release, ReleaseCell
 from autograder.records import Answer, Cell, Markdown, Note, Submission
@@ -79,14 +80,14 @@ def _program(
     known = release.by_id
     owner = {index: grade_id for grade_id, index in places.items()}
     program: list[Cell | Markdown] = []
+    notes: list[Note] = []
     for index, cell in enumerate(cells):
         grade_id = owner.get(index, "")
         if grade_id and known[grade_id].is_locked:
             program.append(_released(known[grade_id]))
         elif index not in skipped:
             code = types.get(grade_id, cell.cell_type) == "code"
-            program.append(Cell(cell.source, grade_id) if code else Markdown(cell.source, grade_id))
-    notes = []
+            program.append(Cell(cell.source, grade_id) if code else _text(cell, grade_id, notes))
     previous = ""
     for grade_id, original in known.items():
         if original.is_locked and grade_id not in places:
@@ -103,6 +104,17 @@ def _program(
             continue
         previous = grade_id
     return tuple(program), notes
+
+
+def _text(cell: RawCell, grade_id: str, notes: list[Note]) -> Markdown:
+    """A student's text with the pictures that it shows."""
+    source, pictures = take_out_pictures(cell.source, cell.pictures)
+    shown = tuple(picture for picture in pictures if shows_attachment(source, picture.name))
+    if len(shown) < len(pictures):
+        unseen = len(pictures) - len(shown)
+        text = f"{unseen} pictures are attached to this cell that its text does not show; left out."
+        notes.append(Note("attachments", text, f"cell {cell.number}"))
+    return Markdown(source, grade_id, pictures=shown)
 
 
 def _released(original: ReleaseCell) -> Cell | Markdown:
@@ -143,6 +155,8 @@ def _answers(
         else:
             source = cells[places[grade_id]].source if grade_id in places else original.source
         changed = canonical(source) != canonical(original.source)
+        if types[grade_id] != "code":
+            source, _ = take_out_pictures(source)
         answers[grade_id] = Answer(grade_id, types[grade_id], source, changed)
     return answers
 

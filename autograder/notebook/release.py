@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
@@ -91,37 +92,47 @@ class Release(Struct, frozen=True):
         )
 
 
-def load_release(data: bytes, name: str) -> Release:
-    """Read a released notebook.
+def load_release(data: bytes, name: str, *, source: bool = False) -> Release:
+    """Read a released notebook, or the source of one.
 
     Args:
         data: the bytes of the ``.ipynb`` file.
         name: the notebook's name without its ending.
+        source: whether it is the source, with solutions; errors say so.
 
     Raises:
-        CourseError: it is not a notebook, or its nbgrader metadata is not usable; names the cell.
+        CourseError: it is not a notebook, its nbgrader metadata is not usable, or a grade_id occurs twice;
+            names the cells.
     """
+    place = f"{'source' if source else 'release'} {name!r}"
     try:
         document = parse(data)
     except NotebookError as error:
-        raise CourseError(f"release {name!r}: {error}") from error
-    cells = tuple(_cell(raw, name) for raw in document.cells)
-    seen: dict[str, int] = {}
+        raise CourseError(f"{place}: {error}") from error
+    cells = tuple(_cell(raw, place) for raw in document.cells)
+    numbers: dict[str, list[int]] = defaultdict(list)
     for cell in cells:
-        if cell.grade_id and cell.grade_id in seen:
-            raise CourseError(
-                f"release {name!r}: grade_id {cell.grade_id!r} stands in cells {seen[cell.grade_id]} "
-                f"and {cell.number}; each may stand once. Generate the release again."
+        if cell.grade_id:
+            numbers[cell.grade_id].append(cell.number)
+    for grade_id, (first, *others) in numbers.items():
+        if others:
+            advice = (
+                "Splitting or copying a cell copies its grade_id: give the others one of their own, or none."
+                if source
+                else "Generate the release again."
             )
-        seen[cell.grade_id] = cell.number
+            raise CourseError(
+                f"{place}: grade_id {grade_id!r} stands in cells {first} and "
+                f"{', '.join(map(str, others))}; each may stand once. {advice}"
+            )
     digest = hashlib.sha256(data).hexdigest()
     return Release(name, cells, document.language or "python", digest, document.made_ids)
 
 
-def _cell(raw: RawCell, name: str) -> ReleaseCell:
+def _cell(raw: RawCell, whole: str) -> ReleaseCell:
     if raw.nbgrader is None:
         return ReleaseCell(raw.number, raw.cell_type, raw.source)
-    place = f"release {name!r}, cell {raw.number}"
+    place = f"{whole}, cell {raw.number}"
     metadata: Mapping[str, Any] = raw.nbgrader
     version = metadata.get("schema_version", 0)
     if isinstance(version, int) and version < SCHEMA_VERSION:

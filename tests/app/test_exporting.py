@@ -31,7 +31,7 @@ from autograder.store import GradedEntry, Key
 from autograder.store.memory import MemoryStore
 from tests.service.course import canned
 from tests.support.downloads import tree
-from tests.support.small_course import NAME, small_course
+from tests.support.small_course import NAME, changed, small_course
 
 ROSTER = "id,first_name,last_name,email\nada,Ada,Lovelace,ada@x.org\nbob,Bob,=1+1,\nida,Ida,Late,\n"
 WORKSHEET = (
@@ -102,6 +102,35 @@ def test_marks_that_are_not_final_are_left_out(export: Export, tmp_path: Path) -
     assert ["final", "provisional"] == [one["state"] for one in found]
     validator = jsonschema.Draft202012Validator(schema())
     assert [] == [error.message for one in found for error in validator.iter_errors(one)]
+
+
+def test_export_enters_students_whose_comments_are_unread(course: Course, tmp_path: Path) -> None:
+    """A question worth nothing, such as "Comments?", keeps no mark back."""
+    rubric = course.rubric(NAME)
+    changed(rubric, "points = 13", "points = 12")
+    head, thoughts = rubric.read_text(encoding="utf-8").split('id = "thoughts"')
+    rubric.write_text(
+        f'{head}id = "thoughts"{thoughts.replace("points = 1", "points = 0")}', encoding="utf-8"
+    )
+    source = course.source(NAME) / "code.ipynb"
+    notebook = json.loads(source.read_text(encoding="utf-8"))
+    for cell in notebook["cells"]:
+        if (flags := cell["metadata"].get("nbgrader", {})).get("grade_id") == "thoughts":
+            flags["points"] = 0
+    source.write_text(json.dumps(notebook), encoding="utf-8")
+    generate(course, NAME)
+    assignment = assignments.load(course, NAME)
+    store = MemoryStore()
+    store.prepare(assignment.rubric, assignment.release_bytes)
+    attempt: Any = SimpleNamespace(student="ada", digest="d" * 64)
+    key = Key.of("ada", attempt.digest, assignment.rubric, "e" * 64)
+    store.record([GradedEntry(key, canned(assignment.rubric, attempt), assignment.rubric)])
+    store.give(NAME, "ada", ("formulas", "mlp-why"), PersonMark(Decimal("0.5")))
+    to = tmp_path / "grades.jsonl"
+    done = export_grades(course, NAME, "jsonl", to, ExportOptions(), store=lambda _assignment, *, new: store)
+    assert (("ada",), ()) == (done.entered, done.provisional)
+    line = json.loads(to.read_text(encoding="utf-8"))
+    assert ("final", 1.5, 12) == (line["state"], line["total"], line["possible"])
 
 
 def test_moodle_gets_its_worksheet_and_pages(export: Export, course: Course, tmp_path: Path) -> None:

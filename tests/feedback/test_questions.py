@@ -263,7 +263,7 @@ def test_graders_see_what_was_plotted_for_an_answer() -> None:
     graded = drawn()
     page = render_marking([graded], RUBRIC, {"grace": standing(graded.score, RUBRIC)})
     assert 1 == page.count("<img")
-    assert "Drawn by grace: 1" in page
+    assert "Pictures of grace: 1" in page
     assert [] == list(page_faults(page))
     shown = render_cells(graded, RUBRIC, "exam", {"task3-b-answer", "task3-b-why"}, "en")
     assert 1 == shown.count("<img")

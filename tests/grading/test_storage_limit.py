@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from autograder.feedback.cells import notebook_view
 from autograder.feedback.labels import Labels
-from autograder.grading.storage_limit import fit_to_budget
+from autograder.grading.storage_limit import count_pictures, fit_to_budget
 from autograder.limits import budgets
-from autograder.records import Cell, CellOutput, CellRun, ExecutedNotebook, Limits, Markdown
+from autograder.records import Cell, CellOutput, CellRun, ExecutedNotebook, Limits, Markdown, PastedPicture
 
 
 def run(*texts: str) -> CellRun:
@@ -91,3 +91,15 @@ def test_a_cut_cell_says_so(cell: Cell | Markdown, english: str, german: str) ->
     for language, told in (("en", english), ("de", german)):
         (shown,) = notebook_view(notebook, 1, Labels(language), Limits()).cells
         assert told in shown.notices[0]
+
+
+def test_pictures_come_after_all_texts_and_those_of_answers_first() -> None:
+    """A large picture beside an answer takes no room from the one in it, nor from anybody's text."""
+    large, small = (PastedPicture("p", "image/png", "A" * size) for size in (3_000, 900))
+    cells = (Markdown("![](attachment:p)", pictures=(large,)), Markdown("x" * 900, "a", pictures=(small,)))
+    notebook = ExecutedNotebook("exam", cells, (None, None))
+    kept = fit_to_budget(notebook, {"a"}, 3)
+    assert ["![](attachment:p)", "x" * 900] == [cell.source for cell in kept.cells]
+    assert [(), (small,)] == [cell.pictures for cell in kept.cells if isinstance(cell, Markdown)]
+    assert (2, 1) == (count_pictures(notebook), count_pictures(kept))
+    assert fit_to_budget(notebook, {"a"}, 8) == notebook

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from autograder.grades import automatic_points
@@ -97,7 +97,12 @@ def test_what_a_person_can_give(worth: str, inside: str, outside: str) -> None:
     assert not any(lies_within(Decimal(one), item) for one in outside.split())
 
 
-@given(st.lists(st.tuples(WORTH, SHARE, st.sampled_from(list(Status))), min_size=1, max_size=6))
+@given(
+    st.lists(
+        st.tuples(WORTH | st.just(Decimal(0)), SHARE, st.sampled_from(list(Status))), min_size=1, max_size=6
+    )
+)
+@example([(Decimal(0), 0, Status.NEEDS_REVIEW), (Decimal(1), 100, Status.PASSED)])
 def test_without_anything_given_a_cell_is_what_grading_makes_of_it(
     lines: list[tuple[Decimal, int, Status]],
 ) -> None:

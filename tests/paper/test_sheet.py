@@ -11,13 +11,13 @@ import pytest
 
 from autograder import generate
 from autograder.feedback.typeset import Typesetter
-from autograder.notebook.markers import solution_fragments
 from autograder.notebook.release import ReleaseCell
 from autograder.paper import make_sheet, render
 from autograder.paper.answer_boxes import LEAST_TEXT, MOST_MILLIMETRES, empty_box, form, solved_box
 from autograder.paper.guide import SheetLabels, item_guide
 from autograder.rubric import Rubric, parse
 from tests.paper.conftest import COURSE
+from tests.support.solution_lines import solution_fragments
 
 Page = Callable[..., str]
 

@@ -11,6 +11,7 @@ import pytest
 from msgspec import Struct
 
 from autograder.assignment import Assignment
+from tests.feedback.examples import png
 from tests.service.room import CLASS, Room, room_of
 from tests.support import essays
 from tests.web.people import Small, statuses_near_expiry
@@ -139,6 +140,23 @@ def test_hostile_answers_stay_text(marking: Marking) -> None:
         assert "\u202e" not in page
     frame = re.search(r'src="(/frame/answer/[^"]+)"', client.get(address).content.decode())
     assert frame is None  # nothing was printed
+
+
+@pytest.mark.parametrize("written", ["![]({})", "<img src='{}' onerror='alert(1)'>"])
+def test_pictures_in_an_answer_are_shown(marking: Marking, written: str) -> None:
+    """An answer that is only a picture waits for a person, who sees it; one that cannot be shown is told."""
+    drawing = f"data:image/png;base64,{png()}"
+    broken = "data:image/png;base64," + "A" * 40
+    for student, uri in (("eva", drawing), ("ada", broken)):
+        answers = {"scale": written.format(uri)}
+        essays.recorded(marking.room.offer, marking.room.assignment, [(student, answers)])
+    client = marking.people.client("ta")
+    page = client.get(marking.answer("eva")).content.decode()
+    assert f'<img src="{drawing}"' in page
+    assert "A picture of this cell is not shown" not in page
+    page = client.get(marking.answer("ada")).content.decode()
+    assert "data:image" not in page
+    assert "A picture of this cell is not shown" in page
 
 
 def test_what_is_printed_stands_in_a_frame_without_cookies(

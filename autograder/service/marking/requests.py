@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from autograder.feedback.sanitise import kept_text
 from autograder.grades import NOTHING
-from autograder.marking.points import items_of
-from autograder.records import Score, Status
+from autograder.marking.points import items_of, verdicts_of
+from autograder.records import Score
 from autograder.rubric import Item, Question, Rubric
 from autograder.service import audit
 from autograder.service.marking import saving
@@ -76,7 +76,7 @@ class ItemPoints(Struct, frozen=True):
 
 def points_of(row: CellMark, question: Question, item: Item, score: Score) -> ItemPoints:
     """What an item has: from a person, or else from grading."""
-    verdicts = _verdicts(question, item, score)
+    verdicts = verdicts_of(question, item.cell or question.id, score)
     given = _given(row, verdicts)
     if row.points is not None and len(verdicts) > 1:
         known = _sum(question, {**verdicts, **given})
@@ -86,16 +86,6 @@ def points_of(row: CellMark, question: Question, item: Item, score: Score) -> It
     if row.points is not None and len(verdicts) == 1:
         found = Decimal(row.points)
     return ItemPoints(None, waits=True) if row.again or found is None else ItemPoints(found)
-
-
-def _verdicts(question: Question, item: Item, score: Score) -> dict[str, Decimal | None]:
-    """By item of the same cell: what grading gave; None where a person decides."""
-    results = {one.item: one for one in score.items if one.question == question.id}
-    cell = item.cell or question.id
-    inside = [(one.id, results.get(one.id)) for one in question.items if (one.cell or question.id) == cell]
-    return {
-        name: None if one is None or one.status is Status.NEEDS_REVIEW else one.points for name, one in inside
-    }
 
 
 def _given(row: CellMark, verdicts: Mapping[str, object]) -> dict[str, Decimal]:
@@ -252,7 +242,7 @@ def _entered(
     if has.whole:
         raise NotTaken("request-whole")
     if points != has.now:
-        verdicts = _verdicts(question, item, score)
+        verdicts = verdicts_of(question, item.cell or question.id, score)
         mark.verdicts = {name: _written(verdict) for name, verdict in verdicts.items()}
         cell = MarkableCell(question, mark.place.cell, items_of(question, mark.place.cell))
         saving.give_item(mark, cell, item, points, by)

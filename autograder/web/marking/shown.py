@@ -12,11 +12,11 @@ from msgspec import Struct
 from autograder.checks.judging.cues import CueMatch
 from autograder.checks.judging.manual import Examples, cue_matches, manual_options
 from autograder.checks.values import prose
-from autograder.feedback.answers import highlighted
+from autograder.feedback.answers import highlighted, pictures_in
 from autograder.feedback.code import Line, code_lines
 from autograder.feedback.handout import asked, released_answer
 from autograder.feedback.labels import ICONS, Labels
-from autograder.feedback.prose import written_prose
+from autograder.feedback.prose import Pictures, lacks_picture, written_prose
 from autograder.feedback.sanitise import printable_text, sentence
 from autograder.feedback.typeset import Typesetter
 from autograder.marking.points import bounded_by
@@ -117,12 +117,19 @@ def answer_view(
         title=labels.pick(cell.question.title, cell.question.id),
         asked=asked(release, released, rubric.assignment.languages, language),
         text=highlighted(row.text, spans),
-        typeset=None if code else written_prose(row.text),
+        typeset=None if code else _typeset(row.text, pictures_in(graded, cell.question, own), labels),
         lines=code_lines(row.text, released.source) if code and released else (),
         words=len(prose.words(row.text)),
         items=tuple(_item(cell.question, item, known) for item in cell.items),
         possible=labels.number(cell.possible),
     )
+
+
+def _typeset(text: str, pictures: Pictures, labels: Labels) -> Markup:
+    shown = written_prose(text, pictures)
+    if lacks_picture(text, pictures):
+        shown += Markup('<p class="soft">{}</p>').format(labels("picture-missing"))
+    return shown
 
 
 class _Known(Struct, frozen=True, eq=False):

@@ -1,0 +1,455 @@
+"""Refuse a release that gives away what its source withholds: solutions, model answers, key formulas.
+
+Code is compared as tokens without comments, docstrings, quotes, brackets of calls and layout; text as words.
+Short or trivial solutions prove nothing when they are found, so every rule asks for a minimum of tokens or
+words, with which the assignments in ``assignments/`` and the templates of ``autograder new`` pass. Halving
+one of the minima stops at most one of them.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import binascii
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from autograder.errors import NotebookError
+from autograder.notebook.document import joined, load_tree
+from autograder.notebook.markers import split
+from autograder.notebook.release import ReleaseCell, load_release
+from autograder.syntax import UNREADABLE, parsed
+
+_MARKER = re.compile(
+    r"(?:^|(?<=\s))(?:#+|<!--|//)[ \t]*(?:(?:BEGIN|END)[ \t]+)?(?:SOLUTION|MARK SCHEME)\b.*", re.MULTILINE
+)
+_TOKEN = re.compile(r"[^\W\d]\w*|\d[\d_]*(?:\.\d+)?|[^\s\w\"'`#(),]")
+_WORD = re.compile(r"\w+")
+_UNCOUNTED = re.compile(r"(?:async\s+)?(?:def|class|import|from|else|try|finally|pass)\b|@")
+"""Lines that say nothing of a solution: names and imports are often stated in the prompt."""
+_FORMULA = re.compile(r"[\w\s.*/^+\-()\[\]{},=<>·]+")
+_OPERATOR = re.compile(r"\*\*|[*/^+·]|(?<=[\d\s)])-|-(?=[\d\s(])")
+"""A hyphen is one beside a number, a bracket or a space alone: "pre-trained" is a word."""
+_LATEX_NAME = re.compile(r"\\(?:text|mathrm|mathit|operatorname)\s*\{(\w+)\}")
+_INDEX = re.compile(r"_\{(\w+)\}")
+_RAISED = re.compile("[⁰¹²³⁴-⁹]+")
+_PARAGRAPH = re.compile(r"\n\s*\n|\n\s*(?:[-*+]|\d{1,2}[.)])\s|\n?<!--[ \t]*\w+[ \t]*-->\n?")
+_QUESTION = re.compile(r"[^.!?:]*\?")
+_DROPPED_IN_FORMULAS = frozenset({"*", "·", "\\", "{", "}", "$", "cdot", "times", "left", "right", "[", "]"})
+
+_LINE_TOKENS = 4
+"""A shorter line of code, such as ``x = 1``, is found anywhere and counts neither way."""
+_KEY_TOKENS = 6
+"""The least of a solution that is looked for in texts and cells to play in."""
+_GIVEN_TOKENS = 14
+"""The least of a solution that is looked for in given code, which resembles solutions by its nature."""
+_SHARE = 0.5
+"""Of a solution's tokens in a text or a cell to play in: as much of a key is no coincidence."""
+_FAR_OPERATORS = 4
+"""Of a formula that is looked for everywhere. A shorter one is looked for in its own question alone:
+elsewhere it may be an example of how to write formulas."""
+_DIGITS = 4
+"""Of a number, or of the numbers of a tuple together, that is looked for in its own question."""
+_LONG_NUMBER = 100_000
+"""From here on a number inside of a table or dictionary is looked for by itself."""
+_RUN_WORDS = 6
+"""Words in a row that count as taken over; shorter runs are phrases."""
+_PARAGRAPH_WORDS = 8
+_SHORT_ANSWER_WORDS = 5
+"""A model answer from five words is looked for as a whole; from eight on three quarters of a paragraph do."""
+_TEXT_SHARE = 0.75
+
+
+class GivenText(Struct, frozen=True):
+    """Something that students get."""
+
+    place: str
+    """For messages."""
+    text: str
+    code: bool = False
+    fixed: bool = False
+    """Given code: locked cells, stubs and files, which a solution may well repeat in part."""
+    notebook: str = ""
+    number: int = 0
+    """Of the cell, counted from 1; 0: no cell."""
+
+
+class WithheldAnswer(Struct, frozen=True):
+    """What the source withholds of one answer."""
+
+    place: str
+    text: str
+    code: bool
+    notebook: str
+    number: int
+    since: int
+    """The cell behind the answer before: where this question's prompt begins."""
+
+
+class _CodeLine(Struct, frozen=True):
+    tokens: str
+    weight: int
+    said: str
+
+
+class _CodeKey(Struct, frozen=True):
+    """A solution in the forms that are compared."""
+
+    lines: tuple[_CodeLine, ...]
+    definitions: tuple[tuple[_CodeLine, ...], ...]
+    formulas: tuple[str, ...]
+    values: tuple[str, ...]
+    """Numbers, and tuples and lists of them, that a name is assigned to."""
+    assignments: tuple[tuple[str, str], ...]
+    """Tokens of ``name = literal`` with the text, if the solution consists of nothing else."""
+
+
+def check_leaks(withheld: Sequence[WithheldAnswer], given: Sequence[GivenText]) -> None:
+    """Refuse solutions, model answers and markers of solutions in what students get.
+
+    Raises:
+        NotebookError: ``solution-left``; names the answer's cell, the place that gives it away, and the
+            passage.
+    """
+    for text in given:
+        if marker := _MARKER.search(text.text):
+            raise NotebookError(
+                "solution-left",
+                f"{text.place}: students would see {_quoted(marker[0])}, which marks a solution. Solutions "
+                "are taken out between ### BEGIN SOLUTION and ### END SOLUTION in answer cells alone: move "
+                "it there, or delete it.",
+            )
+    shown = [_Shown(text) for text in given]
+    for answer in withheld:
+        found = _leaked_code(answer, shown) if answer.code else _leaked_text(answer, shown)
+        if found:
+            place, passage = found
+            raise NotebookError(
+                "solution-left",
+                f"{place}: gives away the solution of {answer.place}: {_quoted(passage)}. Delete it there, "
+                "or put it between ### BEGIN SOLUTION and ### END SOLUTION in its answer cell; if students "
+                "may know it, word the two differently.",
+            )
+
+
+def withheld_answers(source: bytes, notebook: str) -> Iterator[WithheldAnswer]:
+    """What a source notebook withholds: solutions, whole model answers, and mark schemes.
+
+    Raises:
+        CourseError: it is not a notebook, or its metadata is not usable.
+        NotebookError: ``bad-markers``.
+    """
+    since = 1
+    for cell in load_release(source, notebook, source=True).cells:
+        if not cell.is_answer and not cell.task:
+            continue
+        parts = split(cell.source, name_cell(notebook, cell))
+        whole = not cell.task and "SOLUTION" not in parts.regions
+        lines = (*parts.kept, *parts.withheld) if whole else parts.withheld
+        yield WithheldAnswer(
+            name_cell(notebook, cell),
+            "\n".join(lines),
+            cell.cell_type == "code",
+            notebook,
+            cell.number,
+            since,
+        )
+        since = cell.number + 1
+
+
+def withheld_in_file(source: str, path: str) -> Iterator[WithheldAnswer]:
+    """What the answer key's version of a starter file withholds."""
+    if lines := split(source, path).withheld:
+        yield WithheldAnswer(path, "\n".join(lines), path.endswith(".py"), "", 0, 0)
+
+
+def given_texts(release: bytes, notebook: str, *, tests: bool = True) -> Iterator[GivenText]:
+    """Everything in a released notebook that holds text: cells, their outputs, attachments and metadata.
+
+    Args:
+        release: its bytes.
+        notebook: its name.
+        tests: whether cells that carry points count; an adopted course shows results in its tests.
+
+    Raises:
+        CourseError: it is not a notebook.
+    """
+    tree = load_tree(release, [])
+    for cell, raw in zip(load_release(release, notebook).cells, tree["cells"], strict=True):
+        place = name_cell(notebook, cell)
+        if tests or cell.is_answer or not cell.grade:
+            code = cell.cell_type == "code"
+            fixed = code and (cell.is_answer or cell.is_locked)
+            yield GivenText(place, cell.source, code, fixed, notebook, cell.number)
+        metadata = {key: value for key, value in raw.get("metadata", {}).items() if key != "nbgrader"}
+        beside = {"outputs": raw.get("outputs"), "metadata": metadata}
+        for what, tree_of in (*beside.items(), ("an attachment", raw.get("attachments"))):
+            if text := "\n".join(_texts(tree_of)):
+                yield GivenText(f"{place}, {what}", text, notebook=notebook, number=cell.number)
+    if text := "\n".join(_texts({key: value for key, value in tree.items() if key != "cells"})):
+        yield GivenText(f"notebook {notebook!r}, metadata", text)
+
+
+def name_cell(notebook: str, cell: ReleaseCell) -> str:
+    """The name of a cell in messages."""
+    named = f" ({cell.grade_id})" if cell.grade_id else ""
+    return f"notebook {notebook!r}, cell {cell.number}{named}"
+
+
+class _Shown:
+    """A given text with its tokens and words, each made when it is first needed."""
+
+    def __init__(self, given: GivenText) -> None:
+        self.given = given
+        forms = {given.text, *([_plain(given.text)] if given.code else [])}
+        self._tokens = [f" {_tokens(form)} " for form in forms]
+        self._formula = f" {_formula_tokens(given.text)} "
+        self._words = ""
+        self._runs: frozenset[tuple[str, ...]] | None = None
+
+    def has(self, tokens: str) -> bool:
+        return any(f" {tokens} " in form for form in self._tokens)
+
+    def has_formula(self, tokens: str) -> bool:
+        """Whether a formula stands there by itself, and not as a part of a longer one."""
+        at = self._formula.find(f" {tokens} ")
+        while at >= 0:
+            before, behind = self._formula[:at].rsplit(" ", 1)[-1], self._formula[at + len(tokens) + 2 :]
+            if before not in ("+", "-", "/", "^") and behind.split(" ", 1)[0] not in ("+", "-", "/", "^"):
+                return True
+            at = self._formula.find(f" {tokens} ", at + 1)
+        return False
+
+    def has_words(self, words: Sequence[str]) -> bool:
+        if not self._words:
+            self._words = f" {' '.join(_words(self.given.text))} "
+        return f" {' '.join(words)} " in self._words
+
+    def shared_words(self, words: Sequence[str]) -> int:
+        """How many of the words stand there in a long run of them."""
+        if self._runs is None:
+            self._runs = frozenset(_runs(_words(self.given.text)))
+        shared = set[int]()
+        for at, run in enumerate(_runs(words)):
+            shared.update(range(at, at + _RUN_WORDS) if run in self._runs else ())
+        return len(shared)
+
+
+def _leaked_code(answer: WithheldAnswer, shown: Sequence[_Shown]) -> tuple[str, str] | None:
+    """Where a solution in code is given away, and which passage."""
+    key = _read_key(answer.text)
+    fixed = [text for text in shown if text.given.fixed]
+    known = {line.tokens for line in key.lines if any(text.has(line.tokens) for text in fixed)}
+    for text in shown:
+        passage = _value_in(text, key, answer)
+        if not passage and text.given.fixed:
+            passage = _covered(key.lines, text, 1.0, _GIVEN_TOKENS)
+        elif not passage:
+            passage = _solution_in(text, key, known)
+        if passage:
+            return text.given.place, passage
+    return None
+
+
+def _value_in(text: _Shown, key: _CodeKey, answer: WithheldAnswer) -> str:
+    """The formula or value of a solution that stands in a text; empty if none does."""
+    near = _is_near(answer, text.given)
+    for value in (*key.formulas, *(key.values if near else ())):
+        long = len(_OPERATOR.findall(value)) >= _FAR_OPERATORS
+        if (near or long) and text.has_formula(_formula_tokens(value)):
+            return value
+    if _is_own(answer, text.given):  # the stub
+        return next((said for tokens, said in key.assignments if text.has(tokens)), "")
+    return ""
+
+
+def _solution_in(text: _Shown, key: _CodeKey, known: Collection[str]) -> str:
+    """A line of a solution, or of a definition in it, that a text holds too much of.
+
+    Lines that students are given as code (``known``) give nothing away.
+    """
+    for lines, share in ((key.lines, _SHARE), *((one, 1.0) for one in key.definitions)):
+        if passage := _covered(
+            [line for line in lines if line.tokens not in known], text, share, _KEY_TOKENS
+        ):
+            return passage
+    return ""
+
+
+def _covered(lines: Iterable[_CodeLine], text: _Shown, share: float, least: int) -> str:
+    """The longest line that is found, if those that are found make up so great a share; else nothing."""
+    lines = list(lines)
+    found = [line for line in lines if text.has(line.tokens)]
+    weight = sum(line.weight for line in found)
+    if weight < least or weight < share * sum(line.weight for line in lines):
+        return ""
+    return max(found, key=lambda line: line.weight).said
+
+
+def _leaked_text(answer: WithheldAnswer, shown: Sequence[_Shown]) -> tuple[str, str] | None:
+    """Where a model answer in words is given away, and which paragraph."""
+    for paragraph in _PARAGRAPH.split(answer.text):
+        said = _QUESTION.sub("", paragraph).strip()  # questions are quoted from the prompt
+        words, least = _words(said), _TEXT_SHARE * len(_words(paragraph))
+        if len(words) < _SHORT_ANSWER_WORDS or said.startswith("#"):
+            continue
+        for text in shown:
+            if text.has_words(words) if len(words) < _PARAGRAPH_WORDS else text.shared_words(words) >= least:
+                return text.given.place, said
+    return None
+
+
+def _is_own(answer: WithheldAnswer, given: GivenText) -> bool:
+    return given.number > 0 and (given.notebook, given.number) == (answer.notebook, answer.number)
+
+
+def _is_near(answer: WithheldAnswer, given: GivenText) -> bool:
+    return given.notebook == answer.notebook and answer.since <= given.number <= answer.number
+
+
+def _read_key(source: str) -> _CodeKey:
+    plain = _plain(source)
+    try:
+        tree = parsed(plain)
+    except UNREADABLE:
+        return _CodeKey(_code_lines(plain), (), (), (), ())
+    definitions = [
+        _code_lines(ast.unparse(ast.Module(node.body, [])))
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    ]
+    strings = [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    formulas = dict.fromkeys(text.strip() for text in strings if _is_formula(text))
+    assigned = [node.value for node in tree.body if isinstance(node, ast.Assign) and _is_plain(node.value)]
+    values = [ast.unparse(node) for node in assigned]
+    values += [ast.unparse(node) for value in assigned for node in ast.walk(value) if _is_long_number(node)]
+    return _CodeKey(
+        _code_lines(plain),
+        tuple(definitions),
+        tuple(formulas),
+        tuple(value for value in values if _is_telling(value)),
+        tuple(_assignments(tree)),
+    )
+
+
+def _assignments(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """The assignments of a solution that does nothing but assign plain values to names of its own."""
+    values = [node.value for node in tree.body if isinstance(node, ast.Assign) and _is_plain(node.value)]
+    targets = [ast.unparse(node.targets[0]) for node in tree.body if isinstance(node, ast.Assign)]
+    if len(values) < len(tree.body) or len(set(targets)) < len(targets):
+        return
+    for node, value in zip(tree.body, values, strict=True):
+        literal = ast.literal_eval(value)
+        if literal not in (None, "", 0, 1, [], (), {}) and "..." not in ast.unparse(value):
+            said = ast.unparse(node)
+            yield _tokens(said), said
+
+
+def _is_plain(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except UNREADABLE:
+        return False
+    return True
+
+
+def _is_telling(value: str) -> bool:
+    """Whether a value is a number, or some, of so many digits that it stands nowhere by coincidence."""
+    numbers = re.fullmatch(r"[\d\s.,()\[\]\-]+", value)
+    return bool(numbers) and sum(char.isdigit() for char in value) >= _DIGITS
+
+
+def _is_long_number(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value >= _LONG_NUMBER
+
+
+def _is_formula(text: str) -> bool:
+    """Whether a string of a solution is a formula, and not prose with a hyphen."""
+    bare = re.sub(r"\s+", " ", text.strip())
+    prose = re.search(r"[^\W\d]\w* [^\W\d]\w*", bare)
+    return bool(_FORMULA.fullmatch(bare) and _OPERATOR.search(bare) and not prose)
+
+
+def _code_lines(plain: str) -> tuple[_CodeLine, ...]:
+    lines: dict[str, _CodeLine] = {}
+    for line in plain.split("\n"):
+        tokens = _tokens(line)
+        weight = tokens.count(" ") + 1
+        if weight >= _LINE_TOKENS and not _UNCOUNTED.match(line.strip()):
+            lines[tokens] = _CodeLine(tokens, weight, line.strip())
+    return tuple(lines.values())
+
+
+def _plain(source: str) -> str:
+    """Code as Python itself would write it, without comments and docstrings; unreadable code as it is."""
+    lines = source.split("\n")
+    margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
+    dedented = "\n".join(line[margin:] for line in lines)
+    try:
+        tree = parsed(dedented)
+        for node in ast.walk(tree):
+            body = getattr(node, "body", None)
+            if isinstance(body, list):
+                kept = [statement for statement in body if not _is_remark(statement)]
+                node.body = kept or [ast.Pass()]  # type: ignore[attr-defined]
+        return ast.unparse(tree)
+    except UNREADABLE:
+        return dedented
+
+
+def _is_remark(node: Any) -> bool:
+    value = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
+
+
+def _tokens(text: str) -> str:
+    return " ".join(token.replace("_", "") if token[0].isdigit() else token for token in _TOKEN.findall(text))
+
+
+def _formula_tokens(text: str) -> str:
+    raised = _RAISED.sub(lambda found: f"^{unicodedata.normalize('NFKC', found[0])}", text)
+    bare = _INDEX.sub(r"_\1", _LATEX_NAME.sub(r"\1", raised)).replace("**", "^")
+    return " ".join(token for token in _tokens(bare).split(" ") if token not in _DROPPED_IN_FORMULAS)
+
+
+def _words(text: str) -> list[str]:
+    return [word.casefold() for word in _WORD.findall(text)]
+
+
+def _runs(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    for at in range(len(words) - _RUN_WORDS + 1):
+        yield tuple(words[at : at + _RUN_WORDS])
+
+
+def _texts(tree: Any) -> Iterator[str]:
+    """Every string of a JSON tree; a source's list of lines as one, an SVG picture in base64 as its text."""
+    if (whole := joined(tree)) is not None:
+        yield whole
+    elif isinstance(tree, list | tuple):
+        for entry in tree:
+            yield from _texts(entry)
+    elif isinstance(tree, Mapping):
+        for key, value in tree.items():
+            yield str(key)
+            yield from _texts(_decoded(value) if key == "image/svg+xml" else value)
+
+
+def _decoded(value: Any) -> Any:
+    text = joined(value)
+    try:
+        return text if text is None else base64.b64decode(text, validate=True).decode()
+    except (binascii.Error, ValueError):
+        return text
+
+
+def _quoted(passage: str, limit: int = 80) -> str:
+    flat = " ".join(passage.split())
+    return repr(flat if len(flat) <= limit else flat[: limit - 1] + "…")

@@ -1,0 +1,101 @@
+"""Pictures that students put into their texts come along, and their data does not stand in the text."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+from typing import Any
+
+import pytest
+
+from autograder.checks.judging.manual import unwritten
+from autograder.notebook.document import MAX_SOURCE
+from autograder.notebook.pictures import take_out_pictures
+from autograder.notebook.read import read
+from autograder.notebook.release import Release
+from autograder.records import Markdown, PastedPicture, Submission
+
+DATA = base64.b64encode(b"\x89PNG\r\n\x1a\n" + bytes(60)).decode()
+URI = f"data:image/png;base64,{DATA}"
+ONE = {"image.png": {"image/png": DATA}}
+
+
+def handed_in(release_bytes: bytes, release: Release, source: str, attachments: Any = None) -> Submission:
+    """The small exam with a written answer."""
+    tree = json.loads(release_bytes)
+    for cell in tree["cells"]:
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") == "essay":
+            cell["source"] = source
+            if attachments is not None:
+                cell["attachments"] = attachments
+    return read(json.dumps(tree).encode(), release, student="ada", assignment="small-exam")
+
+
+def essay(submission: Submission) -> Markdown:
+    """The cell of the written answer."""
+    return next(cell for cell in submission.cells if isinstance(cell, Markdown) and cell.grade_id == "essay")
+
+
+@pytest.mark.parametrize(
+    ("source", "attachments", "name"),
+    [
+        pytest.param("![image.png](attachment:image.png)", ONE, "image.png", id="attached"),
+        pytest.param('<img src="attachment:image.png" width=300>', ONE, "image.png", id="attached, in HTML"),
+        pytest.param(
+            "![](attachment:my%20plot.png)", {"my plot.png": {"image/png": DATA}}, "my plot.png", id="a space"
+        ),
+        pytest.param("![](attachment:a)", {"a": {"image/png": [DATA[:8], DATA[8:]]}}, "a", id="in lines"),
+        pytest.param(f"![]({URI})", None, "pasted-1.png", id="a data URI"),
+        pytest.param(f"<img src='{URI}'>", None, "pasted-1.png", id="a data URI, in HTML"),
+        pytest.param(f"<IMG SRC={URI.replace('png', 'PNG', 1)}>", None, "pasted-1.png", id="in capitals"),
+    ],
+)
+def test_an_answer_that_is_only_a_picture_is_an_answer(
+    release_bytes: bytes, release: Release, source: str, attachments: Any, name: str
+) -> None:
+    """The picture comes along, and the text names it; nothing of it counts as left blank."""
+    submission = handed_in(release_bytes, release, source, attachments)
+    cell, answer = essay(submission), submission.answers["essay"]
+    assert (PastedPicture(name, "image/png", DATA),) == cell.pictures
+    assert cell.source == answer.source
+    assert "data:" not in answer.source
+    assert answer.changed
+    assert not unwritten(answer)
+    assert () == submission.notes
+
+
+def test_pictures_pasted_beside_attached_ones_get_names_of_their_own() -> None:
+    """What a student called pasted-1.png stays what it is."""
+    attached = PastedPicture("pasted-1.png", "image/png", "x")
+    source, pictures = take_out_pictures(f"![](attachment:pasted-1.png) ![]({URI}) ![]({URI})", [attached])
+    assert source == "![](attachment:pasted-1.png) ![](attachment:pasted-2.png) ![](attachment:pasted-3.png)"
+    assert ["x", DATA, DATA] == [picture.data for picture in pictures]
+
+
+def test_a_large_picture_in_a_text_does_not_cut_it(release_bytes: bytes, release: Release) -> None:
+    """A screenshot as a data URI has more characters than a cell may have; the text behind it stays."""
+    large = base64.b64encode(random.Random(1).randbytes(MAX_SOURCE)).decode()
+    cell = essay(handed_in(release_bytes, release, f"![](data:image/jpeg;base64,{large})\n\nSo it is."))
+    assert (("image/jpeg", len(large)),) == tuple((one.mime, len(one.data)) for one in cell.pictures)
+    assert cell.source == "![](attachment:pasted-1.jpeg)\n\nSo it is."
+
+
+@pytest.mark.parametrize(
+    "attachments",
+    [
+        pytest.param({"a.svg": {"image/svg+xml": "<svg onload='alert(1)'/>"}}, id="SVG"),
+        pytest.param({"a.svg": {"text/html": "<script>alert(1)</script>"}}, id="HTML"),
+        pytest.param({"a.svg": 7}, id="a number"),
+        pytest.param([["a.svg"]], id="a list"),
+        pytest.param({"a.svg": {"image/png": {"deep": []}}}, id="a tree"),
+        pytest.param({"x" * 300: {"image/png": DATA}}, id="an endless name"),
+    ],
+)
+def test_attachments_that_are_no_pictures_are_left_out(
+    release_bytes: bytes, release: Release, attachments: Any
+) -> None:
+    """Whatever stands there, the notebook is read, and the text says that something was shown."""
+    cell = essay(handed_in(release_bytes, release, "![drawing](attachment:a.svg)", attachments))
+    assert () == cell.pictures
+    assert "![drawing](attachment:a.svg)" == cell.source
