@@ -40,8 +40,8 @@ from autograder.grading.handed_files import NotebookFiles, read_files
 from autograder.grading.own_faults import judged_together
 from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
 from autograder.limits import budgets
+from autograder.notebook.match import LOST
 from autograder.notebook.read import details, read
-from autograder.notebook.recover import LOST
 from autograder.records import (
     Answer,
     Cell,
@@ -357,8 +357,15 @@ class _SubmissionRun:
         self.notes += (*submission.notes, *files.notes)
         submission = replace(submission, answers={**submission.answers, **files.answers})
         # Whatever comes, a person sees what was written.
-        nothing_run = (None,) * len(submission.cells)
-        self.executed.append(ExecutedNotebook(notebook.name, submission.cells, nothing_run))
+        self.executed.append(
+            ExecutedNotebook(
+                notebook.name,
+                submission.cells,
+                (None,) * len(submission.cells),
+                submission.answer_cells,
+                submission.remarks,
+            )
+        )
         if assignment.rubric.assignment.exam:
             self.stated = {**details(submission.cells), **self.stated}
         return submission
@@ -433,10 +440,12 @@ class _SubmissionRun:
             return self._for_review(question, "the release has no answer cell for this question")
         lost = (LOST, answer.grade_id)
         if lost in {(note.code, note.place) for note in submission.notes}:
-            return self._for_review(question, "the answer's cell could not be identified; see the notes")
+            staff = "the answer's cell could not be identified; see the notes"
+            return self._for_review(question, staff, "review.cells")
         if time.thread_time() > self._until:
             return self._out_of_time(question)
         files = self.files[question.notebook]
+        parts = self.executed[-1].positions(answer.grade_id)
         with self._grader.stopwatch.step("judge"):
             judged = self._grader.judge(
                 question,
@@ -448,8 +457,8 @@ class _SubmissionRun:
                 student=self._handed.student,
                 cells=[
                     one.source
-                    for one in submission.cells
-                    if isinstance(one, Cell) and not one.locked and one.grade_id != answer.grade_id
+                    for at, one in enumerate(submission.cells)
+                    if isinstance(one, Cell) and not one.locked and at not in parts
                 ]
                 + files.sources(without=question.file),
                 files=files.contents,
@@ -457,14 +466,12 @@ class _SubmissionRun:
                 tests=self._tests.get(question.id),
             )
         self.notes += judged.notes
-        places = [cell.grade_id for cell in submission.cells]
-        run = session.runs[places.index(answer.grade_id)] if answer.grade_id in places else None
         results = files.explained(judged.results, question) if question.file else judged.results
         given = assignment.manifest.of(self._handed.student) if assignment.manifest else None
         if given is not None and given.fault is not None:
             results = judged_together(results, given.fault)
         # A module runs in whichever cell imports it.
-        ran = session.runs if question.file else [run]
+        ran = session.runs if question.file else [session.runs[at] for at in parts]
         return with_lost_cell(results, ended=any(one is not None and one.ending is not None for one in ran))
 
     def _ask(self, session: Session, plan: tuple[Scenario, ...], place: str) -> Sequence[Observations]:
@@ -492,9 +499,11 @@ class _SubmissionRun:
             question, Finding(Status.NEEDS_REVIEW, Message("review.judging", {"limit": most}), staff)
         )
 
-    def _for_review(self, question: Question, staff: str) -> tuple[ItemResult, ...]:
+    def _for_review(
+        self, question: Question, staff: str, code: str = "review.fault"
+    ) -> tuple[ItemResult, ...]:
         self.notes.append(Note("needs-review", staff, question.id))
-        return _open(question, review(staff))
+        return _open(question, review(staff, code))
 
 
 def _results(

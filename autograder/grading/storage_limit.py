@@ -28,7 +28,8 @@ def fit_to_budget(notebook: ExecutedNotebook, answers: Collection[str], kb: int)
     left = kb << 10
     kept: dict[int, Cell | Markdown] = {}
     places = range(len(notebook.cells))
-    for place in sorted(places, key=lambda one: notebook.cells[one].grade_id not in answers):
+    of_answers = {position for name in answers for position in notebook.positions(name)}
+    for place in sorted(places, key=lambda one: one not in of_answers):
         cell = notebook.cells[place]
         if isinstance(cell, Cell) and cell.locked:
             kept[place] = cell

@@ -48,6 +48,7 @@ class _Metadata(Struct, omit_defaults=True):
 
 
 class _Cell(Struct, omit_defaults=True):
+    id: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     cell_type: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     source: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     attachments: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
@@ -149,6 +150,11 @@ def joined(source: Any) -> str | None:
     if isinstance(source, list) and all(isinstance(line, str) for line in source):
         return "".join(source)
     return None
+
+
+def canonical(source: str) -> str:
+    """Return a source without trailing white space, for comparing."""
+    return "\n".join(line.rstrip() for line in source.rstrip().split("\n"))
 
 
 def shown(value: object, limit: int = 60) -> str:

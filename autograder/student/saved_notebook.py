@@ -8,6 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from autograder.checks.values.literal import (
     NoFormula,
     answer_literal,
@@ -193,7 +195,7 @@ def _remarks(
     found, unknown = False, list[str]()
     for grade_id in (*ids["given"], *ids["answers"]):
         there = places.get(grade_id, ())
-        if len(there) > 1:
+        if len(there) > 1 and grade_id in ids["answers"]:
             found = True
             count = str(len(there))
             yield ReportLine(PROBLEM, sentence("student.cell-copied", language, name=grade_id, count=count))
@@ -215,7 +217,7 @@ def _remarks(
 
 def _report(question: str, entry: Mapping[str, Any], there: Sequence[RawCell], language: str) -> Report:
     lines: list[ReportLine]
-    cell = next((one for one in there if not _is_as_released(one)), there[0] if there else None)
+    cell = _joined(there)
     if cell is None:
         lines = [ReportLine(MISSING, sentence("student.no-answer-cell", language, name=entry["cell"]))]
     elif _is_as_released(cell) or not cell.source.strip() or _says_no_more(cell, entry):
@@ -229,6 +231,17 @@ def _report(question: str, entry: Mapping[str, Any], there: Sequence[RawCell], l
             line for name in entry["names"] for line in _assigned(question, name, entry, cell, language)
         ] or [ReportLine(READY, sentence("student.written", language))]
     return Report(question, title_of(entry, language), state_of(lines), tuple(lines))
+
+
+def _joined(there: Sequence[RawCell]) -> RawCell | None:
+    """The answer's cell; of a split or copied one all that was written, as it is graded."""
+    written = [one for one in there if one.source.strip() and not _is_as_released(one)]
+    if len(written) < len(there) and not written:
+        return there[0]
+    if len(written) < 2:
+        return written[0] if written else None
+    code = [one for one in written if one.cell_type == "code"]
+    return replace((code or written)[0], source="\n\n".join(one.source for one in code or written))
 
 
 def _says_no_more(cell: RawCell, entry: Mapping[str, Any]) -> bool:
