@@ -36,6 +36,7 @@ from autograder.grading import scoring, storage_limit
 from autograder.grading.carrying import RightResults, carried_forward
 from autograder.grading.cell_tests import CellTests, with_start
 from autograder.grading.expected import box_seed, tried_values
+from autograder.grading.failed_imports import FailedImport, failed_imports, with_failed_imports
 from autograder.grading.handed_files import NotebookFiles, read_files
 from autograder.grading.own_faults import judged_together
 from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
@@ -317,6 +318,8 @@ class _SubmissionRun:
         self.spent = Spent()
         self.stated: dict[str, str] = {}
         self._tests: Mapping[str, Mapping[str, CellOutcome]] = {}
+        self._failed_imports: tuple[FailedImport, ...] = ()
+        """Of the present notebook."""
         self._broken = ""
         """Why nothing is asked of the present notebook any more."""
         self._until = time.thread_time() + budgets(grader.assignment.rubric.assignment.limits).judging_seconds
@@ -408,6 +411,8 @@ class _SubmissionRun:
                 except SandboxFault as fault:
                     self.notes.append(Note(scoring.SANDBOX_FAULT, describe_error(fault), notebook.name))
                 self._broken = ""
+                self._failed_imports = failed_imports(submission.cells, session.runs)
+                self.notes += (one.note() for one in self._failed_imports)
                 self._tests = cell_tests.outcomes(session)
                 self.isolation += cell_tests.stamp
                 for question in assignment.questions(notebook.name):
@@ -471,6 +476,7 @@ class _SubmissionRun:
         if given is not None and given.fault is not None:
             results = judged_together(results, given.fault)
         # A module runs in whichever cell imports it.
+        results = with_failed_imports(results, self._failed_imports)
         ran = session.runs if question.file else [session.runs[at] for at in parts]
         return with_lost_cell(results, ended=any(one is not None and one.ending is not None for one in ran))
 

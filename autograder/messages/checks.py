@@ -93,6 +93,10 @@ _GENERAL = {
         "It cannot be told which cell of your notebook is this answer. The remark at these cells says why. A "
         "person looks at all of them."
     ),
+    "review.import": (
+        "Your answer needs “{package}”, which cannot be imported where notebooks are graded. A person looks "
+        "at it."
+    ),
     "review.ended": (
         "While your notebook was run, its process was ended or stood still more than once, for no reason "
         "that we can see. This was therefore not judged automatically. A person looks at it."
