@@ -76,6 +76,15 @@ SENTENCES: Mapping[str, str] = {
         "They are run and read together, in their order. If they contradict each other, a person has to "
         "decide: put your answer into one of them, and delete the others."
     ),
+    "student.asks-for-input": (
+        "“{found}” waits for input. Nobody types anything while your notebook is graded, and the cell stops "
+        "there with an error. Write the value into the code."
+    ),
+    "student.other-folder": (
+        "“{found}” is a folder of your own computer. While your notebook is graded there are only the files "
+        "that were given out or handed in with it, in the notebook's own folder: use their names alone."
+    ),
+    "student.in-cell": "Cell {cell}: {found}",
     "student.cells-unknown": (
         "Whether these given cells were changed cannot be told, because some program took out their "
         "checksums: {name}."

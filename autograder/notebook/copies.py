@@ -106,7 +106,7 @@ def _connected(parts: Sequence[int], claims: Sequence[int], own: int | None, nea
     A copy further away that contradicts nothing is a helper of another answer.
     """
     inside = [index for index in parts if index in near]
-    if own in parts and own not in inside:  # the answer was moved, its halves with it
+    if own is not None and own in parts and own not in inside:  # the answer was moved, its halves with it
         inside = [index for index in parts if index not in near and abs(index - own) < len(claims)]
     return inside or list(parts)
 

@@ -37,6 +37,7 @@ from autograder.student.report import (
     unwritten,
 )
 from autograder.student.saved_files import Handed, content_of, look_at, text_of
+from autograder.student.surroundings import find_failing_code
 
 _MOST_NAMED = 12
 _MOST_OF_A_FILE = 64 << 20
@@ -98,7 +99,10 @@ def report_on(
         else _report(name, one, places.get(one["cell"], []), language)
         for name, one in asked.items()
     )
-    remarks = tuple(_remarks(places, specification["cells"][notebook], language))
+    remarks = (
+        *_remarks(places, specification["cells"][notebook], language),
+        *_remarks_on_code(cells, language),
+    )
     beside = _beside(asked, files, handed, language)
     return NotebookReport(specification["assignment"], notebook, reports, remarks, beside)
 
@@ -213,6 +217,15 @@ def _remarks(
         yield ReportLine(PERSON, sentence("student.cells-unknown", language, name=shown))
     if not found:
         yield ReportLine(READY, sentence("student.cells-fine", language))
+
+
+def _remarks_on_code(cells: Sequence[RawCell], language: str) -> Iterator[ReportLine]:
+    """Warn of code that runs here and fails when the notebook is graded."""
+    for cell in cells:
+        if cell.cell_type == "code" and not _is_as_released(cell):
+            for found in find_failing_code(cell.source, language):
+                said = sentence("student.in-cell", language, cell=str(cell.number), found=found)
+                yield ReportLine(PROBLEM, said)
 
 
 def _report(question: str, entry: Mapping[str, Any], there: Sequence[RawCell], language: str) -> Report:
