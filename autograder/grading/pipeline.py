@@ -24,12 +24,14 @@ from autograder.checks.base import (
 from autograder.checks.judging.redaction import has_hidden_inputs, redacted
 from autograder.checks.judging.results import Finding, is_blank, review, with_lost_cell, with_syntax_fault
 from autograder.checks.judging.results import result as item_result
+from autograder.checks.values.literal import NoFormula, markdown_formula
 from autograder.errors import (
     AutograderError,
     EndedItself,
     NotebookError,
     SandboxError,
     SandboxFault,
+    Unreadable,
     describe_error,
 )
 from autograder.grading import scoring, storage_limit
@@ -451,6 +453,9 @@ class _SubmissionRun:
             return self._out_of_time(question)
         files = self.files[question.notebook]
         parts = self.executed[-1].positions(answer.grade_id)
+        if len(parts) > 1 and _has_several_formulas(answer) and not all(one.manual for one in question.items):
+            staff = "the answer stands in several text cells with several formulas"
+            return self._for_review(question, staff, "review.cells")
         with self._grader.stopwatch.step("judge"):
             judged = self._grader.judge(
                 question,
@@ -529,6 +534,17 @@ def _by_item(earlier: Mapping[str, Sequence[ItemResult]]) -> dict[str, ItemResul
 def _open(question: Question, finding: Finding) -> tuple[ItemResult, ...]:
     """The same finding about every item of a question: a person has to look at it."""
     return tuple(item_result(question, item, finding) for item in question.items)
+
+
+def _has_several_formulas(answer: Answer) -> bool:
+    """Whether a text holds more than one formula, so that none of them can be taken for the answer."""
+    try:
+        markdown_formula(answer.source if answer.cell_type == "markdown" else "")
+    except Unreadable:
+        return True
+    except NoFormula:
+        return False
+    return False
 
 
 def _written(run: CellRun) -> str:

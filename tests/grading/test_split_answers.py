@@ -111,6 +111,20 @@ def test_grade_reads_formulas_from_both_halves(ids: bool, grader: Grader) -> Non
     assert of_question(graded, "mlp")[0] == Decimal(2)
 
 
+def test_grade_leaves_formulas_in_several_text_cells_to_a_person(grader: Grader) -> None:
+    """A formula in each half of a cell that was turned to text: neither of them is the answer for certain."""
+
+    def change(cells: Cells) -> None:
+        split(cells, "mlp-answer", "First I had $4 d_{model}^2$", "and now $8 d_{model}^2$")
+        for cell in cells:
+            if marks(cell) == "mlp-answer":
+                cell["cell_type"] = "markdown"
+
+    graded = sit(grader, "formulas", change)
+    codes = {item.item: item.code for item in graded.score.items if item.question == "mlp"}
+    assert codes["formula"] == "review.cells"
+
+
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_grade_leaves_contradicting_cells_to_a_person_who_sees_both(language: str, grader: Grader) -> None:
     """Nothing is decided; the page, the marking page and nbgrader's copy hold both texts."""
