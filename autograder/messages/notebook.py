@@ -20,6 +20,10 @@ SENTENCES: Mapping[str, str] = {
         "This is a copy of the answer cell {name}. It is run or shown as a cell of your own, and is not read "
         "as that answer."
     ),
+    "notebook.taken-apart": (
+        "This stood in one cell with given text, as after merging cells. It is run or shown as a cell of "
+        "your own, and is not read as an answer."
+    ),
     "notebook.given-changed": (
         "You changed this given cell. The original was used in its place, and your changes to it were not."
     ),

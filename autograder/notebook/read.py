@@ -51,7 +51,7 @@ def read(data: bytes, release: Release, *, student: str, assignment: str) -> Sub
     """
     document = parse(data)
     cells = _with_ids(document.cells, release) if release.foreign else document.cells
-    cells, unmerged = unmerge(cells, release)
+    cells, taken_apart, unmerged = unmerge(cells, release)
     matching = match(cells, release)
     recovery = recover(cells, release, matching)
     places = {**matching.places, **recovery.places}
@@ -73,7 +73,7 @@ def read(data: bytes, release: Release, *, student: str, assignment: str) -> Sub
             grade_id: tuple(positions[index] for index in indices if index in positions)
             for grade_id, indices in answer_cells.items()
         },
-        remarks=remarks(cells, release, matching, recovery, positions),
+        remarks=remarks(cells, release, matching, recovery, positions, taken_apart=taken_apart),
     )
 
 

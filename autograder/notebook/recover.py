@@ -239,7 +239,7 @@ def _lost(
     same_type = sorted(index for index in rest if cells[index].cell_type == known[grade_id].cell_type)
     _, _, span = region(grade_id, known, places, len(cells), locked=False)
     inside = tuple(index for index in sorted(rest) if index in span)
-    near = tuple(index for index in same_type if index in span) or inside or tuple(same_type)
+    near = tuple(index for index in same_type if index in span) or inside or tuple(same_type or sorted(rest))
     if not near:
         return (), Note("answer-cell-missing", "The answer cell is missing; counted as unanswered.", grade_id)
     numbers = ", ".join(str(cells[index].number) for index in near[:10]) + ("…" if len(near) > 10 else "")

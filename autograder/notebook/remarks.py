@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from autograder.notebook.document import RawCell, canonical
 from autograder.notebook.match import LOST, Matching
@@ -21,6 +21,8 @@ def remarks(
     matching: Matching,
     recovery: Recovery,
     positions: Mapping[int, int],
+    *,
+    taken_apart: Collection[int] = (),
 ) -> tuple[CellRemark, ...]:
     """Return the remarks in the order of the cells they are about.
 
@@ -30,11 +32,12 @@ def remarks(
         matching: which cell is which.
         recovery: what was found besides.
         positions: index of a cell → its position in the notebook as it is run.
+        taken_apart: what stood beside given text in a merged cell.
     """
     found = [
         *_on_answers(matching, recovery, positions),
         *_on_given(cells, release, matching),
-        *_on_copies(matching, recovery),
+        *_on_own_cells(matching, recovery, taken_apart),
     ]
     placed = [CellRemark(positions[index], message) for index, message in found if index in positions]
     return tuple(sorted(placed, key=lambda remark: remark.position)[:MOST_REMARKS])
@@ -60,12 +63,18 @@ def _on_answers(
         yield index, Message("notebook.elsewhere", {"name": name, "cells": ""})
 
 
-def _on_copies(matching: Matching, recovery: Recovery) -> Iterator[tuple[int, Message]]:
-    """Tell which copies of an answer cell serve another purpose, and are not read as any answer."""
-    read = {index for indices in recovery.written_elsewhere.values() for index in indices}
+def _on_own_cells(
+    matching: Matching, recovery: Recovery, taken_apart: Collection[int]
+) -> Iterator[tuple[int, Message]]:
+    """Tell which copies of an answer cell, and which parts of merged cells, are not read as any answer."""
+    read = matching.taken | set(recovery.places.values())
+    read |= {index for indices in recovery.written_elsewhere.values() for index in indices}
     for index, name in matching.apart.items():
-        if index not in read and index not in recovery.places.values():
+        if index not in read:
             yield index, Message("notebook.apart", {"name": name})
+    for index in taken_apart:
+        if index not in read:
+            yield index, Message("notebook.taken-apart")
 
 
 def _on_given(

@@ -21,7 +21,9 @@ _MOST = 100_000
 """Characters of a cell that is looked at: comparing takes time, and nobody writes longer cells by hand."""
 
 
-def unmerge(cells: Sequence[RawCell], release: Release) -> tuple[tuple[RawCell, ...], list[Note]]:
+def unmerge(
+    cells: Sequence[RawCell], release: Release
+) -> tuple[tuple[RawCell, ...], frozenset[int], list[Note]]:
     """Split every cell that holds a given cell of the release, when that cell is missing.
 
     Args:
@@ -29,7 +31,8 @@ def unmerge(cells: Sequence[RawCell], release: Release) -> tuple[tuple[RawCell, 
         release: the student's own.
 
     Returns:
-        The cells, the parts of one cell with the same number, and a note for each cell that was split.
+        The cells, the parts of one cell with the same number; the indices of parts that are no given text;
+        and a note for each cell that was split.
     """
     present = {canonical(cell.source) for cell in cells}
     missing = [
@@ -40,10 +43,12 @@ def unmerge(cells: Sequence[RawCell], release: Release) -> tuple[tuple[RawCell, 
         and canonical(cell.source) not in present
     ]
     if not missing:
-        return tuple(cells), []
+        return tuple(cells), frozenset(), []
     claimed = {_claimed(cell) for cell in cells}
     answers = {cell.grade_id for cell in release.cells if cell.is_answer}
+    given = {canonical(cell.source) for cell in missing}
     found: list[RawCell] = []
+    own: set[int] = set()
     notes = []
     for cell in cells:
         # Within an answer, a given text only marks the border to another answer.
@@ -52,8 +57,9 @@ def unmerge(cells: Sequence[RawCell], release: Release) -> tuple[tuple[RawCell, 
         if len(parts) > 1:
             text = "Holds the text of given cells beside other text; read as the cells it was merged from."
             notes.append(Note("cell-unmerged", text, f"cell {cell.number}"))
+            own |= {at for at, part in enumerate(parts, len(found)) if canonical(part.source) not in given}
         found += parts
-    return tuple(found), notes
+    return tuple(found), frozenset(own), notes
 
 
 def _claimed(cell: RawCell) -> str:

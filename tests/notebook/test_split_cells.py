@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -306,3 +307,61 @@ def test_read_drops_nothing_whatever_is_split(
     found = hand_in(lambda cells: split(cells, grade_id, *parts, original=count - 1))
     assert "\n\n".join(parts) == found.answers[grade_id].source
     assert parts == [cell.source for cell in found.cells if cell.source in parts]
+
+
+ANSWERS = {
+    "formula-answer": 'projection_size = "d_model * d_model"  # token-1\ntoken_2 = 2',
+    "formula-why": "It maps a vector, token-3,\n\nto one of the same width, token-4.",
+    "double-answer": "def double(x):\n    return 2 * x  # token-5\n\ntoken_6 = double(3)",
+    "shape-answer": "batch = 2  # token-7\nscore_shape = (batch, 8, 128, 128)  # token-8",
+    "essay": "Because the variance, token-9,\n\ngrows with the width, token-10.",
+}
+
+
+def mishandle(cells: Cells, numbers: random.Random) -> None:
+    """Do one thing to a notebook that a hurried student does: split, copy, merge, move, or type of a cell."""
+    at = numbers.randrange(len(cells))
+    action = numbers.choice(["split", "split", "copy", "merge", "move", "add"])
+    if action == "split":
+        lines = cells[at]["source"].split("\n")
+        cut = numbers.randrange(len(lines) + 1)
+        first, second = "\n".join(lines[:cut]), "\n".join(lines[cut:])
+        cells[at : at + 1] = [
+            {**copy.deepcopy(cells[at]), "source": first, "id": f"n{numbers.random()}"},
+            {**copy.deepcopy(cells[at]), "source": second},
+        ]
+    elif action == "copy":
+        target = numbers.randrange(len(cells) + 1)
+        cells.insert(target, {**copy.deepcopy(cells[at]), "id": f"n{numbers.random()}"})
+    elif action == "merge" and at + 1 < len(cells):
+        merge(cells, at, 2)
+    elif action == "move":
+        cells.insert(numbers.randrange(len(cells)), cells.pop(at))
+    else:
+        cells.insert(at, {"cell_type": "markdown", "metadata": {}, "source": "A note.", "id": "note"})
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_read_drops_no_line_however_cells_are_handled(seed: int, hand_in: Callable[..., Submission]) -> None:
+    """Each line of every answer is read as that answer, or a person or the student is told of it.
+
+    Only what stands in a changed given cell is replaced by the release's, and the student is told so there.
+    """
+    numbers = random.Random(seed)
+
+    def change(cells: Cells) -> None:
+        for cell in cells:
+            cell["source"] = ANSWERS.get(marks(cell), "".join(cell["source"]))
+        for _ in range(numbers.randint(1, 4)):
+            mishandle(cells, numbers)
+
+    found = hand_in(change)
+    remarked = {remark.position for remark in found.remarks}
+    for name, answer in ANSWERS.items():
+        for line in (line for line in answer.split("\n") if "token" in line):
+            at = {position for position, cell in enumerate(found.cells) if line in cell.source}
+            changed_given = "notebook.given-changed" in told(found)
+            assert at or changed_given
+            assert (
+                line in found.answers[name].source or name in asked(found) or at & remarked or changed_given
+            )
