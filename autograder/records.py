@@ -81,6 +81,14 @@ class Answer(Struct, frozen=True):
     """False when the cell still holds the release's stub: not answered."""
 
 
+class CellRemark(Struct, frozen=True):
+    """What a student is told about one cell of the notebook, such as how a copied cell was read."""
+
+    position: int
+    """Of the cell, counted from 0."""
+    message: Message
+
+
 class Submission(Struct, frozen=True):
     """One notebook of one student, made safe: locked cells are the release's own."""
 
@@ -95,6 +103,9 @@ class Submission(Struct, frozen=True):
     answers: dict[str, Answer]
     """By grade_id of the answer cell; an entry for every solution cell of the release."""
     notes: tuple[Note, ...] = ()
+    answer_cells: Mapping[str, tuple[int, ...]] = {}
+    """Answers that do not stand in their own cell alone: grade_id → positions of their cells in ``cells``."""
+    remarks: tuple[CellRemark, ...] = ()
 
 
 # ---------------------------------------------------------------- the sandbox
@@ -457,6 +468,24 @@ class ExecutedNotebook(Struct, frozen=True):
     cells: tuple[Cell | Markdown, ...]
     runs: tuple[CellRun | None, ...]
     """As long as ``cells``; None for markdown and for cells that were not run."""
+    answer_cells: Mapping[str, tuple[int, ...]] = {}
+    """As in `Submission`."""
+    remarks: tuple[CellRemark, ...] = ()
+
+    def positions(self, grade_id: str) -> tuple[int, ...]:
+        """Return where the cells of an answer stand, or where the cell with this grade_id does."""
+        if grade_id in self.answer_cells:
+            return self.answer_cells[grade_id]
+        return tuple(at for at, cell in enumerate(self.cells) if grade_id and cell.grade_id == grade_id)
+
+    def text(self, grade_id: str) -> str:
+        """Return what stands in the cells of an answer, in order."""
+        return "\n\n".join(self.cells[position].source for position in self.positions(grade_id))
+
+    def pictures(self, grade_id: str) -> tuple[PastedPicture, ...]:
+        """Return the pictures in the texts of an answer, in order."""
+        cells = (self.cells[position] for position in self.positions(grade_id))
+        return tuple(picture for cell in cells if isinstance(cell, Markdown) for picture in cell.pictures)
 
 
 class FileState(enum.StrEnum):

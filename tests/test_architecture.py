@@ -56,7 +56,16 @@ SUBLAYERS = {
         {"key", "reading"},
     ),
     "grading": (
-        {"scoring", "expected", "storage_limit", "handed_files", "cell_tests", "own_faults", "cross_tests"},
+        {
+            "scoring",
+            "expected",
+            "failed_imports",
+            "storage_limit",
+            "handed_files",
+            "cell_tests",
+            "own_faults",
+            "cross_tests",
+        },
         {"planted", "carrying"},
         {"mistakes", "other_variants"},
         {"listings"},

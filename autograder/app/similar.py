@@ -171,7 +171,7 @@ def _work(
         except NotebookError as error:
             remarks.append(f"{student}: {notebook} is not compared: {error}")
             continue
-        pieces += pieces_of(notebook, submission.cells)
+        pieces += pieces_of(notebook, submission.cells, submission.answer_cells)
     for name, data in handed.files.items():
         if isinstance(data, NotebookError):
             remarks.append(f"{student}: {name} is not compared: {data}")

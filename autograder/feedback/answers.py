@@ -115,10 +115,10 @@ def cells_about(notebook: ExecutedNotebook, names: Collection[str]) -> range:
         notebook: as it was run.
         names: of the answer's cells.
     """
-    places = [place for place, cell in enumerate(notebook.cells) if cell.grade_id and cell.grade_id in names]
+    places = {place for name in names for place in notebook.positions(name)}
     if not places:
         return range(0)
-    first, last = places[0], places[-1]
+    first, last = min(places), max(places)
     while first > 0 and _is_unnamed(notebook.cells[first - 1]):
         first -= 1
     while last + 1 < len(notebook.cells) and _is_unnamed(notebook.cells[last + 1]):
@@ -162,28 +162,21 @@ def pictures_in(graded: Graded, question: Question, cell: str) -> dict[str, str]
         cell: that holds the answer; empty, or the question's id: its answer cell.
     """
     names = (question.answer_cell, question.id) if cell in {"", question.id} else (cell,)
-    texts = {
-        text.grade_id: text
-        for notebook in graded.notebooks
-        if notebook.name == question.notebook
-        for text in notebook.cells
-        if isinstance(text, Markdown)
-    }
-    found = next((texts[name] for name in names if name in texts), None)
-    return attached_uris(found.pictures) if found else {}
+    notebooks = [notebook for notebook in graded.notebooks if notebook.name == question.notebook]
+    found = (notebook.pictures(name) for name in names for notebook in notebooks)
+    return attached_uris(next(filter(None, found), ()))
 
 
 def _source(graded: Graded, question: Question, names: Sequence[str]) -> str:
-    """What a student wrote into the first of these cells; empty where there is none."""
-    cells = {
-        cell.grade_id: cell.source
-        for notebook in graded.notebooks
-        if notebook.name == question.notebook
-        for cell in notebook.cells
-        if not (question.file and isinstance(cell, Cell) and cell.locked)  # it carries points, and no answer
-    }
-    of_file = (one.text for one in graded.files if question.file and one.path == question.file)
-    return next((cells[name] for name in names if name in cells), next(of_file, ""))
+    """What a student wrote as the first of these answers; empty if there is none."""
+    for name in names:
+        for notebook in graded.notebooks:
+            cells = [notebook.cells[place] for place in notebook.positions(name)]
+            if question.file:  # a locked cell carries its points, and no answer
+                cells = [cell for cell in cells if not (isinstance(cell, Cell) and cell.locked)]
+            if cells and notebook.name == question.notebook:
+                return "\n\n".join(cell.source for cell in cells)
+    return next((one.text for one in graded.files if question.file and one.path == question.file), "")
 
 
 def highlighted(text: str, found: Iterable[tuple[int, int]]) -> Markup:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup, escape
 from msgspec import Struct
 from msgspec.structs import replace
 
+from autograder import messages
 from autograder.feedback import sanitise
 from autograder.feedback.code import CodeBlock, Line, code_blocks, code_lines, is_compared
 from autograder.feedback.labels import Labels
@@ -85,11 +86,13 @@ class CellView(Struct, frozen=True):
     code: CodeView = CodeView()
     text: Markup | None = None
     """Typeset; None for code."""
+    is_remarked: bool = False
+    """One of its notices says how the cell was read, such as a half of a split one."""
 
     @property
     def has_problem(self) -> bool:
         """Shown unfolded: there is something to see."""
-        return bool(self.error or self.ending)
+        return bool(self.error or self.ending or self.is_remarked)
 
 
 class NotebookView(Struct, frozen=True):
@@ -97,10 +100,14 @@ class NotebookView(Struct, frozen=True):
 
     name: str
     cells: tuple[CellView, ...]
+    answer_cells: Mapping[str, tuple[int, ...]] = {}
+    """As in `records.Submission`."""
 
-    def find(self, grade_id: str) -> CellView | None:
-        """The cell with this grade_id."""
-        return next((cell for cell in self.cells if cell.name == grade_id), None)
+    def find(self, grade_id: str) -> tuple[CellView, ...]:
+        """Return the cells of an answer, or the cell with this grade_id."""
+        if grade_id in self.answer_cells:
+            return tuple(self.cells[position] for position in self.answer_cells[grade_id])
+        return tuple(cell for cell in self.cells if cell.name == grade_id)
 
 
 def notebook_view(
@@ -120,14 +127,20 @@ def notebook_view(
     handed_out = release.cells if release else ()
     starters = {one.grade_id: one.source for one in handed_out if one.is_answer}
     given = {(one.cell_type == "code", one.source) for one in handed_out if not one.is_answer}
+    remarked: dict[int, list[str]] = {}
+    for remark in notebook.remarks:
+        remarked.setdefault(remark.position, []).append(messages.render(remark.message, labels.language))
+    own_ids = {place: name for name, places in notebook.answer_cells.items() for place in places}
     cells = []
     for number, (cell, run) in enumerate(zip(notebook.cells, notebook.runs, strict=False), start=1):
         view = _cell_view(cell, run, f"cell-{position}-{number}", number, labels, limits=limits)
+        if remarks := remarked.get(number - 1):
+            view = replace(view, notices=(*view.notices, *remarks), is_remarked=True)
         locked = isinstance(cell, Cell) and cell.locked
         same = locked or (isinstance(cell, Cell), cell.source) in given
         if left > 0:
             typeset += 0 if same else len(cell.source)
-            starter = None if same else starters.get(cell.grade_id, "")
+            starter = None if same else starters.get(cell.grade_id or own_ids.get(number - 1, ""), "")
             bare, plain = view, typeset > MOST_TYPESET
             view = _with_source(bare, cell, starter, labels, plain=plain)
             if isinstance(cell, Markdown) and cell.pictures and _weight(view) >= left:
@@ -137,7 +150,8 @@ def notebook_view(
             notices = (*view.notices, labels("page-full", limit=most))
             view = replace(view, code=CodeView(), text=None, outputs=(), notices=notices)
         cells.append(view)
-    return NotebookView(sanitise.printable_text(notebook.name, 200), tuple(cells))
+    name = sanitise.printable_text(notebook.name, 200)
+    return NotebookView(name, tuple(cells), notebook.answer_cells)
 
 
 def _weight(view: CellView) -> int:

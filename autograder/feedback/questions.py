@@ -241,10 +241,9 @@ class QuestionWriter:
         notebook = self._notebooks.get(question.notebook)
         if notebook is None or question.file:
             return ()
-        own = (notebook.find(name) for name in (question.answer_cell, question.id))
-        found = [next((cell for cell in own if cell is not None), None)]
-        found += (notebook.find(item.cell) for item in question.items if item.cell)
-        written = {cell.anchor: cell for cell in found if cell is not None and not (cell.blank or cell.given)}
+        found = [*(notebook.find(question.answer_cell) or notebook.find(question.id))]
+        found += [cell for item in question.items if item.cell for cell in notebook.find(item.cell)]
+        written = {cell.anchor: cell for cell in found if not (cell.blank or cell.given)}
         return tuple(written.values())
 
     def _reasons(self, items: Sequence[ItemView], lines: Sequence[RubricLine]) -> tuple[ReasonView, ...]:

@@ -85,13 +85,17 @@ def render_cells(graded: Graded, rubric: Rubric, notebook: str, names: Collectio
         language: as for `render`.
     """
     labels, limits = Labels(language), rubric.assignment.limits
-    views = [
-        cell
-        for place, one in enumerate(graded.notebooks, 1)
-        if one.name == notebook
-        for cell in _within(notebook_view(one, place, labels, limits).cells, cells_about(one, names))
-        if cell.name in names or cell.outputs or cell.has_problem
-    ]
+    views = []
+    for place, one in enumerate(graded.notebooks, 1):
+        if one.name == notebook:
+            parts = {position for name in names for position in one.positions(name)}
+            about = cells_about(one, names)
+            cells = _within(notebook_view(one, place, labels, limits).cells, about)
+            views += [
+                cell
+                for position, cell in zip(about, cells, strict=True)
+                if position in parts or cell.outputs or cell.has_problem
+            ]
     return filled("outputs.html", cells=views, label=labels, policy=POLICY)
 
 

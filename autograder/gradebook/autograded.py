@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -86,12 +87,8 @@ def autograded_notebook(executed: ExecutedNotebook | None, release: bytes) -> by
         for cell in released["cells"]
         if cell.get("metadata", {}).get("nbgrader", {}).get("grade_id")
     }
-    cells = [
-        _cell(number, cell, run, by_id.get(cell.grade_id))
-        for number, (cell, run) in enumerate(zip(executed.cells, executed.runs, strict=True), start=1)
-    ]
     notebook = {
-        "cells": cells,
+        "cells": list(_cells(executed, by_id)),
         "metadata": {
             key: value
             for key, value in released["metadata"].items()
@@ -111,6 +108,44 @@ def harmless_markdown(source: str) -> str:
     longest = max((len(fence) for fence in _FENCE.findall(shown)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}text\n{shown}\n{fence}"
+
+
+def _cells(executed: ExecutedNotebook, by_id: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The cells, with an answer that stands in several where formgrader has its box for marks.
+
+    A written answer is shown whole there, and its other cells are left out. If the cell with the box is
+    missing, it is put below the cells that may be the answer.
+    """
+    present = {cell.grade_id for cell in executed.cells}
+    whole = {
+        name
+        for name, positions in executed.answer_cells.items()
+        if all(isinstance(executed.cells[position], Markdown) for position in positions)
+    }
+    used = Counter(position for positions in executed.answer_cells.values() for position in positions)
+    shown_there = {
+        position
+        for name in whole & present
+        for position in executed.answer_cells[name]
+        if used[position] == 1 and not executed.cells[position].grade_id
+    }
+    missing = {
+        positions[-1]: name
+        for name, positions in executed.answer_cells.items()
+        if positions and name not in present and name in by_id
+    }
+    for position, (cell, run) in enumerate(zip(executed.cells, executed.runs, strict=True)):
+        if cell.grade_id in whole:
+            text, pictures = executed.text(cell.grade_id), executed.pictures(cell.grade_id)
+            joined = Markdown(text, cell.grade_id, pictures=pictures)
+            yield _cell(position + 1, joined, run, by_id.get(cell.grade_id))
+        elif position not in shown_there:
+            yield _cell(position + 1, cell, run, by_id.get(cell.grade_id))
+        if position in missing:
+            name, text = missing[position], executed.text(missing[position])
+            code = by_id[name]["cell_type"] == "code"
+            box = Cell(text, name) if code else Markdown(text, name, pictures=executed.pictures(name))
+            yield _cell(len(executed.cells) + position + 1, box, None, by_id[name])
 
 
 def _cell(

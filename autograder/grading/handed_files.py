@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.errors import NotebookError
-from autograder.notebook.match import canonical
+from autograder.notebook.document import canonical
 from autograder.records import Answer, FileState, HandedFile, ItemResult, Message, Note
 from autograder.rubric import NotebookFile, Question
 

@@ -24,24 +24,27 @@ from autograder.checks.base import (
 from autograder.checks.judging.redaction import has_hidden_inputs, redacted
 from autograder.checks.judging.results import Finding, is_blank, review, with_lost_cell, with_syntax_fault
 from autograder.checks.judging.results import result as item_result
+from autograder.checks.values.literal import NoFormula, markdown_formula
 from autograder.errors import (
     AutograderError,
     EndedItself,
     NotebookError,
     SandboxError,
     SandboxFault,
+    Unreadable,
     describe_error,
 )
 from autograder.grading import scoring, storage_limit
 from autograder.grading.carrying import RightResults, carried_forward
 from autograder.grading.cell_tests import CellTests, with_start
 from autograder.grading.expected import box_seed, tried_values
+from autograder.grading.failed_imports import FailedImport, failed_imports, with_failed_imports
 from autograder.grading.handed_files import NotebookFiles, read_files
 from autograder.grading.own_faults import judged_together
 from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
 from autograder.limits import budgets
+from autograder.notebook.match import LOST
 from autograder.notebook.read import details, read
-from autograder.notebook.recover import LOST
 from autograder.records import (
     Answer,
     Cell,
@@ -320,6 +323,8 @@ class _SubmissionRun:
         self._tests: Mapping[str, Mapping[str, CellOutcome]] = {}
         self._asked: set[str] = set()
         """Questions about which a box was asked."""
+        self._failed_imports: tuple[FailedImport, ...] = ()
+        """Of the present notebook."""
         self._broken = ""
         """Why nothing is asked of the present notebook any more."""
         self._until = time.thread_time() + budgets(grader.assignment.rubric.assignment.limits).judging_seconds
@@ -360,8 +365,15 @@ class _SubmissionRun:
         self.notes += (*submission.notes, *files.notes)
         submission = replace(submission, answers={**submission.answers, **files.answers})
         # Whatever comes, a person sees what was written.
-        nothing_run = (None,) * len(submission.cells)
-        self.executed.append(ExecutedNotebook(notebook.name, submission.cells, nothing_run))
+        self.executed.append(
+            ExecutedNotebook(
+                notebook.name,
+                submission.cells,
+                (None,) * len(submission.cells),
+                submission.answer_cells,
+                submission.remarks,
+            )
+        )
         if assignment.rubric.assignment.exam:
             self.stated = {**details(submission.cells), **self.stated}
         return submission
@@ -404,6 +416,8 @@ class _SubmissionRun:
                 except SandboxFault as fault:
                     self.notes.append(Note(scoring.SANDBOX_FAULT, describe_error(fault), notebook.name))
                 self._broken = ""
+                self._failed_imports = failed_imports(submission.cells, session.runs)
+                self.notes += (one.note() for one in self._failed_imports)
                 self._tests = cell_tests.outcomes(session)
                 self.isolation += cell_tests.stamp
                 for question in assignment.questions(notebook.name):
@@ -456,10 +470,15 @@ class _SubmissionRun:
             return self._for_review(question, "the release has no answer cell for this question")
         lost = (LOST, answer.grade_id)
         if lost in {(note.code, note.place) for note in submission.notes}:
-            return self._for_review(question, "the answer's cell could not be identified; see the notes")
+            staff = "the answer's cell could not be identified; see the notes"
+            return self._for_review(question, staff, "review.cells")
         if time.thread_time() > self._until:
             return self._out_of_time(question)
         files = self.files[question.notebook]
+        parts = self.executed[-1].positions(answer.grade_id)
+        if len(parts) > 1 and _has_several_formulas(answer) and not all(one.manual for one in question.items):
+            staff = "the answer stands in several text cells with several formulas"
+            return self._for_review(question, staff, "review.cells")
         with self._grader.stopwatch.step("judge"):
             judged = self._grader.judge(
                 question,
@@ -471,8 +490,8 @@ class _SubmissionRun:
                 student=self._handed.student,
                 cells=[
                     one.source
-                    for one in submission.cells
-                    if isinstance(one, Cell) and not one.locked and one.grade_id != answer.grade_id
+                    for at, one in enumerate(submission.cells)
+                    if isinstance(one, Cell) and not one.locked and at not in parts
                 ]
                 + files.sources(without=question.file),
                 files=files.contents,
@@ -480,14 +499,13 @@ class _SubmissionRun:
                 tests=self._tests.get(question.id),
             )
         self.notes += judged.notes
-        places = [cell.grade_id for cell in submission.cells]
-        run = session.runs[places.index(answer.grade_id)] if answer.grade_id in places else None
         results = files.explained(judged.results, question) if question.file else judged.results
         given = assignment.manifest.of(self._handed.student) if assignment.manifest else None
         if given is not None and given.fault is not None:
             results = judged_together(results, given.fault)
         # A module runs in whichever cell imports it.
-        ran = session.runs if question.file else [run]
+        results = with_failed_imports(results, self._failed_imports)
+        ran = session.runs if question.file else [session.runs[at] for at in parts]
         return with_lost_cell(results, ended=any(one is not None and one.ending is not None for one in ran))
 
     def _ask(self, session: Session, plan: tuple[Scenario, ...], place: str) -> Sequence[Observations]:
@@ -516,9 +534,11 @@ class _SubmissionRun:
             question, Finding(Status.NEEDS_REVIEW, Message("review.judging", {"limit": most}), staff)
         )
 
-    def _for_review(self, question: Question, staff: str) -> tuple[ItemResult, ...]:
+    def _for_review(
+        self, question: Question, staff: str, code: str = "review.fault"
+    ) -> tuple[ItemResult, ...]:
         self.notes.append(Note("needs-review", staff, question.id))
-        return _open(question, review(staff))
+        return _open(question, review(staff, code))
 
 
 def _results(
@@ -538,6 +558,17 @@ def _by_item(earlier: Mapping[str, Sequence[ItemResult]]) -> dict[str, ItemResul
 def _open(question: Question, finding: Finding) -> tuple[ItemResult, ...]:
     """The same finding about every item of a question: a person has to look at it."""
     return tuple(item_result(question, item, finding) for item in question.items)
+
+
+def _has_several_formulas(answer: Answer) -> bool:
+    """Whether a text holds more than one formula, so that none of them can be taken for the answer."""
+    try:
+        markdown_formula(answer.source if answer.cell_type == "markdown" else "")
+    except Unreadable:
+        return True
+    except NoFormula:
+        return False
+    return False
 
 
 def _written(run: CellRun) -> str:

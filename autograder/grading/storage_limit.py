@@ -28,9 +28,8 @@ def fit_to_budget(notebook: ExecutedNotebook, answers: Collection[str], kb: int)
     """
     left = kb << 10
     kept: dict[int, Cell | Markdown] = {}
-    places = sorted(
-        range(len(notebook.cells)), key=lambda place: notebook.cells[place].grade_id not in answers
-    )
+    of_answers = {position for name in answers for position in notebook.positions(name)}
+    places = sorted(range(len(notebook.cells)), key=lambda place: place not in of_answers)
     for place in places:
         cell = notebook.cells[place]
         if isinstance(cell, Cell) and cell.locked:

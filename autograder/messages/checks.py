@@ -89,6 +89,14 @@ _GENERAL = {
         "{what} gave two different results for the same input. The same input must give the same result."
     ),
     "review.fault": "This could not be judged automatically. A person looks at it; you lose nothing by it.",
+    "review.cells": (
+        "It cannot be told which cell of your notebook is this answer. The remark at these cells says why. A "
+        "person looks at all of them."
+    ),
+    "review.import": (
+        "Your answer needs “{package}”, which cannot be imported where notebooks are graded. A person looks "
+        "at it."
+    ),
     "review.ended": (
         "While your notebook was run, its process was ended or stood still more than once, for no reason "
         "that we can see. This was therefore not judged automatically. A person looks at it."

@@ -67,12 +67,24 @@ SENTENCES: Mapping[str, str] = {
     ),
     "student.calls-in-notebook": "Its visible checks have to run: {call} in the notebook.",
     "student.cell-changed": (
-        "The given cell {name} was changed. The original is used in its place; nothing is lost."
+        "The given cell {name} was changed. The original is used in its place, and your changes to it are "
+        "not. Write code of your own into a cell of your own."
     ),
     "student.cell-deleted": "The given cell {name} was deleted. The original is put back; nothing is lost.",
     "student.cell-copied": (
-        "The cell {name} stands {count} times. Only one of them can count; delete the copies."
+        "{count} cells carry the mark of the answer {name}, because the answer cell was split or copied. "
+        "They are run and read together, in their order. If they contradict each other, a person has to "
+        "decide: put your answer into one of them, and delete the others."
     ),
+    "student.asks-for-input": (
+        "“{found}” waits for input. Nobody types anything while your notebook is graded, and the cell stops "
+        "there with an error. Write the value into the code."
+    ),
+    "student.other-folder": (
+        "“{found}” is a folder of your own computer. While your notebook is graded there are only the files "
+        "that were given out or handed in with it, in the notebook's own folder: use their names alone."
+    ),
+    "student.in-cell": "Cell {cell}: {found}",
     "student.cells-unknown": (
         "Whether these given cells were changed cannot be told, because some program took out their "
         "checksums: {name}."

@@ -66,7 +66,8 @@ def _said(question: Any, language: Any, namespace: Mapping[str, Any]) -> tuple[s
             return f"{entry.text}\n", show.as_html((), (entry.text,))
         reports.append(look.examine(name, entry, namespace, chosen))
     left = _module("autograder.notebook.timeleft").time_left(specification, chosen)
-    notes = (*show.closing(reports, chosen), *filter(None, [left]))
+    failing = _module("autograder.student.surroundings").find_in_history(namespace.get("In"), chosen)
+    notes = (*failing, *show.closing(reports, chosen), *filter(None, [left]))
     return show.as_text(reports, notes), show.as_html(reports, notes)
 
 

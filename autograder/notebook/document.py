@@ -51,6 +51,7 @@ class _Metadata(Struct, omit_defaults=True):
 
 
 class _Cell(Struct, omit_defaults=True):
+    id: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     cell_type: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     source: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
     attachments: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
@@ -160,6 +161,11 @@ def shows_attachment(source: str, name: str) -> bool:
     """Whether a text shows a picture that is attached to its cell, in Markdown or HTML."""
     wanted = f"attachment:{name}"
     return any(wanted in text for text in (source, unquote(source), unescape(source)))
+
+
+def canonical(source: str) -> str:
+    """Return a source without trailing white space, for comparing."""
+    return "\n".join(line.rstrip() for line in source.rstrip().split("\n"))
 
 
 def shown(value: object, limit: int = 60) -> str:

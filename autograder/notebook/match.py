@@ -8,14 +8,18 @@ neighbours. Marks never depend on metadata; whatever was odd becomes a note for 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
-from autograder.notebook.document import RawCell, shown
+from autograder.notebook.copies import AnswerCells, sort_copies
+from autograder.notebook.document import RawCell, canonical, shown
 from autograder.notebook.release import FLAGS, SCHEMA_VERSION, Release, ReleaseCell
 from autograder.records import Note
+
+LOST = "answer-cell-lost"
+"""Code of the note that asks for manual review: which cell is the answer could not be told."""
 
 
 class Matching(Struct, frozen=True):
@@ -23,9 +27,21 @@ class Matching(Struct, frozen=True):
 
     places: Mapping[str, int]
     """grade_id → the cell that is it."""
-    copies: frozenset[int]
-    """Cells that claim an id another cell has."""
+    parts: Mapping[str, tuple[int, ...]] = {}
+    """grade_id → all cells of an answer that stands in several, such as the halves of a split cell."""
+    untouched: frozenset[int] = frozenset()
+    """Copies of empty answer cells, which are not run."""
+    apart: Mapping[int, str] = {}
+    """Copies of an answer cell that serve another purpose → the grade_id that they carry."""
+    away: frozenset[int] = frozenset()
+    """Copies that stand elsewhere and are the only answer with their grade_id; they may answer another
+    question, too."""
     notes: tuple[Note, ...] = ()
+
+    @property
+    def taken(self) -> set[int]:
+        """The cells that are a cell of the release, or part of one."""
+        return set(self.places.values()) | {index for parts in self.parts.values() for index in parts}
 
 
 def match(cells: Sequence[RawCell], release: Release) -> Matching:
@@ -34,24 +50,30 @@ def match(cells: Sequence[RawCell], release: Release) -> Matching:
     notes: list[Note] = []
     claims = _claims(cells, known, notes)
     places = _locked_places(cells, known, claims, notes)
-    taken = set(places.values())
-    copies: set[int] = set()
+    locked, taken = dict(places), set(places.values())
+    answers: dict[str, AnswerCells] = {}
     for grade_id, indices in claims.items():
         free = [index for index in indices if index not in taken]
+        # A displaced claim of a locked cell's id may be an answer whose id was swapped away.
         if grade_id in places:
-            # A displaced claim with a text of its own may be an answer whose id was swapped away.
-            copies.update(_copies_of_locked(cells, known[grade_id], free))
+            notes.extend(_notes_on_copies_of_locked(cells, known[grade_id], free))
         elif free:
-            places[grade_id] = _answer_place(cells, known[grade_id], free, notes)
-            copies.update(index for index in free if index != places[grade_id])
-    places = _unswapped(cells, release, places, notes)
+            _, _, near = region(grade_id, known, locked, len(cells), locked=True)
+            answers[grade_id] = found = sort_copies(cells, known[grade_id], free, near)
+            notes.extend(_notes_on_copies(cells, grade_id, found, free))
+    places |= {grade_id: found.place for grade_id, found in answers.items()}
+    moved = _unswapped(cells, release, places, notes)
+    whose = {moved.get(grade_id, grade_id): grade_id for grade_id in places}
+    places = {**places, **{grade_id: places[other] for grade_id, other in moved.items()}}
     _note_order(known, places, notes)
-    return Matching(places, frozenset(copies), tuple(notes))
-
-
-def canonical(source: str) -> str:
-    """A source without trailing white space, for comparing."""
-    return "\n".join(line.rstrip() for line in source.rstrip().split("\n"))
+    return Matching(
+        places,
+        {whose[name]: found.parts for name, found in answers.items() if len(found.parts) > 1},
+        frozenset(index for found in answers.values() for index in found.untouched if index != found.place),
+        {index: name for name, found in answers.items() for index in found.apart},
+        frozenset(index for found in answers.values() if found.is_away for index in found.parts),
+        tuple(notes),
+    )
 
 
 def region(
@@ -139,29 +161,36 @@ def _locked_places(
     return places
 
 
-def _copies_of_locked(cells: Sequence[RawCell], original: ReleaseCell, free: Iterable[int]) -> list[int]:
-    text = canonical(original.source)
-    return [index for index in free if canonical(cells[index].source) == text]
+def _notes_on_copies_of_locked(
+    cells: Sequence[RawCell], original: ReleaseCell, free: Sequence[int]
+) -> Iterator[Note]:
+    for index in free:
+        if canonical(cells[index].source) == canonical(original.source):
+            text = f"A copy of the locked cell {shown(original.grade_id)}; run or shown as the student's own."
+            yield Note("duplicate-id", text, f"cell {cells[index].number}")
 
 
-def _answer_place(
-    cells: Sequence[RawCell], original: ReleaseCell, free: Sequence[int], notes: list[Note]
-) -> int:
-    """The first of several cells with the same answer id, or the first that is not the empty stub."""
-    stub = canonical(original.source)
-    answered = [index for index in free if canonical(cells[index].source) != stub]
-    place = answered[0] if answered else free[0]
-    if place != free[0]:
-        first, second = cells[free[0]].number, cells[place].number
-        text = f"Cell {first} has this id first but is unanswered; cell {second} is used."
-        notes.append(Note("answered-in-copy", text, original.grade_id))
-    return place
+def _notes_on_copies(
+    cells: Sequence[RawCell], grade_id: str, found: AnswerCells, claims: Sequence[int]
+) -> list[Note]:
+    """Say which of several cells with one answer's grade_id are read as the answer."""
+    if len(claims) == 1:
+        return []
+    of_answer = ", ".join(str(cells[index].number) for index in found.parts)
+    if found.contradict:
+        text = f"Cells {of_answer} carry this grade_id and give different answers; needs manual review."
+        return [Note(LOST, text, grade_id)]
+    said = [f"cells {of_answer} are read together" if len(found.parts) > 1 else f"cell {of_answer} is read"]
+    for indices, what in ((found.apart, "run as the student's own"), (found.untouched, "untouched, not run")):
+        others = ", ".join(str(cells[index].number) for index in indices if index != found.place)
+        said += [f"cell {others}: {what}"] if others else []
+    return [Note("duplicate-id", f"{len(claims)} cells carry this grade_id: {'; '.join(said)}.", grade_id)]
 
 
 def _unswapped(
-    cells: Sequence[RawCell], release: Release, places: dict[str, int], notes: list[Note]
-) -> dict[str, int]:
-    """Put answers back whose ids were exchanged, when place or cell type proves the exchange."""
+    cells: Sequence[RawCell], release: Release, places: Mapping[str, int], notes: list[Note]
+) -> dict[str, str]:
+    """Return which answer stands in which other's cell, if place or cell type proves an exchange."""
     known = release.by_id
     slots: dict[tuple[str, str], list[str]] = defaultdict(list)
     spans: dict[tuple[str, str], range] = {}
@@ -179,12 +208,12 @@ def _unswapped(
         elif len(ids) == 2 and sorted(ids) == sorted(inside) and _types_exchanged(cells, known, places, ids):
             moved.update({ids[0]: ids[1], ids[1]: ids[0]})
     if not moved or set(moved) != set(moved.values()):
-        return places
+        return {}
     notes.extend(
         Note("ids-swapped", f"Its cell carries the id of {other!r}; matched by its place.", grade_id)
         for grade_id, other in moved.items()
     )
-    return {**places, **{grade_id: places[other] for grade_id, other in moved.items()}}
+    return moved
 
 
 def _types_exchanged(

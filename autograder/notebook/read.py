@@ -14,11 +14,21 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from autograder.notebook.document import MAX_SOURCE, Document, RawCell, parse, shown, shows_attachment
-from autograder.notebook.match import canonical, match
-from autograder.notebook.pictures import take_out_pictures
-from autograder.notebook.recover import LOST, recover
+from autograder.notebook.document import (
+    MAX_SOURCE,
+    Document,
+    RawCell,
+    canonical,
+    parse,
+    shown,
+    shows_attachment,
+)
+from autograder.notebook.match import LOST, Matching, match
+from autograder.notebook.pictures import rename_clashing_pictures, take_out_pictures
+from autograder.notebook.recover import Recovery, recover
 from autograder.notebook.release import Release, ReleaseCell
+from autograder.notebook.remarks import remarks
+from autograder.notebook.unmerge import unmerge
 from autograder.records import Answer, Cell, Markdown, Note, Submission
 from autograder.syntax import UNREADABLE, parsed
 
@@ -50,60 +60,84 @@ def read(data: bytes, release: Release, *, student: str, assignment: str) -> Sub
     """
     document = parse(data)
     cells = _with_ids(document.cells, release) if release.foreign else document.cells
+    cells, taken_apart, unmerged = unmerge(cells, release)
     matching = match(cells, release)
     recovery = recover(cells, release, matching)
     places = {**matching.places, **recovery.places}
-    skipped = matching.copies - set(recovery.places.values())
     types = _types(cells, release.by_id, places)
-    program, restored = _program(cells, release, places, skipped, types)
-    found = (*matching.notes, *recovery.notes, *_copies(cells, skipped), *restored)
+    answer_cells = {**matching.parts, **recovery.written_elsewhere}
+    cells = rename_clashing_pictures(cells, answer_cells.values())
+    program, restored = _program(cells, release, matching, recovery, types)
+    positions = {index: at for at, (index, _) in enumerate(program) if index is not None}
+    found = (*unmerged, *matching.notes, *recovery.notes, *restored)
     notes = (*document.notes, *_language(document, release), *found)
     return Submission(
         student=student,
         assignment=assignment,
         notebook=release.name,
         digest=hashlib.sha256(data).hexdigest(),
-        cells=program,
-        answers=_answers(cells, release, places, recovery.written_elsewhere, types),
+        cells=tuple(cell for _, cell in program),
+        answers=_answers(cells, release, places, answer_cells, types),
         notes=_capped(notes),
+        answer_cells={
+            grade_id: tuple(positions[index] for index in indices if index in positions)
+            for grade_id, indices in answer_cells.items()
+        },
+        remarks=remarks(cells, release, matching, recovery, positions, taken_apart=taken_apart),
     )
 
 
 def _program(
     cells: Sequence[RawCell],
     release: Release,
-    places: Mapping[str, int],
-    skipped: frozenset[int],
+    matching: Matching,
+    recovery: Recovery,
     types: Mapping[str, str],
-) -> tuple[tuple[Cell | Markdown, ...], list[Note]]:
-    """The cells in the student's order, and each missing locked cell after the one that precedes it."""
-    known = release.by_id
+) -> tuple[list[tuple[int | None, Cell | Markdown]], list[Note]]:
+    """The cells in the student's order with their indices, and missing locked cells after their predecessor.
+
+    An index is None for a cell that is put back. Every code cell is run, untouched copies of an empty answer
+    cell excepted: running one of these could undo the answer.
+    """
+    known, places = release.by_id, {**matching.places, **recovery.places}
     owner = {index: grade_id for grade_id, index in places.items()}
-    program: list[Cell | Markdown] = []
+    part_of = {index: grade_id for grade_id, parts in matching.parts.items() for index in parts}
+    program: list[tuple[int | None, Cell | Markdown]] = []
     notes: list[Note] = []
-    for index, cell in enumerate(cells):
-        grade_id = owner.get(index, "")
+    for index in _order(len(cells), places, recovery.written_elsewhere):
+        cell, grade_id = cells[index], owner.get(index, "")
         if grade_id and known[grade_id].is_locked:
-            program.append(_released(known[grade_id]))
-        elif index not in skipped:
-            code = types.get(grade_id, cell.cell_type) == "code"
-            program.append(Cell(cell.source, grade_id) if code else _text(cell, grade_id, notes))
+            program.append((index, _released(known[grade_id])))
+        elif grade_id or index not in matching.untouched:
+            counts_as = types.get(grade_id or part_of.get(index, ""), cell.cell_type)
+            code = counts_as == "code" or (not grade_id and cell.cell_type == "code")
+            program.append((index, Cell(cell.source, grade_id) if code else _text(cell, grade_id, notes)))
     previous = ""
     for grade_id, original in known.items():
         if original.is_locked and grade_id not in places:
-            at = (
-                next((at for at, cell in enumerate(program, 1) if cell.grade_id == previous), 0)
-                if previous
-                else 0
-            )
-            program.insert(at, _released(original))
+            after = (at for at, (_, cell) in enumerate(program, 1) if cell.grade_id == previous)
+            program.insert(next(after, 0) if previous else 0, (None, _released(original)))
             notes.append(
                 Note("cell-restored", "A locked cell is missing; the release's is put back.", grade_id)
             )
         elif grade_id not in places:
             continue
         previous = grade_id
-    return tuple(program), notes
+    return program, notes
+
+
+def _order(count: int, places: Mapping[str, int], elsewhere: Mapping[str, Sequence[int]]) -> list[int]:
+    """The student's order, but an unchanged answer cell before the cells above it that hold the answer.
+
+    Below them it would define the answer's names anew, as they were given out.
+    """
+    order = list(range(count))
+    for grade_id, indices in elsewhere.items():
+        place = places.get(grade_id)
+        if place is not None and place not in indices and indices[0] < place:
+            order.remove(place)
+            order.insert(order.index(indices[0]), place)
+    return order
 
 
 def _text(cell: RawCell, grade_id: str, notes: list[Note]) -> Markdown:
@@ -143,15 +177,15 @@ def _answers(
     cells: Sequence[RawCell],
     release: Release,
     places: Mapping[str, int],
-    elsewhere: Mapping[str, Sequence[int]],
+    answer_cells: Mapping[str, Sequence[int]],
     types: Mapping[str, str],
 ) -> dict[str, Answer]:
     answers = {}
     for grade_id, original in release.by_id.items():
         if not original.is_answer:
             continue
-        if grade_id in elsewhere:
-            source = "\n\n".join(cells[index].source for index in elsewhere[grade_id])[:MAX_SOURCE]
+        if grade_id in answer_cells:
+            source = "\n\n".join(cells[index].source for index in answer_cells[grade_id])[:MAX_SOURCE]
         else:
             source = cells[places[grade_id]].source if grade_id in places else original.source
         changed = canonical(source) != canonical(original.source)
@@ -159,15 +193,6 @@ def _answers(
             source, _ = take_out_pictures(source)
         answers[grade_id] = Answer(grade_id, types[grade_id], source, changed)
     return answers
-
-
-def _copies(cells: Sequence[RawCell], skipped: Iterable[int]) -> list[Note]:
-    notes = []
-    for index in sorted(skipped):
-        metadata = cells[index].nbgrader or {}
-        text = f"A copy with grade_id {shown(metadata.get('grade_id'))}; not run."
-        notes.append(Note("duplicate-id", text, f"cell {cells[index].number}"))
-    return notes
 
 
 def _language(document: Document, release: Release) -> list[Note]:

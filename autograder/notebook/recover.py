@@ -6,20 +6,17 @@ from anyone here: an answer is only ever found, or marked for a human.
 
 from __future__ import annotations
 
-import re
+import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from autograder.notebook.document import RawCell
-from autograder.notebook.match import Matching, canonical, region
+from autograder.notebook.copies import names
+from autograder.notebook.document import RawCell, canonical
+from autograder.notebook.match import LOST, Matching, region
 from autograder.notebook.release import Release, ReleaseCell
 from autograder.records import Note
-
-LOST = "answer-cell-lost"
-"""Code of the note that asks a human to look: which cell is the answer could not be told."""
-_DEFINED = re.compile(r"^(?:(?:def|class)[ \t]+(\w+)|(\w+)[ \t]*=(?!=))", re.MULTILINE)
 
 
 class Recovery(Struct, frozen=True):
@@ -52,25 +49,38 @@ def recover(cells: Sequence[RawCell], release: Release, matching: Matching) -> R
         )
         notes.append(Note("answer-recovered", text, grade_id))
     rest = pool - set(places.values())
-    elsewhere = _beside_stubs(cells, known, matching, rest - matching.copies, notes)
+    elsewhere = _beside_stubs(cells, known, matching, rest | matching.away, notes)
     rest -= {index for indices in elsewhere.values() for index in indices}
-    for grade_id in open_ids:
+    merged = _inside_others(cells, release, open_ids, matching, notes)
+    elsewhere |= merged
+    for grade_id in [one for one in open_ids if one not in merged]:
         near, note = _lost(cells, known, grade_id, {**matching.places, **places}, rest)
         notes.append(note)
         if near:
             elsewhere[grade_id] = near
-    return Recovery(places, elsewhere, tuple(notes))
+    rest -= {index for indices in elsewhere.values() for index in indices}
+    return Recovery(places, elsewhere | _continued(cells, known, matching, rest, notes), tuple(notes))
 
 
 def _pool(cells: Sequence[RawCell], release: Release, matching: Matching) -> set[int]:
-    """Cells that may hold an answer: matched to nothing, and no copy of what was given."""
+    """Cells that may hold an answer: matched to nothing, and no copy or half of what was given."""
+    known = release.by_id
     given = {canonical(cell.source) for cell in release.cells if not cell.is_answer}
-    taken = set(matching.places.values())
+    passed = matching.taken | matching.untouched
     return {
         index
         for index, cell in enumerate(cells)
-        if index not in taken and cell.source.strip() and canonical(cell.source) not in given
+        if index not in passed
+        and cell.source.strip()
+        and canonical(cell.source) not in given
+        and not _is_half_of_locked(cell, known)
     }
+
+
+def _is_half_of_locked(cell: RawCell, known: Mapping[str, ReleaseCell]) -> bool:
+    """Whether a cell is what splitting a locked cell leaves: its id, and part of its text."""
+    original = known.get(str((cell.nbgrader or {}).get("grade_id")))
+    return original is not None and original.is_locked and canonical(cell.source.lstrip()) in original.source
 
 
 def _groups(
@@ -90,10 +100,10 @@ def _by_names(
 ) -> dict[str, int]:
     """Answers told by the functions, classes and variables that their stub defines."""
     claims: dict[int, list[str]] = defaultdict(list)
-    defined = {index: _names(cells[index].source) for index in candidates if cells[index].cell_type == "code"}
+    defined = {index: names(cells[index].source) for index in candidates if cells[index].cell_type == "code"}
     for grade_id in ids:
-        wanted = _names(known[grade_id].source)
-        hits = [index for index, names in defined.items() if wanted and wanted <= names]
+        wanted = names(known[grade_id].source)
+        hits = [index for index, own in defined.items() if wanted and wanted <= own]
         if len(hits) == 1:
             claims[hits[0]].append(grade_id)
     return {claimants[0]: index for index, claimants in claims.items() if len(claimants) == 1}
@@ -129,6 +139,7 @@ def _beside_stubs(
 ) -> dict[str, tuple[int, ...]]:
     """Answers written into new cells next to a given cell that was left as it was."""
     owner = {index: grade_id for grade_id, index in matching.places.items()}
+    owner |= {index: grade_id for grade_id, parts in matching.parts.items() for index in parts}
     found: dict[str, tuple[int, ...]] = {}
     used: set[int] = set()
     for grade_id, index in matching.places.items():
@@ -155,6 +166,68 @@ def _beside_stubs(
     return found
 
 
+def _continued(
+    cells: Sequence[RawCell],
+    known: Mapping[str, ReleaseCell],
+    matching: Matching,
+    rest: set[int],
+    notes: list[Note],
+) -> dict[str, tuple[int, ...]]:
+    """Written answers that go on in text cells of the student's own, directly below."""
+    found: dict[str, tuple[int, ...]] = {}
+    for grade_id, index in matching.places.items():
+        original = known[grade_id]
+        parts = matching.parts.get(grade_id, (index,))
+        unwritten = canonical(cells[index].source) == canonical(original.source)
+        if not original.is_answer or original.cell_type != "markdown" or unwritten:
+            continue
+        below = tuple(
+            itertools.takewhile(
+                lambda at: at in rest and cells[at].cell_type != "code", range(parts[-1] + 1, len(cells))
+            )
+        )
+        if below:
+            found[grade_id] = (*parts, *below)
+            numbers = ", ".join(str(cells[at].number) for at in below)
+            notes.append(Note("answer-continued", f"The answer goes on below, in cell {numbers}.", grade_id))
+    return found
+
+
+def _inside_others(
+    cells: Sequence[RawCell],
+    release: Release,
+    open_ids: Sequence[str],
+    matching: Matching,
+    notes: list[Note],
+) -> dict[str, tuple[int, ...]]:
+    """Missing answers whose cell was merged into the cell of another answer.
+
+    Code tells itself by the names it defines. A text that stands next to the missing one, with nothing
+    between them in the release, may hold both answers: that needs manual review.
+    """
+    known = release.by_id
+    found: dict[str, tuple[int, ...]] = {}
+    for grade_id in open_ids:
+        original = known[grade_id]
+        wanted = names(original.source)
+        for other in (known[name] for name in matching.places if known[name].is_answer):
+            index = matching.places[other.grade_id]
+            written = canonical(cells[index].source) != canonical(other.source)
+            if not written or cells[index].cell_type != original.cell_type:
+                continue
+            if wanted and wanted <= names(cells[index].source) - names(other.source):
+                text = f"Its cell was merged into cell {cells[index].number}, which defines its names."
+                notes.append(Note("answer-merged", text, grade_id))
+            elif not wanted and abs(original.number - other.number) == 1:
+                text = f"The answer cell is missing; cell {cells[index].number} may hold it: manual review."
+                notes.append(Note(LOST, text, grade_id))
+            else:
+                continue
+            found[grade_id] = (index,)
+            break
+    return found
+
+
 def _lost(
     cells: Sequence[RawCell],
     known: Mapping[str, ReleaseCell],
@@ -165,13 +238,10 @@ def _lost(
     """An answer that may stand in any of several cells: all of them are its text, and a human is asked."""
     same_type = sorted(index for index in rest if cells[index].cell_type == known[grade_id].cell_type)
     _, _, span = region(grade_id, known, places, len(cells), locked=False)
-    near = tuple(index for index in same_type if index in span) or tuple(same_type)
+    inside = tuple(index for index in sorted(rest) if index in span)
+    near = tuple(index for index in same_type if index in span) or inside or tuple(same_type or sorted(rest))
     if not near:
         return (), Note("answer-cell-missing", "The answer cell is missing; counted as unanswered.", grade_id)
     numbers = ", ".join(str(cells[index].number) for index in near[:10]) + ("…" if len(near) > 10 else "")
     text = f"The answer cell is missing and cannot be told among cells {numbers}; needs a human."
     return near, Note(LOST, text, grade_id)
-
-
-def _names(source: str) -> set[str]:
-    return {defined or assigned for defined, assigned in _DEFINED.findall(source)}

@@ -32,7 +32,11 @@ _TEMPLATE = Path(__file__).with_name("coursecheck.py")
 _PROGRAM = Path(__file__).parents[1]
 _STAND_INS = ("autograder.messages.catalogue", "autograder.records", "autograder.wording")
 """Modules of the program that the template has its own short versions of."""
-_TAKEN_ALONG = ("autograder.student.rendering", "autograder.notebook.timeleft")
+_TAKEN_ALONG = (
+    "autograder.student.rendering",
+    "autograder.student.surroundings",
+    "autograder.notebook.timeleft",
+)
 """The modules that travel to students, with all that these import."""
 _SAID = ("student.", "time-left.", "unreadable.")
 """How the codes begin of the sentences that these modules say."""

@@ -18,7 +18,7 @@ from typing import Any
 from autograder.checks.values.literal import syntax_fault
 from autograder.errors import NotebookError
 from autograder.messages.catalogue import sentence
-from autograder.notebook.match import canonical
+from autograder.notebook.document import canonical
 from autograder.student.report import MISSING, PROBLEM, READY, ReportLine, written_size
 
 Handed = Mapping[str, bytes | NotebookError]

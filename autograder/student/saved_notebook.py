@@ -8,6 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from autograder.checks.values.literal import (
     NoFormula,
     answer_literal,
@@ -35,6 +37,7 @@ from autograder.student.report import (
     unwritten,
 )
 from autograder.student.saved_files import Handed, content_of, look_at, text_of
+from autograder.student.surroundings import find_failing_code
 
 _MOST_NAMED = 12
 _MOST_OF_A_FILE = 64 << 20
@@ -96,7 +99,10 @@ def report_on(
         else _report(name, one, places.get(one["cell"], []), language)
         for name, one in asked.items()
     )
-    remarks = tuple(_remarks(places, specification["cells"][notebook], language))
+    remarks = (
+        *_remarks(places, specification["cells"][notebook], language),
+        *_remarks_on_code(cells, language),
+    )
     beside = _beside(asked, files, handed, language)
     return NotebookReport(specification["assignment"], notebook, reports, remarks, beside)
 
@@ -193,7 +199,7 @@ def _remarks(
     found, unknown = False, list[str]()
     for grade_id in (*ids["given"], *ids["answers"]):
         there = places.get(grade_id, ())
-        if len(there) > 1:
+        if len(there) > 1 and grade_id in ids["answers"]:
             found = True
             count = str(len(there))
             yield ReportLine(PROBLEM, sentence("student.cell-copied", language, name=grade_id, count=count))
@@ -213,9 +219,18 @@ def _remarks(
         yield ReportLine(READY, sentence("student.cells-fine", language))
 
 
+def _remarks_on_code(cells: Sequence[RawCell], language: str) -> Iterator[ReportLine]:
+    """Warn of code that runs here and fails when the notebook is graded."""
+    for cell in cells:
+        if cell.cell_type == "code" and not _is_as_released(cell):
+            for found in find_failing_code(cell.source, language):
+                said = sentence("student.in-cell", language, cell=str(cell.number), found=found)
+                yield ReportLine(PROBLEM, said)
+
+
 def _report(question: str, entry: Mapping[str, Any], there: Sequence[RawCell], language: str) -> Report:
     lines: list[ReportLine]
-    cell = next((one for one in there if not _is_as_released(one)), there[0] if there else None)
+    cell = _joined(there)
     if cell is None:
         lines = [ReportLine(MISSING, sentence("student.no-answer-cell", language, name=entry["cell"]))]
     elif _is_as_released(cell) or not cell.source.strip() or _says_no_more(cell, entry):
@@ -229,6 +244,17 @@ def _report(question: str, entry: Mapping[str, Any], there: Sequence[RawCell], l
             line for name in entry["names"] for line in _assigned(question, name, entry, cell, language)
         ] or [ReportLine(READY, sentence("student.written", language))]
     return Report(question, title_of(entry, language), state_of(lines), tuple(lines))
+
+
+def _joined(there: Sequence[RawCell]) -> RawCell | None:
+    """The answer's cell; of a split or copied one all that was written, as it is graded."""
+    written = [one for one in there if one.source.strip() and not _is_as_released(one)]
+    if len(written) < len(there) and not written:
+        return there[0]
+    if len(written) < 2:
+        return written[0] if written else None
+    code = [one for one in written if one.cell_type == "code"]
+    return replace((code or written)[0], source="\n\n".join(one.source for one in code or written))
 
 
 def _says_no_more(cell: RawCell, entry: Mapping[str, Any]) -> bool:

@@ -16,7 +16,7 @@ from autograder.errors import SandboxError
 from autograder.grading import scoring
 from autograder.grading.expected import for_many
 from autograder.grading.pipeline import Grader, SubmittedFiles
-from autograder.notebook.match import canonical
+from autograder.notebook.document import canonical
 from autograder.records import Answer, Cell, Graded, ItemResult, Limits, Scenario, Score
 from autograder.rubric import Question
 from autograder.sandbox.base import Box

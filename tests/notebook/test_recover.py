@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from autograder.notebook.match import LOST
 from autograder.notebook.read import read
-from autograder.notebook.recover import LOST
 from autograder.notebook.release import load_release
 from tests.support.cases import each
 

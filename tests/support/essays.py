@@ -134,7 +134,7 @@ def graded(assignment: Assignment, student: str, answers: Mapping[str, str]) -> 
     cells = submission.cells
     return Graded(
         scoring.score(student, assignment.rubric, results),
-        (ExecutedNotebook(NAME, cells, (None,) * len(cells)),),
+        (ExecutedNotebook(NAME, cells, (None,) * len(cells), submission.answer_cells, submission.remarks),),
         hashlib.sha256(data).hexdigest(),
     )
 

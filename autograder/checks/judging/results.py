@@ -181,7 +181,8 @@ def _raised(observation: Observation, name: str, what: Phrase) -> Finding:
 def with_syntax_fault(results: tuple[ItemResult, ...], answer: Answer) -> tuple[ItemResult, ...]:
     """The results, where a name is missing because its cell is not valid Python, saying so.
 
-    A notebook runs nothing of such a cell, so that all the sandbox can tell is the missing name.
+    A notebook runs nothing of such a cell, so that all the sandbox can tell is the missing name. Something
+    was answered, so the result is a failed one.
     """
     if answer.cell_type != "code" or all(one.code != _NAME_MISSING for one in results):
         return results
@@ -189,7 +190,9 @@ def with_syntax_fault(results: tuple[ItemResult, ...], answer: Answer) -> tuple[
     if fault is None:
         return results
     return tuple(
-        msgspec.structs.replace(one, student=fault, code=fault.code) if one.code == _NAME_MISSING else one
+        msgspec.structs.replace(one, status=Status.FAILED, student=fault, code=fault.code)
+        if one.code == _NAME_MISSING
+        else one
         for one in results
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -56,15 +56,30 @@ class ComparedWork(Struct, frozen=True):
     """All of it was looked at."""
 
 
-def pieces_of(notebook: str, cells: Sequence[Cell | Markdown]) -> tuple[WorkPiece, ...]:
-    """The cells of a notebook that may hold a student's work: all but those taken from the release."""
+def pieces_of(
+    notebook: str,
+    cells: Sequence[Cell | Markdown],
+    answer_cells: Mapping[str, Sequence[int]] = {},
+) -> tuple[WorkPiece, ...]:
+    """Return the cells of a notebook that may hold a student's work: all but those taken from the release.
+
+    Args:
+        notebook: its name.
+        cells: as they are run.
+        answer_cells: as in `records.Submission`; the cells of one answer are one piece.
+    """
+    answers = {name: positions for name, positions in answer_cells.items() if len(positions) > 1}
+    first_of = {positions[0]: name for name, positions in answers.items()}
+    joined = {position for positions in answers.values() for position in positions}
     found = []
-    for number, cell in enumerate(cells, 1):
-        if (isinstance(cell, Cell) and cell.locked) or not cell.source.strip():
+    for position, cell in enumerate(cells):
+        name = first_of.get(position, cell.grade_id)
+        if (isinstance(cell, Cell) and cell.locked) or (position in joined and position not in first_of):
             continue
-        place = f"{notebook}/{cell.grade_id}" if cell.grade_id else ""
-        label = cell.grade_id or f"cell {number}"
-        found.append(WorkPiece(place, cell.source, isinstance(cell, Cell), label))
+        source = "\n\n".join(cells[one].source for one in answers.get(name, (position,)))
+        if source.strip():
+            place = f"{notebook}/{name}" if name else ""
+            found.append(WorkPiece(place, source, isinstance(cell, Cell), name or f"cell {position + 1}"))
     return tuple(found)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import codeop
 import contextlib
+import copy
 import inspect
 import io
 import os
@@ -16,6 +17,7 @@ import re
 import sys
 import sysconfig
 from collections.abc import Iterator, KeysView
+from types import CodeType
 from typing import Any
 
 import executing
@@ -215,9 +217,18 @@ class ThriftyCompiler(CachingCompiler):  # type: ignore[misc]
 
     Attributes:
         plain: has parsed most cells already.
+        imported: the code of the last statement, if it is an import, and its tree.
     """
 
     plain: PlainPythonFirst | None = None
+    imported: tuple[CodeType, ast.Import | ast.ImportFrom] | None = None
+
+    def __call__(self, source: Any, filename: str, symbol: str, **options: Any) -> Any:
+        """Compile one statement."""
+        code = super().__call__(source, filename, symbol, **options)
+        statement = source.body[0] if isinstance(source, ast.Module) and len(source.body) == 1 else None
+        self.imported = (code, statement) if isinstance(statement, ast.Import | ast.ImportFrom) else None
+        return code
 
     def ast_parse(self, source: str, filename: str = "<unknown>", symbol: str = "exec") -> ast.AST:
         """The tree of a cell."""
@@ -344,6 +355,28 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
             if shown is not None:
                 self.displayhook.exec_result = None
         return True
+
+    async def run_code(
+        self, code_obj: CodeType, result: ExecutionResult | None = None, *, async_: bool = False
+    ) -> bool:
+        """Run one statement; whether the cell ends here.
+
+        It does not end at an import that fails: what the cell defines must not be lost because a package
+        that it may not even use is missing.
+        """
+        failed: bool = await super().run_code(code_obj, result, async_=async_)
+        imported = self.compile.imported
+        if not failed or imported is None or imported[0] is not code_obj or result is None:
+            return failed
+        if not isinstance(result.error_in_exec, ImportError):
+            return True
+        statement = imported[1]
+        for alias in statement.names if len(statement.names) > 1 else ():
+            alone = copy.copy(statement)
+            alone.names = [alias]
+            with contextlib.suppress(Exception):  # the first error is shown already
+                exec(compile(ast.Module([alone], []), "<import>", "exec"), self.user_global_ns, self.user_ns)
+        return False
 
     def enable_gui(self, gui: Any = None) -> None:
         """No event loops of windows here; `%matplotlib inline` asks for none."""

@@ -1,0 +1,30 @@
+"""What students are told about cells that were split, copied, merged or changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+SENTENCES: Mapping[str, str] = {
+    "notebook.together": (
+        "The cells {cells} are read together, in this order, as your answer {name}: the answer cell was "
+        "split or copied, or you wrote into cells beside it."
+    ),
+    "notebook.unsure": (
+        "It cannot be told which of the cells {cells} is your answer {name}: they contradict each other, or "
+        "the answer cell is missing. A person looks at all of them."
+    ),
+    "notebook.elsewhere": (
+        "This cell is read as your answer {name}, because the answer cell itself is missing or unchanged."
+    ),
+    "notebook.apart": (
+        "This is a copy of the answer cell {name}. It is run or shown as a cell of your own, and is not read "
+        "as that answer."
+    ),
+    "notebook.taken-apart": (
+        "This stood in one cell with given text, as after merging cells. It is run or shown as a cell of "
+        "your own, and is not read as an answer."
+    ),
+    "notebook.given-changed": (
+        "You changed this given cell. The original was used in its place, and your changes to it were not."
+    ),
+}

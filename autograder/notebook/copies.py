@@ -1,0 +1,174 @@
+"""Several cells that carry the grade_id of one answer: which of them are the answer.
+
+JupyterLab copies a cell's metadata when the cell is split, copied or pasted. So one grade_id may stand at
+both halves of an answer, at a first attempt above it, or at a copy that serves another purpose. Nothing of
+that is dropped: every cell that a student wrote is run or shown, and two cells that contradict each other
+need manual review.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from autograder.notebook.document import RawCell, canonical
+from autograder.notebook.release import ReleaseCell
+from autograder.syntax import UNREADABLE, parsed
+
+_MAGIC = re.compile(r"^([ \t]*)[%!?].*$", re.MULTILINE)
+_DEFINED = re.compile(
+    r"^(?:(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n]*)?=(?!=))", re.MULTILINE
+)
+_MOST_CODE = 64_000
+"""Characters of a cell whose syntax tree is built here; of longer ones only the names are read."""
+
+
+class AnswerCells(Struct, frozen=True):
+    """The cells with one answer's grade_id, sorted. Indices into the submission's cells."""
+
+    place: int
+    """The cell that keeps the grade_id."""
+    parts: tuple[int, ...]
+    """All cells that are the answer, in order."""
+    untouched: tuple[int, ...] = ()
+    """Copies of the empty answer cell: nobody wrote there, and running one could undo the answer."""
+    apart: tuple[int, ...] = ()
+    """Copies that serve another purpose; they are run, or shown, as the student's own cells."""
+    contradict: bool = False
+    """Two of the parts give different answers, or make sense only together."""
+    is_away: bool = False
+    """The only cell with an answer is a copy that stands elsewhere. It may answer another question."""
+
+
+def sort_copies(
+    cells: Sequence[RawCell], original: ReleaseCell, claims: Sequence[int], near: range
+) -> AnswerCells:
+    """Sort the cells that carry the grade_id of one answer.
+
+    Args:
+        cells: of the submission.
+        original: the answer's cell in the release.
+        claims: the cells with its grade_id, in order; at least one.
+        near: the cells between the locked cells around the answer's place.
+    """
+    stub = canonical(original.source)
+    untouched = tuple(index for index in claims if canonical(cells[index].source) == stub)
+    written = [index for index in claims if index not in untouched and cells[index].source.strip()]
+    named = [index for index in claims if original.cell_id and cells[index].id == original.cell_id]
+    own = named[0] if len(named) == 1 else None
+    if not written:
+        place = claims[0] if own is None else own
+        return AnswerCells(place, (place,), tuple(index for index in untouched if index != place))
+    code, wanted = original.cell_type == "code", names(original.source)
+    home = next((index for index in untouched if index in near), None)
+    is_away = home is not None and not any(index in near for index in written)
+    defined = {name for index in written for name in names(cells[index].source)}
+    if home is not None and is_away and wanted and not wanted & defined:
+        # A copy of the empty cell was used for another question.
+        others = tuple(index for index in untouched if index != home)
+        return AnswerCells(home, (home,), others, tuple(written))
+    fitting = [index for index in written if cells[index].cell_type == "code"] if code else written
+    parts = _without_repeats(cells, fitting or written, own)
+    contradict = code and len(parts) > 1 and _contradict(cells, parts, own, wanted)
+    if code and not contradict:
+        parts = _connected(parts, claims, own, near)
+    return AnswerCells(
+        own if own in parts else parts[0],
+        tuple(parts),
+        untouched,
+        tuple(index for index in written if index not in parts),
+        contradict,
+        is_away,
+    )
+
+
+def names(source: str) -> set[str]:
+    """The functions, classes and variables that a cell defines at top level."""
+    return {defined or assigned for defined, assigned in _DEFINED.findall(source)}
+
+
+def _without_repeats(cells: Sequence[RawCell], indices: Sequence[int], own: int | None) -> list[int]:
+    """The cells without those that say the same as another; the original is never the one left out."""
+    kept: dict[str, int] = {}
+    for index in indices:
+        text = canonical(cells[index].source)
+        if text not in kept or index == own:
+            kept[text] = index
+    return sorted(kept.values())
+
+
+def _connected(parts: Sequence[int], claims: Sequence[int], own: int | None, near: range) -> list[int]:
+    """The parts that stand where the answer belongs; all of them if none does.
+
+    A copy further away that contradicts nothing is a helper of another answer.
+    """
+    inside = [index for index in parts if index in near]
+    if own is not None and own in parts and own not in inside:  # the answer was moved, its halves with it
+        inside = [index for index in parts if index not in near and abs(index - own) < len(claims)]
+    return inside or list(parts)
+
+
+def _contradict(cells: Sequence[RawCell], parts: Sequence[int], own: int | None, wanted: set[str]) -> bool:
+    """Whether it matters which of the cells is the answer.
+
+    The cells run in order, so the last definition of a name counts. That is right for a first attempt above
+    the cell that the release's cell id proves to be the original, and otherwise cannot be told.
+    """
+    sources = [cells[index].source for index in parts]
+    trees = [_tree(source) for source in sources]
+    if None in trees and _tree("\n".join(sources)) is not None:
+        return True  # split within a statement
+    first = parts.index(own) if own in parts else None
+    for number, later in enumerate(parts):
+        before = parts[:number] if first is None else [own] if number > first else []
+        for earlier in before:
+            if earlier is not None and _redefines(cells[earlier].source, cells[later].source, wanted):
+                return True
+    return False
+
+
+def _redefines(earlier: str, later: str, wanted: set[str]) -> bool:
+    """Whether a cell gives another meaning to a name that an earlier one defines as well."""
+    old, new = _definitions(earlier), _definitions(later)
+    common = (old.keys() & new.keys()) & (wanted or old.keys())
+    return any(old[name] != new[name] for name in common)
+
+
+def _definitions(source: str) -> Mapping[str, str]:
+    """Name → how a cell defines it at top level; a statement that builds on the old value is left out."""
+    tree = _tree(source)
+    if tree is None:
+        return dict.fromkeys(names(source), source)
+    found: dict[str, str] = {}
+    for statement in tree.body:
+        for name in _bound(statement):
+            reads = (node for node in ast.walk(statement) if isinstance(node, ast.Name) and node.id == name)
+            builds_on = isinstance(statement, ast.Assign) and any(
+                isinstance(node.ctx, ast.Load) for node in reads
+            )
+            if not builds_on:
+                found[name] = ast.dump(statement)
+    return found
+
+
+def _bound(statement: ast.stmt) -> Iterable[str]:
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return (statement.name,)
+    if not isinstance(statement, ast.Assign | ast.AnnAssign):
+        return ()
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    stored = (node for target in targets for node in ast.walk(target) if isinstance(node, ast.Name))
+    return [node.id for node in stored if isinstance(node.ctx, ast.Store)]
+
+
+def _tree(source: str) -> ast.Module | None:
+    """The syntax tree of a cell, without lines that only a notebook understands."""
+    if len(source) > _MOST_CODE:
+        return None
+    try:
+        return parsed(_MAGIC.sub(r"\1pass", source))
+    except UNREADABLE:
+        return None

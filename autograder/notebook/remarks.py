@@ -1,0 +1,88 @@
+"""What students are told about cells that were split, copied, merged or changed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from autograder.notebook.document import RawCell, canonical
+from autograder.notebook.match import LOST, Matching
+from autograder.notebook.recover import Recovery
+from autograder.notebook.release import Release
+from autograder.records import CellRemark, Message
+
+MOST_REMARKS = 100
+"""A notebook of an honest student has a handful."""
+_MOST_NAMED = 12
+
+
+def remarks(
+    cells: Sequence[RawCell],
+    release: Release,
+    matching: Matching,
+    recovery: Recovery,
+    positions: Mapping[int, int],
+    *,
+    taken_apart: Collection[int] = (),
+) -> tuple[CellRemark, ...]:
+    """Return the remarks in the order of the cells they are about.
+
+    Args:
+        cells: of the submission.
+        release: the student's own.
+        matching: which cell is which.
+        recovery: what was found besides.
+        positions: index of a cell → its position in the notebook as it is run.
+        taken_apart: what stood beside given text in a merged cell.
+    """
+    found = [
+        *_on_answers(matching, recovery, positions),
+        *_on_given(cells, release, matching),
+        *_on_own_cells(matching, recovery, taken_apart),
+    ]
+    placed = [CellRemark(positions[index], message) for index, message in found if index in positions]
+    return tuple(sorted(placed, key=lambda remark: remark.position)[:MOST_REMARKS])
+
+
+def _on_answers(
+    matching: Matching, recovery: Recovery, positions: Mapping[int, int]
+) -> Iterator[tuple[int, Message]]:
+    """Tell which cells are read as an answer, if it is not its own cell alone."""
+    doubtful = {note.place for note in (*matching.notes, *recovery.notes) if note.code == LOST}
+    for name, parts in {**matching.parts, **recovery.written_elsewhere}.items():
+        if name in doubtful:
+            code = "notebook.unsure"
+        elif len(parts) > 1:
+            code = "notebook.together"
+        else:
+            code = "notebook.elsewhere"
+        numbers = [str(positions[index] + 1) for index in parts if index in positions]
+        named = ", ".join(numbers[:_MOST_NAMED]) + (", …" if len(numbers) > _MOST_NAMED else "")
+        for index in parts:
+            yield index, Message(code, {"name": name, "cells": named})
+    for name, index in recovery.places.items():
+        yield index, Message("notebook.elsewhere", {"name": name, "cells": ""})
+
+
+def _on_own_cells(
+    matching: Matching, recovery: Recovery, taken_apart: Collection[int]
+) -> Iterator[tuple[int, Message]]:
+    """Tell which copies of an answer cell, and which parts of merged cells, are not read as any answer."""
+    read = matching.taken | set(recovery.places.values())
+    read |= {index for indices in recovery.written_elsewhere.values() for index in indices}
+    for index, name in matching.apart.items():
+        if index not in read:
+            yield index, Message("notebook.apart", {"name": name})
+    for index in taken_apart:
+        if index not in read:
+            yield index, Message("notebook.taken-apart")
+
+
+def _on_given(
+    cells: Sequence[RawCell], release: Release, matching: Matching
+) -> Iterator[tuple[int, Message]]:
+    """Tell which given cells were changed, because the release's text stands there instead."""
+    known = release.by_id
+    for name, index in matching.places.items():
+        original = known[name]
+        if original.is_locked and canonical(cells[index].source) != canonical(original.source):
+            yield index, Message("notebook.given-changed", {"name": name})

@@ -1,0 +1,109 @@
+"""Takes merged cells apart again where the text of a given cell stands whole within a cell.
+
+*Merge Cells* keeps the metadata of one cell. An answer that was merged into a given cell would otherwise be
+replaced by the release's text, and a given cell merged into an answer would be read as the student's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec.structs import replace
+
+from autograder.notebook.document import RawCell, canonical
+from autograder.notebook.release import Release, ReleaseCell
+from autograder.records import Note
+
+_SHORTEST = 10
+"""Characters of a given text; shorter ones, such as a heading, occur in answers by chance."""
+
+_MOST = 100_000
+"""Characters of a cell that is looked at: comparing takes time, and nobody writes longer cells by hand."""
+
+
+def unmerge(
+    cells: Sequence[RawCell], release: Release
+) -> tuple[tuple[RawCell, ...], frozenset[int], list[Note]]:
+    """Split every cell that holds a given cell of the release, when that cell is missing.
+
+    Args:
+        cells: of the submission.
+        release: the student's own.
+
+    Returns:
+        The cells, the parts of one cell with the same number; the indices of parts that are no given text;
+        and a note for each cell that was split.
+    """
+    present = {canonical(cell.source) for cell in cells}
+    missing = [
+        cell
+        for cell in release.cells
+        if not cell.is_answer
+        and len(cell.source.strip()) >= _SHORTEST
+        and canonical(cell.source) not in present
+    ]
+    if not missing:
+        return tuple(cells), frozenset(), []
+    claimed = {_claimed(cell) for cell in cells}
+    answers = {cell.grade_id for cell in release.cells if cell.is_answer}
+    given = {canonical(cell.source) for cell in missing}
+    found: list[RawCell] = []
+    own: set[int] = set()
+    notes = []
+    for cell in cells:
+        # Within an answer, a given text only marks the border to another answer.
+        whole = _claimed(cell) in answers and answers <= claimed
+        parts = [cell] if whole or len(cell.source) > _MOST else list(_split(cell, missing))
+        if len(parts) > 1:
+            text = "Holds the text of given cells beside other text; read as the cells it was merged from."
+            notes.append(Note("cell-unmerged", text, f"cell {cell.number}"))
+            own |= {at for at, part in enumerate(parts, len(found)) if canonical(part.source) not in given}
+        found += parts
+    return tuple(found), frozenset(own), notes
+
+
+def _claimed(cell: RawCell) -> str:
+    claimed = (cell.nbgrader or {}).get("grade_id")
+    return claimed if isinstance(claimed, str) else ""
+
+
+def _split(cell: RawCell, missing: Sequence[ReleaseCell]) -> Iterator[RawCell]:
+    """The parts of a cell: given texts in their own cells, and what stands between them."""
+    lines = cell.source.split("\n")
+    blocks = _given_blocks(lines, missing)
+    if not blocks:
+        yield cell
+        return
+    claimed = _claimed(cell)
+    marks, end = cell, 0
+    if any(given.grade_id and given.grade_id == claimed for _, _, given in blocks):
+        marks = replace(cell, nbgrader=None, id="")  # the metadata is the given cell's
+    for start, stop, given in [*blocks, (len(lines), len(lines), None)]:
+        own = "\n".join(lines[end:start]).strip("\n")
+        if own.strip():
+            yield replace(marks, source=own)
+            marks = replace(cell, nbgrader=None, id="")  # one part can be the answer whose metadata it is
+        if given is not None:
+            kept = cell.nbgrader if given.grade_id and given.grade_id == claimed else None
+            yield replace(cell, source=given.source, cell_type=given.cell_type, nbgrader=kept, id="")
+        end = stop
+
+
+def _given_blocks(lines: Sequence[str], missing: Sequence[ReleaseCell]) -> list[tuple[int, int, ReleaseCell]]:
+    """Where given texts stand in a cell, as whole lines, in order and none within another."""
+    text = [line.rstrip() for line in lines]
+    places: dict[str, list[int]] = {}
+    for number, line in enumerate(text):
+        places.setdefault(line, []).append(number)
+    found: list[tuple[int, int, ReleaseCell]] = []
+    for given in missing:
+        wanted = canonical(given.source.strip("\n")).split("\n")
+        starts = (at for at in places.get(wanted[0], ()) if text[at : at + len(wanted)] == wanted)
+        start = next(starts, None)
+        if start is not None:
+            found.append((start, start + len(wanted), given))
+    apart: list[tuple[int, int, ReleaseCell]] = []
+    for start, stop, given in sorted(found, key=lambda block: (block[0], -block[1])):
+        if not apart or start >= apart[-1][1]:
+            apart.append((start, stop, given))
+    return apart

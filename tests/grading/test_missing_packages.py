@@ -1,0 +1,90 @@
+"""A package that is missing where notebooks are graded never costs points without a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+import pytest
+
+from autograder import assignment as assignments
+from autograder.grading.failed_imports import IMPORT_FAILED
+from autograder.grading.pipeline import Grader
+from autograder.records import Status
+from autograder.sandbox.pool import Pool
+from tests.support.calling_course import ATTEND, NAME, WEIGHTS, calling_course, results, sat
+
+pytestmark = pytest.mark.sandbox
+
+POINTS = Decimal(8)
+
+
+@pytest.fixture(scope="module")
+def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
+    """Three functions, each of which calls those before it."""
+    course = calling_course(tmp_path_factory.mktemp("course"))
+    with Pool() as pool:
+        yield Grader(assignments.load(course, NAME), pool)
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "import einops_is_not_here",
+        "import einops_is_not_here as eo, numpy as np",
+        "from einops_is_not_here import rearrange",
+        "from einops_is_not_here.layers import Rearrange",
+        "from math import no_such_name, sqrt\nsqrt(4)",
+        "import math, einops_is_not_here\nmath.sqrt(4)",
+        "import einops_is_not_here, math\nmath.sqrt(4)",
+        "%matplotlib inline\nimport einops_is_not_here",
+        "import einops_is_not_here\n!ls",
+        "try:\n    import einops_is_not_here\nexcept ImportError:\n    pass",
+    ],
+    ids=repr,
+)
+def test_grade_keeps_all_points_when_an_unused_import_fails(start: str, grader: Grader) -> None:
+    """What the cell defines below is made all the same; staff read which import failed."""
+    graded = sat(grader, weights=f"{start}\n\n{WEIGHTS}")
+    assert sum(item.points for item in graded.score.items) == POINTS
+    failed = not start.startswith("try")
+    assert [note.place for note in graded.score.notes if note.code == IMPORT_FAILED] == ["cell 2"] * failed
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import einops_is_not_here\n"
+        + WEIGHTS.replace("    return", "    einops_is_not_here.check(powers)\n    return"),
+        "from einops_is_not_here import traced\n"
+        + WEIGHTS.replace("    return", "    traced(powers)\n    return"),
+        WEIGHTS.replace("    return", "    import einops_is_not_here\n    return"),
+        "import einops_is_not_here\n\nclass Base(einops_is_not_here.Layer):\n    pass\n\n" + WEIGHTS,
+        "import einops_is_not_here\n\n@einops_is_not_here.traced\n" + WEIGHTS,
+    ],
+    ids=["used in the function", "used by name", "imported in the function", "base of a class", "decorator"],
+)
+def test_grade_asks_a_person_when_an_answer_needs_a_missing_package(source: str, grader: Grader) -> None:
+    """It may be right where the student wrote it; the page names the package."""
+    found = results(sat(grader, weights=source))["weights.rows"]
+    assert (Status.NEEDS_REVIEW, "review.import") == (found.status, found.code)
+    assert found.student.params["package"] == "einops_is_not_here"
+
+
+def test_grade_still_fails_an_answer_that_raises_for_another_reason(grader: Grader) -> None:
+    """A failed import elsewhere excuses nothing."""
+    source = "import einops_is_not_here\n" + ATTEND.replace("weights(", "undefined_name(")
+    found = results(sat(grader, attend=source))
+    assert {Status.FAILED} == {found["attend.few"].status, found["attend.many"].status}
+
+
+def test_a_cell_still_ends_at_every_other_error(grader: Grader) -> None:
+    """Only imports are passed over; the error of the cell is kept for people."""
+    graded = sat(grader, weights=f"1 / 0\n{WEIGHTS}")
+    assert results(graded)["weights.rows"].status is Status.NO_ANSWER
+
+
+def test_grade_reports_a_syntax_error_as_such(grader: Grader) -> None:
+    """Something was answered: the result is a failed one that names the line, not 'no answer'."""
+    found = results(sat(grader, weights=WEIGHTS.replace("(scores)", "(scores", 1)))["weights.rows"]
+    assert (Status.FAILED, "answer.not-python") == (found.status, found.code)

@@ -1,0 +1,104 @@
+"""Code that runs on a student's computer and fails when graded is named before handing in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from autograder.notebook.document import parse
+from autograder.student.report import PROBLEM
+from autograder.student.saved_notebook import report_on
+from autograder.student.surroundings import find_failing_code, find_in_history
+
+SPECIFICATION = {
+    "assignment": "small",
+    "questions": {},
+    "cells": {"nb": {"given": [], "answers": ["width"]}},
+}
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ('n = int(input("n: "))', 'n = int(input("n: "))'),
+        ("x = 1\nif x:\n    y = input()", "y = input()"),
+        ("class A:\n    size = input()", "size = input()"),
+        ("%matplotlib inline\nname = input()", "name = input()"),
+        ("from getpass import getpass\nkey = getpass()", "key = getpass()"),
+        ('import pandas as pd\npd.read_csv("C:\\\\Users\\\\me\\\\a.csv")', "C:\\Users"),
+        ('open("/home/me/corpus.txt")', "/home/me/corpus.txt"),
+        ('open("../corpus.txt")', "../corpus.txt"),
+        ('from pathlib import Path\ntext = Path("~/corpus.txt").read_text()', "~/corpus.txt"),
+        ('import os\nos.chdir("/content/drive/MyDrive")', "/content/drive"),
+        ("def load():\n    return open('/Users/me/corpus.txt')", "/Users/me"),
+        ("%cd /content/drive", "/content/drive"),
+    ],
+)
+def test_find_failing_code_quotes_what_fails(source: str, expected: str) -> None:
+    """One sentence, in both languages, with the line or the path."""
+    for language in ("en", "de"):
+        (said,) = find_failing_code(source, language)
+        assert expected in said
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def ask():\n    return input()",
+        "ask = lambda: input()",
+        "def input():\n    return '3'\ninput()",
+        "input = 3\nprint(input)",
+        "try:\n    n = int(input())\nexcept Exception:\n    n = 3",
+        "model.input(3)\nx = model.input_size",
+        'open("corpus.txt")\nopen("data/corpus.txt")',
+        'open("/tmp/notes.txt", "w")',
+        'size = "C:/ is a drive"\nprint("../here")',
+        "def broken(:",
+        "",
+    ],
+)
+def test_find_failing_code_is_silent_about_what_works(source: str) -> None:
+    """Functions that only could ask, names of one's own, and files beside the notebook."""
+    assert find_failing_code(source, "en") == []
+
+
+@pytest.mark.parametrize(
+    ("history", "count"),
+    [
+        (["", "n = input()"], 1),
+        (["", "n = input()", "n = 3"], 0),
+        (["", "n = input()", "m = 3"], 1),
+        (["", "input()", "n = 3"], 1),
+        (["", "n = input()", "n = input()"], 1),
+        (None, 0),
+        ([1, None], 0),
+    ],
+)
+def test_find_in_history_leaves_out_cells_that_were_run_anew(history: Any, count: int) -> None:
+    """A running notebook knows every version of a cell that was run; the corrected one counts."""
+    assert len(find_in_history(history, "en")) == count
+
+
+@pytest.fixture
+def seen() -> Callable[[str], list[str]]:
+    """What the check of a saved notebook says of a cell of code."""
+
+    def see(source: str) -> list[str]:
+        marks = {"grade_id": "width", "solution": True, "schema_version": 3}
+        answer = {"cell_type": "code", "metadata": {"nbgrader": marks}, "source": "width = 3"}
+        own = {"cell_type": "code", "metadata": {}, "source": source}
+        data = json.dumps({"nbformat": 4, "cells": [answer, own]}).encode()
+        report = report_on(parse(data).cells, SPECIFICATION, "nb", "en")
+        return [line.text for line in report.cells if line.state == PROBLEM]
+
+    return see
+
+
+def test_check_of_a_saved_notebook_names_the_cell(seen: Callable[[str], list[str]]) -> None:
+    """It is a problem, so that the command ends with 1."""
+    (said,) = seen("n = input()")
+    assert said.startswith("Cell 2: “n = input()” waits for input.")
+    assert seen("n = 3") == []
