@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 MOST_PARTS = 8
@@ -20,6 +20,9 @@ _COPIED = r"^(?:copy|kopie) (?:of|von) |(?: - |[ _-])(?:copy|kopie)[0-9]*$| ?\([
 """What people and browsers add to the name of a copy: ``warmup - Copy``, ``warmup (2)``."""
 _NUMBERED = r"(?:[-_ ]|(?<![0-9]))[0-9]{1,3}$"
 """What platforms add: ``warmup-1``. Where such a name is asked for, a number tells files apart."""
+_NOTEBOOK = ".ipynb"
+_DISGUISED = re.compile(r"(?:\.ipynb)?\.(?:txt|json)$")
+"""Notebooks are JSON, so browsers save ``hw.ipynb.json`` or ``hw.json``, and editors ``hw.ipynb.txt``."""
 
 
 def path_fault(path: str) -> str:
@@ -71,34 +74,21 @@ def files_in(folder: Path, paths: Iterable[str]) -> Iterator[tuple[str, Path]]:
             yield path, place
 
 
-def meant_places(names: Iterable[str], expected: Sequence[str]) -> dict[str, str]:
-    """Where each file goes: under the name that is asked for, where it alone can be meant by that.
+def meant_places(
+    names: Iterable[str], expected: Sequence[str], is_notebook: Callable[[str], bool]
+) -> dict[str, str]:
+    """Return where each file goes: under the name that is asked for if only that file can be meant by it.
 
-    What platforms and browsers add to the name of a copy is taken off, and the only notebook is the one that
-    is asked for.
+    What platforms, browsers and systems add to a name is taken off: ``hw (1).ipynb``, ``hw.ipynb.txt``,
+    ``hw.json``. If the assignment asks for one notebook, the only notebook there is counts as that one.
 
     Args:
         names: of the files as they came.
         expected: the paths that are asked for.
+        is_notebook: whether a file of this name contains a notebook; asked only about files whose ending
+            does not say so.
     """
-    notebooks = [one for one in expected if one.endswith(".ipynb")]
-    return _places(names, expected, notebooks[0] if len(notebooks) == 1 else "")
-
-
-def copies_in(folder: Path, expected: Sequence[str]) -> dict[str, str]:
-    """The paths that are asked for and are not in a folder, where a copy of that file is: the copy's name.
-
-    As in `meant_places`, but a notebook of another name is none.
-    """
-    try:
-        names = sorted(one.name for one in folder.iterdir() if one.is_file() and not one.is_symlink())
-    except OSError:
-        return {}
-    places = _places([name for name in names if not name.startswith(".")], expected)
-    return {place: name for name, place in places.items() if place != name}
-
-
-def _places(names: Iterable[str], expected: Sequence[str], by_ending: str = "") -> dict[str, str]:
+    notebooks = [one for one in expected if one.endswith(_NOTEBOOK)]
     places = {name: name for name in names}
     for wanted in expected:
         if wanted in places.values():
@@ -106,11 +96,23 @@ def _places(names: Iterable[str], expected: Sequence[str], by_ending: str = "") 
         loose = [name for name, place in places.items() if place not in expected]
         added = _added(wanted, expected)
         meant = [name for name in loose if _plain(wanted) in _originals(name, added)]
-        if not meant and wanted == by_ending:
-            meant = [name for name in loose if name.casefold().endswith(".ipynb")]
+        if not meant and wanted in notebooks:
+            disguised = [name for name in loose if is_disguised(name) and is_notebook(name)]
+            meant = [one for one in disguised if _plain(wanted) in _originals(_undisguised(one), added)]
+            if not meant and len(notebooks) == 1:
+                meant = [*(one for one in loose if one.casefold().endswith(_NOTEBOOK)), *disguised]
         if len(meant) == 1:
             places[meant[0]] = wanted
     return places
+
+
+def is_disguised(name: str) -> bool:
+    """Whether a notebook may hide behind the ending that a browser or a system gave the file."""
+    return bool(_DISGUISED.search(name.casefold()))
+
+
+def _undisguised(name: str) -> str:
+    return _DISGUISED.sub(_NOTEBOOK, name.casefold())
 
 
 def _added(wanted: str, expected: Iterable[str]) -> re.Pattern[str]:

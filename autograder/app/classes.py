@@ -341,6 +341,7 @@ def _shown(
         marking=marking,
         submitted={handin.student: handin.submitted_at for handin in collected.handins},
         timings=collected.timings,
+        reasons={one.student: one.messages(language or assignment.language) for one in collected.handins},
         remarks=stand.roll.remarks,
         changes=plan.changes,
         left=plan.left,

@@ -12,11 +12,13 @@ from msgspec.structs import replace
 from autograder import atomic
 from autograder import rubric as rubrics
 from autograder.app import SILENT, Listener, counted
-from autograder.course import Course, name_fault
+from autograder.course import Course, archives, name_fault
+from autograder.course.archives import RefusedFile
+from autograder.course.counting import notebooks_of
+from autograder.course.submission_folder import read_folder, readability
 from autograder.errors import CourseError, SourceError
 from autograder.feedback.sanitise import printable_text
-from autograder.platforms import archives, classlists, laying, patterns, worksheets
-from autograder.platforms.archives import RefusedFile
+from autograder.platforms import classlists, laying, patterns, worksheets
 from autograder.platforms.people import Naming, Register
 from autograder.platforms.sources import (
     FoundAttempt,
@@ -79,6 +81,9 @@ class CollectReport(Struct, frozen=True):
     unmatched: tuple[UnmatchedAttempt, ...]
     refused: tuple[RefusedFile, ...]
     """Files that were not taken; all others were."""
+    concerns: tuple[RefusedFile, ...]
+    """Files that were taken and will not be graded as they are: notebooks that cannot be read, and files that
+    are not asked for and may contain the work."""
     absent: tuple[str, ...]
     """On the class list, and nothing of them is there, from this time or before."""
     remarks: tuple[str, ...]
@@ -87,7 +92,12 @@ class CollectReport(Struct, frozen=True):
     @property
     def attention(self) -> bool:
         """Some of it is for a person to put right."""
-        return bool(self.unmatched or self.refused or any(one.state == "left" for one in self.attempts))
+        return bool(
+            self.unmatched
+            or self.refused
+            or self.concerns
+            or any(one.state == "left" for one in self.attempts)
+        )
 
 
 class StagedAttempt(Struct, frozen=True, eq=False):
@@ -197,12 +207,14 @@ class Gathering:
     def __init__(self, rubric: Rubric, register: Register) -> None:
         books = rubric.assignment.notebooks
         along = [path for one in books for path in one.own]
+        self.rubric = rubric
         self.name = rubric.assignment.name
         self.expected = (*(f"{one.name}.ipynb" for one in books), *along)
         self.register = register
         self.found: list[StagedAttempt] = []
         self.unmatched: list[UnmatchedAttempt] = []
         self.refused: list[RefusedFile] = []
+        self.concerns: list[RefusedFile] = []
         self.remarks: list[str] = []
         self.platforms: dict[str, str] = {}
         """By source, whose names its files have."""
@@ -238,11 +250,25 @@ class Gathering:
                 place = folder / f"{len(self.found):06d}"
                 staged = stage(place, attempt.label, attempt.files, attempt.moment, self.expected)
                 self.found.append(StagedAttempt(student, source, attempt, staged))
+                self._check(f"{source}: {ascii(attempt.label)[1:-1]}", place)
         self.refused += [
             RefusedFile(f"{source}: {fault.place}", fault.reason)
             for one in {id(one.attempt): one for one in self.found[first:]}.values()
             for fault in one.staged.refused
         ]
+
+    def _check(self, label: str, folder: Path) -> None:
+        """Note what of a staged attempt cannot be read, and what nobody would look at."""
+        files = read_folder(folder, self.rubric, only_notebooks=True)
+        known = readability(files.contents, notebooks_of(self.rubric, "all"))
+        found = {f"{name}.ipynb": reason for name, reason in known.unreadable.items()}
+        found |= dict.fromkeys(files.unread, "it is not graded; the name is none of those that are asked for")
+        if not (found or known.readable or known.files):
+            found[self.expected[0]] = "there is no notebook"
+        concerns = (RefusedFile(f"{label}: {name}", reason) for name, reason in found.items())
+        self.concerns += [
+            one for one in concerns if one not in self.concerns
+        ]  # a group's attempt is staged twice
 
     def _students(self, source: str, attempt: FoundAttempt) -> Iterator[str]:
         """Whose it is: of each of a group."""
@@ -310,6 +336,7 @@ def _laid(
         tuple(attempts),
         tuple(gathering.unmatched),
         tuple(gathering.refused),
+        tuple(gathering.concerns),
         tuple(absent),
         tuple(gathering.remarks),
     )

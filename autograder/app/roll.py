@@ -10,7 +10,7 @@ import difflib
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from msgspec import Struct
 
@@ -18,15 +18,18 @@ from autograder.app import course_log
 from autograder.app.lists import read_roster
 from autograder.assignment import Assignment
 from autograder.course import Course, counting, is_folder
-from autograder.paths import copies_in
+from autograder.course.submission_folder import ARCHIVES, CHECK_FILE, asked_files, is_absent, read_folder
 from autograder.records import Graded
+from autograder.rubric import Rubric
 from autograder.store import Store
 from autograder.tables import hint, name_list, nearest_id
+from autograder.timestamps import FILE_NAME as STAMP
 from autograder.variants.drawing import canonical_id
 
 _ALIKE = 0.85
 """How like two names are that one person meant to be the same; `difflib`'s measure."""
-_ARCHIVES = frozenset((".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".bz2", ".xz"))
+_MOST_FILES = 20
+"""Files of one submission that are named."""
 _DIGITS = re.compile(r"[0-9]+")
 _SIGNS = re.compile(r"[\W_]+")
 
@@ -85,7 +88,11 @@ def read_roll(
     results = {student: graded for student, graded in everybody.items() if student in handed_in}
     gone = {student: graded for student, graded in everybody.items() if student not in handed_in}
     notebooks = [name for name, release in assignment.releases.items() if release.has_answers]
-    found = (misplaced_notebooks(course, name, notebooks), misnamed_files(course), course_log.faults(course))
+    found = (
+        misplaced_notebooks(course, assignment.rubric, notebooks),
+        misnamed_files(course),
+        course_log.faults(course),
+    )
     wrong = [sentence for several in found for sentence in several]
     remarks = list(_gone(name, gone, store))
     waiting = sorted(set(handed_in) - everybody.keys())
@@ -136,16 +143,17 @@ def _absent(name: str, roster: Mapping[str, str], handed_in: Iterable[str]) -> I
         yield f"in roster.csv, but not in submitted/<student>/{name}: {listed} ({len(absent)} in all)"
 
 
-def misplaced_notebooks(course: Course, assignment: str, notebooks: Collection[str]) -> list[str]:
-    """A sentence for each notebook below submitted/ or earlier/ that is not graded for its place or name.
+def misplaced_notebooks(course: Course, rubric: Rubric, notebooks: Collection[str]) -> list[str]:
+    """Return a sentence for each file below submitted/ or earlier/ that may be work and is not graded.
 
     Args:
         course: whose folder of submissions.
-        assignment: the assignment.
+        rubric: of the assignment.
         notebooks: the names of its notebooks, without the ending.
     """
-    submitted = course.root / "submitted"
+    submitted, assignment = course.root / "submitted", rubric.assignment.name
     others = frozenset(course.assignments()) - {assignment}
+    known = frozenset((*asked_files(rubric), STAMP, CHECK_FILE))
     sentences = []
     for loose in (*_notebooks(submitted), *_packed(submitted)):
         wanted = f"<student>/{assignment}/{assignment}.ipynb"
@@ -155,47 +163,60 @@ def misplaced_notebooks(course: Course, assignment: str, notebooks: Collection[s
         sentences.append(f"{place} is a link and is not graded: put the folder itself there")
     for student in _folders(submitted):
         try:
-            if not _is_in_order(str(student), assignment, notebooks, others):
-                sentences += _of_student(student, assignment, notebooks, others)
+            if not _is_in_order(str(student), assignment, notebooks, others, known):
+                sentences += _of_student(student, rubric, notebooks, others)
         except OSError as error:  # an archive may bring folders that nobody can enter
             name = ascii(student.name)[1:-1]
             sentences.append(f"submitted/{name} cannot be looked at: {error.strerror}; change its rights")
     return [*sentences, *_earlier(course, assignment)]
 
 
-def _is_in_order(student: str, assignment: str, notebooks: Collection[str], others: frozenset[str]) -> bool:
-    """Whether nothing can be misplaced: all notebooks are there, and no folder but those of assignments.
+def _is_in_order(
+    student: str, assignment: str, notebooks: Collection[str], others: frozenset[str], known: frozenset[str]
+) -> bool:
+    """Whether nothing can be misplaced: all notebooks are there, and nothing beside them that is not known.
 
     So it is with most of a large class; paths as objects would cost more than the rest.
     """
     with os.scandir(student) as entries:
         found = [one.name for one in entries if one.name != assignment and _is_inner(one)]
-    paths = (f"{student}/{assignment}/{name}.ipynb" for name in notebooks)
-    return others.issuperset(found) and all(map(os.path.exists, paths))
+    folder = f"{student}/{assignment}"
+    if not others.issuperset(found) or os.path.islink(folder) or not os.path.isdir(folder):  # noqa: PTH112, PTH114
+        return False
+    with os.scandir(folder) as entries:
+        names = {one.name for one in entries}
+    return known.issuperset(names) and names.issuperset(f"{name}.ipynb" for name in notebooks)
 
 
 def _of_student(
-    student: Path, assignment: str, notebooks: Collection[str], others: Collection[str]
+    student: Path, rubric: Rubric, notebooks: Collection[str], others: Collection[str]
 ) -> list[str]:
+    assignment = rubric.assignment.name
     submitted, folder = student.parent, student / assignment
     sentences = [
         _sentence(submitted, one, f"{student.name}/{assignment}/")
         for one in _folders(student)
         if one.name not in others and _is_like(one.name, assignment) and not _is_same(one, folder)
     ]
-    copies = copies_in(folder, [f"{name}.ipynb" for name in sorted(notebooks)])
-    there = [name for name in notebooks if f"{name}.ipynb" in copies or (folder / f"{name}.ipynb").exists()]
-    missing = sorted(set(notebooks) - set(there))
-    if not missing:
-        return sentences
-    wanted = f"{student.name}/{assignment}/{missing[0]}.ipynb"
-    taken = {*copies.values(), *(f"{name}.ipynb" for name in notebooks)}
-    found = [one for one in _notebooks(folder) if one.name not in taken]
-    found += [one for inner in _folders(folder) for one in _notebooks(inner)]
+    files = read_folder(folder, rubric, only_notebooks=True)
+    names = sorted(f"{name}.ipynb" for name in notebooks)
+    missing = [name for name in names if is_absent(files.contents[name])]
+    above = f"{submitted.name}/{ascii(student.name)[1:-1]}/{assignment}"
+    wanted = f"{above}/{(missing or names or ['<name>.ipynb'])[0]}"
+    sentences += [_not_graded(f"{above}/{name}", wanted) for name in files.unread[:_MOST_FILES]]
+    if left := len(files.unread) - _MOST_FILES:
+        sentences += [f"{above}: {left} more files are not graded"] if left > 0 else []
     if not folder.exists():
         beside = (*_notebooks(student), *_packed(student))
-        found += [one for one in beside if one.stem.startswith(missing[0])]
-    return [*sentences, *(_sentence(submitted, one, wanted) for one in found)]
+        stems = tuple(name.removesuffix(".ipynb") for name in names)
+        loose = [one for one in beside if one.stem.startswith(stems)]
+        return [
+            *sentences,
+            *(_sentence(submitted, one, f"{student.name}/{assignment}/{names[0]}") for one in loose),
+        ]
+    if missing and len(missing) == len(names) and not files.unread:
+        sentences.append(f"{above} has no notebook in it; expected {wanted}")
+    return sentences
 
 
 def misnamed_files(course: Course) -> list[str]:
@@ -251,10 +272,12 @@ def _is_same(one: Path, other: Path) -> bool:
 
 def _sentence(above: Path, found: Path, wanted: str) -> str:
     place = ascii(str(found.relative_to(above)))[1:-1]
-    return (
-        f"{above.name}/{place} is not graded; expected {above.name}/{ascii(wanted)[1:-1]}: "
-        f"{'unpack' if found.suffix.casefold() in _ARCHIVES else 'move or rename'} it"
-    )
+    return _not_graded(f"{above.name}/{place}", f"{above.name}/{ascii(wanted)[1:-1]}")
+
+
+def _not_graded(place: str, wanted: str) -> str:
+    action = "unpack" if PurePosixPath(place).suffix.casefold() in ARCHIVES else "move or rename"
+    return f"{place} is not graded; expected {wanted}: {action} it"
 
 
 def _found(folder: Path, fits: Callable[[os.DirEntry[str]], bool]) -> list[Path]:
@@ -282,7 +305,7 @@ def _notebooks(folder: Path) -> list[Path]:
 
 def _packed(folder: Path) -> list[Path]:
     """Archives, as other systems hand submissions out."""
-    return _found(folder, lambda entry: _ending(entry) in _ARCHIVES and entry.is_file())
+    return _found(folder, lambda entry: _ending(entry) in ARCHIVES and entry.is_file())
 
 
 def _folders(folder: Path) -> list[Path]:

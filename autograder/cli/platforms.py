@@ -97,6 +97,7 @@ def _plain(found: CollectReport) -> dict[str, object]:
             for one in found.unmatched
         ],
         "refused": {one.place: one.reason for one in found.refused},
+        "concerns": {one.place: one.reason for one in found.concerns},
         "absent": found.absent,
         "remarks": found.remarks,
     }
@@ -110,6 +111,7 @@ def _notes(found: CollectReport) -> list[str]:
         for one in found.unmatched
     ]
     notes += [f"{one.place} was not taken: {one.reason}" for one in found.refused]
+    notes += [f"{one.place}: {one.reason}" for one in found.concerns]
     notes += [
         f"{one.student}: {printable_name(old)} was taken as {new}"
         for one in found.attempts

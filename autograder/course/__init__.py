@@ -9,17 +9,19 @@ import secrets
 import stat
 import unicodedata
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec import Struct
 
 from autograder import atomic
 from autograder.errors import CourseError
-from autograder.records import StudentGroup
-from autograder.timestamps import Timing, read_stamp
+from autograder.records import Message, Note, StudentGroup
+from autograder.timestamps import Timing, by_clock, format_moment, read_stamp
 
 SECRET_BYTES = 32
+COUNTING_NOTES = frozenset({"attempt-unreadable", "attempt-chosen"})
+"""The codes of `Handin.notes`."""
 PRIVATE = ".autograder"
 """The folder of a course that only the grader reads."""
 MOST_NAME = 128
@@ -29,6 +31,13 @@ _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _BEGINS_A_FORMULA = ("=", "+", "-", "@")
 _PLAIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_. -]*[A-Za-z0-9_.-])?")
 """Names of which nothing can be wrong but their length."""
+
+
+class PassedOver(Struct, frozen=True):
+    """An attempt that does not count because it cannot be read."""
+
+    submitted_at: datetime | None
+    reason: str
 
 
 class Handin(Struct, frozen=True):
@@ -47,11 +56,48 @@ class Handin(Struct, frozen=True):
     """Who of the group handed it in; empty: the student."""
     own: Path | None = None
     """Where a member's own notebooks lie, where a group does not share all (`NotebookFile.individual`)."""
+    passed_over: tuple[PassedOver, ...] = ()
+    """Attempts that would count in its place if they could be read."""
+    chosen: str = ""
+    """Why staff chose this attempt to count; empty: the rules chose it."""
 
     @property
     def owner(self) -> str:
         """Whose folder it is."""
         return self.by or self.student
+
+    def notes(self) -> tuple[Note, ...]:
+        """Return remarks for staff about why this attempt counts; nothing if it is the usual one."""
+        found = []
+        for one in self.passed_over:
+            moment = f" of {self._told(one.submitted_at)}" if one.submitted_at else ""
+            text = f"The attempt{moment} cannot be read, so this one is graded: {one.reason}"
+            found.append(Note("attempt-unreadable", text))
+        if self.chosen:
+            found.append(Note("attempt-chosen", f"Staff chose this attempt: {self.chosen}"))
+        return tuple(found)
+
+    def messages(self, language: str = "en") -> tuple[Message, ...]:
+        """Return what the student reads about why this attempt counts."""
+        found = []
+        for one in self.passed_over:
+            params = {"reason": one.reason}
+            if one.submitted_at:
+                params["moment"] = self._told(one.submitted_at, language)
+            found.append(
+                Message("counting.unreadable-at" if one.submitted_at else "counting.unreadable", params)
+            )
+        if self.chosen:
+            found.append(Message("counting.chosen", {"reason": self.chosen}))
+        return tuple(found)
+
+    def _told(self, moment: datetime, language: str = "en") -> str:
+        """A moment by the clock of the place where the assignment is handed in, or else in UTC."""
+        moment = moment.replace(microsecond=0)
+        if self.timing is None:
+            return format_moment(moment.astimezone(UTC), "UTC", language)
+        window = self.timing.window
+        return format_moment(by_clock(moment, window), window.zone, language)
 
     @classmethod
     def at(cls, student: str, folder: Path) -> Handin:

@@ -18,7 +18,7 @@ from autograder.feedback.render import render
 from autograder.feedback.summary import render_summary
 from autograder.grades import MarkChange, Standing
 from autograder.notebook.release import Release
-from autograder.records import Graded
+from autograder.records import Graded, Message
 from autograder.rubric import Rubric
 from autograder.timestamps import Timing
 
@@ -52,6 +52,8 @@ class ClassShown(Struct, frozen=True):
     """When each handed in."""
     timings: Mapping[str, Timing] = {}
     """How that stands to the time allowed, where there is one."""
+    reasons: Mapping[str, Sequence[Message]] = {}
+    """Why the attempt counts that is graded, if it is not the one that usually does."""
     remarks: Sequence[str] = ()
     """About the class as a whole, for the summary."""
     changes: Mapping[str, Sequence[MarkChange]] = {}
@@ -90,6 +92,7 @@ def _of_student(shown: ClassShown, student: str) -> str:
         submitted_at=shown.submitted.get(student),
         stands=shown.standings[student],
         timing=shown.timings.get(student),
+        reasons=shown.reasons.get(student, ()),
         changes=shown.changes.get(student, ()),
         releases=shown.releases(student),
         name=shown.names.get(student, ""),

@@ -19,7 +19,7 @@ from autograder.feedback.view import SubmittedView, page_view
 from autograder.feedback.wordings import Wordings
 from autograder.grades import MarkChange, Standing, standing
 from autograder.notebook.release import Release
-from autograder.records import Graded
+from autograder.records import Graded, Message
 from autograder.rubric import Rubric
 from autograder.timestamps import Timing, by_clock, format_moment
 
@@ -34,6 +34,7 @@ def render(
     submitted_at: datetime.datetime | None = None,
     stands: Standing | None = None,
     timing: Timing | None = None,
+    reasons: Sequence[Message] = (),
     wordings: Wordings | None = None,
     changes: Sequence[MarkChange] = (),
     releases: Mapping[str, Release] | None = None,
@@ -50,6 +51,7 @@ def render(
         language: such as ``"de"``; English where the catalogue has no other.
         submitted_at: when it was handed in; a time without zone is taken as UTC.
         timing: how that stands to the time allowed, where there is one.
+        reasons: why this attempt counts, if it is not the one that usually does.
         stands: the student's marks with what people gave; default: the automatic ones alone.
         wordings: the course's own, for this student, in the place of generated sentences.
         changes: of marks that the student was shown before, the oldest first.
@@ -58,7 +60,7 @@ def render(
         name: of the student, as the class list has it.
     """
     labels = Labels(language)
-    handed_in = _submitted(submitted_at, timing, labels)
+    handed_in = _submitted(submitted_at, timing, reasons, labels)
     stands = stands or standing(graded.score, rubric)
     page = page_view(
         graded,
@@ -121,9 +123,11 @@ def _environment(folder: Path) -> jinja2.Environment:
     )
 
 
-def _submitted(moment: datetime.datetime | None, timing: Timing | None, labels: Labels) -> SubmittedView:
+def _submitted(
+    moment: datetime.datetime | None, timing: Timing | None, reasons: Sequence[Message], labels: Labels
+) -> SubmittedView:
     """When it was handed in, by the clock of the place where the exam was sat, or else in UTC."""
-    found = timing.messages(labels.language) if timing else ()
+    found = (*(timing.messages(labels.language) if timing else ()), *reasons)
     said = " ".join(sentence(message, labels.language) for message in found)
     bad = timing is not None and timing.costly
     if moment is None:

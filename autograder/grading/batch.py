@@ -5,24 +5,21 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from datetime import datetime
 from functools import cache, partial
-from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder import timestamps
 from autograder.assignment import Assignment
-from autograder.course import Handin
+from autograder.course import COUNTING_NOTES, Handin
+from autograder.course.submission_folder import is_absent, read_folder
 from autograder.errors import GradebookError, NotebookError, describe_error
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.grading.scoring import FAULTS, LATE, refused_results
-from autograder.notebook.document import MAX_BYTES
-from autograder.notebook.files import read_below
-from autograder.paths import copies_in
 from autograder.records import Graded, Limits
 from autograder.rubric import Rubric
 from autograder.sandbox.levels import Isolation, at_least, environment_digest
@@ -307,7 +304,7 @@ class _Recorder:
             waiting: takes up what the store no longer has whole.
         """
         listed = [one for members, key, outline in some for one in _of_members(members, key, outline)]
-        entries = self._entries([(one, key, with_timing(graded, one.timing)) for one, key, graded in listed])
+        entries = self._entries([(one, key, with_handin(graded, one)) for one, key, graded in listed])
         standing = self._store.standing(entries, self._language)
         stands = {entry.key.student: entry.graded for entry in entries if entry.key.student in standing}
         others: list[tuple[Handin, Key, Graded]] = []
@@ -329,7 +326,7 @@ class _Recorder:
         Raises:
             GradebookError: not one of the last `MOST_REFUSED` could be recorded.
         """
-        group = [(handin, key, with_timing(graded, handin.timing)) for handin, key, graded in group]
+        group = [(handin, key, with_handin(graded, handin)) for handin, key, graded in group]
         try:
             entries = self._entries(group)
             with self._stopwatch.step("record"):
@@ -358,10 +355,14 @@ class _Recorder:
         return Outcome(handin.student, outline, handin.submitted_at, fresh, handin.timing, problem)
 
 
-def with_timing(graded: Graded, timing: Timing | None) -> Graded:
-    """The result with what is remarked and taken off for its time, in the place of what was before."""
-    others = [note for note in graded.score.notes if note.code not in timestamps.NOTES]
-    notes = (*(timing.notes() if timing else ()), *others)
+def with_handin(graded: Graded, handin: Handin) -> Graded:
+    """Return the result with remarks about which attempt counts and its time, and what its time takes off.
+
+    They replace what was said of that before.
+    """
+    timing = handin.timing
+    others = [note for note in graded.score.notes if note.code not in timestamps.NOTES | COUNTING_NOTES]
+    notes = (*(timing.notes() if timing else ()), *handin.notes(), *others)
     deduction = timing.deduction if timing else None
     return replace(graded, score=replace(graded.score, notes=notes, deduction=deduction))
 
@@ -380,7 +381,7 @@ def brought_up_to_date(graded: Graded, handin: Handin) -> Graded | None:
     now_refused = bool(handin.timing and handin.timing.refused)
     if was_refused(graded) is not now_refused or graded.score.asked != handin.owner:
         return None
-    return with_timing(as_member(graded, handin), handin.timing)
+    return with_handin(as_member(graded, handin), handin)
 
 
 def collect(assignment: Assignment, handin: Handin) -> SubmittedFiles:
@@ -389,20 +390,25 @@ def collect(assignment: Assignment, handin: Handin) -> SubmittedFiles:
         return refused_files(handin.owner, assignment.rubric)
     notebooks: dict[str, bytes | NotebookError] = {}
     files: dict[str, bytes | NotebookError] = {}
-    expected = accepted(assignment.rubric)
+    read = cache(partial(read_folder, rubric=assignment.rubric))
+    folders = []
     for notebook in assignment.rubric.assignment.notebooks:
         folder = handin.own if notebook.individual and handin.group else handin.folder
         if folder is None:
             notebooks[notebook.name] = none_alone(notebook.name, handin.student)
             continue
-        copies = cache(partial(copies_in, folder, expected))
-        notebooks[notebook.name] = _first(folder, [f"{notebook.name}.ipynb"], copies)
-        for path, most in notebook.own.items():
-            # Browsers and learning platforms drop folders; no other file of a submission is called so.
-            content = _first(folder, [path, path.rpartition("/")[2]], copies, most)
-            if not _is_missing(content):
-                files[path] = content
-    return SubmittedFiles(handin.owner, notebooks, files)
+        folders.append(folder)
+        contents = read(folder).contents
+        notebooks[notebook.name] = contents[f"{notebook.name}.ipynb"]
+        files |= {path: contents[path] for path in notebook.own if not is_absent(contents[path])}
+    unread = dict.fromkeys(name for folder in folders for name in read(folder).unread)
+    taken = {
+        path: source
+        for folder in folders
+        for path, source in read(folder).taken.items()
+        if path in files or path.removesuffix(".ipynb") in notebooks
+    }
+    return SubmittedFiles(handin.owner, notebooks, files, tuple(unread), taken)
 
 
 def none_alone(notebook: str, student: str) -> NotebookError:
@@ -446,12 +452,6 @@ def without_own(graded: Graded, rubric: Rubric, student: str, digest: str) -> Gr
     )
 
 
-def accepted(rubric: Rubric) -> list[str]:
-    """The paths of all files that are graded or go with what is graded, notebooks first."""
-    notebooks = rubric.assignment.notebooks
-    return [*(f"{one.name}.ipynb" for one in notebooks), *(path for one in notebooks for path in one.own)]
-
-
 def refused_files(student: str, rubric: Rubric) -> SubmittedFiles:
     """What stands in place of a submission that came too late, where late ones are refused."""
     late = _too_late()
@@ -474,33 +474,3 @@ def within(content: bytes, path: str, most: int) -> bytes | NotebookError:
     if len(content) <= most:
         return content
     return NotebookError("too-large", f"{path}: {len(content):,} bytes; at most {most:,} are read.")
-
-
-def _first(
-    folder: Path, paths: Sequence[str], copies: Callable[[], Mapping[str, str]], most: int = MAX_BYTES
-) -> bytes | NotebookError:
-    """The file at the first of these paths where one is, else its copy; or that the first is missing.
-
-    Copies are looked for where nothing else is there: that costs more than to read a file.
-    """
-    found = _content(folder, paths[0], most)
-    if not _is_missing(found):
-        return found
-    for path in (*paths[1:], copies().get(paths[0], "")):
-        if _is_missing(found) and path:
-            other = _content(folder, path, most)
-            found = found if _is_missing(other) else other
-    return found
-
-
-def _is_missing(content: bytes | NotebookError) -> bool:
-    return isinstance(content, NotebookError) and content.code == "missing"
-
-
-def _content(folder: Path, path: str, most: int = MAX_BYTES) -> bytes | NotebookError:
-    if folder.is_symlink():
-        return NotebookError("symlink", f"{folder.name} is a link, not a folder; hand in the folder itself")
-    try:
-        return read_below(folder, path, most=most)
-    except NotebookError as error:
-        return error

@@ -25,6 +25,7 @@ from autograder.checks.judging.redaction import has_hidden_inputs, redacted
 from autograder.checks.judging.results import Finding, is_blank, review, with_lost_cell, with_syntax_fault
 from autograder.checks.judging.results import result as item_result
 from autograder.checks.values.literal import NoFormula, markdown_formula
+from autograder.course.submission_folder import ABSENT, name_files
 from autograder.errors import (
     AutograderError,
     EndedItself,
@@ -80,6 +81,10 @@ class SubmittedFiles(Struct, frozen=True):
     """By name; an error where the file could not be read."""
     files: Mapping[str, bytes | NotebookError] = {}
     """The files that belong to it, by path, without those missing; an error where one could not be read."""
+    unread: tuple[str, ...] = ()
+    """Files that are not graded, although they may contain the student's work."""
+    taken: Mapping[str, str] = {}
+    """Where files lay that are graded under another name, by the path that is asked for."""
 
     def digest(self) -> str:
         """SHA-256 over everything handed in, and over why something could not be read."""
@@ -88,6 +93,8 @@ class SubmittedFiles(Struct, frozen=True):
         for name, content in sorted({**files, **self.notebooks}.items()):
             data = content.code.encode() if isinstance(content, NotebookError) else content
             digest.update(name.encode() + b"\0" + hashlib.sha256(data).digest())
+        for name in self.unread:
+            digest.update(b"unread\0" + hashlib.sha256(name.encode()).digest())
         return digest.hexdigest()
 
 
@@ -266,6 +273,13 @@ class Grader:
         except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
             return self.left_open(handed.student, error, digest)
         run = _SubmissionRun(self, handed, sitting, known or {})
+        run.notes += [
+            Note("taken-as", f"{ascii(source)[1:-1]} was read as {path}")
+            for path, source in handed.taken.items()
+        ]
+        refused = {one.code for one in handed.notebooks.values() if isinstance(one, NotebookError)}
+        if handed.unread and "unread-files" not in refused:  # else the refusal names them
+            run.notes.append(Note("unread-files", f"Not graded: {name_files(handed.unread)}"))
         for notebook in self.assignment.rubric.assignment.notebooks:
             run.notebook(notebook)
         rubric = sitting.assignment.rubric
@@ -336,12 +350,31 @@ class _SubmissionRun:
                 submission = self._read(notebook)
             if submission is not None:
                 self._judged(notebook, submission)
+                self._doubt_zero(notebook)
         except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
             staff = f"our fault: {describe_error(error)}"
             self.notes.append(Note(scoring.OUR_FAULT, staff, notebook.name))
             for question in self._sitting.assignment.questions(notebook.name):
                 found = self.results.get(question.id) or self._known.get(question.id)
                 self.results[question.id] = found or _open(question, review(staff))
+
+    def _doubt_zero(self, notebook: NotebookFile) -> None:
+        """Leave a notebook that earned nothing to a person if the work may be in a file that nobody read."""
+        unread = self._handed.unread
+        asked = self._sitting.assignment.questions(notebook.name)
+        found = [item for question in asked for item in self.results.get(question.id, ())]
+        if not unread or any(item.points > 0 for item in found):
+            return
+        staff = f"this notebook earned nothing, but these files were not graded: {name_files(unread)}"
+        finding = Finding(Status.NEEDS_REVIEW, Message("review.unread", {"files": name_files(unread)}), staff)
+        for question in asked:
+            items = {one.id: one for one in question.items}
+            self.results[question.id] = tuple(
+                item_result(question, items[judged.item], finding)
+                if judged.status in (Status.NO_ANSWER, Status.FAILED) and judged.item in items
+                else judged
+                for judged in self.results.get(question.id, ())
+            )
 
     def _read(self, notebook: NotebookFile) -> Submission | None:
         """What was handed in; None where it is refused, which the results then say."""
@@ -352,7 +385,7 @@ class _SubmissionRun:
         try:
             release = assignment.releases[notebook.name]
             if isinstance(data, NotebookError):
-                if data.code != "missing" or release.has_answers:
+                if data.code not in ABSENT or release.has_answers:
                     raise data
                 data = assignment.release_bytes[notebook.name]  # all of it is given
             submission = read(data, release, student=self._handed.student, assignment=assignment.name)

@@ -24,8 +24,9 @@ ENDED_ITSELF = "ended-itself"
 FAULTS = frozenset({OUR_FAULT, SANDBOX_FAULT, ENDED_ITSELF})
 """What such a note is about may be gone at the next run, which therefore grades again."""
 
-_OURS = frozenset({"not-readable", "hard-link"})
-"""Refusals that may be our own fault: a person looks before anybody loses a point."""
+_DECIDED = frozenset({LATE, "missing"})
+"""Refusals that are final. All others say that something was handed in and could not be read: a person looks
+at it before anybody loses a point."""
 
 
 def score(
@@ -88,12 +89,9 @@ def refused_results(
         error: why it could not be read.
         notebook: its name; empty: all notebooks of the assignment.
     """
-    ours = error.code in _OURS
-    status = Status.NEEDS_REVIEW if ours else Status.NO_ANSWER
-    late = error.code == LATE
-    message = Message(
-        f"refused.{LATE}" if late else "refused.review" if ours else "refused", {"reason": str(error)}
-    )
+    status = Status.NO_ANSWER if error.code in _DECIDED else Status.NEEDS_REVIEW
+    code = {LATE: f"refused.{LATE}", "missing": "refused"}.get(error.code, "refused.review")
+    message = Message(code, {"reason": str(error)})
     return {
         question.id: tuple(
             ItemResult(
@@ -103,7 +101,7 @@ def refused_results(
                 NO_POINTS,
                 item.points,
                 message,
-                f"refused: {error.code}",
+                f"refused: {error.code}: {error}",
                 error.code,
             )
             for item in question.items

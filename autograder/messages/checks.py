@@ -107,8 +107,12 @@ _GENERAL = {
     ),
     "review.person": "A person reads this answer.",
     "review.missing": "This was not judged because of a fault on our side. A person looks at it.",
-    "refused": "The notebook could not be read, so nothing in it was graded: {reason}",
-    "refused.review": "We could not open the notebook: {reason} A person looks at it.",
+    "refused": "Nothing in this notebook was graded: {reason}",
+    "refused.review": "The notebook could not be graded automatically: {reason} A person looks at it.",
+    "review.unread": (
+        "This notebook earned no points, but these files were not graded: {files}. Your work may be in "
+        "them, so a person looks at them."
+    ),
 }
 
 _VALUES = {

@@ -40,6 +40,11 @@ MAX_CONTAINERS = 300_000
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _NOTEBOOK_KEYS = ("cells", "worksheets", "nbformat")
+_LFS_POINTER = "version https://git-lfs.github.com/spec/"
+_CONFLICT = (re.compile("^<<<<<<< ", re.M), re.compile("^=======\\r?$", re.M), re.compile("^>>>>>>> ", re.M))
+"""The markers of a merge conflict, in their order; one pattern for all of them would take quadratic time."""
+_MOST_HEAD = 4_000
+"""Characters in which a page of HTML shows itself."""
 
 
 class _Metadata(Struct, omit_defaults=True):
@@ -99,9 +104,9 @@ def parse(data: bytes) -> Document:
     """Read the cells of a notebook of any format version, well formed or not.
 
     Raises:
-        NotebookError: ``empty``, ``too-large``, ``not-text``, ``truncated-json``, ``not-json``,
-            ``too-deep``, ``too-complex``, ``not-a-notebook``, ``no-cells``, ``too-many-cells``,
-            ``not-upgradable`` or ``cell-too-large``.
+        NotebookError: ``empty``, ``too-large``, ``not-text``, ``git-lfs-pointer``, ``merge-conflict``,
+            ``html-page``, ``truncated-json``, ``not-json``, ``too-deep``, ``too-complex``,
+            ``not-a-notebook``, ``no-cells``, ``too-many-cells``, ``not-upgradable`` or ``cell-too-large``.
     """
     notes: list[Note] = []
     data = _lean(data) if len(data) <= MAX_BYTES else data
@@ -117,6 +122,10 @@ def parse(data: bytes) -> Document:
         for number, entry in enumerate(_entries(tree, notes), start=1)
         if (cell := _cell(number, entry, notes)) is not None
     )
+    if not cells:
+        raise NotebookError(
+            "no-cells", "The notebook has no cells. Open it in Jupyter, save it and hand it in again."
+        )
     own = tree["metadata"].get("autograder") if isinstance(tree.get("metadata"), dict) else None
     return Document(cells, _language(tree), tuple(notes), own == {"ids": "made"})
 
@@ -136,6 +145,7 @@ def load_tree(data: bytes, notes: list[Note]) -> dict[str, Any]:
     text = _decode(data, notes)
     if not text.strip():
         raise NotebookError("empty", "The file is empty. Save the notebook in Jupyter and hand it in again.")
+    _check_other_format(text)
     _bound(text)
     tree = _json(text)
     if not isinstance(tree, dict) or not any(key in tree for key in _NOTEBOOK_KEYS):
@@ -201,6 +211,43 @@ def _decode(data: bytes, notes: list[Note]) -> str:
     if encoding != "utf-8":
         notes.append(Note("encoding", f"Expected UTF-8, read as {encoding}; special letters may be off."))
     return text
+
+
+def _check_other_format(text: str) -> None:
+    """Refuse by name what often lies under the name of a notebook and is none.
+
+    No notebook can match: JSON has no line that begins with a conflict marker, because strings have no line
+    breaks, and it begins with a brace.
+    """
+    if text.lstrip().startswith(_LFS_POINTER):
+        raise NotebookError(
+            "git-lfs-pointer",
+            "The file is a Git LFS pointer: it names the notebook and does not contain it. Run 'git lfs "
+            "pull' and hand in the notebook itself.",
+        )
+    if _has_conflict(text):
+        raise NotebookError(
+            "merge-conflict",
+            "The file contains the markers of a Git merge conflict (<<<<<<<, =======, >>>>>>>). Choose one "
+            "version of each conflict, open the notebook in Jupyter to see that it works, and hand it in.",
+        )
+    head = text[:_MOST_HEAD].lstrip().casefold()
+    if head.startswith("<") and ("<html" in head or "<!doctype html" in head):
+        raise NotebookError(
+            "html-page",
+            "The file is an HTML page, such as an export or a login page that was saved by mistake, not a "
+            "notebook. Download the .ipynb file again and hand that in.",
+        )
+
+
+def _has_conflict(text: str) -> bool:
+    position = 0
+    for marker in _CONFLICT:
+        found = marker.search(text, position)
+        if found is None:
+            return False
+        position = found.end()
+    return True
 
 
 def _bound(text: str) -> None:

@@ -3,7 +3,6 @@
 ==============  =======================================================================================
 module          about
 ==============  =======================================================================================
-`archives`      what lies in an archive or a folder, file by file; what could harm is refused by itself
 `patterns`      how platforms name the files of a download, and how a course says that of its own
 `people`        who of the class list is meant by what a file's name, a list or a platform calls somebody
 `csvfiles`      CSV files of platforms, whatever their encoding, separators and language

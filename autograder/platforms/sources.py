@@ -10,8 +10,8 @@ from pathlib import Path, PurePosixPath
 from msgspec import Struct
 from msgspec.structs import replace
 
+from autograder.course.archives import PackedFile, RefusedFile, SourceFiles, refused
 from autograder.platforms import gradescope, patterns, worksheets
-from autograder.platforms.archives import PackedFile, RefusedFile, SourceFiles, refused
 from autograder.platforms.patterns import CollectSettings, NamedFile
 from autograder.platforms.people import Naming
 from autograder.platforms.worksheets import WorksheetRow

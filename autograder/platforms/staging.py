@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import tempfile
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path, PurePosixPath
-from typing import IO, cast
+from pathlib import Path
 
 from msgspec import Struct
 
-from autograder.errors import SourceError
-from autograder.paths import meant_places
-from autograder.platforms.archives import (
+from autograder.course.archives import (
     MOST_ATTEMPT,
     MOST_FILE,
     MOST_FILES,
@@ -28,13 +24,10 @@ from autograder.platforms.archives import (
     file_fault,
     refused,
     size_fault,
-    unpacked,
 )
-from autograder.tables import printable_name
+from autograder.course.submission_folder import expand_archives, place_files
+from autograder.errors import SourceError
 from autograder.timestamps import FILE_NAME as STAMP
-
-_IN_MEMORY = 8 << 20
-"""Bytes of an archive from which it lies on disk while it is read."""
 
 
 class Staged(Struct, frozen=True):
@@ -73,11 +66,11 @@ def stage(
     faults: list[RefusedFile] = []
     with contextlib.ExitStack() as opened:
         found: dict[str, PackedFile] = {}
-        for name, entry in _expanded(files, expected, label, faults, opened):
+        for name, entry in expand_archives(files, expected, label, faults, opened):
             if name in found:
                 faults.append(refused(f"{label}: {name}", "there is another file of this name"))
             found.setdefault(name, entry)
-        names = _placed(found, expected)
+        names = place_files(found, expected)
         kept = _written(folder, {new: found[old] for old, new in names.items()}, expected, label, faults)
     if moment is not None:
         stamp = moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f UTC")
@@ -96,45 +89,6 @@ def digest_of(files: Mapping[str, str]) -> str:
     for name, content in sorted(files.items()):
         digest.update(f"{unicodedata.normalize('NFC', name)}\0{content}\0".encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
-
-
-def _expanded(
-    files: Mapping[str, PackedFile],
-    expected: Collection[str],
-    label: str,
-    faults: list[RefusedFile],
-    opened: contextlib.ExitStack,
-) -> Iterator[tuple[str, PackedFile]]:
-    """All files; archives that a student handed in are unpacked once, in the place where they lie."""
-    for name, entry in files.items():
-        if PurePosixPath(name).suffix.casefold() != ".zip" or _base(name) in expected:
-            yield name, entry
-            continue
-        try:
-            copy = opened.enter_context(tempfile.SpooledTemporaryFile(_IN_MEMORY))  # noqa: SIM115 - read later
-            for part in entry.chunks():
-                copy.write(part)
-            listing = opened.enter_context(unpacked(cast("IO[bytes]", copy), name))
-        except SourceError as error:
-            faults.append(refused(f"{label}: {name}", str(error)))
-            continue
-        place = printable_name(f"{label}: {name}")
-        faults += [RefusedFile(f"{place}/{one.place}", one.reason) for one in listing.refused]
-        above = name.rpartition("/")[0]
-        for inner in listing.entries:
-            yield f"{above}/{inner.path}".lstrip("/"), inner
-
-
-def _placed(files: Mapping[str, PackedFile], expected: Sequence[str]) -> dict[str, str]:
-    """Where each file goes: out of a folder around all of them, and under the name that is graded."""
-    places = {name: name for name in files}
-    while places and not set(expected) & set(places.values()):
-        firsts = {place.partition("/")[0] for place in places.values() if "/" in place}
-        if len(firsts) != 1 or not all("/" in place for place in places.values()):
-            break
-        places = {name: place.partition("/")[2] for name, place in places.items()}
-    meant = meant_places(places.values(), expected)
-    return {name: meant[place] for name, place in places.items()}
 
 
 def _base(path: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,26 +19,46 @@ from django.utils import timezone
 from msgspec.structs import replace
 
 from autograder.course import Handin, groups, name_fault, schedule
-from autograder.course.counting import HeldParts, part_files, settled
+from autograder.course.counting import (
+    AttemptFacts,
+    HeldParts,
+    StaffChoice,
+    notebooks_of,
+    part_files,
+    settled,
+)
 from autograder.course.schedule import Schedule
+from autograder.course.submission_folder import (
+    Readability,
+    asked_files,
+    explain_absent,
+    notebook_fault,
+    unread_files,
+)
 from autograder.errors import NotebookError, ServiceError
 from autograder.grading.batch import (
-    accepted,
     as_member,
     refused,
     refused_files,
-    with_timing,
+    with_handin,
     within,
     without_own,
 )
 from autograder.grading.pipeline import SubmittedFiles
-from autograder.paths import meant_places
 from autograder.records import Graded, StudentGroup
 from autograder.rubric import Rubric
 from autograder.service import blobs, tasks, versions
-from autograder.service.models import Account, Attempt, AttemptFile, Offer, PlatformCourse, State
+from autograder.service.models import (
+    Account,
+    Attempt,
+    AttemptFile,
+    Offer,
+    PlatformCourse,
+    State,
+)
 from autograder.service.receipts import Signer
 from autograder.service.store import DatabaseStore
+from autograder.service.telling import ChosenAttempt
 from autograder.store import GradedEntry, Key
 from autograder.variants.drawing import canonical_id
 
@@ -134,17 +155,6 @@ def _check(student: str, files: Mapping[str, bytes]) -> None:
         raise ServiceError(f"the files have {size >> 20} MB together; at most {MOST_BYTES >> 20} are taken")
 
 
-def placed(files: Mapping[str, bytes], rubric: Rubric) -> dict[str, bytes]:
-    """Files as a browser sends them, without folders, where the rubric has them; copies by what is meant.
-
-    No two files that belong to a submission have the same name, folders aside.
-    """
-    paths = accepted(rubric)
-    known = {path.rpartition("/")[2]: path for path in paths}
-    meant = meant_places([known.get(name, name) for name in files], paths)
-    return {meant[known.get(name, name)]: data for name, data in files.items()}
-
-
 def digest_of(student: str, files: Mapping[str, bytes]) -> str:
     """SHA-256 of files as they were handed in, whatever the rubric wants of them."""
     notebooks = {name[: -len(".ipynb")]: data for name, data in files.items() if name.endswith(".ipynb")}
@@ -195,16 +205,21 @@ def counted_contents(handin: Handin, rubric: Rubric) -> dict[str, bytes]:
 
 def submitted(student: str, rubric: Rubric, files: Mapping[str, bytes]) -> SubmittedFiles:
     """Of files that were handed in, those that the rubric asks for."""
+    contents = {path: files.get(path, _missing(path)) for path in asked_files(rubric)}
+    unread = unread_files(files, contents, rubric)
+    contents = explain_absent(contents, [f"{one.name}.ipynb" for one in rubric.assignment.notebooks], unread)
     notebooks: dict[str, bytes | NotebookError] = {}
     along: dict[str, bytes | NotebookError] = {}
     for notebook in rubric.assignment.notebooks:
-        name = f"{notebook.name}.ipynb"
-        missing = NotebookError("missing", f"{name} was not handed in")
-        notebooks[notebook.name] = files.get(name, missing)
+        notebooks[notebook.name] = contents[f"{notebook.name}.ipynb"]
         along |= {
             path: within(files[path], path, most) for path, most in notebook.own.items() if path in files
         }
-    return SubmittedFiles(student, notebooks, along)
+    return SubmittedFiles(student, notebooks, along, unread)
+
+
+def _missing(path: str) -> NotebookError:
+    return NotebookError("missing", f"{path} was not handed in")
 
 
 def claim(identifier: uuid.UUID) -> Attempt | None:
@@ -328,7 +343,7 @@ def as_counted(graded: Graded, handin: Handin, rubric: Rubric) -> Graded:
     if handin.group and handin.own is None and rubric.assignment.individual:
         files = submitted(handin.owner, rubric, counted_contents(handin, rubric))
         graded = without_own(graded, rubric, handin.student, files.digest())
-    found = with_timing(as_member(graded, handin), handin.timing)
+    found = with_handin(as_member(graded, handin), handin)
     return refused(found, rubric) if handin.timing and handin.timing.refused else found
 
 
@@ -396,7 +411,60 @@ def _settled(
     for one in attempts.only("pk", "student", "submitted_at").order_by("student", "-number"):
         handins.setdefault(one.student, []).append(_handin(one))
     return settled(
-        handins, times, groups_of(offer), left, timezone.now(), parts=_parts(offer, rubric, attempts)
+        handins,
+        times,
+        groups_of(offer),
+        left,
+        timezone.now(),
+        facts=_facts_of(rubric, attempts),
+        parts=_parts(offer, rubric, attempts),
+    )
+
+
+def _facts_of(rubric: Rubric, attempts: QuerySet[Attempt]) -> AttemptFacts:
+    """Which attempts can be read, and which ones staff chose."""
+    chosen = {
+        str(one.attempt_id): StaffChoice(one.at.timestamp(), one.reason)
+        for one in ChosenAttempt.objects.filter(attempt__in=attempts)
+    }
+
+    asked = asked_files(rubric)
+    files: dict[str, list[AttemptFile]] = {}
+
+    @cache
+    def readable(attempt: str) -> Readability:
+        if not files:  # asked of all at once, and only if somebody has several attempts
+            for row in AttemptFile.objects.filter(attempt__in=attempts, name__in=asked):
+                files.setdefault(str(row.attempt_id), []).append(row)
+        return _readability(files.get(attempt, []), rubric)
+
+    return AttemptFacts(
+        lambda one, part: readable(one.folder.name).restricted(notebooks_of(rubric, part)),
+        lambda one: chosen.get(one.folder.name),
+    )
+
+
+def readability_of(attempt: Attempt, rubric: Rubric) -> Readability:
+    """Find out which notebooks of an attempt can be read."""
+    rows = AttemptFile.objects.filter(attempt=attempt, name__in=asked_files(rubric))
+    return _readability(list(rows), rubric)
+
+
+def _readability(rows: Collection[AttemptFile], rubric: Rubric) -> Readability:
+    """Each file is parsed once; what comes of it is kept with it."""
+    names = {f"{name}.ipynb": name for name in notebooks_of(rubric, "all")}
+    unknown = [one for one in rows if one.name in names and one.fault is None]
+    data = blobs.get([one.blob_id for one in unknown])
+    for row in unknown:
+        fault = notebook_fault(data[row.blob_id])
+        row.fault = "" if fault is None else str(fault)
+        AttemptFile.objects.filter(pk=row.pk).update(fault=row.fault)
+    told = {one.name: one.fault or "" for one in rows}
+    faults = {name: told[file] for file, name in names.items() if file in told}
+    return Readability(
+        frozenset(name for name, fault in faults.items() if not fault),
+        {name: fault for name, fault in faults.items() if fault},
+        len(faults) < len(rows),
     )
 
 

@@ -12,8 +12,8 @@ from autograder.app import SILENT
 from autograder.app.collecting import CollectedAttempt, CollectReport, Gathering, StagedAttempt
 from autograder.app.grade_lines import GradeLine, grade_lines
 from autograder.assignment import Assignment
+from autograder.course.archives import RefusedFile
 from autograder.errors import ServiceError
-from autograder.platforms.archives import RefusedFile
 from autograder.platforms.patterns import CollectSettings
 from autograder.platforms.people import ListedStudent, Naming, Register
 from autograder.platforms.sources import WantedAttempts
@@ -87,6 +87,7 @@ def collect_archive(
         tuple(found),
         tuple(gathering.unmatched),
         (*gathering.refused, *handing.refused),
+        tuple(gathering.concerns),
         tuple(one.id for one in register.students if one.id not in there),
         tuple(gathering.remarks),
     )

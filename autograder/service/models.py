@@ -14,6 +14,7 @@ from django.db.models import Q
 from django.db.models.functions import MD5, Lower
 
 from autograder.service.telling import (  # noqa: F401 - Django finds them here
+    ChosenAttempt,
     Comparison,
     SentScore,
     ShownMarks,
@@ -208,9 +209,7 @@ class Attempt(models.Model):
     """Since when it could be graded: later than it was handed in, where it came from a folder."""
     by = models.ForeignKey(Account, models.PROTECT, null=True, related_name="+")
     receipt = models.TextField()
-    state = models.CharField(
-        max_length=8, choices=[(one.value, one.value) for one in State], default=State.WAITING
-    )
+    state = models.CharField(max_length=8, choices=[(one, one) for one in State], default=State.WAITING)
     tries = models.PositiveSmallIntegerField(default=0)
     leased_until = models.DateTimeField(null=True)
     lease = models.UUIDField(null=True)
@@ -240,6 +239,7 @@ class AttemptFile(models.Model):
     attempt = models.ForeignKey(Attempt, models.CASCADE, related_name="files")
     name = models.CharField(max_length=255)
     blob = models.ForeignKey(Blob, models.PROTECT, related_name="+")
+    fault = models.TextField(null=True)  # why a notebook cannot be read; empty: it can; None: not looked at
 
     class Meta:
         """A name occurs once."""

@@ -26,6 +26,7 @@ from autograder.app.stores import open_store
 from autograder.assignment import Assignment
 from autograder.course import Course, Handin, groups, schedule
 from autograder.course.counting import everybody
+from autograder.course.submission_folder import asked_files, read_folder
 from autograder.errors import NothingKept, ServiceError
 from autograder.grading.batch import collect
 from autograder.paths import files_below
@@ -182,9 +183,15 @@ def _files(folder: Path, rubric: Rubric) -> Iterator[tuple[str, bytes]]:
     notebooks = rubric.assignment.notebooks
     wanted = {path for notebook in notebooks for path in notebook.own}
     given = {path for notebook in notebooks for path in notebook.data}
+    found = read_folder(folder, rubric)
+    taken = {path: found.contents[path] for path in found.taken if path in asked_files(rubric)}
+    sources = {found.taken[path] for path in taken}
     for path, file in files_below(folder):
+        if path in sources:  # it is graded under another name, and kept under that
+            continue
         if path in wanted or ("/" not in path and path != _STAMP and path not in given):
             yield path, atomic.read(file)
+    yield from ((path, data) for path, data in taken.items() if isinstance(data, bytes))
 
 
 def _moment(handin: Handin) -> datetime:

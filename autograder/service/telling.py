@@ -1,4 +1,4 @@
-"""Further tables: what students and platforms were told of marks, why marks change, works compared."""
+"""Further tables: what was told of marks, why marks change, chosen attempts, compared works."""
 
 from __future__ import annotations
 
@@ -27,6 +27,15 @@ class StatedReason(models.Model):
     offer = models.ForeignKey("service.Offer", models.PROTECT, related_name="reasons")
     at = models.DateTimeField(auto_now_add=True)
     text = models.TextField()
+    by = models.ForeignKey("service.Account", models.PROTECT, null=True, related_name="+")
+
+
+class ChosenAttempt(models.Model):
+    """Staff chose an attempt to count, whatever the rules say (`autograder.service.choosing`)."""
+
+    attempt = models.OneToOneField("service.Attempt", models.CASCADE, related_name="choice")
+    at = models.DateTimeField()
+    reason = models.TextField()
     by = models.ForeignKey("service.Account", models.PROTECT, null=True, related_name="+")
 
 

@@ -13,9 +13,9 @@ from autograder import messages
 from autograder.assignment import Assignment
 from autograder.course import Handin
 from autograder.course.schedule import Schedule
+from autograder.course.submission_folder import asked_files
 from autograder.errors import CourseError, NotebookError
 from autograder.feedback.render import render
-from autograder.grading.batch import accepted
 from autograder.lateness import COUNTS
 from autograder.notebook.document import parse
 from autograder.notebook.release import Release, load_release
@@ -227,6 +227,26 @@ def counts(offer: Offer, student: str) -> dict[str, str]:
     return {found.folder.name: "counts-together", **alone}
 
 
+def counting_reasons(offer: Offer, student: str, language: str) -> list[str]:
+    """Return which attempt counts and why, as the student reads it; nothing if nothing was handed in."""
+    found = attempts.counting(offer, student, loaded(offer).rubric)
+    if found is None:
+        return []
+    members = attempts.together(offer, student)
+    everything = Attempt.objects.filter(offer=offer, student__in=members)
+    counting = everything.get(pk=found.folder.name)
+    code = "web.which" if counting.student == student else "web.which-of"
+    which = messages.sentence(code, language, number=counting.number, student=counting.student)
+    reasons = [messages.render(one, language) for one in found.messages(language)]
+    if found.timing and found.timing.instead:
+        reasons += [messages.render(one, language) for one in found.timing.messages(language)]
+    later = everything.filter(submitted_at__gt=counting.submitted_at)
+    if not reasons:
+        code = "web.which-failed" if later.filter(state=State.FAILED).exists() else "web.which-last"
+        reasons = [messages.sentence(code, language)]
+    return [which, *reasons]
+
+
 def parts(offer: Offer, student: str, language: str) -> list[PartShown]:
     """What a group hands in together and a member alone, and what is there; nothing: all is one."""
     assignment = loaded(offer)
@@ -259,7 +279,7 @@ def checked(attempt: Attempt, language: str) -> list[CheckedFile]:
     released = versions.released(attempt.version, attempt.student, [FILE_NAME])
     specification = read_specification(released[FILE_NAME].decode(), FILE_NAME)
     files, assignment = attempts.contents(attempt), settings.RUNNING.loaded.of(attempt.version)
-    asked_for = accepted(assignment.rubric)
+    asked_for = list(asked_files(assignment.rubric))
     found = [
         _checked(name, files, specification, language)
         for name in sorted(files)
@@ -341,6 +361,7 @@ def feedback(offer: Offer, student: str, language: str) -> str | None:
         submitted_at=handin.submitted_at if handin else None,
         stands=stands(offer, assignment, graded, marks),
         timing=handin.timing if handin else None,
+        reasons=handin.messages(language) if handin else (),
         wordings=wordings.of_student(offer, student),
         changes=changes.told(offer, assignment, student),
         releases=releases_of(offer, student),

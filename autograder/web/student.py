@@ -23,11 +23,11 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import timezone
 
+from autograder.course.submission_folder import asked_files
 from autograder.errors import ServiceError
 from autograder.feedback.labels import Labels
 from autograder.feedback.view import change_text
-from autograder.grading.batch import accepted
-from autograder.service import attempts, blobs, changes, versions
+from autograder.service import attempts, blobs, changes, uploads, versions
 from autograder.service.models import Attempt, CourseRecord, Member, Offer, Role, State
 from autograder.web import shown
 from autograder.web.guard import Visit, course_page, open_page, own_page
@@ -55,7 +55,7 @@ def download(data: bytes, name: str) -> HttpResponseBase:
     return _kept_only(HttpResponse(data, content_type=_BYTES), name)
 
 
-def _in_parts(digest: str, name: str) -> HttpResponseBase:
+def kept_file(digest: str, name: str) -> HttpResponseBase:
     """A file that the service keeps, however large it is.
 
     It is laid into a file first: that is sent by the server, while a thread would wait for a slow reader.
@@ -127,6 +127,7 @@ def assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
             "team": team.name if team else "",
             "partners": ", ".join(one for one in members if one != visit.student),
             "counts": shown.counts(offer, visit.student),
+            "why": shown.counting_reasons(offer, visit.student, language),
             "parts": shown.parts(offer, visit.student, language),
             "news": _news(offer, visit.student, language),
         },
@@ -168,8 +169,8 @@ def take(request: HttpRequest, offer: Offer, student: str, files: dict[str, byte
     """Receive files of the student who is signed in.
 
     Raises:
-        ServiceError: there are none or none that is asked for, it has not begun, or there were too many
-            attempts just now.
+        ServiceError: there are none or none that is asked for, one cannot be read, it has not begun, or there
+            were too many attempts just now.
     """
     say, of_student = words(request)["t"], Attempt.objects.filter(offer=offer, student=student)
     times = shown.times(offer, student, language_of(request))
@@ -185,9 +186,12 @@ def take(request: HttpRequest, offer: Offer, student: str, files: dict[str, byte
 
     signer = settings.RUNNING.signer
     assignment = shown.loaded(offer)
-    files = attempts.placed(files, assignment.rubric)
-    if files.keys().isdisjoint(accepted(assignment.rubric)):  # it would count, and earn nothing
+    files = uploads.place_upload(files, assignment.rubric)
+    if files.keys().isdisjoint(asked_files(assignment.rubric)):  # it would count, and earn nothing
         raise ServiceError(say("none-wanted", names=", ".join(shown.wanted(assignment))))
+    if unreadable := uploads.unreadable_files(files, assignment.rubric):
+        told = " ".join(say("unreadable", file=name, reason=why) for name, why in unreadable.items())
+        raise ServiceError(f"{told} {say('not-taken')}")
     return attempts.hand_in(offer, student, files, signer, by=request.user, allowed=allowed)
 
 
@@ -223,6 +227,7 @@ def attempt(request: HttpRequest, visit: Visit, assignment: str, number: int) ->
             "files": sorted(found.files.values_list("name", flat=True)),
             "checked": shown.checked(found, language),
             "counts": shown.counts(found.offer, visit.student).get(str(found.pk), ""),
+            "why": shown.counting_reasons(found.offer, visit.student, language),
             "lateness": shown.lateness(found, language),
             **_grading(found),
         },
@@ -255,7 +260,7 @@ def receipt(_: HttpRequest, visit: Visit, assignment: str, number: int) -> HttpR
 def own_file(_: HttpRequest, visit: Visit, assignment: str, number: int, name: str) -> HttpResponseBase:
     """A file that was handed in, as it arrived."""
     row = get_object_or_404(_own(visit, assignment, number).files, name=name)
-    return _in_parts(row.blob_id, name)
+    return kept_file(row.blob_id, name)
 
 
 def _released(request: HttpRequest, visit: Visit, assignment: str) -> Mapping[str, str]:
@@ -272,7 +277,7 @@ def released_file(request: HttpRequest, visit: Visit, assignment: str, name: str
     files = _released(request, visit, assignment)
     if name not in files:
         raise Http404
-    return _in_parts(files[name], name)
+    return kept_file(files[name], name)
 
 
 @course_page(Role.STUDENT)

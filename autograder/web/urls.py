@@ -9,6 +9,7 @@ from django.views.i18n import set_language
 
 from autograder.web import (
     account,
+    attempts,
     bench,
     door,
     drafts,
@@ -80,6 +81,10 @@ _COURSE: list[URLPattern | URLResolver] = [
     path("staff/a/<str:assignment>/bench/<uuid:identifier>", bench.bench, name="bench"),
     path("staff/a/<str:assignment>/bench/<uuid:identifier>/tries", bench.tries, name="bench-tries"),
     path("staff/attempts/<uuid:identifier>/retry", staff.retry, name="retry"),
+    path("staff/attempts/<uuid:identifier>/choose", attempts.choose_attempt, name="choose-attempt"),
+    path("staff/attempts/<uuid:identifier>/files/<path:name>", attempts.attempt_file, name="attempt-file"),
+    path("staff/a/<str:assignment>/attempts/of/<str:who>/", attempts.attempts_of, name="attempts-of"),
+    path("staff/a/<str:assignment>/attempts/of/<str:who>/rules", attempts.drop_choice, name="drop-choice"),
     path("staff/a/<str:assignment>/mark/", marking.overview, name="marking"),
     path("staff/a/<str:assignment>/mark/<int:place>/", marking.first, name="mark-first"),
     path("staff/a/<str:assignment>/mark/undo", marking.undo, name="mark-undo"),

@@ -19,6 +19,7 @@ from autograder.rubric import load as load_rubric
 from tests.support.downloads import NAME, archive, encrypted, link, make_course, tree, written
 
 BOOK = f"{NAME}.ipynb"
+NOTEBOOK = '{"cells": [{"cell_type": "code", "metadata": {}, "source": "x = 1"}], "nbformat": 4}'
 MOODLE = {
     f"Ada Lovelace_77_assignsubmission_file_/{BOOK}": "ada",
     f"Group 1-Alan Turing_78_assignsubmission_file/{BOOK}": "alan",
@@ -484,3 +485,30 @@ def test_killed_at_any_moment_it_ends_in_the_same_state(tmp_path: Path) -> None:
         assert expected == tree(course.root)
         assert not (course.private / "collecting").exists()
         shutil.rmtree(course.root)
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        pytest.param({BOOK: ""}, {BOOK: "The file is empty."}, id="empty"),
+        pytest.param({BOOK: "<!DOCTYPE html><html>"}, {BOOK: "The file is an HTML page"}, id="login-page"),
+        pytest.param(
+            {BOOK: NOTEBOOK, "hw_final.ipynb": NOTEBOOK}, {"hw_final.ipynb": "not graded"}, id="two"
+        ),
+        pytest.param({"warmup.html": "<html>"}, {"warmup.html": "not graded"}, id="an-export"),
+        pytest.param({"WMS hw.ipynb": NOTEBOOK}, {}, id="the-only-notebook"),
+        pytest.param({f"{BOOK}.txt": NOTEBOOK}, {}, id="the-only-notebook-behind-an-ending"),
+        pytest.param({BOOK: NOTEBOOK, "plot.png": "picture"}, {}, id="beside-a-picture"),
+    ],
+)
+def test_what_will_not_be_graded_is_named_when_it_is_collected(
+    course: Course, tmp_path: Path, files: dict[str, str], told: dict[str, str]
+) -> None:
+    """It is kept as it came, and staff can ask for the right file at once; exit code 1 follows from that."""
+    source = written(tmp_path / "class.zip", {f"s1001/{name}": text for name, text in files.items()})
+    report = collect(course, source)
+    assert ["new"] == [one.state for one in report.attempts]
+    found = {one.place.rpartition(": ")[2]: one.reason for one in report.concerns}
+    assert set(told) == set(found)
+    assert all(text in found[name] for name, text in told.items())
+    assert bool(told) is report.attention

@@ -8,12 +8,18 @@ from pathlib import Path
 import pytest
 
 from autograder import generate
+from autograder import rubric as rubrics
 from autograder.app.roll import misplaced_notebooks
 from autograder.authoring import start
 from autograder.course import Course
 from tests.cli.running import run
 
 NAME = "sheet"
+
+
+def misplaced(course: Course, name: str) -> list[str]:
+    """What is told about an assignment with one notebook of its name."""
+    return misplaced_notebooks(course, rubrics.load(course.rubric(name)), [name])
 
 
 @pytest.fixture
@@ -34,26 +40,42 @@ def put(course: Course, place: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "place", ["sheet.ipynb", "ada/sheet.ipynb", "ada/sheet_ada.ipynb", "ada/sheet/hw1.ipynb"]
+    "place",
+    [
+        "sheet.ipynb",
+        "ada/sheet.ipynb",
+        "ada/sheet_ada.ipynb",
+        "ada/sheet/sheet.ipynb.bak",
+        "ada/sheet/hw1.html",
+        "ada/sheet/notes.docx",
+        "ada/sheet/sheet.rar",
+    ],
 )
 def test_a_notebook_elsewhere_is_told(course: Course, place: str) -> None:
     """Where it lies, and where it is looked for."""
     put(course, place)
-    (sentence,) = misplaced_notebooks(course, NAME, [NAME])
+    (sentence,) = misplaced(course, NAME)
     assert sentence.startswith(f"submitted/{place} is not graded; expected submitted/")
     assert "/sheet/sheet.ipynb" in sentence
 
 
 @pytest.mark.parametrize(
     "place",
-    ["ada/sheet/sheet.ipynb", "ada/sheet/sheet (1).ipynb", "ada/other/other.ipynb", "ada/other.ipynb"],
+    [
+        "ada/sheet/sheet.ipynb",
+        "ada/sheet/sheet (1).ipynb",
+        "ada/sheet/WMS hw.ipynb",
+        "ada/sheet/inner/sheet.ipynb",
+        "ada/other/other.ipynb",
+        "ada/other.ipynb",
+    ],
 )
 def test_what_is_in_its_place_or_another_assignments_is_not(course: Course, place: str) -> None:
-    """Further notebooks beside one that is graded, and those of other assignments, are nobody's fault."""
+    """The only notebook is taken, whatever it is called, and other assignments are another matter."""
     put(course, place)
     put(course, "bob/sheet/sheet.ipynb")
-    put(course, "bob/sheet/scratch.ipynb")
-    assert [] == misplaced_notebooks(course, NAME, [NAME])
+    put(course, "bob/sheet/plot.png")
+    assert [] == misplaced(course, NAME)
 
 
 @pytest.mark.sandbox
@@ -85,18 +107,17 @@ def test_a_folder_that_cannot_be_entered_hides_no_other(
     course: Course, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An archive may bring folders without rights: that is told, and whoever comes after it as well."""
-    for place in ("ada/sheet/hw1.ipynb", "bob/sheet/sheet.ipynb", "cleo/sheet/hw1.ipynb"):
+    for place in ("ada/sheet/hw1.html", "bob/sheet/sheet.ipynb", "cleo/sheet/hw1.html"):
         put(course, place)
-    original, of_path = Path.exists, os.path.exists
+    original = os.scandir
 
-    def exists(path: Path) -> bool:
-        if "bob" in path.parts:
+    def scandir(path: str | Path) -> object:
+        if str(path).endswith("/bob"):
             raise PermissionError(13, "Permission denied")
         return original(path)
 
-    monkeypatch.setattr(Path, "exists", exists)
-    monkeypatch.setattr(os.path, "exists", lambda path: "/bob/" not in str(path) and of_path(path))
-    first, second, third = misplaced_notebooks(course, NAME, [NAME])
-    assert first.startswith("submitted/ada/sheet/hw1.ipynb is not graded")
+    monkeypatch.setattr(os, "scandir", scandir)
+    first, second, third = misplaced(course, NAME)
+    assert first.startswith("submitted/ada/sheet/hw1.html is not graded")
     assert "submitted/bob cannot be looked at: Permission denied; change its rights" == second
-    assert third.startswith("submitted/cleo/sheet/hw1.ipynb is not graded")
+    assert third.startswith("submitted/cleo/sheet/hw1.html is not graded")

@@ -117,7 +117,12 @@ def test_something_missing_ends_with_1(folder: Path, tmp_path: Path) -> None:
         ("text", b"hello", "The file is not a notebook"),
         ("picture", b"\x89PNG\xff\x00", "binary data"),
         ("list", b"[]", "The file is JSON but not a notebook"),
-        ("other", b'{"cells": [], "nbformat": 4}', "is no notebook of 'variants-practice'"),
+        ("bare", b'{"cells": [], "nbformat": 4}', "The notebook has no cells"),
+        (
+            "other",
+            b'{"cells": [{"cell_type": "raw", "source": ""}], "nbformat": 4}',
+            "is no notebook of 'variants-practice'",
+        ),
     ],
 )
 def test_what_is_no_notebook_of_the_assignment_is_named(

@@ -12,6 +12,7 @@ import pytest
 
 from autograder import assignment as assignments
 from autograder import generate
+from autograder import rubric as rubrics
 from autograder.app.roll import misnamed_files, misplaced_notebooks, read_roll
 from autograder.authoring import start
 from autograder.course import Course
@@ -32,6 +33,11 @@ SILENCED = """
     JOIN submitted_notebook ON submitted_notebook.id = comment.notebook_id
     JOIN notebook ON notebook.id = submitted_notebook.notebook_id
     WHERE notebook.name = ? AND auto_comment = 'No response.'"""
+
+
+def misplaced(course: Course, name: str) -> list[str]:
+    """What is told about an assignment with one notebook of its name."""
+    return misplaced_notebooks(course, rubrics.load(course.rubric(name)), [name])
 
 
 @pytest.fixture
@@ -61,12 +67,12 @@ def put(course: Course, place: str) -> None:
         ("submitted/ivo/captioning_/captioning.ipynb", "submitted/ivo/captioning_ is not graded"),
         ("submitted/bob/Captioning/captioning.ipynb", "submitted/bob/Captioning is not graded"),
         (
-            "submitted/ivo/captioning/captioning/captioning.ipynb",
-            "submitted/ivo/captioning/captioning/captioning.ipynb is not graded; expected",
+            "submitted/ivo/captioning/captioning/captioning.html",
+            "submitted/ivo/captioning/captioning/captioning.html is not graded; expected",
         ),
         (
-            "submitted/ivo/captioning/Caption.ipynb",
-            "submitted/ivo/captioning/Caption.ipynb is not graded",
+            "submitted/ivo/captioning/Caption.ipynb.bak",
+            "submitted/ivo/captioning/Caption.ipynb.bak is not graded",
         ),
         ("submitted/ivo.zip", "submitted/ivo.zip is not graded; expected submitted/<student>/captioning/"),
         ("submitted/ivo/captioning_ivo.tar.gz", "submitted/ivo/captioning/captioning.ipynb: unpack it"),
@@ -84,7 +90,7 @@ def put(course: Course, place: str) -> None:
 def test_an_error_in_a_name_is_told(empty: Course, place: str, told: str) -> None:
     """Other letters' sizes, misspelt names, a folder too many: one sentence with where it is looked for."""
     put(empty, place)
-    (sentence,) = misplaced_notebooks(empty, NAME, [NAME])
+    (sentence,) = misplaced(empty, NAME)
     assert told in sentence
 
 
@@ -93,6 +99,8 @@ def test_an_error_in_a_name_is_told(empty: Course, place: str, told: str) -> Non
     [
         "submitted/ivo/captioning/Captioning.ipynb",  # as a copy, it stands for the one that is missing
         "submitted/ivo/captioning/captioning.IPYNB",
+        "submitted/ivo/captioning/Caption.ipynb",  # and so does the only notebook
+        "submitted/ivo/captioning/captioning/captioning.ipynb",
         "submitted/bob/captions/captions.ipynb",
         "submitted/bob/project/project.ipynb",
         "submitted/bob/captioning/.ipynb_checkpoints/captioning-checkpoint.ipynb",
@@ -103,14 +111,14 @@ def test_an_error_in_a_name_is_told(empty: Course, place: str, told: str) -> Non
 def test_what_is_right_is_not_told(empty: Course, place: str) -> None:
     """Other assignments, however like in name, and attempts that were kept in their place."""
     put(empty, place)
-    assert [] == misplaced_notebooks(empty, NAME, [NAME])
+    assert [] == misplaced(empty, NAME)
 
 
 def test_a_folder_that_is_a_link_is_told(empty: Course) -> None:
     """Links are never followed below submitted/; a class behind one would be left out without a word."""
     (empty.root / "submitted" / "eve").symlink_to(empty.root / "submitted" / "bob")
     told = ["submitted/eve is a link and is not graded: put the folder itself there"]
-    assert told == misplaced_notebooks(empty, NAME, [NAME])
+    assert told == misplaced(empty, NAME)
 
 
 def test_numbers_tell_assignments_apart(tmp_path: Path) -> None:
@@ -118,9 +126,9 @@ def test_numbers_tell_assignments_apart(tmp_path: Path) -> None:
     start(tmp_path, "homework2", ["written"])
     course = Course.at(tmp_path)
     put(course, "submitted/ada/homework1/homework1.ipynb")
-    assert [] == misplaced_notebooks(course, "homework2", ["homework2"])
+    assert [] == misplaced(course, "homework2")
     put(course, "submitted/ada/Homework-2/homework2.ipynb")
-    assert 1 == len(misplaced_notebooks(course, "homework2", ["homework2"]))
+    assert 1 == len(misplaced(course, "homework2"))
 
 
 @pytest.mark.parametrize(

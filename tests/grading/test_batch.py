@@ -184,17 +184,17 @@ def test_every_submission_has_a_result(class_: tuple[Course, dict[str, Outcome]]
         ("directory", "directory"),
         ("folder-link", "symlink"),
         ("huge", "too-large"),
-        ("nothing", "missing"),
+        ("nothing", "no-notebook"),
         ("pointing", "symlink"),
     ],
 )
 def test_what_is_no_file_of_their_own_is_refused(
     class_: tuple[Course, dict[str, Outcome]], student: str, code: str
 ) -> None:
-    """Links are not followed, folders and missing files are said, and nobody earns points by them."""
+    """Links are not followed, folders and missing files are named, and a person looks at each."""
     graded = class_[1][student].graded
     assert [code] == [note.code for note in graded.score.notes]
-    assert {Status.NO_ANSWER} == {item.status for item in graded.score.items}
+    assert {Status.NEEDS_REVIEW} == {item.status for item in graded.score.items}
 
 
 def test_fifty_megabytes_of_ballast_cost_no_point(class_: tuple[Course, dict[str, Outcome]]) -> None:
@@ -210,6 +210,7 @@ def test_a_broken_file_gets_a_clear_result(class_: tuple[Course, dict[str, Outco
     codes = {note.code for note in score.notes}
     if "code" in expected:
         assert {expected["code"]} == codes == {item.code for item in score.items}
+        assert {Status.NEEDS_REVIEW} == {item.status for item in score.items}
     else:
         assert set(expected["notes"]) <= codes
         assert "sandbox-fault" not in codes

@@ -265,7 +265,8 @@ def test_copies_are_read_under_the_names_that_are_meant(course: Course, grader: 
     assert {"captioning/rnn.py": b"pass"} == files.files
     (left,) = files.notebooks.values()
     assert isinstance(left, NotebookError)
-    assert "missing" == left.code
+    assert "unread-files" == left.code
+    assert {"captions (2).ipynb", "captions-3.ipynb"} <= set(files.unread)
 
 
 def test_nothing_outside_of_a_submission_is_read(course: Course, of_model: Grader, tmp_path: Path) -> None:

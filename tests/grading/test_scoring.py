@@ -232,12 +232,23 @@ def refused(error: NotebookError, notebook: str = "") -> Score:
     return score("ada", RUBRIC, refused_results(RUBRIC, error, notebook=notebook))
 
 
-def test_an_unreadable_notebook_is_no_answer() -> None:
-    """Every item says why, in the reader's language, and nothing waits for a person."""
-    marks = refused(NotebookError("not-json", "the file is cut off at byte 3."))
-    assert {(Status.NO_ANSWER, "not-json")} == {(item.status, item.code) for item in marks.items}
-    assert (Decimal(0), Decimal(0)) == (marks.points, marks.pending)
+@pytest.mark.parametrize("code", ["not-json", "merge-conflict", "symlink", "no-notebook", "unread-files"])
+def test_an_unreadable_notebook_is_never_a_final_zero(code: str) -> None:
+    """Every item says why, in the reader's language and to staff, and waits for a person."""
+    marks = refused(NotebookError(code, "the file is cut off at byte 3."))
+    assert {(Status.NEEDS_REVIEW, code)} == {(item.status, item.code) for item in marks.items}
+    assert Decimal(0) == marks.points
+    assert marks.pending == sum(item.possible for item in marks.items)
     assert "the file is cut off at byte 3." in render(marks.items[0].student, "de")
+    assert "the file is cut off at byte 3." in marks.items[0].staff
+
+
+@pytest.mark.parametrize("code", ["missing", "late"])
+def test_what_was_not_handed_in_or_came_too_late_is_no_answer(code: str) -> None:
+    """Nothing is there that a person could look at, or the course says that nobody does."""
+    marks = refused(NotebookError(code, "code.ipynb was not handed in."))
+    assert {(Status.NO_ANSWER, code)} == {(item.status, item.code) for item in marks.items}
+    assert (Decimal(0), Decimal(0)) == (marks.points, marks.pending)
 
 
 def test_our_own_trouble_with_a_file_is_for_a_person() -> None:

@@ -159,6 +159,24 @@ def test_taking_over_again_changes_nothing(graded: Path, service_course: CourseR
         (graded / "submitted" / "zoe").rmdir()
 
 
+def test_files_of_another_name_are_taken_over_under_the_name_they_are_graded_by(
+    service_course: CourseRecord, tmp_path: Path
+) -> None:
+    """In the folder the only notebook counts, whatever it is called; so it does in the service."""
+    from autograder.service import moving
+    from autograder.service.models import AttemptFile
+
+    root = course.small(tmp_path / "folder")
+    files = course.answered(root, layers_answer="layers = 1")
+    names = {"formulas (1).ipynb": "formulas.ipynb", "code.ipynb.txt": "code.ipynb"}
+    put(root / "submitted" / "ada" / NAME, {came: files[asked] for came, asked in names.items()})
+    service_course.secret = open_course(root).secret()
+    service_course.save()
+    moving.take_over(open_course(root), service_course.slug, course.SIGNER)
+    rows = AttemptFile.objects.filter(attempt__offer__course=service_course)
+    assert files == {one.name: bytes(one.blob.data) for one in rows.select_related("blob")}
+
+
 @pytest.mark.slow
 def test_what_the_service_graded_is_not_graded_again(
     service_course: CourseRecord, tmp_path: Path, graded: Path

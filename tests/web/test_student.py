@@ -76,18 +76,22 @@ def test_the_pages_speak_german(at: Small) -> None:
     ("files", "told"),
     [
         ({}, "Choose a file first"),
-        ({"code.ipynb": b""}, ""),
+        ({"code.ipynb": b""}, "The file is empty"),
+        ({"code.ipynb": b"{}"}, "The file is JSON but not a notebook"),
+        ({"code.ipynb": b"<!DOCTYPE html><html></html>"}, "The file is an HTML page"),
+        ({"code.ipynb": b"version https://git-lfs.github.com/spec/v1\noid x"}, "a Git LFS pointer"),
+        ({"code.zip": b"PK broken"}, "not a zip archive that can be read"),
         ({"code.ipynb": b"\x00\xff not a notebook"}, "cannot be read"),
         ({"code.ipynb": b'{"cells": []}'}, "cannot be read"),
         ({"code.ipynb": b"[" * 100_000}, "cannot be read"),
     ],
 )
 def test_whatever_is_handed_in_has_a_clear_answer(at: Small, files: dict[str, bytes], told: str) -> None:
-    """It is kept and told, or refused and told; never an error of ours."""
+    """What is no notebook is refused with the reason, and what was handed in before stands."""
     client = at.client()
     client.raise_request_exception = True
     assert told in text(client.post(page(at), sent(files), follow=True))
-    assert bool(files) is at.offer.attempts.exists()
+    assert not at.offer.attempts.exists()
 
 
 def test_a_copy_is_taken_under_the_name_that_is_asked_for(at: Small) -> None:
@@ -99,10 +103,55 @@ def test_a_copy_is_taken_under_the_name_that_is_asked_for(at: Small) -> None:
     assert {name for name in files if name.endswith(".ipynb")} == {
         name for name in first.files.values_list("name", flat=True) if name.endswith(".ipynb")
     } - set(copies)
-    for strange in ({"notes.txt": b"hello"}, {"other.ipynb": files["code.ipynb"]}):
+    for strange in ({"notes.txt": b"hello"}, {"other.ipynb": files["code.ipynb"]}, {"code.html": b"<html>"}):
         told = text(client.post(page(at), sent(strange), follow=True))
         assert "none of these files is asked for. Hand in: formulas.ipynb, code.ipynb" in told
     assert 1 == at.offer.attempts.count()
+
+
+def packed(files: dict[str, bytes]) -> bytes:
+    """A zip archive."""
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return written.getvalue()
+
+
+@pytest.mark.parametrize(
+    "called", ["{0}.ipynb.txt", "{0}.ipynb.json", "{0}.json", "{0} (2).ipynb.txt", "small.zip"]
+)
+def test_a_notebook_is_found_behind_another_ending_and_in_an_archive(at: Small, called: str) -> None:
+    """Browsers and systems add endings, and students pack the folder that they got."""
+    files = course.released(at.folder)
+    sending = {called.format(name.removesuffix(".ipynb")): data for name, data in files.items()}
+    if called.endswith(".zip"):
+        sending = {called: packed({f"small/{name}": data for name, data in files.items()})}
+    text(at.client().post(page(at), sent(sending), follow=True))
+    (attempt,) = at.offer.attempts.all()
+    assert set(files) == set(attempt.files.values_list("name", flat=True))
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        pytest.param({"../../x.ipynb": b"1"}, "its place leads out of the archive", id="leads-out"),
+        pytest.param({f"{one}.txt": b"" for one in range(51)}, "or 50 files", id="many-files"),
+        pytest.param({f"{one}.txt": b"" for one in range(2_001)}, "more than 2,000 files", id="far-too-many"),
+        pytest.param({"big.bin": bytes(65 << 20)}, "at most 200 times as many are unpacked", id="a-bomb"),
+        pytest.param(
+            {f"{one}.bin": bytes(15 << 20) for one in range(5)}, "more than 64 MB", id="large-files"
+        ),
+    ],
+)
+def test_an_archive_that_is_too_much_is_refused_as_a_whole(
+    at: Small, files: dict[str, bytes], told: str
+) -> None:
+    """Nothing of it is kept, so that nobody believes in a half of it."""
+    code = course.released(at.folder)["code.ipynb"]
+    sending = {"up.zip": packed({"code.ipynb": code, **files})}
+    assert told in text(at.client().post(page(at), sent(sending), follow=True))
+    assert not at.offer.attempts.exists()
 
 
 def test_what_is_not_asked_for_and_what_is_not_there_is_told(at: Small) -> None:
@@ -117,8 +166,9 @@ def test_what_is_not_asked_for_and_what_is_not_there_is_told(at: Small) -> None:
 def test_names_of_files_are_names(at: Small) -> None:
     """A path in a name is cut by the form's reader; what else cannot be a name is refused."""
     client = at.client()
-    client.post(page(at), sent({"code.ipynb": b"x", "../../etc/passwd": b"x", "<script>": b"x"}))
-    client.post(page(at), sent({"code.ipynb": b"x", "../../etc/passwd": b"x"}))
+    code = course.released(at.folder)["code.ipynb"]
+    client.post(page(at), sent({"code.ipynb": code, "../../etc/passwd": b"x", "<script>": b"x"}))
+    client.post(page(at), sent({"code.ipynb": code, "../../etc/passwd": b"x"}))
     names = set(at.offer.attempts.values_list("files__name", flat=True))
     assert {"code.ipynb", "passwd"} == names
     assert not [name for name in names if name and ("/" in name or "<" in name)]

@@ -15,7 +15,7 @@ from django.utils import timezone
 from msgspec import Struct
 
 from autograder.grading import scoring
-from autograder.grading.batch import with_timing
+from autograder.grading.batch import with_handin
 from autograder.records import Graded, ItemResult
 from autograder.rubric import Rubric
 from autograder.service import attempts, tasks, versions
@@ -178,7 +178,7 @@ def keep(row: DraftResult, graded: Graded, rubric: Rubric, key: Key) -> bool:
         mine = DraftResult.objects.select_for_update(of=("self",)).filter(pk=row.pk, draft__settled="")
         if handin is None or not mine.exists():
             return False
-        entry = GradedEntry(key, with_timing(graded, handin.timing), rubric, attempt.submitted_at)
+        entry = GradedEntry(key, with_handin(graded, handin), rubric, attempt.submitted_at)
         result = DatabaseStore(attempt.offer.course).keep(entry)
         mine.update(result=result, graded_at=timezone.now(), problem="", leased_until=None)
     return True

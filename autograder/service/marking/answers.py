@@ -77,7 +77,8 @@ def describe(row: CellMark, cell: MarkableCell, graded: Graded, rubric: Rubric, 
         row.gathered = row.stage = ""  # who put it into a group, or marked it, had read another text
     row.text = text
     row.answered = any(_to_read(results.get(item.id), item) for item in cell.items)
-    row.equal = marked.group(text) if whole and row.answered else ""
+    # Answers that nobody could read are not equal: each is in a file of its own.
+    row.equal = marked.group(text) if whole and row.answered and text.strip() else ""
     row.computed = computed_digest(of_question)
     row.shuffled = derived(secret, "order of marking", cell.name, row.student.encode())[:16].hex()
     found = verdicts_of(cell.question, cell.name, graded.score)

@@ -43,6 +43,8 @@ MOST_PATH = 400
 MOST_NAME = 200
 """Bytes of one name in UTF-8; file systems take 255, and we need some for our own."""
 _CHUNK = 1 << 20
+_MEMBER = b"PK\x01\x02"
+"""How each entry of an archive's directory begins."""
 _ENCRYPTED = 0x1
 _UTF8 = 0x800
 _DEVICES = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])(\..*)?", re.IGNORECASE)
@@ -131,8 +133,26 @@ def unpacked(file: IO[bytes], name: str) -> Iterator[SourceFiles]:
     Raises:
         SourceError: it is no archive.
     """
+    if _has_too_many_members(file):
+        raise SourceError(f"{printable_name(name)}: it has more than {MOST_FILES:,} files")
     with _archive(file, name) as archive:
         yield zip_listing(archive)
+
+
+def _has_too_many_members(file: IO[bytes]) -> bool:
+    """Whether an archive may list more files than one attempt may have, before any memory is spent on them.
+
+    `zipfile` builds a record of some 600 bytes for each entry of the directory, however many there are, and
+    each entry begins with this signature.
+    """
+    number, rest = 0, b""
+    file.seek(0)
+    while part := file.read(_CHUNK):
+        part = rest + part
+        number += part.count(_MEMBER)
+        rest = part[1 - len(_MEMBER) :]  # a whole signature does not fit, so none is counted twice
+    file.seek(0)
+    return number > MOST_FILES
 
 
 def _archive(file: IO[bytes], name: str) -> zipfile.ZipFile:
@@ -227,6 +247,9 @@ def _walk(folder: Path, above: str, faults: list[RefusedFile]) -> Iterator[tuple
         if is_leftover(entry.name):
             continue
         if entry.is_dir(follow_symlinks=False):
+            if len(path) > MOST_PATH:  # each level is a generator, and Python has room for a thousand
+                faults.append(refused(path, place_fault(path)))
+                continue
             yield from _walk(Path(entry.path), f"{path}/", faults)
         else:
             yield path, entry

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autograder.course import archives
+from autograder.course.archives import PackedFile, file_fault, is_leftover, place_fault, unpacked
 from autograder.errors import SourceError
-from autograder.platforms import archives, staging
-from autograder.platforms.archives import PackedFile, file_fault, is_leftover, place_fault, unpacked
+from autograder.platforms import staging
 from autograder.platforms.staging import digest_of, stage
 from tests.support.cases import each
 from tests.support.downloads import archive

@@ -1,0 +1,379 @@
+"""The files of one submission: which of them is asked for, what lies in archives, and what nobody looks at.
+
+Everything here was written by a student. Files are found by name, read within limits and never followed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import IO, cast
+
+from msgspec import Struct
+
+from autograder.course.archives import PackedFile, RefusedFile, listed, unpacked
+from autograder.errors import NotebookError, SourceError
+from autograder.notebook.document import MAX_BYTES, MAX_READ, parse
+from autograder.notebook.files import read_below
+from autograder.paths import is_below, is_disguised, meant_places
+from autograder.rubric import Rubric
+from autograder.tables import printable_name
+from autograder.timestamps import FILE_NAME as STAMP
+
+MOST_ARCHIVES = 20
+"""Archives of one submission that are unpacked."""
+MOST_SNIFFED = 10
+"""Files of another ending that are read to see whether they contain a notebook."""
+MOST_NAMED = 5
+"""Files that one sentence names."""
+_MOST_NAME = 80
+_IN_MEMORY = 8 << 20
+"""Bytes of an archive from which it lies on disk while it is read."""
+_NOTEBOOK = ".ipynb"
+_PRESENT = 0
+"""So many bytes are read of a file of which only the presence matters."""
+ARCHIVES = frozenset((".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".bz2", ".xz"))
+_EXPORTS = frozenset((".html", ".htm", ".pdf", ".txt", ".json", ".md", ".docx"))
+"""How files end that students hand in by mistake in the place of a notebook."""
+CHECK_FILE = "coursecheck.py"
+ABSENT = frozenset(("missing", "no-notebook", "unread-files"))
+"""Codes of errors about a notebook that is not there, unlike one that is there and cannot be read."""
+
+
+class SubmissionFiles(Struct, frozen=True):
+    """What lies in the folder of one submission."""
+
+    contents: Mapping[str, bytes | NotebookError]
+    """By path that is asked for; an error if the file is not there or cannot be read."""
+    taken: Mapping[str, str] = {}
+    """Where the files lay that were not found under the name that is asked for, by path."""
+    unread: tuple[str, ...] = ()
+    """Files that are not graded, although they may contain somebody's work; in ASCII."""
+
+
+class Readability(Struct, frozen=True):
+    """Which notebooks of an attempt can be read."""
+
+    readable: frozenset[str] = frozenset()
+    unreadable: Mapping[str, str] = {}
+    """By name, why it cannot be read."""
+    files: bool = False
+    """Files that belong to a notebook were handed in."""
+
+    @property
+    def is_damaged(self) -> bool:
+        """Whether something of it cannot be read, or nothing of it is what was asked for."""
+        return bool(self.unreadable) or not (self.readable or self.files)
+
+    @property
+    def reason(self) -> str:
+        """Why it cannot be read, for students and staff."""
+        told = "; ".join(f"{name}: {reason}" for name, reason in self.unreadable.items())
+        return told or "None of the files that were asked for is in it."
+
+    def restricted(self, notebooks: Collection[str]) -> Readability:
+        """Return the same of some of the notebooks."""
+        unreadable = {name: reason for name, reason in self.unreadable.items() if name in notebooks}
+        return Readability(self.readable & frozenset(notebooks), unreadable, self.files)
+
+    def replaces(self, other: Readability) -> bool:
+        """Whether an attempt counts in the place of another: that one is damaged, and this has all it has."""
+        return other.is_damaged and self.readable > other.readable
+
+
+def notebook_fault(data: bytes) -> NotebookError | None:
+    """Return why bytes are not a notebook that can be graded; None if they are."""
+    try:
+        parse(data)
+    except NotebookError as error:
+        return error
+    return None
+
+
+def readability(contents: Mapping[str, bytes | NotebookError], notebooks: Collection[str]) -> Readability:
+    """Find out which notebooks of an attempt can be read.
+
+    Args:
+        contents: of its files by path.
+        notebooks: names, without the ending.
+    """
+    readable, unreadable = set(), {}
+    for name in notebooks:
+        content = contents.get(f"{name}{_NOTEBOOK}")
+        fault = content if isinstance(content, NotebookError | None) else notebook_fault(content)
+        if content is None or (fault is not None and fault.code in ABSENT):
+            continue
+        if fault is None:
+            readable.add(name)
+        else:
+            unreadable[name] = str(fault)
+    files = any(isinstance(one, bytes) for path, one in contents.items() if not path.endswith(_NOTEBOOK))
+    return Readability(frozenset(readable), unreadable, files)
+
+
+def asked_files(rubric: Rubric) -> dict[str, int]:
+    """Return the paths of all files that are graded or go with what is graded, with the most bytes of each.
+
+    Notebooks come first.
+    """
+    notebooks = rubric.assignment.notebooks
+    own = {path: most for one in notebooks for path, most in one.own.items()}
+    return {**{f"{one.name}{_NOTEBOOK}": MAX_BYTES for one in notebooks}, **own}
+
+
+def read_folder(folder: Path, rubric: Rubric, *, only_notebooks: bool = False) -> SubmissionFiles:
+    """Read the files of a submission that the rubric asks for; nothing is raised for what is wrong with one.
+
+    Archives are looked into only if something is not there under its own name.
+
+    Args:
+        folder: of the submission.
+        rubric: of the assignment.
+        only_notebooks: leave other files empty, which may be large; whether they are there is known all the
+            same.
+    """
+    asked = asked_files(rubric)
+    if folder.is_symlink():
+        fault = NotebookError("symlink", f"{folder.name} is a link, not a folder; hand in the folder itself")
+        return SubmissionFiles(dict.fromkeys(asked, fault))
+    if only_notebooks:
+        asked = {path: most if path.endswith(_NOTEBOOK) else _PRESENT for path, most in asked.items()}
+    contents = {path: _read_at(folder, path, most) for path, most in asked.items()}
+    taken: dict[str, str] = {}
+    loose: list[str] = []
+    if folder.is_dir():
+        try:
+            with listed(folder) as listing, contextlib.ExitStack() as opened:
+                found = {one.path: one for one in listing.entries}
+                names = [*found, *(one.place for one in listing.refused)]
+                if any(is_absent(one) for one in contents.values()):
+                    names += _read_elsewhere(found, asked, contents, taken, opened)
+                loose = [name for name in dict.fromkeys(names) if _is_loose(name, contents, taken, rubric)]
+        except (OSError, SourceError):  # the folder changed, or cannot be looked at: what was read stands
+            loose = []
+    notebooks = [path for path in asked if path.endswith(_NOTEBOOK)]
+    unread = _unread(loose, contents, notebooks)
+    return SubmissionFiles(explain_absent(contents, notebooks, unread), taken, unread)
+
+
+def is_absent(content: bytes | NotebookError) -> bool:
+    """Whether a file is not there, unlike one that is there and cannot be read."""
+    return isinstance(content, NotebookError) and content.code in ABSENT
+
+
+def explain_absent(
+    contents: Mapping[str, bytes | NotebookError], notebooks: Sequence[str], unread: Sequence[str]
+) -> dict[str, bytes | NotebookError]:
+    """Return the contents, with the reason why each notebook that is not there is not.
+
+    Only a notebook that lacks beside another one that was handed in is simply missing. If none was, or if a
+    file may be it, somebody has to look.
+    """
+    nothing = all(is_absent(contents[path]) for path in notebooks)
+    explained = dict(contents)
+    for path in notebooks:
+        if not is_absent(contents[path]):
+            continue
+        if unread:
+            explained[path] = NotebookError(
+                "unread-files", f"{path} is not among the files that were handed in: {name_files(unread)}."
+            )
+        elif nothing:
+            explained[path] = NotebookError(
+                "no-notebook", f"{path} was not handed in: there is no notebook in the submission."
+            )
+    return explained
+
+
+def unread_files(
+    names: Iterable[str], contents: Mapping[str, bytes | NotebookError], rubric: Rubric
+) -> tuple[str, ...]:
+    """Return the files of a submission that are not graded, although they may contain somebody's work.
+
+    Args:
+        names: of all files.
+        contents: what is graded, by path; an error or nothing for what is not there.
+        rubric: of the assignment.
+    """
+    found = {path: contents.get(path, NotebookError("missing", path)) for path in asked_files(rubric)}
+    loose = [name for name in names if _is_loose(name, found, {}, rubric)]
+    return _unread(loose, found, [path for path in found if path.endswith(_NOTEBOOK)])
+
+
+def name_files(names: Sequence[str]) -> str:
+    """Return a list of file names for a sentence; a long list is cut."""
+    told = ", ".join(
+        name if len(name) <= _MOST_NAME else f"{name[:_MOST_NAME]}…" for name in names[:MOST_NAMED]
+    )
+    return f"{told} and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else told
+
+
+def expand_archives(
+    files: Mapping[str, PackedFile],
+    expected: Collection[str],
+    label: str,
+    faults: list[RefusedFile],
+    opened: contextlib.ExitStack,
+) -> Iterator[tuple[str, PackedFile]]:
+    """Yield all files; archives that a student handed in are unpacked once, in the place where they lie.
+
+    Args:
+        files: by path.
+        expected: the paths that are asked for; an archive among them stays as it is.
+        label: whose files they are, for what is told.
+        faults: is told what cannot be taken.
+        opened: keeps archives open while their files are read.
+    """
+    number = 0
+    for name, entry in files.items():
+        if PurePosixPath(name).suffix.casefold() != ".zip" or name.rpartition("/")[2] in expected:
+            yield name, entry
+            continue
+        place = printable_name(f"{label}: {name}" if label else name)
+        number += 1
+        if number > MOST_ARCHIVES:
+            faults.append(RefusedFile(place, f"more than {MOST_ARCHIVES} archives are not unpacked"))
+            continue
+        try:
+            copy = opened.enter_context(tempfile.SpooledTemporaryFile(_IN_MEMORY))  # noqa: SIM115 - read later
+            for part in entry.chunks():
+                copy.write(part)
+            listing = opened.enter_context(unpacked(cast("IO[bytes]", copy), name))
+        except SourceError as error:
+            faults.append(RefusedFile(place, str(error)))
+            continue
+        faults += [RefusedFile(f"{place}/{one.place}", one.reason) for one in listing.refused]
+        above = name.rpartition("/")[0]
+        for inner in listing.entries:
+            yield f"{above}/{inner.path}".lstrip("/"), inner
+
+
+def place_files(files: Mapping[str, PackedFile], expected: Sequence[str]) -> dict[str, str]:
+    """Return where each file goes: out of a folder around all of them, and under the name that is graded."""
+    places = {name: name for name in files}
+    while places and not set(expected) & set(places.values()):
+        firsts = {place.partition("/")[0] for place in places.values() if "/" in place}
+        if len(firsts) != 1 or not all("/" in place for place in places.values()):
+            break
+        places = {name: place.partition("/")[2] for name, place in places.items()}
+    entries = {place: files[name] for name, place in places.items()}
+    meant = meant_places(
+        places.values(), expected, NotebookFinder(lambda place: entries[place].read(MAX_READ))
+    )
+    return {name: meant[place] for name, place in places.items()}
+
+
+class NotebookFinder:
+    """Says of files whether they contain a notebook, whatever they are called; only of the first few.
+
+    Args:
+        read: gives the bytes of a file by name; may raise SourceError.
+    """
+
+    def __init__(self, read: Callable[[str], bytes]) -> None:
+        self._read = read
+        self._known: dict[str, bool] = {}
+
+    def __call__(self, name: str) -> bool:
+        """Whether a file contains a notebook."""
+        if name not in self._known:
+            if len(self._known) >= MOST_SNIFFED:  # unpacking and parsing cost much, and anybody can send many
+                return False
+            try:
+                self._known[name] = notebook_fault(self._read(name)) is None
+            except SourceError:
+                self._known[name] = False
+        return self._known[name]
+
+
+def _read_at(folder: Path, path: str, most: int) -> bytes | NotebookError:
+    """The file at its path, or else where browsers and platforms leave it, without its folders."""
+    found = _content(folder, path, most)
+    name = path.rpartition("/")[2]
+    if not is_absent(found) or name == path:
+        return found
+    other = _content(folder, name, most)
+    return found if is_absent(other) else other
+
+
+def _content(folder: Path, path: str, most: int) -> bytes | NotebookError:
+    try:
+        if most == _PRESENT:
+            (folder / path).lstat()
+            return b""
+        return read_below(folder, path, most=most)
+    except OSError:
+        return NotebookError("missing", f"{path!a}: there is no such file; hand it in.")
+    except NotebookError as error:
+        return error
+
+
+def _read_elsewhere(
+    found: Mapping[str, PackedFile],
+    asked: Mapping[str, int],
+    contents: dict[str, bytes | NotebookError],
+    taken: dict[str, str],
+    opened: contextlib.ExitStack,
+) -> list[str]:
+    """Read what is not there under its own name from copies and archives; returns what archives add."""
+    faults: list[RefusedFile] = []
+    sources: dict[str, str] = {}
+    files: dict[str, PackedFile] = {}
+    packed = {name: one for name, one in found.items() if PurePosixPath(name).suffix.casefold() == ".zip"}
+    files |= {name: one for name, one in found.items() if name not in packed}
+    for name, entry in packed.items():
+        for inner, file in expand_archives({name: entry}, asked, "", faults, opened):
+            if files.setdefault(inner, file) is file:
+                sources[inner] = name
+    for name, place in place_files(files, list(asked)).items():
+        if place in asked and is_absent(contents[place]):
+            contents[place] = _packed_content(files[name], place, asked[place])
+            taken[place] = f"{sources[name]}/{name}" if name in sources else name
+    used = {sources[name] for name in sources if f"{sources[name]}/{name}" in taken.values()}
+    taken |= {archive: archive for archive in used}  # its other files are named, and not the archive
+    return [f"{archive}/{name}" for name, archive in sources.items()] + [one.place for one in faults]
+
+
+def _packed_content(entry: PackedFile, path: str, most: int) -> bytes | NotebookError:
+    try:
+        return b"" if most == _PRESENT else entry.read(most)
+    except SourceError as error:
+        return NotebookError("not-readable", f"{path}: {error}")
+
+
+def _is_loose(name: str, contents: Mapping[str, object], taken: Mapping[str, str], rubric: Rubric) -> bool:
+    """Whether a file is neither graded nor part of what was given out."""
+    base = name.rpartition("/")[2]
+    paths = {path for path, one in contents.items() if not isinstance(one, NotebookError)}
+    graded = name in contents or base in {path.rpartition("/")[2] for path in paths if "/" in path}
+    given = (path for one in rubric.assignment.notebooks for path in one.given)
+    return (
+        not graded
+        and name not in taken.values()
+        and base not in {STAMP, CHECK_FILE}
+        and not any(part.startswith(".") and part != ".." for part in name.split("/"))
+        and not any(is_below(name, path) or base == path.rpartition("/")[2] for path in given)
+    )
+
+
+def _unread(
+    loose: Iterable[str], contents: Mapping[str, bytes | NotebookError], notebooks: Sequence[str]
+) -> tuple[str, ...]:
+    """Of files that are not graded, those that may contain somebody's work.
+
+    Beside notebooks that are all there it is another notebook or an archive; if one is missing it is anything
+    that students take for a notebook; if nothing that was asked for is there it is every file.
+    """
+    absent = [path for path in notebooks if is_absent(contents[path])]
+    if all(map(is_absent, contents.values())):
+        return tuple(printable_name(name) for name in loose)
+    return tuple(printable_name(name) for name in loose if _may_be_work(name, absent))
+
+
+def _may_be_work(name: str, absent: Collection[str]) -> bool:
+    suffix = PurePosixPath(name).suffix.casefold()
+    if suffix == _NOTEBOOK or suffix in ARCHIVES or f"{_NOTEBOOK}." in name.casefold():
+        return True
+    return bool(absent) and (suffix in _EXPORTS or is_disguised(name))

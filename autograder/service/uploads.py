@@ -1,0 +1,87 @@
+"""The files of an upload: found by what they are meant to be, and refused if they cannot be read."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections import Counter
+from collections.abc import Mapping
+from functools import partial
+from pathlib import PurePosixPath
+
+from autograder.course.archives import PackedFile, RefusedFile
+from autograder.course.submission_folder import (
+    NotebookFinder,
+    asked_files,
+    expand_archives,
+    name_files,
+    notebook_fault,
+)
+from autograder.errors import ServiceError, SourceError
+from autograder.paths import meant_places
+from autograder.rubric import Rubric
+from autograder.service import attempts
+
+MOST_FILES = 50
+"""Files of one attempt, unpacked."""
+
+
+def place_upload(files: Mapping[str, bytes], rubric: Rubric) -> dict[str, bytes]:
+    """Return the files of an upload at the paths that the rubric has for them.
+
+    A browser sends no folders, and no two files that belong to a submission have the same name, folders
+    aside. Archives are unpacked only if something that is asked for is not there beside them.
+
+    Raises:
+        ServiceError: an archive, or a file in it, cannot be taken; says why.
+    """
+    placed = _placed(files, rubric)
+    archives = [name for name in placed if PurePosixPath(name).suffix.casefold() == ".zip"]
+    if not archives or placed.keys() >= {path for path in asked_files(rubric) if path.endswith(".ipynb")}:
+        return placed
+    return _placed(_unpacked(placed, rubric), rubric)
+
+
+def unreadable_files(files: Mapping[str, bytes], rubric: Rubric) -> dict[str, str]:
+    """Return the notebooks of an upload that cannot be read, and why."""
+    names = [path for path in asked_files(rubric) if path.endswith(".ipynb") and path in files]
+    faults = {name: notebook_fault(files[name]) for name in names}
+    return {name: str(fault) for name, fault in faults.items() if fault is not None}
+
+
+def _placed(files: Mapping[str, bytes], rubric: Rubric) -> dict[str, bytes]:
+    paths = list(asked_files(rubric))
+    known = {path.rpartition("/")[2]: path for path in paths}
+    bases = Counter(name.rpartition("/")[2] for name in files)
+    named: dict[str, bytes] = {}
+    for name, data in files.items():
+        base = name.rpartition("/")[2]
+        named[known[base] if base in known and bases[base] == 1 else name] = data
+    finder = NotebookFinder(named.__getitem__)
+    meant = meant_places(named, paths, finder)
+    return {meant[name]: data for name, data in named.items()}
+
+
+def _unpacked(files: Mapping[str, bytes], rubric: Rubric) -> dict[str, bytes]:
+    entries = {name: PackedFile(name, len(data), partial(io.BytesIO, data)) for name, data in files.items()}
+    faults: list[RefusedFile] = []
+    found: dict[str, bytes] = {}
+    left = attempts.MOST_BYTES
+    with contextlib.ExitStack() as opened:
+        for name, entry in expand_archives(entries, list(asked_files(rubric)), "", faults, opened):
+            if name in found:
+                faults.append(RefusedFile(ascii(name)[1:-1], "there are two files of this name"))
+                continue
+            if entry.size > left or len(found) >= MOST_FILES:
+                raise ServiceError(
+                    f"the archive holds more than {attempts.MOST_BYTES >> 20} MB or {MOST_FILES} files; "
+                    f"hand in only {name_files(list(asked_files(rubric)))}"
+                )
+            left -= entry.size
+            try:
+                found[name] = entry.read(entry.size)
+            except SourceError as error:
+                faults.append(RefusedFile(ascii(name)[1:-1], str(error)))
+    if faults:
+        raise ServiceError("; ".join(f"{one.place}: {one.reason}" for one in faults[:3]))
+    return found

@@ -1,0 +1,110 @@
+"""Pages of staff about the attempts of one student: which one counts, and choosing another one."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.contrib import messages as notices
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from msgspec import Struct
+
+from autograder.errors import ServiceError
+from autograder.service import attempts, choosing
+from autograder.service.models import Attempt, Role, State
+from autograder.service.telling import ChosenAttempt
+from autograder.web import shown
+from autograder.web.guard import Visit, course_page
+from autograder.web.site import language_of, words
+from autograder.web.student import kept_file, page
+
+
+class AttemptShown(Struct, frozen=True):
+    """One attempt of a student, or of a member of their group."""
+
+    attempt: Attempt
+    received: str
+    counts: str
+    """The code of the sentence that says for what it counts; empty: it does not."""
+    fault: str
+    """Why it cannot be read; empty: it can."""
+    files: list[str]
+    may_choose: bool
+
+
+@course_page(Role.TA)
+def attempts_of(request: HttpRequest, visit: Visit, assignment: str, who: str) -> HttpResponse:
+    """Show the attempts of a student and of their group, with which one counts and why."""
+    offer, language = visit.offer(assignment), language_of(request)
+    rubric, counts = shown.loaded(offer).rubric, shown.counts(offer, who)
+    head = visit.at_least(Role.HEAD_TA)
+    found = Attempt.objects.filter(offer=offer, student__in=attempts.together(offer, who)).defer("receipt")
+    rows = []
+    for attempt in found.order_by("-submitted_at", "pk"):
+        readable = attempts.readability_of(attempt, rubric)
+        code = counts.get(str(attempt.pk), "")
+        may_choose = head and attempt.state != State.FAILED
+        rows.append(
+            AttemptShown(
+                attempt,
+                shown.received(attempt, language),
+                code,
+                readable.reason if readable.is_damaged else "",
+                sorted(attempt.files.values_list("name", flat=True)),
+                may_choose,
+            )
+        )
+    if not rows:
+        raise Http404
+    context = {
+        "visit": visit,
+        "offer": offer,
+        "who": who,
+        "rows": rows,
+        "why": shown.counting_reasons(offer, who, language),
+        "head": head,
+        "chosen": ChosenAttempt.objects.filter(attempt__in=found).exists(),
+    }
+    return page(request, "attempts_of.html", context)
+
+
+@course_page(Role.TA)
+def attempt_file(_: HttpRequest, visit: Visit, identifier: uuid.UUID, name: str) -> HttpResponseBase:
+    """A file of an attempt as it arrived, to be kept and never to be shown."""
+    row = get_object_or_404(_attempt(visit, identifier).files, name=name)
+    return kept_file(row.blob_id, name)
+
+
+@course_page(Role.HEAD_TA, "POST")
+def choose_attempt(request: HttpRequest, visit: Visit, identifier: uuid.UUID) -> HttpResponse:
+    """Let an attempt count, for a reason."""
+    attempt, say = _attempt(visit, identifier), words(request)["t"]
+    rubric = shown.loaded(attempt.offer).rubric
+    try:
+        choosing.choose_attempt(attempt, request.POST.get("reason", ""), rubric, request.user)
+    except ServiceError as error:
+        notices.error(request, say("refused", reason=str(error)))
+    else:
+        notices.info(request, say("chosen", number=attempt.number))
+    return _back(visit, attempt.offer.assignment, attempt.student)
+
+
+@course_page(Role.HEAD_TA, "POST")
+def drop_choice(request: HttpRequest, visit: Visit, assignment: str, who: str) -> HttpResponse:
+    """Let dates and files decide again which attempt of a student counts."""
+    offer = visit.offer(assignment)
+    choosing.drop_choice(offer, who, shown.loaded(offer).rubric, request.user)
+    notices.info(request, words(request)["t"]("choice-dropped"))
+    return _back(visit, assignment, who)
+
+
+def _attempt(visit: Visit, identifier: uuid.UUID) -> Attempt:
+    found = Attempt.objects.select_related("offer__course", "offer__version")
+    return get_object_or_404(found, pk=identifier, offer__course=visit.course)
+
+
+def _back(visit: Visit, assignment: str, who: str) -> HttpResponse:
+    place = {"slug": visit.course.slug, "assignment": assignment, "who": who}
+    return HttpResponseRedirect(reverse("attempts-of", kwargs=place))
