@@ -251,15 +251,6 @@ class Assignment(Struct, frozen=True, eq=False):
             )
         return given.variant
 
-    @property
-    def for_everybody(self) -> Assignment:
-        """The assignment as it is for those who are no students, such as the answer key.
-
-        Of a second round it is the one without the answers that were given back.
-        """
-        second = self.manifest is not None and self.manifest.is_second_round
-        return replace(self, manifest=None) if second else self
-
     def with_notebooks(self, asked: Assignment, given: StudentRelease) -> Assignment:
         """A student's variant, with the notebooks that were handed out.
 

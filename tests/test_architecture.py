@@ -56,7 +56,7 @@ SUBLAYERS = {
         {"key", "reading"},
     ),
     "grading": (
-        {"scoring", "expected", "storage_limit", "handed_files", "cell_tests", "own_faults", "cross_tests"},
+        {"scoring", "expected", "storage_limit", "handed_files", "cell_tests"},
         {"planted", "carrying"},
         {"mistakes", "other_variants"},
         {"listings"},

@@ -21,8 +21,6 @@ module              use cases
 `run_statistics`    statistics of a run
 `class_statistics`  how a class did, item by item, with a page for staff
 `similar`           works of a class that are alike, with a page for staff
-`second_round`      accepted answers handed back with a fault in them, and what became of them
-`class_against_class`  students' tests run on students' solutions
 `formulas`          how a formula is read and judged
 `inspection`        what can be said of a notebook before it is handed in, and of this machine's sandbox
 ==================  =====================================================================================

@@ -26,7 +26,6 @@ from autograder.cli.options import EXIT_NO_SANDBOX, EXIT_REFUSED
 from autograder.cli.platforms import collect, export_grades, import_roster
 from autograder.cli.preparing import generate, new, print_, validate, verify
 from autograder.cli.regrading import regrade
-from autograder.cli.second_round import run_tests_against, second_round
 from autograder.cli.serving import backup, export, receipt, restore, serve, submit, worker
 from autograder.cli.trying import check, demo, doctor
 from autograder.errors import AutograderError, SandboxUnavailable
@@ -71,8 +70,6 @@ COMMANDS = (
     (regrade, "regrade dl4nlp-exam --dry-run"),
     (statistics, "statistics dl4nlp-exam --names"),
     (similar, "similar dl4nlp-exam --given lecture.ipynb"),
-    (second_round, "second-round attention --question mha"),
-    (run_tests_against, "tests-against attention --tests own-test --solutions mha"),
     (export_marks, "mark export dl4nlp-exam --to marks.csv"),
     (import_marks, "mark import marks.csv --dry-run"),
     (serve, "serve demo-course --demo"),

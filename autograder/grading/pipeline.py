@@ -37,7 +37,6 @@ from autograder.grading.carrying import RightResults, carried_forward
 from autograder.grading.cell_tests import CellTests, with_start
 from autograder.grading.expected import box_seed, tried_values
 from autograder.grading.handed_files import NotebookFiles, read_files
-from autograder.grading.own_faults import judged_together
 from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
 from autograder.limits import budgets
 from autograder.notebook.read import details, read
@@ -460,9 +459,6 @@ class _SubmissionRun:
         places = [cell.grade_id for cell in submission.cells]
         run = session.runs[places.index(answer.grade_id)] if answer.grade_id in places else None
         results = files.explained(judged.results, question) if question.file else judged.results
-        given = assignment.manifest.of(self._handed.student) if assignment.manifest else None
-        if given is not None and given.fault is not None:
-            results = judged_together(results, given.fault)
         # A module runs in whichever cell imports it.
         ran = session.runs if question.file else [run]
         return with_lost_cell(results, ended=any(one is not None and one.ending is not None for one in ran))

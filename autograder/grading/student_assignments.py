@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from autograder.assignment import Assignment
 from autograder.checks.base import draw_scope
-from autograder.errors import CourseError, NotebookError
+from autograder.errors import NotebookError
 from autograder.grading.expected import Expected, expected_values, own_values
 from autograder.grading.listings import listing_results
 from autograder.grading.mistakes import Named, named_mistakes
@@ -149,10 +149,6 @@ class StudentAssignments:
             raise self._refused[own]
         given = self._common.manifest.of(student)
         written = {label_of(data) for data in notebooks.values() if isinstance(data, bytes)}
-        if given is None and self._common.manifest.is_second_round:
-            raise CourseError(
-                f"{student!r} was given no answer back to repair, and handed one in all the same"
-            )
         if given is None:
             known = self._students_of(written)
             text = "Nothing personal was handed out to this student; graded by the common variant." + known

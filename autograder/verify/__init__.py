@@ -33,7 +33,7 @@ def validate(assignment: Assignment, pool: Pool) -> tuple[VerifyFinding, ...]:
         SandboxUnavailable: student code cannot be confined on this machine.
     """
     orphans.sweep_groups()
-    grader = Grader(assignment.for_everybody, pool)
+    grader = Grader(assignment, pool)
     key = grade_answer_key(grader)
     return (*check_key(key), *of_visible(grader, key), *check_release(grader), *idle_arguments(grader))
 
@@ -68,7 +68,7 @@ def verify(
                 dict.fromkeys((assignment.reference_environment(), *map(assignment.environment, notebooks)))
             )
         planted = planted_trials(assignment, pool)
-    grader = Grader(assignment.for_everybody, pool)
+    grader = Grader(assignment, pool)
     if not assignment.reference_stays:
         pool.end(assignment.reference_environment())
     key = grade_answer_key(grader)

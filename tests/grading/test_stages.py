@@ -320,7 +320,6 @@ def test_a_variant_that_cannot_be_made_concerns_one_student(monkeypatch: pytest.
     given = SimpleNamespace(
         students=["ada", "bob"],
         of=lambda student: variant_of(student) and None,
-        is_second_round=False,
     )
     rubric = SimpleNamespace(assignment=SimpleNamespace(redraw="never"))
     common: Any = SimpleNamespace(
