@@ -235,8 +235,6 @@ class Assignment(Struct, frozen=True, eq=False):
         given = self.manifest.of(student) if self.manifest else None
         if given is None or self.manifest is None:
             return self.rubric.variant
-        if given.fault is not None:  # all have the same rubric, and an answer of their own in the notebook
-            return self.rubric.variant
         draws, catalogues = self.rubric.draws, self.manifest.catalogues
         if draws is None:
             raise CourseError("variants were handed out, but the rubric has no table [variant] any more")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from autograder.cli.adopting import adopt, compare, strengthen
+from autograder.cli.adopting import adopt, compare
 from autograder.cli.algebra import algebra
 from autograder.cli.classes import feedback, grade, grades
 from autograder.cli.course_lists import groups, totals
@@ -53,7 +53,6 @@ app = typer.Typer(
 COMMANDS = (
     (adopt, "adopt my-course"),
     (compare, "compare ps1 --course my-course --gradebook gradebook.db"),
-    (strengthen, "strengthen ps1 --course my-course"),
     (new, "new my-sheet --kinds formula,shape,code,written"),
     (generate, "generate dl4nlp-exam"),
     (validate, "validate dl4nlp-exam"),

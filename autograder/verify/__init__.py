@@ -16,13 +16,25 @@ from autograder.grading.planted import planted_trials
 from autograder.sandbox.outside import orphans
 from autograder.sandbox.pool import Pool
 from autograder.verify import headroom
-from autograder.verify.findings import Mark, Matrix, Row, Verified, VerifyFinding
+from autograder.verify.findings import Mark, Matrix, MutatedCell, Row, Verified, VerifyFinding
 from autograder.verify.matrix import coverage, most
+from autograder.verify.mutants import run_mutants
 from autograder.verify.papers import KEY, check_key, check_release, grade_answer_key
 from autograder.verify.questions import Ways, credit, idle_arguments, of_visible, size_warnings
 from autograder.verify.run import Run, ShowProgress
 
-__all__ = ["Mark", "Matrix", "Row", "Verified", "VerifyFinding", "Ways", "credit", "validate", "verify"]
+__all__ = [
+    "Mark",
+    "Matrix",
+    "MutatedCell",
+    "Row",
+    "Verified",
+    "VerifyFinding",
+    "Ways",
+    "credit",
+    "validate",
+    "verify",
+]
 
 
 def validate(assignment: Assignment, pool: Pool) -> tuple[VerifyFinding, ...]:
@@ -45,7 +57,7 @@ def verify(
     workers: int | None = None,
     watch: ShowProgress = lambda rows, _: rows,
 ) -> Verified:
-    """Grade the source notebooks, the release, and every trial.
+    """Grade the source notebooks, the release, every trial, and mutants of an adopted answer key.
 
     Args:
         assignment: loaded; one drawn for a student is verified like the common one.
@@ -85,6 +97,7 @@ def verify(
     for made in matrices:
         findings += [finding for one in made.rows for finding in one.findings]
         findings += coverage(made)
+    mutated = run_mutants(grader, key, workers or os.cpu_count() or 1)
     boxes = [one.spent for made in matrices for one in made.rows if one.spent is not None]
     return Verified(
         assignment.name,
@@ -95,4 +108,5 @@ def verify(
         len(boxes),
         time.monotonic() - started,
         tuple(size_warnings(assignment.rubric)),
+        mutated,
     )
