@@ -58,7 +58,7 @@ SUBLAYERS = {
     "grading": (
         {"scoring", "expected", "storage_limit", "handed_files", "cell_tests"},
         {"planted", "carrying"},
-        {"mistakes", "other_variants"},
+        {"mistakes"},
         {"listings"},
         {"student_assignments"},
         {"pipeline"},

@@ -61,7 +61,6 @@ from autograder.sandbox.pool import Pool
 from autograder.sandbox.proof import selftest
 from autograder.sandbox.session import Session
 from autograder.stopwatch import Stopwatch
-from autograder.variants.drawing import canonical_id
 
 JUDGING_TIME = "judging-time"
 """The code of a note about questions that were not judged, since those before took too long."""
@@ -152,7 +151,6 @@ class Grader:
         earlier: Mapping[str, Sequence[ItemResult]],
         ask: Callable[[tuple[Scenario, ...]], Sequence[Observations]],
         sitting: StudentAssignment,
-        student: str = "",
         cells: Sequence[str] = (),
         files: Mapping[str, bytes] | None = None,
         printed: Sequence[str] = (),
@@ -167,7 +165,6 @@ class Grader:
             earlier: the results of the questions before this one, by question id.
             ask: carries out the check's plan; not called when it is empty.
             sitting: what the student was asked.
-            student: whose answer, to tell whose variant it fits.
             cells: the sources of the student's other code cells and modules.
             files: what was handed in beside the notebook, by path.
             printed: what the notebook's cells wrote.
@@ -193,9 +190,7 @@ class Grader:
             if evidence.observed or not (plan or is_blank(answer)):  # otherwise the run was cut off
                 evidence = self._asked_again(personal, question, evidence, ask)
             evidence, notes = self._carried(personal, question, evidence, ask)
-            results = _results(check, plan, evidence, personal.rubric)
-            remark = self.sittings.asked.remark(canonical_id(student), evidence, results)
-            return JudgedAnswer(results, notes=(*notes, remark) if remark else notes)
+            return JudgedAnswer(_results(check, plan, evidence, personal.rubric), notes=notes)
         except EndedItself:
             raise
         except SandboxFault as fault:
@@ -444,7 +439,6 @@ class _SubmissionRun:
                 earlier=self.results,
                 ask=lambda plan: self._ask(session, plan, question.id),
                 sitting=self._sitting,
-                student=self._handed.student,
                 cells=[
                     one.source
                     for one in submission.cells

@@ -13,7 +13,6 @@ from autograder.errors import NotebookError
 from autograder.grading.expected import Expected, expected_values, own_values
 from autograder.grading.listings import listing_results
 from autograder.grading.mistakes import Named, named_mistakes
-from autograder.grading.other_variants import ClassVariants
 from autograder.notebook.fill import label_of
 from autograder.records import Note
 from autograder.sandbox.pool import Pool
@@ -84,13 +83,6 @@ class StudentAssignments:
         ]
         self._of_variant = dict(zip(variants, sittings[: len(variants)], strict=True))
         self._drawn = dict(zip(drawn or {}, sittings[len(variants) :], strict=True))
-        students: dict[str, list[str]] = {digest: [] for digest in variants}
-        for student, digest in self._digests.items():
-            students[digest].append(student)
-        self.asked = ClassVariants.of(
-            ((one.assignment, one.expected, students[digest]) for digest, one in self._of_variant.items()),
-            assignment,
-        )
 
     def of(
         self, student: str, notebooks: Mapping[str, bytes | NotebookError], attempt: str = ""
