@@ -128,11 +128,6 @@ class Course(Struct, frozen=True):
         return self.root / "bonus.csv"
 
     @property
-    def decisions(self) -> Path:
-        """What people decided about all equal answers."""
-        return self.root / "decisions.csv"
-
-    @property
     def exams(self) -> Path:
         """When exams are sat, and who has more time."""
         return self.root / "exams.toml"
