@@ -138,11 +138,6 @@ class Course(Struct, frozen=True):
         return self.root / "collect.toml"
 
     @property
-    def settings(self) -> Path:
-        """What holds for the course as a whole: which store it has."""
-        return self.root / "course.toml"
-
-    @property
     def groups(self) -> Path:
         """Who hands in together."""
         return self.root / "groups.csv"
@@ -272,7 +267,7 @@ class Course(Struct, frozen=True):
         Hidden inputs, variants and marks follow from it: with another one they would not be the same.
         """
         beside = {path.name for path in self.private.iterdir() if not atomic.PARTIAL.fullmatch(path.name)}
-        made_with_one = (self.gradebook, self.settings, self.root / "personal", self.root / "autograded")
+        made_with_one = (self.gradebook, self.root / "personal", self.root / "autograded")
         empty = not (self.private / "secret").stat().st_size
         return empty and beside == {"secret"} and not any(path.exists() for path in made_with_one)
 

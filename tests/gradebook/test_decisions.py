@@ -11,9 +11,9 @@ import pytest
 
 from autograder.gradebook import Gradebook
 from autograder.store import Decision
-from autograder.store.examples import keep
 from tests.feedback.examples import RUBRIC, middling, release
 from tests.gradebook.test_gradebook import MOMENT, grades, mark
+from tests.store.examples import keep
 
 KEY = ("grace", "exam", "task3-b-why")
 CELLS = {"task3-b-why": Decimal(1)}
