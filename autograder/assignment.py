@@ -235,8 +235,6 @@ class Assignment(Struct, frozen=True, eq=False):
         given = self.manifest.of(student) if self.manifest else None
         if given is None or self.manifest is None:
             return self.rubric.variant
-        if given.fault is not None:  # all have the same rubric, and an answer of their own in the notebook
-            return self.rubric.variant
         draws, catalogues = self.rubric.draws, self.manifest.catalogues
         if draws is None:
             raise CourseError("variants were handed out, but the rubric has no table [variant] any more")
@@ -250,15 +248,6 @@ class Assignment(Struct, frozen=True, eq=False):
                 "one now; put its table [variant] back as it was"
             )
         return given.variant
-
-    @property
-    def for_everybody(self) -> Assignment:
-        """The assignment as it is for those who are no students, such as the answer key.
-
-        Of a second round it is the one without the answers that were given back.
-        """
-        second = self.manifest is not None and self.manifest.is_second_round
-        return replace(self, manifest=None) if second else self
 
     def with_notebooks(self, asked: Assignment, given: StudentRelease) -> Assignment:
         """A student's variant, with the notebooks that were handed out.

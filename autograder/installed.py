@@ -1,10 +1,10 @@
-"""What installed packages add to this one through their entry points: kinds of questions, stores."""
+"""What installed packages add to this one through their entry points: kinds of questions."""
 
 from __future__ import annotations
 
 import difflib
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -44,20 +44,19 @@ def package(entry: EntryPoint) -> str:
     return entry.dist.name if entry.dist is not None else entry.module.partition(".")[0]
 
 
-def load(group: EntryGroup, name: str, ours: Iterable[str] = ()) -> Any:
+def load(group: EntryGroup, name: str) -> Any:
     """What is registered under a name.
 
     Args:
         group: where.
         name: of what is wanted.
-        ours: further names, which are known without being registered, to suggest them too.
 
     Raises:
         AutograderError: nothing is (with a suggestion), or its package cannot be loaded; of the group's type.
     """
     entry = registered(group).get(name)
     if entry is None:
-        known = sorted({*registered(group), *ours})
+        known = sorted(registered(group))
         close = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(known)}"
         if not known:

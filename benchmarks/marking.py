@@ -44,7 +44,6 @@ from autograder import assignment as assignments  # noqa: E402
 from autograder.app import demo_run, open_course  # noqa: E402
 from autograder.app.stores import open_store  # noqa: E402
 from autograder.assignment import Assignment  # noqa: E402
-from autograder.feedback.answers import marked_cells  # noqa: E402
 from autograder.generate import generate  # noqa: E402
 from autograder.marking.grouping import STEPS  # noqa: E402
 from autograder.records import Graded, Markdown, Status  # noqa: E402
@@ -91,7 +90,13 @@ def results_of(assignment: Assignment) -> dict[str, Graded]:
 
 def large(assignment: Assignment, bases: Sequence[Graded], count: int) -> Iterator[tuple[str, Graded]]:
     """Results of so many students: each one of the demo, with written answers of its own."""
-    cells = [one.name for one in marked_cells(assignment.rubric)]
+    cells = [
+        item.cell or question.id
+        for question in assignment.rubric.questions
+        for item in question.items
+        if item.manual
+    ]
+    cells = list(dict.fromkeys(cells))
     texts = {
         cell: list(synthetic.answers(count, seed=number).values()) for number, cell in enumerate(cells, 1)
     }

@@ -36,7 +36,7 @@ from tests.support.secrecy import fixed
 settings.register_profile("suite", deadline=None, database=None, derandomize=True)
 settings.register_profile("explore", settings.get_profile("suite"), derandomize=False)
 settings.load_profile("suite")
-pytest.register_assert_rewrite("autograder.store.contract")  # so that what fails there is told in full
+pytest.register_assert_rewrite("tests.store.contract")  # so that what fails there is told in full
 
 if TYPE_CHECKING:
     from autograder.assignment import Assignment

@@ -54,11 +54,11 @@ def test_coming_from_nbgrader(tmp_path: Path) -> None:
         "compare": 1,
         "feedback": 0,
         "grades": 0,
-        "strengthen": 0,
+        "verify": 0,
     }, done
     assert "6 of 8 marks are the same as nbgrader's" in done["compare"].stdout
     assert "bitdiddle" in done["grades"].stdout
-    assert (course / "rubrics" / "stronger" / "ps1.toml").is_file()
+    assert "mutants of the answer key pass correct_squares" in done["verify"].stdout
     assert {path: path.read_bytes() for path in before} == before
 
     nbgrader = [str(PROGRAMS / "nbgrader"), "export", "--to=all.csv"]
@@ -91,7 +91,7 @@ def test_coming_from_otter(tmp_path: Path) -> None:
         "grade": 0,
         "compare": 0,
         "feedback": 0,
-        "strengthen": 1,  # mistakes pass
+        "verify": 1,  # the same test passes for the stub
     }, done
     assert "q3.test-2" in done["validate"].stdout
     assert "answer key" not in done["validate"].stdout

@@ -20,8 +20,8 @@ from autograder.grades import CellName, PersonMark, Standing, standing
 from autograder.records import Deduction, ItemResult, Message, Note, Score, Status
 from autograder.rubric import Rubric
 from autograder.rubric.scales import Grade
-from autograder.store.examples import keep
 from tests.feedback.examples import FAULTS, RIGHT, TOML, good, item, middling, release
+from tests.store.examples import keep
 
 GRADING = "[assignment.grading]\n"
 WHY = ("exam", "task3-b-why")

@@ -41,18 +41,17 @@ def test_one_name_of_two_packages_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     ("name", "said"),
     [
         ("loww", "unknown shelf 'loww'; did you mean 'low'"),
-        ("our", "unknown shelf 'our'; did you mean 'ours'"),
-        ("zzz", "unknown shelf 'zzz'; known are: gone, lacking, low, ours"),
+        ("zzz", "unknown shelf 'zzz'; known are: gone, lacking, low"),
         ("gone", "shelf 'gone': no cannot be loaded: No module named"),
         ("lacking", "shelf 'lacking': decimal cannot be loaded: "),
     ],
 )
 def test_what_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch, name: str, said: str) -> None:
-    """With the nearest name, ours among them; and why a package cannot be loaded."""
+    """With the nearest name; and why a package cannot be loaded."""
     entries = (("low", "decimal:Decimal"), ("gone", "no.such:thing"), ("lacking", "decimal:Nothing"))
     made = group(monkeypatch, f"tests.missing.{name}", *entries)
     with pytest.raises(CourseError, match=said):
-        load(made, name, ["ours"])
+        load(made, name)
 
 
 def test_where_nothing_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:

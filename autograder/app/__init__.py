@@ -8,7 +8,6 @@ to a `Listener`. Which gradebook a course has is said in `autograder.app.stores`
 module              use cases
 ==================  =====================================================================================
 `preparing`         an assignment before it is sat: release, hand out, validate, verify, print
-`strengthening`     adopted tests: what they leave unseen, and questions that say more
 `beginning`         what a class is graded by, read before the rest is imported
 `classes`           a class: grade it, where everybody stands, pages
 `collecting`        submissions from what learning platforms hand out, folders and exchanges
@@ -21,8 +20,6 @@ module              use cases
 `run_statistics`    statistics of a run
 `class_statistics`  how a class did, item by item, with a page for staff
 `similar`           works of a class that are alike, with a page for staff
-`second_round`      accepted answers handed back with a fault in them, and what became of them
-`class_against_class`  students' tests run on students' solutions
 `formulas`          how a formula is read and judged
 `inspection`        what can be said of a notebook before it is handed in, and of this machine's sandbox
 ==================  =====================================================================================

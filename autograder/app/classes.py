@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,6 @@ from autograder import assignment as assignments
 from autograder.app import SILENT, Isolation, Listener, counted, course_log
 from autograder.app.basis import keep_basis
 from autograder.app.beginning import Begun, Collected, begin_grading, collect
-from autograder.app.decisions import enter_decisions, stated_decisions
 from autograder.app.handed_in import in_time, share_marks
 from autograder.app.lists import read_bonus, read_roster
 from autograder.app.published import (
@@ -36,7 +35,7 @@ from autograder.grading.batch import Outcome
 from autograder.records import Graded, Score
 from autograder.sandbox.levels import at_least, environment_digest
 from autograder.sandbox.pool import Pool
-from autograder.store import Decision, Store
+from autograder.store import Store
 from autograder.tables import hint, name_list
 from autograder.timestamps import NOTES as TIME
 
@@ -132,7 +131,6 @@ def grade_begun(
     if collected.times is None and assignment.rubric.assignment.exam:
         watch.tell(f"{course.exams.name} does not say when {assignment.name} is sat: nobody is late")
     with pool, store(assignment, new=True) as opened:
-        decisions = stated_decisions(course, assignment.rubric)
         _enrol(course, collected, opened, watch)
         everybody = collect(course, assignment) if begun.some else collected
         handed_in = {one.student for one in everybody.handins}
@@ -146,26 +144,11 @@ def grade_begun(
         )
         outcomes = tuple(counted(graded, len(handins), watch))
         roll = read_roll(assignment, opened, handed_in, whole=False)
-        undecided = _decided(assignment, opened, decisions, roll, watch)
         shared = share_marks(opened, assignment.rubric, collected.groups, roll.results)
         _take_off(assignment, opened, roll.results)
-    remarks, attention = (*found, *shared, *roll.remarks), bool(found) or roll.attention or undecided
+    remarks, attention = (*found, *shared, *roll.remarks), bool(found) or roll.attention
     changes, kept = _changes(before, outcomes), tuple(sorted(held))
     return GradedClass(outcomes, changes, remarks, collected.misnamed, attention, kept)
-
-
-def _decided(
-    assignment: Assignment, store: Store, decisions: Sequence[Decision], roll: Roll, watch: Listener
-) -> bool:
-    """Enter what is decided about equal answers; whether something about it needs attention."""
-    if not decisions:
-        return False
-    name = assignment.name
-    results = [graded for one, graded in store.results(name).items() if one in roll.results]
-    became = enter_decisions(assignment.rubric, store, decisions, results, assignment.course.secret())
-    for line in became.lines:
-        watch.tell(line)
-    return became.attention
 
 
 _HELD = (
@@ -304,15 +287,15 @@ def feedback(
     with store(assignment, new=False) as opened:
         collected = collect(course, assignment)
         stand = _standings(assignment, opened, watch, collected, whole=True)
-        keys, marking = opened.keys(name), opened.front_end.marking
+        keys = opened.keys(name)
     results = stand.roll.results
     published, moment = read_published(course, name), course_log.now()
     by_now = {one for one in results if keys[one].rubric == assignment.rubric.digest}
     plan = plan_pages(published, _will_show(assignment, stand, by_now, published), reason, moment)
     from autograder.feedback import publish
 
-    pages = publish.pages(_shown(assignment, stand, collected, plan, marking=marking, language=language))
-    made = tuple(counted(pages, len(results) + 2 - len(plan.left & results.keys()), watch))
+    pages = publish.pages(_shown(assignment, stand, collected, plan, language=language))
+    made = tuple(counted(pages, len(results) + 1 - len(plan.left & results.keys()), watch))
     if publish_marks or published.at:
         _note_shown(course, name, published, plan, made)
     return Published(made, (*stand.roll.remarks, *plan.refused), bool(plan.refused))
@@ -324,7 +307,6 @@ def _shown(
     collected: Collected,
     plan: PagePlan,
     *,
-    marking: str,
     language: str,
 ) -> ClassShown:
     """What the pages of a class are made of."""
@@ -338,7 +320,6 @@ def _shown(
         rubrics={one: assignment.rubric_of(graded.score.asked) for one, graded in results.items()},
         standings=stand.rows,
         language=language or assignment.language,
-        marking=marking,
         submitted={handin.student: handin.submitted_at for handin in collected.handins},
         timings=collected.timings,
         reasons={one.student: one.messages(language or assignment.language) for one in collected.handins},

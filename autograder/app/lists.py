@@ -1,4 +1,4 @@
-"""Lists that people type as CSV files: a course's class, bonus points, decisions about equal answers."""
+"""Lists that people type as CSV files: a course's class and bonus points."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from autograder.course import name_fault
 from autograder.course.rows import assignment_of, read_rows
 from autograder.errors import CourseError
 from autograder.feedback.sanitise import escape_markup
-from autograder.store import Decision, Student
+from autograder.store import Student
 
 COLUMNS = ("id", "first_name", "last_name", "email")
 BONUS_COLUMNS = ("id", "assignment", "points")
-DECISION_COLUMNS = ("assignment", "cell", "group", "points", "comment")
 _POINTS = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6})?")
 _MOST_CHARACTERS = 128
 _BEGINS_A_FORMULA = ("=", "+", "-", "@")
@@ -61,43 +60,6 @@ def read_bonus(path: Path, assignment: str, assignments: Collection[str]) -> dic
             raise CourseError(f"{path}: line {line}: {student!r} stands twice for {assignment}")
         points[student] = points_of(row["points"], f"{path}: line {line}")
     return points
-
-
-def read_decisions(
-    path: Path, assignment: str, cells: Mapping[str, Decimal], assignments: Collection[str]
-) -> tuple[Decision, ...]:
-    """Read what was decided about one assignment.
-
-    Args:
-        path: of the list.
-        assignment: whose lines count.
-        cells: the cells that can be decided by group, and their points.
-        assignments: all that the course has: a line of another one is misspelt, and would decide nothing.
-
-    Raises:
-        CourseError: the list is not a CSV file with these columns, or a line names an assignment that the
-            course does not have, a cell that cannot be decided, points that it cannot have, or a group for
-            the second time; names the line.
-    """
-    found: dict[tuple[str, str], Decision] = {}
-    for line, row in read_rows(path, "the list of decisions", DECISION_COLUMNS, needed=DECISION_COLUMNS[:4]):
-        place = f"{path}: line {line}"
-        if assignment_of(row, place, assignments) != assignment:
-            continue
-        cell, group = row["cell"], row["group"]
-        if cell not in cells:
-            raise CourseError(
-                f"{place}: cell: {cell!a} is not decided by people alone; expected one of {', '.join(cells)}"
-            )
-        points = points_of(row["points"], place)
-        if points > cells[cell]:
-            raise CourseError(f"{place}: points: expected at most {cells[cell]} for {cell}, got {points}")
-        if not group:
-            raise CourseError(f"{place}: the group is empty; copy it from the page for marking by hand")
-        if (cell, group) in found:
-            raise CourseError(f"{place}: the group {group!a} of {cell} stands twice")
-        found[cell, group] = Decision(cell, group, points, row["comment"])
-    return tuple(found.values())
 
 
 def points_of(text: str, place: str) -> Decimal:

@@ -30,12 +30,13 @@ from autograder.personal.variant_set import make_variants
 from autograder.rubric import Rubric
 from autograder.sandbox.pool import Pool
 from autograder.tables import nearest_id
-from autograder.verify import Mark, Matrix, Row, Verified, VerifyFinding, Ways
+from autograder.verify import Mark, Matrix, MutatedCell, Row, Verified, VerifyFinding, Ways
 
 __all__ = [
     "DistributionSummary",
     "Mark",
     "Matrix",
+    "MutatedCell",
     "Row",
     "Verified",
     "VerifyFinding",

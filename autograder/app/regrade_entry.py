@@ -6,7 +6,7 @@ Whoever runs the same regrading again finishes what was begun, with one entry in
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -69,7 +69,6 @@ def enter_regrade(
     store: Store,
     rehearsed: RehearsedClass,
     facts: Mapping[str, Any],
-    decide: Callable[[Store], object] | None,
     reason: str,
 ) -> str:
     """Let a rehearsed class count; returns the id of the log's entry.
@@ -78,7 +77,6 @@ def enter_regrade(
         store: of the course.
         rehearsed: the class.
         facts: for the log: who moves, from what to what, and why.
-        decide: enters decisions about equal answers.
         reason: what is said on pages that change.
 
     Raises:
@@ -104,8 +102,6 @@ def enter_regrade(
             path.unlink(missing_ok=True)
         raise
     _record(store, rehearsed, begun.followed)
-    if decide is not None:
-        decide(store)
     if begun.shown:
         _agree(course, name, begun, rehearsed.will_show)
     course_log.note(course, begun.entry)

@@ -25,7 +25,6 @@ from autograder.app.basis import (
     rubric_differences,
 )
 from autograder.app.beginning import collect
-from autograder.app.decisions import DecisionReport, enter_decisions, stated_decisions
 from autograder.app.lists import read_bonus
 from autograder.app.published import PublishedMarks, ShownMark, read_published, shown_mark, told
 from autograder.app.regrade_entry import FollowedMark, RehearsedClass, enter_regrade, interrupted_regrade
@@ -42,7 +41,7 @@ from autograder.marking.moves import MarkedScore, StudentMove, in_order, student
 from autograder.records import Graded
 from autograder.rubric import Rubric
 from autograder.sandbox.pool import Pool
-from autograder.store import AnswerName, GradedEntry, Key, Store
+from autograder.store import GradedEntry, Key, Store
 from autograder.tables import name_list
 from autograder.timestamps import NOTES
 
@@ -171,7 +170,6 @@ class _Regrading:
         self._assignment, self._store = assignment, store
         self._course, self._name = assignment.course, assignment.name
         self._isolation = isolation
-        self._decisions = stated_decisions(self._course, assignment.rubric)
         self._given = self._bonus()
         self._remarks: list[str] = []
         if begun := interrupted_regrade(self._course, self._name):
@@ -190,8 +188,6 @@ class _Regrading:
         self._whole_class = not students
         self._failed: dict[str, str] = {}
         self._marks: Mapping[str, Mapping[CellName, PersonMark]] = {}
-        self._decided: set[AnswerName] = set()
-        """Answers whose mark comes from a decision that is new or another one."""
         self._followed: list[FollowedMark] = []
         self._differences: dict[tuple[str, str, str], tuple[BasisDifference, ...]] = {}
 
@@ -234,7 +230,7 @@ class _Regrading:
             return rubric
 
     def rehearse(self, pool: Pool, workers: int, watch: Listener) -> None:
-        """Grade the class in the rehearsal, let people's marks follow, and decide about equal answers."""
+        """Grade the class in the rehearsal, and let people's marks follow."""
         assignment, rehearsal = self._assignment, self._rehearsal
         marks = {student: one.marks for student, one in self._stands.items()}
         stands = [GradedEntry(one.key, one.graded, one.rubric) for one in self._stands.values()]
@@ -248,11 +244,7 @@ class _Regrading:
             rehearsal.tidy()
         for student, entry in self._fresh().items():
             self._follow(student, entry)
-        if self._decisions:
-            self._remarks += self._decide(rehearsal).lines
         self._marks = rehearsal.marks(self._name)
-        after = rehearsal.decided(self._name)
-        self._decided = {answer for answer, points in after.items() if decided.get(answer) != points}
 
     def _fresh(self) -> dict[str, GradedEntry]:
         """What was graded without a fault of ours, by student."""
@@ -269,12 +261,6 @@ class _Regrading:
                 after = follower.follow(cell, mark, settled_points(automatic[cell]))
                 self._followed.append(FollowedMark(student, *cell, mark, after))
                 self._rehearsal.give(self._name, student, cell, after)
-
-    def _decide(self, store: Store) -> DecisionReport:
-        """Enter the decisions as grading does, of those who belong to the class."""
-        results = [one.graded for one in self._fresh().values()]
-        secret = self._course.secret()
-        return enter_decisions(self._assignment.rubric, store, self._decisions, results, secret)
 
     # ------------------------------------------------------------ who moves, and why
 
@@ -319,19 +305,13 @@ class _Regrading:
     def _reasons(self, move: StudentMove, at: int) -> Iterator[str]:
         """What may have moved an item of a student."""
         item = move.items[at]
-        if item.by_person and self._decided_now(move.student, item.question):
-            yield "decisions.csv: decided about equal answers"
-        elif item.by_person:
+        if item.by_person:
             yield "a person's mark, which follows what its item is worth"
         yield from (
             one.text
             for one in self._differences_of(move.student)
             if one.questions is None or item.question in one.questions
         )
-
-    def _decided_now(self, student: str, question: str) -> bool:
-        cells = self._assignment.rubric.question(question).cells()
-        return any(answer[0] == student and answer[2] in cells for answer in self._decided)
 
     def _of_student(self, student: str) -> Iterator[str]:
         stood, entry = self._stands[student], self._rehearsal.entries[student]
@@ -392,8 +372,7 @@ class _Regrading:
             {student: self._page(student, self._after(student).standing()) for student in self._fresh()},
             tuple(one.move.student for one in found.shown),
         )
-        decide = self._decide if self._decisions else None
-        noted = enter_regrade(self._store, rehearsed, _facts(found, choice), decide, choice.reason)
+        noted = enter_regrade(self._store, rehearsed, _facts(found, choice), choice.reason)
         self._rehearsal.forget()
         return replace(found, entry=noted)
 

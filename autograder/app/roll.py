@@ -117,7 +117,7 @@ def _gone(name: str, gone: Mapping[str, Graded], store: Store) -> Iterator[str]:
     )
     yield (
         f"graded before, but submitted/<student>/{name} is gone: {told}. These automatic results are kept, "
-        "and count nowhere: not in grades, means, decisions or new pages. Put the folder back to count them "
+        "and count nowhere: not in grades, means or new pages. Put the folder back to count them "
         "again"
     )
     listed, people = store.listed(name), store.front_end
@@ -221,7 +221,7 @@ def _of_student(
 
 def misnamed_files(course: Course) -> list[str]:
     """A sentence for each file beside the course's lists that is called almost as one of them."""
-    lists = (course.roster, course.bonus, course.groups, course.decisions, course.exams, course.collecting)
+    lists = (course.roster, course.bonus, course.groups, course.exams, course.collecting)
     known = [path.name for path in lists]
     beside = sorted(path.name for path in course.root.iterdir() if path.is_file())
     sentences = []

@@ -9,12 +9,10 @@ from decimal import Decimal
 from typing import Any
 
 from autograder.grading.batch import Outcome
-from autograder.grading.other_variants import CODE as FITS_ANOTHER
 from autograder.records import Status
 from autograder.stopwatch import StepTime, Stopwatch
 
 REMARKED = {
-    "fit another's variant": (FITS_ANOTHER,),
     "handed in late": ("late", "late-refused", "late-accepted"),
     "time of handing in not known": ("time-not-known", "time-accepted"),
     "graded by an earlier attempt": ("earlier-attempt",),

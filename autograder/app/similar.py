@@ -12,13 +12,11 @@ from msgspec.structs import replace
 from autograder import assignment as assignments
 from autograder import atomic
 from autograder.app import SILENT, Listener, counted
-from autograder.app.stores import OpenStore, open_store
 from autograder.assignment import Assignment
 from autograder.course import Course, Handin
 from autograder.course.counting import everybody
 from autograder.errors import AutograderError, CourseError, NotebookError, describe_error
 from autograder.grading.batch import collect
-from autograder.grading.other_variants import CODE as FITS_ANOTHER
 from autograder.grading.pipeline import SubmittedFiles
 from autograder.marking.similarity.page import render_similar
 from autograder.marking.similarity.pairs import AlikePair, Weights, alike_pairs, weights
@@ -27,7 +25,6 @@ from autograder.notebook.files import read_file
 from autograder.notebook.read import read
 from autograder.notebook.release import Release, load_release
 from autograder.paths import files_in
-from autograder.records import Graded, Note
 from autograder.rubric import Rubric
 
 _PYTHON = ".py"
@@ -41,8 +38,6 @@ class SimilarClass(Struct, frozen=True):
     weights: Weights
     pairs: tuple[AlikePair, ...]
     """The most alike first."""
-    others: Mapping[str, tuple[Note, ...]]
-    """By student: answers that fit somebody else's variant, as grading remarked."""
     remarks: tuple[str, ...]
     """What was not, or not wholly, compared."""
 
@@ -54,7 +49,6 @@ def similar(
     given: Sequence[Path] = (),
     most: int = 30,
     watch: Listener = SILENT,
-    store: OpenStore = open_store,
 ) -> SimilarClass:
     """Compare what counts of everybody, each with each. Nothing is run, and nothing needs to be graded.
 
@@ -66,7 +60,6 @@ def similar(
         given: further notebooks and ``.py`` files that everybody had, such as those of a lecture.
         most: pairs that are kept.
         watch: hears of each work.
-        store: opens the course's, for what grading remarked.
 
     Raises:
         CourseError: nothing is there to compare, or a file of ``given`` cannot be read.
@@ -76,8 +69,7 @@ def similar(
     further, remarks = _given(given), list[str]()
     handed = _works(assignment, everybody(course, assignment.rubric).handins)
     found = compare(assignment, handed, further=further, most=most, watch=watch)
-    others = _others(assignment, store, remarks)
-    return replace(found, others=others, remarks=(*found.remarks, *remarks))
+    return replace(found, remarks=(*found.remarks, *remarks))
 
 
 def _works(assignment: Assignment, counting: Sequence[Handin]) -> dict[str, Callable[[], SubmittedFiles]]:
@@ -134,16 +126,14 @@ def compare(
     works = list(found.values())
     weighed = weights(works)
     pairs = alike_pairs(works, most, weighed)
-    return SimilarClass(assignment.rubric, found, weighed, pairs, {}, tuple(remarks))
+    return SimilarClass(assignment.rubric, found, weighed, pairs, tuple(remarks))
 
 
 def write_page(course: Course, found: SimilarClass) -> Path:
     """Write the page for staff, ``staff/NAME-similar.html``; where it lies."""
     path = course.root / "staff" / f"{found.rubric.assignment.name}-similar.html"
     path.parent.mkdir(parents=True, exist_ok=True)
-    page = render_similar(
-        found.rubric, found.works, found.pairs, found.weights, others=found.others, remarks=found.remarks
-    )
+    page = render_similar(found.rubric, found.works, found.pairs, found.weights, remarks=found.remarks)
     atomic.write(path, page.encode())
     return path
 
@@ -217,27 +207,3 @@ def _given(paths: Sequence[Path]) -> tuple[WorkPiece, ...]:
         else:
             raise CourseError(f"--given: {path}: expected a notebook (.ipynb) or a module (.py)")
     return tuple(pieces)
-
-
-def _others(assignment: Assignment, store: OpenStore, remarks: list[str]) -> Mapping[str, tuple[Note, ...]]:
-    """What grading remarked about answers that fit somebody else's variant."""
-    if assignment.manifest is None:
-        return {}
-    try:
-        with store(assignment, new=False) as opened:
-            results = opened.results(assignment.name)
-    except CourseError:
-        remarks.append(
-            f"answers that fit somebody else's variant are known after: autograder grade {assignment.name}"
-        )
-        return {}
-    return fits_others(results)
-
-
-def fits_others(results: Mapping[str, Graded]) -> dict[str, tuple[Note, ...]]:
-    """By student, what grading remarked about answers that fit somebody else's variant."""
-    notes = {
-        student: tuple(note for note in graded.score.notes if note.code == FITS_ANOTHER)
-        for student, graded in results.items()
-    }
-    return {student: found for student, found in notes.items() if found}

@@ -7,28 +7,19 @@ import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
-from msgspec import Struct
 
 from autograder import atomic
 from autograder.assignment import Assignment
-from autograder.course import Course
-from autograder.errors import CourseError, NothingKept, RubricError
+from autograder.errors import NothingKept
 from autograder.grades import CellName, PersonMark
-from autograder.installed import EntryGroup, load
 from autograder.limits import budgets
 from autograder.records import Graded
 from autograder.rubric import Rubric
 from autograder.store import AnswerName, GradedEntry, Key, Store, bounded, decode
 from autograder.store.memory import MemoryStore
-from autograder.tables import check_known_keys, convert, read
-
-GROUP = EntryGroup("autograder.stores", "store", CourseError)
-"""Stores of other packages. Each is registered as an `Opener`."""
-NBGRADER = "nbgrader"
-"""The store of a course that names none."""
 
 
 class OpenStore(Protocol):
@@ -43,43 +34,14 @@ class OpenStore(Protocol):
         """
 
 
-class Opener(Protocol):
-    """Opens a store of another package for a course: what its entry point names."""
-
-    def __call__(self, course: Course, options: Mapping[str, Any], *, new: bool) -> Store:
-        """The store, opened.
-
-        Args:
-            course: the folder.
-            options: what ``[store]`` of ``course.toml`` says besides ``kind``; to be read strictly.
-            new: there may be none yet; then it is made.
-
-        Raises:
-            NothingKept: there is none yet, and it may not be new.
-            CourseError: an option is wrong.
-            GradebookError: it cannot be opened.
-        """
-
-
-class _Settings(Struct, frozen=True):
-    """TOML: ``course.toml``."""
-
-    store: Mapping[str, Any] = {}
-
-
 def open_store(assignment: Assignment, *, new: bool) -> Store:
-    """The store that ``course.toml`` names; without such a file nbgrader's gradebook in the course folder.
+    """Open nbgrader's gradebook in the course folder.
 
     Raises:
         NothingKept: there is none yet, and it may not be new.
-        CourseError: ``course.toml`` is not usable, or names a store that is not installed.
         GradebookError: it cannot be opened.
     """
     course = assignment.course
-    kind, options = _chosen(course.settings)
-    if kind != NBGRADER:
-        store: Store = load(GROUP, kind, [NBGRADER])(course, options, new=new)
-        return store
     if not new and not course.gradebook.is_file():
         raise NothingKept(
             f"{course.gradebook}: there is no gradebook yet; run: autograder grade {assignment.name}"
@@ -87,20 +49,6 @@ def open_store(assignment: Assignment, *, new: bool) -> Store:
     from autograder.gradebook import Gradebook  # imports nbgrader, which takes a third of a second
 
     return Gradebook(course.gradebook)
-
-
-def _chosen(path: Path) -> tuple[str, dict[str, Any]]:
-    """The kind of store that a course has, and its options."""
-    try:
-        options = dict(convert(read(path), _Settings, str(path)).store)
-        kind = options.pop("kind", NBGRADER)
-        if kind == NBGRADER:
-            check_known_keys(options, ("kind",), f"{path}: [store]")
-    except RubricError as error:
-        raise CourseError(str(error)) from error
-    if not isinstance(kind, str):
-        raise CourseError(f"{path}: [store]: kind: expected a text in quotes, got {kind!r}")
-    return kind, options
 
 
 class RehearsalStore(MemoryStore):

@@ -1,4 +1,4 @@
-"""The commands for courses that were made for other programs: ``adopt``, ``compare``, ``strengthen``."""
+"""The commands for courses that were made for other programs: ``adopt`` and ``compare``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from autograder.app.comparing import PeerComparison
-    from autograder.app.strengthening import MutatedCell, Strengthened
 
 
 def adopt(
@@ -133,84 +132,4 @@ def _table(found: PeerComparison) -> Table:
     for one in found.differences:
         theirs = "–" if one.theirs is None else number(one.theirs)
         table.add_row(escape(one.student), escape(one.question), number(one.ours), theirs, escape(one.reason))
-    return table
-
-
-def strengthen(
-    name: NameArgument,
-    *,
-    course: CourseOption = HERE,
-    mutants: Annotated[
-        int,
-        typer.Option("--mutants", min=0, help="Mistakes that are planted in one answer cell, at the most."),
-    ] = 20,
-    apply: Annotated[
-        bool, typer.Option("--apply", help="Write the proposals into the rubric itself.")
-    ] = False,
-    json: JsonOption = False,
-    workers: WorkersOption = 0,
-    isolation: IsolationOption = FULL,
-) -> None:
-    """Say what adopted tests leave unseen, and propose questions that say more.
-
-    Small mistakes are planted in the answer key, one at a time: those that pass a cell's tests are told with
-    their line. For tests of functions and hashed variables a question of another kind is proposed, in
-    rubrics/stronger/, if the answer key earns full points by it. Exits with 1 where mistakes pass.
-    """
-    from autograder.app import strengthening
-    from autograder.cli import report
-
-    with report.at_isolation(isolation), report.ProgressBar(name) as watch:
-        found = strengthening.strengthen(
-            open_course(course),
-            name,
-            most=mutants,
-            apply=apply,
-            workers=workers,
-            isolation=isolation,
-            watch=watch,
-        )
-    if json:
-        import msgspec
-
-        report.print_json({"weak": found.weak, **msgspec.to_builtins(found, enc_hook=str)})
-    else:
-        report.console().print(_proposed(found))
-        for cell in found.cells:
-            if cell.survivors:
-                report.console().print(_survivors(cell))
-        planted = sum(one.mutants - one.undecided for one in found.cells)
-        report.say(f"{found.weak} of {planted} mistakes in the answer key pass the tests of their cell")
-        for path in found.written:
-            report.say(f"wrote {path}")
-    raise typer.Exit(EXIT_FINDINGS if found.weak else 0)
-
-
-def _proposed(found: Strengthened) -> Table:
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(title=f"{found.assignment}: what would say more")
-    for heading in ("tests", "kind", "what it says, or why there is none"):
-        table.add_column(heading, overflow="fold")
-    for one in found.tests:
-        table.add_row(escape(one.question), one.kind or "–", escape(one.reason))
-    return table
-
-
-def _survivors(cell: MutatedCell) -> Table:
-    from rich.markup import escape
-    from rich.table import Table
-
-    judged = cell.mutants - cell.undecided
-    table = Table(
-        title=escape(f"{cell.cell}: {len(cell.survivors)} of {judged} pass {', '.join(cell.tests)}"),
-    )
-    for heading in ("line", "answer key", "mistake", "seen by"):
-        table.add_column(heading, overflow="fold")
-    for one in cell.survivors:
-        seen = (*one.elsewhere, *(f"the proposal for {name}" for name in one.proposed))
-        table.add_row(
-            str(one.line), escape(one.before), escape(one.after), escape(", ".join(seen)) or "nothing"
-        )
     return table

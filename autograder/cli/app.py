@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from autograder.cli.adopting import adopt, compare, strengthen
+from autograder.cli.adopting import adopt, compare
 from autograder.cli.algebra import algebra
 from autograder.cli.classes import feedback, grade, grades
 from autograder.cli.course_lists import groups, totals
@@ -27,7 +27,6 @@ from autograder.cli.options import EXIT_NO_SANDBOX, EXIT_REFUSED
 from autograder.cli.platforms import collect, export_grades, import_roster
 from autograder.cli.preparing import generate, new, print_, validate, verify
 from autograder.cli.regrading import regrade
-from autograder.cli.second_round import run_tests_against, second_round
 from autograder.cli.serving import backup, export, receipt, restore, serve, submit, worker
 from autograder.cli.trying import check, demo, doctor
 from autograder.errors import AutograderError, SandboxUnavailable
@@ -55,7 +54,6 @@ app = typer.Typer(
 COMMANDS = (
     (adopt, "adopt my-course"),
     (compare, "compare ps1 --course my-course --gradebook gradebook.db"),
-    (strengthen, "strengthen ps1 --course my-course"),
     (new, "new my-sheet --kinds formula,shape,code,written"),
     (generate, "generate dl4nlp-exam"),
     (validate, "validate dl4nlp-exam"),
@@ -72,8 +70,6 @@ COMMANDS = (
     (regrade, "regrade dl4nlp-exam --dry-run"),
     (statistics, "statistics dl4nlp-exam --names"),
     (similar, "similar dl4nlp-exam --given lecture.ipynb"),
-    (second_round, "second-round attention --question mha"),
-    (run_tests_against, "tests-against attention --tests own-test --solutions mha"),
     (export_marks, "mark export dl4nlp-exam --to marks.csv"),
     (import_marks, "mark import marks.csv --dry-run"),
     (serve, "serve demo-course --demo"),

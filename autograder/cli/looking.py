@@ -97,10 +97,6 @@ def _plain(found: SimilarClass) -> dict[str, object]:
             }
             for pair in found.pairs
         ],
-        "fit another's variant": {
-            student: [{"question": note.place, "text": note.text} for note in notes]
-            for student, notes in found.others.items()
-        },
         "remarks": found.remarks,
     }
 

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from autograder.app.preparing import Mark, Matrix, Row, Verified, VerifyFinding
+from autograder.app.preparing import Mark, Matrix, MutatedCell, Row, Verified, VerifyFinding
 from autograder.cli import report
 from autograder.records import Spent
 
@@ -37,6 +37,8 @@ def show(verified: Verified) -> None:
         out.print(f"{verified.assignment}   {LEGEND}", style="bold", markup=False)
     for matrix in verified.matrices:
         _show_matrix(out, matrix)
+    for cell in verified.mutated:
+        _show_survivors(out, cell)
     for number, finding in enumerate(verified.findings, start=1):
         _show_finding(out, number, finding)
     for warning in verified.warnings:
@@ -61,6 +63,30 @@ def _show_matrix(out: Console, matrix: Matrix) -> None:
     table.add_column(Text(names), overflow="fold")
     for name, rows in _lines(matrix.rows):
         table.add_row(*(_cell(rows, item) for item in items), escape(name))
+    out.print(table)
+
+
+def _show_survivors(out: Console, cell: MutatedCell) -> None:
+    """Print the mutants of the answer key that the tests of their cell let pass."""
+    judged = cell.mutants - cell.undecided
+    tests = ", ".join(cell.tests)
+    out.print(
+        f"\n{cell.cell}: {len(cell.survivors)} of {judged} mutants of the answer key pass {tests}",
+        style="bold",
+        markup=False,
+    )
+    if not cell.survivors:
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 1))
+    for heading in ("line", "answer key", "mutant", "noticed by"):
+        table.add_column(heading, overflow="fold")
+    for survivor in cell.survivors:
+        table.add_row(
+            str(survivor.line),
+            escape(survivor.before),
+            escape(survivor.after),
+            escape(", ".join(survivor.elsewhere)) or "no test",
+        )
     out.print(table)
 
 

@@ -174,11 +174,6 @@ class Course(Struct, frozen=True):
         return self.root / "bonus.csv"
 
     @property
-    def decisions(self) -> Path:
-        """What people decided about all equal answers."""
-        return self.root / "decisions.csv"
-
-    @property
     def exams(self) -> Path:
         """When exams are sat, and who has more time."""
         return self.root / "exams.toml"
@@ -187,11 +182,6 @@ class Course(Struct, frozen=True):
     def collecting(self) -> Path:
         """How names in downloads are to be read."""
         return self.root / "collect.toml"
-
-    @property
-    def settings(self) -> Path:
-        """What holds for the course as a whole: which store it has."""
-        return self.root / "course.toml"
 
     @property
     def groups(self) -> Path:
@@ -323,7 +313,7 @@ class Course(Struct, frozen=True):
         Hidden inputs, variants and marks follow from it: with another one they would not be the same.
         """
         beside = {path.name for path in self.private.iterdir() if not atomic.PARTIAL.fullmatch(path.name)}
-        made_with_one = (self.gradebook, self.settings, self.root / "personal", self.root / "autograded")
+        made_with_one = (self.gradebook, self.root / "personal", self.root / "autograded")
         empty = not (self.private / "secret").stat().st_size
         return empty and beside == {"secret"} and not any(path.exists() for path in made_with_one)
 

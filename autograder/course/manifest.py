@@ -22,17 +22,6 @@ _PURPOSE = b"manifest of variants\0"
 _FILE = "manifest.json"
 
 
-class OwnFault(Struct, frozen=True, forbid_unknown_fields=True):
-    """What makes a student's own accepted answer wrong in a second round."""
-
-    fault: str
-    """Its id in the catalogue; ``changed``: the question changed, not the answer."""
-    line: int
-    """Of the code that was handed out, from 1."""
-    loses: tuple[str, ...]
-    """Ids of the items that it was seen to lose."""
-
-
 class StudentRelease(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What one student was given."""
 
@@ -41,8 +30,6 @@ class StudentRelease(Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     """SHA-256 of each released notebook, by its name."""
     drawn_for: str = ""
     """By whose id it was drawn, where a group has one variant; empty: the student's own."""
-    fault: OwnFault | None = None
-    """In a second round: what is to be found and repaired in the student's own answer."""
 
 
 class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,11 +45,6 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     def of(self, student: str) -> StudentRelease | None:
         """What a student was given; None when it was nothing of their own."""
         return self.students.get(canonical_id(student))
-
-    @property
-    def is_second_round(self) -> bool:
-        """Whether students were given back answers of their own; nobody else has anything to answer then."""
-        return any(given.fault for given in self.students.values())
 
     def digest(self) -> str:
         """SHA-256 of everything in it."""

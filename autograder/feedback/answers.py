@@ -7,8 +7,6 @@ course's secret as well: nobody without it can look for another text that has th
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from markupsafe import Markup, escape
@@ -16,15 +14,12 @@ from msgspec import Struct
 
 from autograder.checks.values import prose
 from autograder.feedback.prose import attached_uris
-from autograder.feedback.sanitise import PICTURES, image_uri
 from autograder.records import Cell, CellRun, ExecutedNotebook, Graded, Markdown, Status
-from autograder.rubric import Item, Question, Rubric
+from autograder.rubric import Item, Question
 from autograder.stream import derived
 
 _BYTES = 16
 """Of a group's name."""
-_DIGITS_BEFORE = 10
-"""Of the names that earlier versions gave, which followed from the text alone."""
 
 
 class MarkedCell(Struct, frozen=True):
@@ -62,13 +57,6 @@ class MarkedCell(Struct, frozen=True):
         purpose = ("equal answers", self.question.notebook, self.name)
         return derived(self.secret, *purpose, form)[:_BYTES].hex()
 
-    def group_before(self, text: str) -> str:
-        """The name that earlier versions gave the group. Nothing is decided by it: see `is_name_before`."""
-        if not self._nameable(text):
-            return ""
-        form = "\0".join((self.question.notebook, self.name, prose.same_form(text)))
-        return hashlib.sha256(form.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS_BEFORE]
-
     def _nameable(self, text: str) -> bool:
         return self.whole and bool(text.strip()) and "attachment:" not in text and len(text) <= prose.MOST
 
@@ -77,27 +65,6 @@ class MarkedCell(Struct, frozen=True):
         names = {item.id for item in self.items}
         found = (one for one in graded.score.items if one.question == self.question.id and one.item in names)
         return any(one.status is not Status.NO_ANSWER for one in found)
-
-
-def is_name_before(group: str) -> bool:
-    """Whether a group's name is one of those that earlier versions gave: short enough to hit on purpose."""
-    return re.fullmatch(rf"[0-9a-f]{{{_DIGITS_BEFORE}}}", group) is not None
-
-
-def marked_cells(rubric: Rubric, secret: bytes = b"") -> Iterator[MarkedCell]:
-    """The cells that people mark, in the rubric's order.
-
-    Args:
-        rubric: the common one.
-        secret: the course's, where groups of equal answers need names.
-    """
-    for question in rubric.questions:
-        for cell in question.cells():
-            inside = [item for item in question.items if (item.cell or question.id) == cell]
-            manual = tuple(item for item in inside if item.manual)
-            if manual:
-                whole = len(manual) == len(inside) and rubric.draws is None
-                yield MarkedCell(question, cell, manual, whole, secret)
 
 
 def answer_text(graded: Graded, question: Question, item: Item) -> str:
@@ -134,23 +101,6 @@ def runs_about(notebook: ExecutedNotebook, names: Collection[str]) -> Iterator[C
     """What came of the cells of `cells_about` that were run."""
     places = cells_about(notebook, names)
     yield from (run for run in notebook.runs[places.start : places.stop] if run is not None)
-
-
-def pictures_about(graded: Graded, question: Question, cell: str) -> Iterator[str]:
-    """The pictures in an answer and those that a student's code made for it, as data URIs.
-
-    Args:
-        graded: the result.
-        question: that is answered.
-        cell: in which the answer stands.
-    """
-    yield from pictures_in(graded, question, cell).values()
-    for notebook in graded.notebooks:
-        if notebook.name == question.notebook:
-            for run in runs_about(notebook, (question.answer_cell, question.id, cell)):
-                for output in run.outputs:
-                    found = (image_uri(mime, output.data.get(mime, "")) for mime in PICTURES)
-                    yield from (uri for uri in found if uri)
 
 
 def pictures_in(graded: Graded, question: Question, cell: str) -> dict[str, str]:

@@ -13,7 +13,6 @@ from msgspec import Struct
 from autograder import atomic
 from autograder.course import Course
 from autograder.errors import describe_error
-from autograder.feedback.marking import render_marking
 from autograder.feedback.render import render
 from autograder.feedback.summary import render_summary
 from autograder.grades import MarkChange, Standing
@@ -45,9 +44,7 @@ class ClassShown(Struct, frozen=True):
     standings: Mapping[str, Standing]
     """Their marks, with what people gave."""
     language: str
-    """Of students' pages, such as ``"de"``, and of what a rubric says to those who mark."""
-    marking: str
-    """Where people give marks (`FrontEnd.marking`)."""
+    """Of students' pages, such as ``"de"``."""
     submitted: Mapping[str, datetime | None] = {}
     """When each handed in."""
     timings: Mapping[str, Timing] = {}
@@ -67,7 +64,7 @@ class ClassShown(Struct, frozen=True):
 
 
 def pages(shown: ClassShown) -> Iterator[Page]:
-    """Write one page per student, and two for staff; what nobody foresaw stops one page and no other."""
+    """Write one page per student, and one for staff; what nobody foresaw stops one page and no other."""
     name, written = shown.rubric.assignment.name, dict[str, str]()
     for student in shown.results:
         path = shown.course.feedback(student, name) / f"{name}.html"
@@ -100,16 +97,8 @@ def _of_student(shown: ClassShown, student: str) -> str:
 
 
 def _for_staff(shown: ClassShown, written: Mapping[str, str]) -> Iterator[Page]:
-    """Both pages; `written` says where students' pages lie, seen from these."""
+    """Write the summary; `written` says where students' pages lie, seen from it."""
     name, folder = shown.rubric.assignment.name, shown.course.root / "staff"
-    marking = partial(
-        render_marking,
-        rubric=shown.rubric,
-        standings=shown.standings,
-        language=shown.language,
-        secret=shown.course.secret(),
-        marking=shown.marking,
-    )
     summary = partial(
         render_summary,
         rubric=shown.rubric,
@@ -119,7 +108,6 @@ def _for_staff(shown: ClassShown, written: Mapping[str, str]) -> Iterator[Page]:
         pages=written,
     )
     everybody = list(shown.results.values())
-    yield _of_all(folder / f"{name}-marking.html", marking, everybody)
     yield _of_all(folder / f"{name}.html", summary, everybody)
 
 

@@ -93,9 +93,6 @@ def render_summary(
     points = [one.total for one in stands]
     scale = rubric.assignment.grading
     mean = (sum(points, Decimal(0)) / len(points)).quantize(Decimal("0.01")) if points else Decimal(0)
-    by_hand = any(item.manual for question in rubric.questions for item in question.items) or any(
-        any(waiting_items(one, stand, rubric)) for one, stand in zip(graded, stands, strict=True)
-    )
     return filled(
         "summary.html",
         title=labels.pick(rubric.assignment.title, rubric.assignment.name),
@@ -105,7 +102,6 @@ def render_summary(
         rows=rows,
         shared=shared,
         remarks=[printable_text(remark, 4 * _MOST_NOTE) for remark in remarks],
-        marking=f"{rubric.assignment.name}-marking.html" if by_hand else "",
         grades=distribution(stands, scale, labels) if scale else None,
         label=labels,
         script=SCRIPT,

@@ -41,7 +41,6 @@ from autograder.grading.cell_tests import CellTests, with_start
 from autograder.grading.expected import box_seed, tried_values
 from autograder.grading.failed_imports import FailedImport, failed_imports, with_failed_imports
 from autograder.grading.handed_files import NotebookFiles, read_files
-from autograder.grading.own_faults import judged_together
 from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
 from autograder.limits import budgets
 from autograder.notebook.match import LOST
@@ -67,7 +66,6 @@ from autograder.sandbox.pool import Pool
 from autograder.sandbox.proof import selftest
 from autograder.sandbox.session import Session
 from autograder.stopwatch import Stopwatch
-from autograder.variants.drawing import canonical_id
 
 JUDGING_TIME = "judging-time"
 """The code of a note about questions that were not judged, since those before took too long."""
@@ -164,7 +162,6 @@ class Grader:
         earlier: Mapping[str, Sequence[ItemResult]],
         ask: Callable[[tuple[Scenario, ...]], Sequence[Observations]],
         sitting: StudentAssignment,
-        student: str = "",
         cells: Sequence[str] = (),
         files: Mapping[str, bytes] | None = None,
         printed: Sequence[str] = (),
@@ -179,7 +176,6 @@ class Grader:
             earlier: the results of the questions before this one, by question id.
             ask: carries out the check's plan; not called when it is empty.
             sitting: what the student was asked.
-            student: whose answer, to tell whose variant it fits.
             cells: the sources of the student's other code cells and modules.
             files: what was handed in beside the notebook, by path.
             printed: what the notebook's cells wrote.
@@ -205,9 +201,7 @@ class Grader:
             if evidence.observed or not (plan or is_blank(answer)):  # otherwise the run was cut off
                 evidence = self._asked_again(personal, question, evidence, ask)
             evidence, notes = self._carried(personal, question, evidence, ask)
-            results = _results(check, plan, evidence, personal.rubric)
-            remark = self.sittings.asked.remark(canonical_id(student), evidence, results)
-            return JudgedAnswer(results, notes=(*notes, remark) if remark else notes)
+            return JudgedAnswer(_results(check, plan, evidence, personal.rubric), notes=notes)
         except EndedItself:
             raise
         except SandboxFault as fault:
@@ -520,7 +514,6 @@ class _SubmissionRun:
                 earlier=self.results,
                 ask=lambda plan: self._ask(session, plan, question.id),
                 sitting=self._sitting,
-                student=self._handed.student,
                 cells=[
                     one.source
                     for at, one in enumerate(submission.cells)
@@ -533,9 +526,6 @@ class _SubmissionRun:
             )
         self.notes += judged.notes
         results = files.explained(judged.results, question) if question.file else judged.results
-        given = assignment.manifest.of(self._handed.student) if assignment.manifest else None
-        if given is not None and given.fault is not None:
-            results = judged_together(results, given.fault)
         # A module runs in whichever cell imports it.
         results = with_failed_imports(results, self._failed_imports)
         ran = session.runs if question.file else [session.runs[at] for at in parts]

@@ -9,11 +9,10 @@ from msgspec.structs import replace
 
 from autograder.assignment import Assignment
 from autograder.checks.base import draw_scope
-from autograder.errors import CourseError, NotebookError
+from autograder.errors import NotebookError
 from autograder.grading.expected import Expected, expected_values, own_values
 from autograder.grading.listings import listing_results
 from autograder.grading.mistakes import Named, named_mistakes
-from autograder.grading.other_variants import ClassVariants
 from autograder.notebook.fill import label_of
 from autograder.records import Note
 from autograder.sandbox.pool import Pool
@@ -84,13 +83,6 @@ class StudentAssignments:
         ]
         self._of_variant = dict(zip(variants, sittings[: len(variants)], strict=True))
         self._drawn = dict(zip(drawn or {}, sittings[len(variants) :], strict=True))
-        students: dict[str, list[str]] = {digest: [] for digest in variants}
-        for student, digest in self._digests.items():
-            students[digest].append(student)
-        self.asked = ClassVariants.of(
-            ((one.assignment, one.expected, students[digest]) for digest, one in self._of_variant.items()),
-            assignment,
-        )
 
     def of(
         self, student: str, notebooks: Mapping[str, bytes | NotebookError], attempt: str = ""
@@ -149,10 +141,6 @@ class StudentAssignments:
             raise self._refused[own]
         given = self._common.manifest.of(student)
         written = {label_of(data) for data in notebooks.values() if isinstance(data, bytes)}
-        if given is None and self._common.manifest.is_second_round:
-            raise CourseError(
-                f"{student!r} was given no answer back to repair, and handed one in all the same"
-            )
         if given is None:
             known = self._students_of(written)
             text = "Nothing personal was handed out to this student; graded by the common variant." + known

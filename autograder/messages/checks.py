@@ -11,54 +11,6 @@ _GENERAL = {
     "needs.lacking": (
         "This holds, but it counts only together with other items of this question, which do not."
     ),
-    "second-round.repaired": "Right: you found the fault and repaired it.",
-    "second-round.partly": (
-        "This holds, but the fault is repaired in part alone, or something else is wrong now; points are "
-        "given only where everything holds."
-    ),
-    "second-round.left": (
-        "This holds, as it did when you were given the code; the fault in it is still there, and points are "
-        "given only where everything holds."
-    ),
-    "second-round.open": "A person still looks at another part of this answer, and points are given for all.",
-    "second-round.title": "{title}: second round",
-    "second-round.prompt": (
-        "# {title}: second round\n\nBelow is your own answer, which was right when you handed it in. One "
-        "fault was planted into it. Find it and repair it: the same checks decide, and points are given only "
-        "where all of them pass. You may write the code anew."
-    ),
-    "second-round.changed": (
-        "# {title}: second round\n\nBelow is your own answer, which was right when you handed it in. Now the "
-        "question has changed:\n\n{text}\n\nChange your answer so that it is right again."
-    ),
-    "second-round.none-not-graded": (
-        "You have no second round of this question: your notebook is not graded yet."
-    ),
-    "second-round.none-open": (
-        "You have no second round of this question: a person still looks at your answer."
-    ),
-    "second-round.none-not-passed": (
-        "You have no second round of this question: your answer did not pass all of its checks."
-    ),
-    "second-round.none-other-files": (
-        "You have no second round of this question: what lies there now is not what was graded."
-    ),
-    "second-round.none-not-own": (
-        "You have no second round of this question: your answer does not stand in a cell that can be read."
-    ),
-    "second-round.none-not-alone": (
-        "You have no second round of this question: your answer does not pass its checks without the rest of "
-        "your notebook."
-    ),
-    "second-round.none-unnoticed": (
-        "You have no second round of this question: no fault was found for your answer that would be noticed."
-    ),
-    "second-round.none-right-anyway": (
-        "You have no second round of this question: your answer is right for the changed question as well."
-    ),
-    "second-round.none-fault": (
-        "You have no second round of this question, because of a fault on our side; you lose nothing by it."
-    ),
     "no-answer": "There is no answer in this cell.",
     "file.missing": "The file {file} was not handed in.",
     "file.unchanged": "The file {file} is as it was given out: there is no answer in it.",

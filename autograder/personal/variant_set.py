@@ -24,7 +24,7 @@ from autograder.notebook.student_check import FILE_NAME, specification_of
 from autograder.records import Call, Limits, Scenario
 from autograder.sandbox.base import Box
 from autograder.sandbox.pool import Pool
-from autograder.variants.drawing import Catalogues, Fault, Variant, draw, telling_lines
+from autograder.variants.drawing import Catalogues, Fault, Variant, draw
 from autograder.variants.expressions import Value
 from autograder.variants.options import Computed, Draws
 
@@ -57,16 +57,7 @@ class Reference:
         for fault in faults:
             if "en" not in fault.text:
                 raise CourseError(f"reference {where}: fault {fault.id!r}: an English text is needed")
-        return self._with_lines(module, faults)
-
-    def _with_lines(self, module: str, faults: tuple[Fault, ...]) -> tuple[Fault, ...]:
-        """The faults with the lines that give each away."""
-        right, *alone = self.listings(module, [(), *((fault.id,) for fault in faults)]).values()
-        known = telling_lines(right)
-        return tuple(
-            replace(fault, lines=tuple(sorted(telling_lines(listing) - known)))
-            for fault, listing in zip(faults, alone, strict=True)
-        )
+        return faults
 
     def listings(self, module: str, planted: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
         """The listing with each of these sets of faults in it."""

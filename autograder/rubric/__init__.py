@@ -171,9 +171,6 @@ class Question(Struct, frozen=True):
     """Symbols of this question: further ones, and others in the place of the assignment's."""
     visible: tuple[Visible, ...] = ()
     """What students can check themselves; see docs/rubric.md."""
-    second_round: Mapping[str, Any] = {}
-    """What is asked of those whose answer was right: the ``text`` of what changes, the ``solution``, and keys
-    that take the place of the question's own; see docs/second-round.md."""
     options: Mapping[str, Any] = {}
     """What only this kind understands."""
 
@@ -364,8 +361,6 @@ def _question(table: Mapping[str, Any], place: Place, assignment: AssignmentSett
         question = msgspec.convert({**_split(table, Question), "items": items}, Question, strict=True)
     except msgspec.ValidationError as error:
         raise rubric_error(error, table, Question, place) from error
-    if question.second_round:
-        changed_question(table, place, assignment)
     for number, visible in enumerate(question.visible):
         visible.check(place.at(f", visible {number + 1}", "visible", number))
     _sum(question.points, (item.points for item in items if item.points > 0), place)
@@ -377,32 +372,6 @@ def _question(table: Mapping[str, Any], place: Place, assignment: AssignmentSett
     return msgspec.structs.replace(
         question, notebook=notebook, answer_cell=question.answer_cell or f"{question.id}-answer"
     )
-
-
-def changed_question(
-    table: Mapping[str, Any], place: Place, assignment: AssignmentSettings
-) -> tuple[dict[str, Any], dict[str, str], str]:
-    """What a question's ``second_round`` makes of it: its table, the text of what changes, and the solution.
-
-    Args:
-        table: the question, as the file has it.
-        place: of it.
-        assignment: it belongs to.
-
-    Raises:
-        RubricError: the text or the solution is missing, or the question is not valid with the other keys.
-    """
-    inside = place.at(", second_round", "second_round")
-    stated = dict(table["second_round"])
-    text, solution = stated.pop("text", None), stated.pop("solution", None)
-    if not isinstance(text, dict) or not set(assignment.languages) <= text.keys():
-        known = ", ".join(assignment.languages)
-        raise RubricError(f"expected what changes, in {known}, got {text!r}", inside, "text")
-    if not isinstance(solution, str) or not solution.strip():
-        raise RubricError(f"expected the code of a right answer, got {solution!r}", inside, "solution")
-    changed = {key: value for key, value in table.items() if key not in ("second_round", "trials")} | stated
-    _question(changed, inside, assignment)
-    return changed, text, solution
 
 
 def _check_file(question: Question, notebook: NotebookFile, place: Place) -> None:

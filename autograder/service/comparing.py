@@ -15,19 +15,17 @@ from markupsafe import Markup
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.app.similar import SimilarClass, compare, fits_others, part_alone
+from autograder.app.similar import SimilarClass, compare, part_alone
 from autograder.assignment import Assignment
 from autograder.course import Handin
 from autograder.errors import describe_error
 from autograder.grading.pipeline import SubmittedFiles
 from autograder.marking.similarity.beside import BesideRow, beside
 from autograder.marking.similarity.pairs import AlikePair
-from autograder.records import Note
 from autograder.rubric import Rubric
 from autograder.service import attempts, tasks
 from autograder.service.loaded import Loaded
 from autograder.service.models import Offer
-from autograder.service.store import DatabaseStore
 from autograder.service.telling import Comparison
 
 
@@ -45,8 +43,6 @@ class KeptComparison(Struct, frozen=True):
     works: int
     pairs: tuple[KeptPair, ...]
     """The most alike first."""
-    others: dict[str, tuple[Note, ...]]
-    """By student: answers that fit somebody else's variant, as grading remarked."""
     remarks: tuple[str, ...]
     """What was not, or not wholly, compared."""
 
@@ -98,7 +94,7 @@ def _kept(offer: Offer, assignment: Assignment) -> KeptComparison:
         KeptPair(one, beside(found.works[one.students[0]], found.works[one.students[1]], found.weights))
         for one in found.pairs
     )
-    return KeptComparison(len(found.works), pairs, dict(found.others), found.remarks)
+    return KeptComparison(len(found.works), pairs, found.remarks)
 
 
 def of_class(offer: Offer, assignment: Assignment) -> SimilarClass:
@@ -113,9 +109,7 @@ def of_class(offer: Offer, assignment: Assignment) -> SimilarClass:
         counting, key=lambda one: not one.by
     ):  # a student's own last: it has what they do alone
         handed[one.owner] = partial(_files, replace(one, own=one.folder) if one.by else one, rubric)
-    found = compare(assignment, dict(sorted(handed.items())))
-    others = fits_others(DatabaseStore(offer.course).results(offer.assignment))
-    return replace(found, others=others)
+    return compare(assignment, dict(sorted(handed.items())))
 
 
 def _files(handin: Handin, rubric: Rubric) -> SubmittedFiles:

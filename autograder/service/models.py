@@ -136,7 +136,7 @@ class Offer(models.Model):
 
 
 class CourseFile(models.Model):
-    """A file of the course beside its assignments: bonus points, decisions, settings of nbgrader."""
+    """A file of the course beside its assignments: bonus points, settings of nbgrader."""
 
     course = models.ForeignKey(CourseRecord, models.CASCADE, related_name="files")
     path = models.CharField(max_length=100)

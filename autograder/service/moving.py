@@ -50,7 +50,7 @@ from autograder.store import GradedEntry, Key, Store, Student, decode
 
 IMPORTED = "imported"
 """In place of the digest of what computed a result, where that is not known any more."""
-_LISTS = ("bonus.csv", "decisions.csv", "nbgrader_config.py")
+_LISTS = ("bonus.csv", "nbgrader_config.py")
 _STAMP = "timestamp.txt"
 
 

@@ -2,8 +2,8 @@
 
 The use cases in `autograder.app` and `autograder.grading.batch` know nothing else of a gradebook. nbgrader's,
 with our own tables beside it, is `autograder.gradebook`; `autograder.store.memory` is for tests and trial
-runs. What is promised here is tested for each by `autograder.store.contract`; docs/stores.md says how
-another one is written. A result is kept as bytes that `bounded` makes and `decode` reads.
+runs. The contract suite in `tests/store` tests each of them. A result is kept as bytes that `bounded` makes
+and `decode` reads.
 """
 
 from __future__ import annotations

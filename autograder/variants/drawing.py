@@ -21,8 +21,6 @@ from autograder.variants.expressions import Value
 from autograder.variants.options import Draws, Planted
 
 MOST_ATTEMPTS = 20_000
-_SHORTEST = 8
-"""Characters; ``pass`` or ``return x`` stand in any code."""
 
 
 class Fault(Struct, frozen=True):
@@ -37,8 +35,6 @@ class Fault(Struct, frozen=True):
     """Right all the same; never drawn."""
     item: dict[str, Any] = field(default_factory=dict)
     """Further keys of its item in the rubric, e.g. ``edit`` of the kind ``debugging``."""
-    lines: tuple[str, ...] = ()
-    """What stands in a listing with this fault and not in the right one; see `telling_lines`."""
 
 
 Catalogues = Mapping[str, Sequence[Fault]]
@@ -62,12 +58,6 @@ class Variant(Struct, frozen=True):
     def label(self) -> str:
         """A short name, the same for equal variants. It is for people: nothing is concluded from it."""
         return self.digest[:10]
-
-
-def telling_lines(text: str) -> frozenset[str]:
-    """The lines of a listing that are long enough to tell something, with single blanks."""
-    lines = (" ".join(line.split()) for line in text.split("\n"))
-    return frozenset(line for line in lines if len(line) >= _SHORTEST)
 
 
 def canonical_id(student: str) -> str:

@@ -21,7 +21,7 @@ FIXED = frozenset(
 
 _SAME = "is the same for every student; no placeholder here"
 _OF_A_FAULT = frozenset({"id", "points", "text", "cell"})
-_OF_THE_CATALOGUE = frozenset({"edit", "diff", "rewrite"})
+_OF_THE_CATALOGUE = frozenset({"edit", "diff"})
 """Keys that an item of the common variant may have besides; for others the catalogue brings them."""
 
 Entry = Mapping[str, Any]

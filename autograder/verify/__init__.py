@@ -16,8 +16,9 @@ from autograder.grading.planted import planted_trials
 from autograder.sandbox.outside import orphans
 from autograder.sandbox.pool import Pool
 from autograder.verify import headroom
-from autograder.verify.findings import Mark, Matrix, Row, Verified, VerifyFinding
+from autograder.verify.findings import Mark, Matrix, MutatedCell, Row, Verified, VerifyFinding
 from autograder.verify.matrix import coverage, most
+from autograder.verify.mutants import run_mutants
 from autograder.verify.papers import KEY, check_key, check_release, grade_answer_key
 from autograder.verify.questions import (
     Ways,
@@ -29,7 +30,18 @@ from autograder.verify.questions import (
 )
 from autograder.verify.run import Run, ShowProgress
 
-__all__ = ["Mark", "Matrix", "Row", "Verified", "VerifyFinding", "Ways", "credit", "validate", "verify"]
+__all__ = [
+    "Mark",
+    "Matrix",
+    "MutatedCell",
+    "Row",
+    "Verified",
+    "VerifyFinding",
+    "Ways",
+    "credit",
+    "validate",
+    "verify",
+]
 
 
 def validate(assignment: Assignment, pool: Pool) -> tuple[VerifyFinding, ...]:
@@ -40,7 +52,7 @@ def validate(assignment: Assignment, pool: Pool) -> tuple[VerifyFinding, ...]:
         SandboxUnavailable: student code cannot be confined on this machine.
     """
     orphans.sweep_groups()
-    grader = Grader(assignment.for_everybody, pool)
+    grader = Grader(assignment, pool)
     key = grade_answer_key(grader)
     looked_at = (*idle_arguments(grader), *accepted_results(grader))
     return (*check_key(key), *of_visible(grader, key), *check_release(grader), *looked_at)
@@ -53,7 +65,7 @@ def verify(
     workers: int | None = None,
     watch: ShowProgress = lambda rows, _: rows,
 ) -> Verified:
-    """Grade the source notebooks, the release, and every trial.
+    """Grade the source notebooks, the release, every trial, and mutants of an adopted answer key.
 
     Args:
         assignment: loaded; one drawn for a student is verified like the common one.
@@ -76,7 +88,7 @@ def verify(
                 dict.fromkeys((assignment.reference_environment(), *map(assignment.environment, notebooks)))
             )
         planted = planted_trials(assignment, pool)
-    grader = Grader(assignment.for_everybody, pool)
+    grader = Grader(assignment, pool)
     if not assignment.reference_stays:
         pool.end(assignment.reference_environment())
     key = grade_answer_key(grader)
@@ -94,6 +106,7 @@ def verify(
     for made in matrices:
         findings += [finding for one in made.rows for finding in one.findings]
         findings += coverage(made)
+    mutated = run_mutants(grader, key, workers or os.cpu_count() or 1)
     boxes = [one.spent for made in matrices for one in made.rows if one.spent is not None]
     return Verified(
         assignment.name,
@@ -104,4 +117,5 @@ def verify(
         len(boxes),
         time.monotonic() - started,
         tuple(size_warnings(assignment.rubric)),
+        mutated,
     )

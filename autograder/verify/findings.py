@@ -68,6 +68,32 @@ class Matrix(Struct, frozen=True):
         return tuple(row for row in self.rows if not row.loses)
 
 
+class Survivor(Struct, frozen=True):
+    """A mutant of the answer key that the tests of its cell let pass."""
+
+    line: int
+    """Of the answer cell, from 1."""
+    before: str
+    after: str
+    mistake: str
+    """What was changed, in a few words."""
+    elsewhere: tuple[str, ...] = ()
+    """Questions about other cells that lose points."""
+
+
+class MutatedCell(Struct, frozen=True):
+    """One answer cell of an adopted assignment, and how its tests deal with mutants."""
+
+    notebook: str
+    cell: str
+    tests: tuple[str, ...]
+    """The questions about this cell; all questions of the notebook if it has none."""
+    mutants: int
+    undecided: int
+    """Mutants that need manual review."""
+    survivors: tuple[Survivor, ...]
+
+
 class Verified(Struct, frozen=True):
     """What came of verifying one assignment."""
 
@@ -83,3 +109,5 @@ class Verified(Struct, frozen=True):
     seconds: float = 0.0
     warnings: tuple[VerifyFinding, ...] = ()
     """What is allowed, and worth a look."""
+    mutated: tuple[MutatedCell, ...] = ()
+    """Of an adopted assignment: how its own tests deal with mutants of the answer key."""

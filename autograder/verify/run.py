@@ -19,6 +19,9 @@ from autograder.verify.matrix import matrix, paper, row
 from autograder.verify.papers import AnswerKey
 from autograder.verify.trials import TOGETHER, TrialGrader
 
+ADOPTED_KINDS = ("cells", "written")
+"""The kinds of questions that `autograder adopt` writes."""
+
 ShowProgress = Callable[[Iterable[tuple[str, Row]], int], Iterable[tuple[str, Row]]]
 """Hands on the rows of an assignment as they come, and may show how far it is; their number is known."""
 
@@ -45,13 +48,24 @@ class Run:
 
     def matrices(self, planted: Mapping[str, tuple[Trial, ...]], watch: ShowProgress) -> tuple[Matrix, ...]:
         """Let all trials sit the exam: texts here, code in boxes at the same time."""
-        questions = self._grader.assignment.rubric.questions
+        questions = self._questions()
         trials = {one.id: self._trials(one, planted.get(one.id, ())) for one in questions}
         self._named = {name: frozenset(one.code for one in ones if one.code) for name, ones in trials.items()}
         rows: dict[str, list[Row]] = {question.id: [] for question in questions}
         for question, made in watch(self._rows(trials), sum(map(len, trials.values()))):
             rows[question].append(made)
         return tuple(matrix(question, rows[question.id]) for question in questions)
+
+    def _questions(self) -> Sequence[Question]:
+        """Return the questions that trials are planted for.
+
+        Cells of an adopted assignment share names, so a trial in one is a fault in others too; mutants take
+        the place of trials there.
+        """
+        rubric = self._grader.assignment.rubric
+        if not rubric.assignment.adopted:
+            return rubric.questions
+        return [question for question in rubric.questions if question.kind not in ADOPTED_KINDS]
 
     def _rows(self, trials: Mapping[str, tuple[Trial, ...]]) -> Iterator[tuple[str, Row]]:
         with ThreadPoolExecutor(self._workers) as threads:

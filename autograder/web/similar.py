@@ -102,10 +102,6 @@ def _found(
         "when": shown.clock(offer, language_of(request)),
         "older": Attempt.objects.filter(offer=offer, queued_at__gt=row.made_at).exists(),
         "pairs": pairs,
-        "fitting": [
-            (who, called(who), [printable_text(f"{note.place}: {note.text}", 1_000) for note in notes])
-            for who, notes in sorted(kept.others.items())
-        ],
         "remarks": [_remark(one, called) for one in kept.remarks],
     }
 

@@ -387,7 +387,6 @@ _SIMILAR: Mapping[str, str | tuple[str, str]] = {
     "short part stays low even where all of it is equal. Pairs are ordered by how far that goes beyond "
     "what is usual for both: works that are near to many others, because they go by the book, do not "
     "stand out.",
-    "web.similar-others": "Answers that fit somebody else's variant",
     "web.similar-beside": "Beside each other",
     "web.similar-beside-told": "The same number marks the same statement on both sides, also where it "
     "was renamed or stands elsewhere.",

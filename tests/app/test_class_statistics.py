@@ -18,10 +18,10 @@ from autograder.assignment import Assignment
 from autograder.course import Course
 from autograder.errors import CourseError
 from autograder.grades import PersonMark
-from autograder.store.examples import keep
 from autograder.store.memory import MemoryStore
 from tests.app.test_classes import opening
 from tests.feedback.test_render import Page
+from tests.store.examples import keep
 from tests.support import essays
 
 ANSWERS = {

@@ -22,7 +22,7 @@ from autograder.app.published import (
 from autograder.course import Course
 from autograder.errors import CourseError
 from autograder.grades import MarkChange, PersonMark, standing
-from autograder.store.examples import RUBRIC, good
+from tests.store.examples import RUBRIC, good
 
 THEN, LATER = datetime(2031, 2, 3, 4, 5, tzinfo=UTC), datetime(2031, 3, 4, 5, 6, tzinfo=UTC)
 SHOWN = ShownMark(

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from autograder import assignment as assignments
-from autograder.app import basis, classes, course_log, regrade_report, regrading, sheets
+from autograder.app import basis, classes, course_log, regrade_report, regrading
 from autograder.app.published import read_published
 from autograder.app.regrading import Regrade, RegradeChoice
 from autograder.checks.base import Draw
@@ -213,22 +213,6 @@ def test_an_upgrade_is_the_reason_where_it_is_one(course: Course, monkeypatch: p
     assert "numpy " in libraries.partition("→")[0]
 
 
-def test_a_decision_moves_equal_answers_and_is_named(course: Course) -> None:
-    """Points from decisions.csv, told before they are entered."""
-    sheet = sheets.export_sheet(course, NAME, course.root / "marks.csv")
-    assert ["mlp-why"] == [row["cell"] for row in sheet.rows]
-    classes.feedback(course, NAME)
-    marking = (course.root / "staff" / f"{NAME}-marking.html").read_text("utf-8")
-    group = marking.partition(f"{NAME},mlp-why,")[2].partition(",")[0]
-    course.decisions.write_text(f"assignment,cell,group,points,comment\n{NAME},mlp-why,{group},1,Good\n")
-    found = regrade(course)
-    assert {"ada": Decimal(1)} == by(found)
-    assert (("decisions.csv: decided about equal answers",),) == found.moved[0].why
-    regrade(course, APPLY)
-    assert {} == by(regrade(course))
-    assert Decimal(7) == totals(course)["ada"]
-
-
 def test_marks_of_people_follow_what_their_items_are_worth(course: Course) -> None:
     """Full stays full and a half a half, once: regrading again changes nothing more."""
     half = PersonMark(Decimal("0.5"), comment="Why?", items={"why": Decimal("0.5")}, flagged=True)
@@ -254,17 +238,17 @@ def test_marks_of_people_follow_what_their_items_are_worth(course: Course) -> No
 
 def test_a_fault_of_ours_moves_nobody(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whose grading fails stays as they are, and is told; the others move."""
-    from autograder.grading.pipeline import Grader
+    from autograder.grading import pipeline
 
-    judge = Grader.judge
+    read = pipeline.read
 
-    def broken(self: Grader, question: Any, *args: Any, **options: Any) -> Any:
-        if options.get("student") == "ada":
+    def broken(*args: Any, **options: Any) -> Any:
+        if options["student"] == "ada":
             raise RuntimeError("broken")
-        return judge(self, question, *args, **options)
+        return read(*args, **options)
 
     accept_13(course)
-    monkeypatch.setattr(Grader, "judge", broken)
+    monkeypatch.setattr(pipeline, "read", broken)
     before = totals(course)
     done = regrade(course, APPLY)
     assert ["ada"] == list(done.failed)

@@ -29,8 +29,8 @@ from autograder.grades import PersonMark
 from autograder.grading import scoring
 from autograder.records import Cell, ExecutedNotebook, Graded, ItemResult, Markdown, Message, Status
 from autograder.store import Store
-from autograder.store.examples import keep
 from autograder.store.memory import MemoryStore
+from tests.store.examples import keep
 from tests.support import small_course
 
 WHY, THOUGHTS, MLP, SOFTMAX = "mlp-why", "thoughts", "mlp", "softmax"

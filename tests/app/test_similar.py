@@ -9,7 +9,6 @@ import pytest
 from autograder.app.similar import similar
 from autograder.course import Course
 from autograder.generate import generate
-from autograder.store.memory import MemoryStore
 from tests.service.course import answered
 from tests.support.small_course import NAME, changed, small_course
 
@@ -35,7 +34,7 @@ def hand_in(course: Course, student: str, *names: str) -> None:
 
 def compared(course: Course) -> tuple[set[str], set[tuple[str, ...]], tuple[str, ...]]:
     """Whose works were compared, the pairs, and what was remarked."""
-    found = similar(course, NAME, store=lambda _assignment, *, new: MemoryStore())
+    found = similar(course, NAME)
     return set(found.works), {one.students for one in found.pairs}, found.remarks
 
 

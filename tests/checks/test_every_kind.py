@@ -27,7 +27,6 @@ from tests.test_docs_rubric import EXAMPLES, rubric_of
 DRAW = Draw(b"any")
 RUBRICS = Path(__file__).parents[2] / "rubrics"
 
-SECOND = "second-round."
 GENERAL = {code for code in checks.SENTENCES if not code.startswith(("counting.", "gradient."))}
 """What is said of answers of every kind but formulas, without what mistakes of the reference lead to."""
 
@@ -144,19 +143,7 @@ def _codes_in_source() -> set[str]:
 
 def test_code_and_vocabulary_agree() -> None:
     """Every code in the source has a sentence, and every sentence with a dot is used."""
-    dotted = {code for code in GENERAL if "." in code and not code.startswith(("ending.", SECOND))}
+    dotted = {code for code in GENERAL if "." in code and not code.startswith("ending.")}
     used = _codes_in_source()
     assert set() == used - GENERAL
     assert set() == dotted - used
-
-
-def test_what_is_told_of_a_second_round_is_used() -> None:
-    """Its codes are put together of a beginning and a reason, which stands in the source as a word."""
-    folder = Path(autograder.__file__).parent
-    places = ("app/second_round.py", "personal/second_round.py", "grading/own_faults.py")
-    nodes = (node for place in places for node in ast.walk(ast.parse((folder / place).read_text("utf-8"))))
-    words = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    ends = {
-        code: code.removeprefix(SECOND).removeprefix("none-") for code in GENERAL if code.startswith(SECOND)
-    }
-    assert {} == {code: end for code, end in ends.items() if words.isdisjoint((code, end))}

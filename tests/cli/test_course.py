@@ -87,7 +87,6 @@ def test_the_demo_writes_a_whole_course(graded: Path) -> None:
     assert {f"{student}/{name}/{name}.html" for student in students for name in names} == pages
     for name in names:
         assert (graded / "staff" / f"{name}.html").is_file()
-        assert (graded / "staff" / f"{name}-marking.html").is_file()
         release = (graded / "release" / name).iterdir()
         assert {"coursecheck.py", f"{name}.ipynb"} == {path.name for path in release}
 

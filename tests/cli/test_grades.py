@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 import sqlite3
 from pathlib import Path
 
@@ -61,25 +60,6 @@ def test_csv_has_every_question_and_agrees_with_nbgrader(course: Path) -> None:
         listed = [row for row in csv.DictReader(file) if row["assignment"] == ASSIGNMENT]
         theirs = {row["student_id"]: float(row["score"]) for row in listed}
     assert theirs == pytest.approx({row["student"]: float(row["total"]) for row in rows})
-
-
-def test_one_decision_marks_all_equal_answers(course: Path) -> None:
-    """A line of the page for marking, with points behind it, marks everybody who gave that answer."""
-    assert 0 == run("feedback", ASSIGNMENT, "--course", str(course)).returncode
-    page = (course / "staff" / f"{ASSIGNMENT}-marking.html").read_text("utf-8")
-    block = next(one for one in page.split('<div class="group">') if f"{ASSIGNMENT},task1-a," in one)
-    students = re.findall(r"<span><b>(\w+)</b>", block)
-    assert len(students) > 1
-    line = re.findall(r'class="key">([^<]+)<', block)[0]
-    (course / "decisions.csv").write_text(
-        f"assignment,cell,group,points,comment\n{line}1.5,Good.\n{ASSIGNMENT},task1-a,{'0' * 32},1,\n"
-    )
-    done = run("grade", ASSIGNMENT, "--course", str(course))
-    assert 0 == done.returncode, done.stderr
-    assert f"marks entered: {len(students)}; groups of equal answers: 1" in done.stderr
-    assert f"task1-a,{'0' * 32}: nobody gave this answer" in done.stderr
-    rows = csv.DictReader(io.StringIO(run("grades", ASSIGNMENT, "--course", str(course), "--csv").stdout))
-    assert sorted(students) == sorted(row["student"] for row in rows if row["task1-a"] == "1.5")
 
 
 def test_bonus_points_of_the_course_count(course: Path) -> None:

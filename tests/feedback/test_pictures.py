@@ -12,12 +12,10 @@ import pytest
 from msgspec.structs import replace
 from nbconvert import HTMLExporter
 
-from autograder.feedback.marking import render_marking
 from autograder.feedback.prose import attached_uris, lacks_picture, written_prose
 from autograder.feedback.render import render
 from autograder.feedback.sanitise import MOST_PROSE, image_uri
 from autograder.gradebook.autograded import autograded_notebook
-from autograder.grades import standing
 from autograder.records import Cell, CellRun, ExecutedNotebook, Graded, Markdown, PastedPicture
 from tests.feedback.examples import RUBRIC, middling, png, release
 
@@ -57,16 +55,13 @@ def webp(kind: bytes, body: bytes) -> bytes:
     ],
 )
 def test_an_answer_of_a_picture_is_shown_wherever_it_is_read(source: str) -> None:
-    """On the student's page, on the marking page, and in the notebook that formgrader shows."""
+    """On the student's page and in the notebook that formgrader shows."""
     graded = with_answer(source, PICTURE)
-    for page in (
-        render(graded, RUBRIC, language="en"),
-        render_marking([graded], RUBRIC, {"grace": standing(graded.score, RUBRIC)}),
-    ):
-        assert f'<img src="{URI}"' in page
-        assert no_handlers(page)
-        assert "is not shown: it is too large" not in page
-        assert "cannot be shown" not in page
+    page = render(graded, RUBRIC, language="en")
+    assert f'<img src="{URI}"' in page
+    assert no_handlers(page)
+    assert "is not shown: it is too large" not in page
+    assert "cannot be shown" not in page
     copy = nbformat.reads(autograded_notebook(graded.notebooks[0], release()).decode(), as_version=4)
     nbformat.validate(copy)
     shown, _ = HTMLExporter().from_notebook_node(copy)
@@ -90,8 +85,6 @@ def test_what_is_no_picture_is_missing_and_said_to_be(mime: str, data: str) -> N
     page = render(graded, RUBRIC, language="en")
     assert "A picture of this cell is not shown" in page
     assert data not in page
-    marking = render_marking([graded], RUBRIC, {"grace": standing(graded.score, RUBRIC)})
-    assert "A picture in the answer of grace cannot be shown" in marking
     copy = json.loads(autograded_notebook(graded.notebooks[0], release()))
     assert all("attachments" not in cell for cell in copy["cells"])
 

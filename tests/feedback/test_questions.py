@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from autograder import rubric as rubrics
 from autograder.feedback.handout import asked
 from autograder.feedback.labels import Labels
-from autograder.feedback.marking import render_marking
 from autograder.feedback.render import render, render_cells
 from autograder.feedback.view import PageView, SubmittedView, page_view
 from autograder.grades import PersonMark, PersonMarks, standing
@@ -261,20 +260,7 @@ def drawn() -> Graded:
 def test_graders_see_what_was_plotted_for_an_answer() -> None:
     """Of the answer's cells and the unnamed ones beside them, and of no other question."""
     graded = drawn()
-    page = render_marking([graded], RUBRIC, {"grace": standing(graded.score, RUBRIC)})
-    assert 1 == page.count("<img")
-    assert "Pictures of grace: 1" in page
-    assert [] == list(page_faults(page))
     shown = render_cells(graded, RUBRIC, "exam", {"task3-b-answer", "task3-b-why"}, "en")
     assert 1 == shown.count("<img")
     assert "Look at the plot." in shown
     assert "far" not in shown
-
-
-def test_pictures_have_room_or_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page of a whole class does not become larger than a browser opens."""
-    monkeypatch.setattr("autograder.feedback.marking._MOST_PICTURES", 10)
-    graded = drawn()
-    page = render_marking([graded], RUBRIC, {"grace": standing(graded.score, RUBRIC)})
-    assert "There is no room here for 1 more" in page
-    assert "<img" not in page

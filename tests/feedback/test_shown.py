@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from autograder import rubric as rubrics
 from autograder.errors import RubricError
-from autograder.feedback.marking import render_marking
 from autograder.feedback.render import render
 from autograder.feedback.summary import render_summary
 from autograder.gradebook.book import comment_texts
@@ -58,7 +57,7 @@ def test_a_title_is_told_when_the_marks_are_final(language: str) -> None:
 def test_staff_read_the_title() -> None:
     """The pages for staff never hide what a line is about, and an item without the option is as before."""
     stands = {"grace": standing(middling().score, RUBRIC)}
-    staff = render_marking([middling()], RUBRIC, stands) + render_summary([middling()], RUBRIC, stands)
+    staff = render_summary([middling()], RUBRIC, stands)
     assert SHOWN["en"] not in staff
     plain = rubrics.parse(TOML.encode())
     assert TITLE["en"] in render(middling(), plain, stands=stands["grace"])

@@ -9,13 +9,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder.app.lists import read_decisions
-from autograder.errors import CourseError
 from autograder.gradebook import Gradebook
 from autograder.store import Decision
-from autograder.store.examples import keep
 from tests.feedback.examples import RUBRIC, middling, release
 from tests.gradebook.test_gradebook import MOMENT, grades, mark
+from tests.store.examples import keep
 
 KEY = ("grace", "exam", "task3-b-why")
 CELLS = {"task3-b-why": Decimal(1)}
@@ -73,40 +71,3 @@ def test_a_new_submission_with_the_same_answer_is_decided_at_once(book: Gradeboo
     assert (None, 0.5, 1) == grades(path, "grace")["task3-b-why"]
     book.decide("exam", decision("1"))
     assert (None, 1.0, 0) == grades(path, "grace")["task3-b-why"]
-
-
-def test_the_list_is_read_strictly(tmp_path: Path) -> None:
-    """Lines of other assignments do not matter, and comments may be missing."""
-    found = tmp_path / "decisions.csv"
-    found.write_text(HEAD + 'exam,task3-b-why,ab,0.5,"Up, and back?"\nother,x,ab,7,\n')
-    assert (Decision("task3-b-why", "ab", Decimal("0.5"), "Up, and back?"),) == read_decisions(
-        found, "exam", CELLS, ("exam", "other")
-    )
-    found.write_text("assignment,cell,group,points\nexam,task3-b-why,ab,1\n")
-    assert (Decision("task3-b-why", "ab", Decimal(1)),) == read_decisions(
-        found, "exam", CELLS, ("exam", "other")
-    )
-
-
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        ("exam,task3-b,ab,1,\n", "line 2: cell: 'task3-b' is not decided by people alone"),
-        ("exam,task3-b-why,ab,2,\n", "line 2: points: expected at most 1"),
-        ("exam,task3-b-why,ab,,\n", "line 2: points: expected a number"),
-        ("exam,task3-b-why,ab,-1,\n", "line 2: points: expected a number"),
-        ("exam,task3-b-why,,1,\n", "line 2: the group is empty"),
-        ("exma,task3-b-why,ab,1,\n", "line 2: assignment: 'exma' is not in the course; did you mean 'exam'?"),
-        (
-            "exam,task3-b-why,ab,1,\nexam,task3-b-why,ab,0,\n",
-            "line 3: the group 'ab' of task3-b-why stands twice",
-        ),
-    ],
-)
-def test_errors_in_the_list_are_named(tmp_path: Path, lines: str, message: str) -> None:
-    """With their line, before anything is graded."""
-    found = tmp_path / "decisions.csv"
-    found.write_text(HEAD + lines)
-    with pytest.raises(CourseError, match=r"decisions\.csv") as caught:
-        read_decisions(found, "exam", CELLS, ("exam", "other"))
-    assert message in str(caught.value)

@@ -24,8 +24,8 @@ from autograder.gradebook import Gradebook, cell_scores
 from autograder.messages import sentences
 from autograder.records import Graded, Status
 from autograder.store import Student
-from autograder.store.examples import keep
 from tests.feedback.examples import RUBRIC, TOML, good, hostile, middling, release
+from tests.store.examples import keep
 
 MOMENT = datetime.datetime(2031, 2, 3, 4, 5, tzinfo=datetime.UTC)
 RELEASES = {"exam": release()}

@@ -15,9 +15,9 @@ from autograder.gradebook import Gradebook
 from autograder.limits import Budgets
 from autograder.records import Cell, ExecutedNotebook, FileState, Graded, HandedFile, Note
 from autograder.store import bounded, decode
-from autograder.store.examples import entry, keep
 from tests.feedback.examples import RUBRIC, good, release
 from tests.gradebook.test_gradebook import MOMENT, dump, rows
+from tests.store.examples import entry, keep
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from autograder.gradebook.written import WrittenMarks, signature
-from autograder.store.examples import RUBRIC, entry, good, release
+from tests.store.examples import RUBRIC, entry, good, release
 
 RELEASES = {"exam": release()}
 

@@ -21,7 +21,6 @@ from autograder.records import (
     Graded,
     ItemResult,
     Message,
-    Note,
     Score,
     Spent,
     Status,
@@ -91,6 +90,5 @@ def similar_page(class_: CopiedClass | None = None) -> str:
         found,
         alike_pairs(list(found.values()), 12, weighed),
         weighed,
-        others={"eve": [Note("fits-another-variant", f"It fits that of ada. {HOSTILE}", "task1-a")]},
         remarks=[f"eve: not compared: {HOSTILE}"],
     )

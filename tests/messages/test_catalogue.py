@@ -20,7 +20,7 @@ from autograder.records import Message, Status
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = ROOT / "autograder"
-OWN_USE = {"checks/values/prose.py", "feedback/marking.py", "authoring/starting.py"}
+OWN_USE = {"checks/values/prose.py", "authoring/starting.py"}
 """Where the name of the language stands for something else: what language a text of a student is in, and an
 example in a comment."""
 

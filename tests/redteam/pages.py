@@ -35,7 +35,7 @@ SORTING = (Path(__file__).parents[2] / "autograder/feedback/templates/sort.js").
 _SORTED = (
     f"{POLICY}; script-src 'sha256-{base64.b64encode(hashlib.sha256(SORTING.encode()).digest()).decode()}'"
 )
-_NEAR = re.compile(r"#.*|[\w-]+-marking\.html|\.\./feedback/(?!\.\./)[^:/?#]+/[\w-]+/[\w-]+\.html")
+_NEAR = re.compile(r"#.*|\.\./feedback/(?!\.\./)[^:/?#]+/[\w-]+/[\w-]+\.html")
 """On the page itself, or from the summary to the page for marking beside it and to those of students."""
 _PICTURE = re.compile(r"data:image/(?:png|jpeg);base64,[A-Za-z0-9+/=]*")
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})

@@ -92,9 +92,8 @@ def faults_of_everything(
             yield entrant.student, FAILURE, fault
     yield from _strangers(course, name, graded)
     yield from _gradebook(course, graded)
-    for page in (f"{name}.html", f"{name}-marking.html"):
-        for fault in _file_faults(course.root / "staff" / page, _page):
-            yield "", FAILURE, f"staff page {page}: {fault}"
+    for fault in _file_faults(course.root / "staff" / f"{name}.html", _page):
+        yield "", FAILURE, f"staff page {name}.html: {fault}"
 
 
 def _commands(published: Published, *, refused: bool) -> Iterator[Fault]:

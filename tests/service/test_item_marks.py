@@ -13,8 +13,8 @@ from autograder.errors import GradebookError
 from autograder.grades import PersonMark, standing
 from autograder.records import Graded
 from autograder.rubric import Rubric
-from autograder.store.examples import keep
 from tests.feedback.examples import RUBRIC, TOML, good, middling, release
+from tests.store.examples import keep
 
 if TYPE_CHECKING:
     from autograder.service.models import CellMark, CourseRecord

@@ -1,9 +1,7 @@
-"""What every store promises, run on each of ours (`autograder.store.contract`), and how small that is."""
+"""What every store promises, run on each of ours (`tests.store.contract`), and how small that is."""
 
 from __future__ import annotations
 
-import inspect
-import re
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,9 +11,8 @@ import pytest
 
 from autograder.gradebook import Gradebook
 from autograder.grades import CellName, PersonMark
-from autograder.store import Store
-from autograder.store.contract import Give, OpenedStore, StoreContract
 from autograder.store.memory import MemoryStore
+from tests.store.contract import Give, OpenedStore, StoreContract
 
 if TYPE_CHECKING:
     from autograder.service.models import CourseRecord  # its tables ask for Django's settings
@@ -80,14 +77,3 @@ class TestPostgreSQL(StoreContract):
             lambda student, cell, mark: beside.give("exam", student, cell, mark),
             lambda: DatabaseStore(service_course),
         )
-
-
-def test_the_protocol_is_small_and_documented() -> None:
-    """Sixteen methods; the page about stores says of each who calls it and what matters."""
-    page = (Path(__file__).parents[2] / "docs" / "stores.md").read_text("utf-8")
-    table = page.partition("## What it must keep")[2].partition("\n\nPoints")[0]
-    named = re.findall(r"`(\w+)`", "".join(row.split("|")[1] for row in table.splitlines() if "| `" in row))
-    methods = [name for name, one in vars(Store).items() if inspect.isfunction(one) and name[0] != "_"]
-    assert 16 == len(methods)
-    assert sorted(methods) == sorted(named)
-    assert [] == [name for name in methods if "GradebookError" not in (getattr(Store, name).__doc__ or "")]

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from autograder.records import Graded
 from autograder.store import Outlines, decode, encode
-from autograder.store.examples import good, middling
+from tests.store.examples import good, middling
 
 CLASS = 300
 MOST_EACH = 2_500

@@ -14,7 +14,6 @@ from autograder.feedback.sorting import POLICY_WITH_SORTING, SCRIPT
 from autograder.marking.similarity.beside import COLOURS, BesideRow, beside
 from autograder.marking.similarity.pairs import AlikePair, Weights, to_percent
 from autograder.marking.similarity.works import ComparedWork
-from autograder.records import Note
 from autograder.rubric import Rubric
 
 _KINDS = {"all": "everything", "code": "all code", "text": "all texts"}
@@ -38,8 +37,6 @@ class _ShownPair(Struct, frozen=True):
     share: int
     parts: tuple[str, ...]
     words: tuple[str, ...]
-    remarks: tuple[str, ...]
-    """About answers of theirs that fit somebody else's variant."""
     rows: tuple[BesideRow, ...]
 
 
@@ -49,7 +46,6 @@ def render_similar(
     pairs: Sequence[AlikePair],
     weights: Weights,
     *,
-    others: Mapping[str, Sequence[Note]],
     remarks: Sequence[str] = (),
 ) -> str:
     """The page: nothing in it that students wrote is markup, and it runs one script of ours, to sort.
@@ -59,20 +55,15 @@ def render_similar(
         works: by student.
         pairs: that are shown, the most alike first.
         weights: of the class.
-        others: by student, remarks about answers that fit somebody else's variant.
         remarks: what was not compared, a sentence each.
     """
     name = rubric.assignment.name
-    shown = [_shown(name, pair, works, weights, others) for pair in pairs]
+    shown = [_shown(name, pair, works, weights) for pair in pairs]
     return filled(
         "similar.html",
         title=Labels("en").pick(rubric.assignment.title, name),
         students=len(works),
         pairs=shown,
-        others=[
-            (_side(name, student), [printable_text(f"{one.place}: {one.text}", 1_000) for one in notes])
-            for student, notes in sorted(others.items())
-        ],
         remarks=[printable_text(remark, 2_000) for remark in remarks],
         colours=range(COLOURS),
         policy=POLICY_WITH_SORTING,
@@ -85,7 +76,6 @@ def _shown(
     pair: AlikePair,
     works: Mapping[str, ComparedWork],
     weights: Weights,
-    others: Mapping[str, Sequence[Note]],
 ) -> _ShownPair:
     first, second = pair.students
     return _ShownPair(
@@ -97,11 +87,6 @@ def _shown(
             for part in pair.parts[:_MOST_PARTS]
         ),
         tuple(printable_text(word, 200) for word in pair.words),
-        tuple(
-            printable_text(f"{one}, {note.place}: {note.text}", 1_000)
-            for one in pair.students
-            for note in others.get(one, ())
-        ),
         beside(works[first], works[second], weights),
     )
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from autograder.errors import CourseError
-from autograder.kinds.general.debugging.listing import Edit, FaultyListing, Patch, Rewrite
+from autograder.kinds.general.debugging.listing import Edit, FaultyListing, Patch
 
 RIGHT = """\
 import numpy as np
@@ -124,25 +124,3 @@ def test_any_diff_gives_the_other_text(lines: list[str], data: some.DataObject) 
     right, faulty = ("".join(f"{line}\n" for line in ("first = 0", *one)) for one in (lines, others))
     if right != faulty:
         assert faulty == planted(right, unified(right, faulty, 99))
-
-
-def test_an_expression_is_exchanged() -> None:
-    """By the rules that plant faults into students' own code."""
-    fault = (Rewrite("axis", right="x.mean(axis=0)"),)
-    assert "x.mean(axis=1)" in FaultyListing(RIGHT, {"one": fault}, "q").text({"one"})
-
-
-@pytest.mark.parametrize(
-    ("rewrite", "told"),
-    [
-        (Rewrite("axes"), "no rule 'axes'; known: scaling"),
-        (Rewrite("axis", right="len(x)"), "found 0: none"),
-        (Rewrite("axis", function="Scaler.fall"), "no 'Scaler.fall'"),
-        (Rewrite("axis"), "found 2: line 6: self.mean = x.mean(axis=1); line 19: return x.sum(axis=1)"),
-    ],
-)
-def test_an_exchange_that_is_not_one_is_refused(rewrite: Rewrite, told: str) -> None:
-    """All that fit are shown."""
-    with pytest.raises(CourseError, match="fault 'one'") as error:
-        FaultyListing(f"{RIGHT}\n\ndef total(x):\n    return x.sum(axis=0)\n", {"one": (rewrite,)}, "q")
-    assert told in str(error.value)

@@ -39,7 +39,6 @@ from autograder.kinds.general.debugging.listing import (
     Edit,
     FaultyListing,
     Patch,
-    Rewrite,
     Subset,
 )
 from autograder.kinds.general.debugging.outcomes import related
@@ -95,16 +94,14 @@ class DebuggingItem(PropertyItem, frozen=True):
     """What the fault changes; the item's id is its name."""
     diff: str = ""
     """Instead or besides: the change as a unified diff, from the right listing to the faulty one."""
-    rewrite: Rewrite | None = None
-    """Instead or besides: an expression exchanged in the syntax tree."""
     new_defect: bool = False
     """Instead: the item fails where the code computes what no listing with these faults computes."""
 
     @property
-    def changes(self) -> tuple[Edit | Patch | Rewrite, ...]:
+    def changes(self) -> tuple[Edit | Patch, ...]:
         """Of the right listing's text, however they are stated."""
         patch = (Patch(self.diff),) if self.diff else ()
-        return (*self.edit, *patch, *((self.rewrite,) if self.rewrite else ()))
+        return (*self.edit, *patch)
 
 
 class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
@@ -133,8 +130,7 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         self.faults = {item.id: own.changes for item, own in self.automatic if own.changes}
         if not 0 < len(self.faults) <= MOST_FAULTS:
             raise RubricError(
-                f"expected from 1 to {MOST_FAULTS} items with edit = […], diff or rewrite, "
-                f"got {len(self.faults)}",
+                f"expected from 1 to {MOST_FAULTS} items with edit = […] or diff, got {len(self.faults)}",
                 where,
             )
         self.alternatives = {one.id: one.changes for one in options.alternative}
@@ -181,7 +177,7 @@ class DebuggingCheck(ItemwiseCheck[DebuggingQuestion, DebuggingItem]):
         where = place(self.question, item)
         if bool(own.changes) == own.new_defect:
             raise RubricError(
-                "an item is a fault (edit = […], diff or rewrite) or says new_defect = true", where, "edit"
+                "an item is a fault (edit = […] or diff) or says new_defect = true", where, "edit"
             )
         if own.property:
             cases = named_cases(self.options, self.question)

@@ -14,9 +14,8 @@ from itertools import combinations
 
 from msgspec import Struct
 
-from autograder.code_faults import CATALOGUE, planted_faults
 from autograder.errors import CourseError
-from autograder.kinds.general.debugging.unified import Change, changes_of, smallest
+from autograder.kinds.general.debugging.unified import Change, changes_of
 from autograder.syntax import first_line, lines_of
 
 ALL_SUBSETS = 10
@@ -45,19 +44,6 @@ class Patch(Struct, frozen=True):
     """From the right listing to the faulty one: ``-`` stands in the right one, ``+`` in the faulty one."""
 
 
-class Rewrite(Struct, frozen=True, forbid_unknown_fields=True):
-    """One expression exchanged in the syntax tree, by a rule of the catalogue of second rounds."""
-
-    rule: str
-    """Its id in `CATALOGUE`: ``"axis"``, ``"bounds"``, ``"update"``, …"""
-    right: str = ""
-    """Text of the listing in which the expression stands; needed where the rule fits several."""
-    faulty: str = ""
-    """Text that stands in the changed lines then; needed where the rule knows several exchanges."""
-    function: str = ""
-    """As of an edit."""
-
-
 class OtherText(Struct, frozen=True, forbid_unknown_fields=True):
     """Text that stands in the right listing, and what stands there in an alternative."""
 
@@ -82,7 +68,7 @@ class Alternative(Struct, frozen=True, forbid_unknown_fields=True):
         return (*edits, *((Patch(self.diff),) if self.diff else ()))
 
 
-Changes = Sequence[Edit | Patch | Rewrite]
+Changes = Sequence[Edit | Patch]
 """Of the right listing, that belong together."""
 
 
@@ -173,44 +159,12 @@ class FaultyListing:
             ) from error
 
 
-def _changes(source: str, stated: Edit | Patch | Rewrite, where: str) -> Iterator[Change]:
+def _changes(source: str, stated: Edit | Patch, where: str) -> Iterator[Change]:
     match stated:
         case Edit():
             yield _change(source, stated, where)
         case Patch():
             yield from changes_of(source, stated.diff, where)
-        case Rewrite():
-            yield _rewriting(source, stated, where)
-
-
-def _rewriting(source: str, stated: Rewrite, where: str) -> Change:
-    """The one exchange of a rule that fits what is stated."""
-    if stated.rule not in {one.id for one in CATALOGUE}:
-        raise CourseError(
-            f"{where}: no rule {stated.rule!r}; known: {', '.join(one.id for one in CATALOGUE)}"
-        )
-    first, last = _span(source, stated.function, where)
-    spans = []
-    at = source.find(stated.right, first, last) if stated.right else -1
-    while at >= 0:
-        spans.append((at, at + len(stated.right)))
-        at = source.find(stated.right, at + 1, last)
-    if not stated.right:
-        spans = [(first, last)]
-    found: dict[Change, str] = {}
-    for planted in planted_faults(source):
-        change = smallest(source, 0, len(source), planted.source)
-        inside = any(begin <= change[0] and change[1] <= end for begin, end in spans)
-        line = planted.source.split("\n")[planted.line - 1].strip()
-        if planted.fault == stated.rule and inside and stated.faulty in line:
-            found[change] = f"line {planted.line}: {line}"
-    if len(found) != 1:
-        told = "; ".join(found.values()) or "none"
-        raise CourseError(
-            f"{where}: expected one place for the rule {stated.rule!r}, found {len(found)}: {told}; state "
-            "right (text around it), faulty (text of the changed line) or function"
-        )
-    return next(iter(found))
 
 
 def _change(source: str, edit: Edit, where: str) -> Change:

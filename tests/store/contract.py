@@ -2,7 +2,7 @@
 
 A test file of the package says how its store is opened, and how a person gives a mark there::
 
-    from autograder.store.contract import OpenedStore, StoreContract
+    from tests.store.contract import OpenedStore, StoreContract
 
     class TestShelf(StoreContract):
         @pytest.fixture
@@ -35,7 +35,7 @@ from autograder.grades import CellName, PersonMark, standing
 from autograder.records import Cell, Deduction, Graded, StudentGroup
 from autograder.rubric import Rubric
 from autograder.store import Decision, EnteredMarks, FrontEnd, Store, Student
-from autograder.store.examples import RUBRIC, SHORT, as_student, better, entry, good, keep, middling, release
+from tests.store.examples import RUBRIC, SHORT, as_student, better, entry, good, keep, middling, release
 
 MOMENT = datetime.datetime(2031, 2, 3, 4, 5, tzinfo=datetime.UTC)
 RELEASES = {"exam": release()}
