@@ -65,6 +65,7 @@ class Session:
         self._computed = 0.0
         self._delayed = 0.0
         self._taken = 0.0
+        self._in_lost_boxes = 0.0
         self._box: Box | None = None
         self._skipped: set[int] = set()
         self._together = True
@@ -73,6 +74,7 @@ class Session:
         self._faults_left = MAX_FAULTS
         self._lost = 0
         self._left_at_opening = limits.submission_seconds
+        self._in_sandbox_at_opening = 0.0
         self._over: SandboxFault | None = None
         self._given_up: Ending | None = None
         self.runs: list[CellRun | None] = [None] * len(cells)
@@ -102,7 +104,8 @@ class Session:
 
         Raises:
             EndedItself: `MAX_LOST_BOXES` boxes were lost; nothing more is run or asked.
-            SandboxFault: our side failed more than `MAX_FAULTS` times, or took time that is missing now.
+            SandboxFault: our side failed more than `MAX_FAULTS` times, for too long, or took time that is
+                missing now; nothing more is run or asked.
         """
         limit_notes.add(self.notes, limit_notes.compiling_notes(self._cells))
         self._ensure_box()
@@ -285,6 +288,7 @@ class Session:
                 break
             self._restarts_left -= 1
             self._left_at_opening = self._left()
+            self._in_sandbox_at_opening = self.seconds_in_sandbox
             before = self._passed, self._computed, self._delayed
             try:
                 self._box = self._opened()
@@ -410,11 +414,18 @@ class Session:
         )
 
     def _after_fault(self, fault: SandboxFault) -> None:
-        """Our own failure: run again, without costing a restart, within the time that is left."""
+        """Run again after our own failure, without costing a restart, within the time that is left.
+
+        Raises:
+            EndedItself: `MAX_LOST_BOXES` boxes were lost.
+            SandboxFault: there were more than `MAX_FAULTS` failures, or they took longer by the clock than the
+                submission may. Nothing is run or asked after that.
+        """
         self._lose_box()
         if self._over:
             raise self._over
         self._taken += max(0.0, self._left_at_opening - self._left())
+        self._in_lost_boxes += self.seconds_in_sandbox - self._in_sandbox_at_opening
         self._lost += isinstance(fault, BoxLost)
         if self._lost >= MAX_LOST_BOXES:
             self._over = EndedItself(
@@ -422,7 +433,10 @@ class Session:
                 "perhaps on purpose"
             )
             raise self._over
-        if self._faults_left == 0:
+        # What fails again and again fails for the other questions too, and may take long each time.
+        too_long = self._in_lost_boxes > CLOCK_FACTOR * self._limits.submission_seconds
+        if self._faults_left == 0 or too_long:
+            self._over = fault
             raise fault
         self._faults_left -= 1
         self._restarts_left += 1
