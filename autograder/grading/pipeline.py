@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import astuple, replace
 
@@ -50,6 +51,7 @@ from autograder.records import (
     ExecutedNotebook,
     Graded,
     ItemResult,
+    Markdown,
     Message,
     Note,
     Scenario,
@@ -58,9 +60,11 @@ from autograder.records import (
     Submission,
 )
 from autograder.rubric import NotebookFile, Question, Rubric
+from autograder.sandbox.limit_notes import SHARED_USER
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.proof import selftest
 from autograder.sandbox.session import Session
+from autograder.sandbox.timeouts import Timeouts
 from autograder.stopwatch import Stopwatch
 from autograder.variants.drawing import canonical_id
 
@@ -241,7 +245,10 @@ class Grader:
         return carried_forward(check, question, evidence, ask, right)
 
     def grade(
-        self, handed: SubmittedFiles, known: Mapping[str, tuple[ItemResult, ...]] | None = None
+        self,
+        handed: SubmittedFiles,
+        known: Mapping[str, tuple[ItemResult, ...]] | None = None,
+        timeouts: Mapping[str, int] | None = None,
     ) -> Graded:
         """Grade what one student handed in. Whatever it is, the result is a score; nothing is raised.
 
@@ -250,6 +257,7 @@ class Grader:
         Args:
             handed: the notebooks.
             known: results of questions that need not be asked, by question id.
+            timeouts: what ran out of time in an earlier run (`Graded.timeouts`), and is not run again.
         """
         started = time.monotonic()
         digest = ""
@@ -261,7 +269,7 @@ class Grader:
             return self._waits(handed.student, self.assignment.rubric, note, handed.digest())
         except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
             return self.left_open(handed.student, error, digest)
-        run = _SubmissionRun(self, handed, sitting, known or {})
+        run = _SubmissionRun(self, handed, sitting, known or {}, timeouts or {})
         for notebook in self.assignment.rubric.assignment.notebooks:
             run.notebook(notebook)
         rubric = sitting.assignment.rubric
@@ -279,6 +287,7 @@ class Grader:
             spent=run.spent,
             stated=run.stated,
             files=tuple(one for files in run.files.values() for one in files.told),
+            timeouts=run.timeouts,
         )
 
     def left_open(self, student: str, error: Exception, digest: str = "") -> Graded:
@@ -302,8 +311,11 @@ class _SubmissionRun:
         handed: SubmittedFiles,
         sitting: StudentAssignment,
         known: Mapping[str, tuple[ItemResult, ...]],
+        timeouts: Mapping[str, int],
     ) -> None:
         self._grader = grader
+        self._known_timeouts = timeouts
+        self.timeouts: dict[str, int] = {}
         self._known = known
         self._handed = handed
         self._sitting = sitting
@@ -367,9 +379,10 @@ class _SubmissionRun:
         """Run a notebook and judge its questions."""
         assignment = self._sitting.assignment
         try:
-            cells = (one.source for one in submission.cells if isinstance(one, Cell))
-            texts = (*cells, *self.files[notebook.name].sources(without=""))
-            sandbox = self._grader.pool.persistent(assignment.environment(notebook, texts))
+            sources = (one.source for one in submission.cells if isinstance(one, Cell))
+            texts = (*sources, *self.files[notebook.name].sources(without=""))
+            environment = assignment.environment(notebook, texts)
+            sandbox = self._grader.pool.persistent(environment)
         except SandboxError as fault:
             staff = f"the sandbox failed: {describe_error(fault)}"
             self.notes.append(Note(scoring.SANDBOX_FAULT, staff, notebook.name))
@@ -382,14 +395,22 @@ class _SubmissionRun:
         cell_tests = CellTests(
             assignment, notebook, submission.cells, sandbox, seed=self._grader.seed, stopwatch=stopwatch
         )
+        cells = with_start(submission.cells, assignment.rubric.assignment.cell_start)
+        timeouts = Timeouts(
+            lambda: self._digest_code(
+                f"{sandbox.isolation} {assignment.box_digest(environment)}", cells, files
+            ),
+            self._known_timeouts,
+        )
         session = Session(
             sandbox,
-            with_start(submission.cells, assignment.rubric.assignment.cell_start),
+            cells,
             limits,
             seed=self._grader.seed,
             files=files,
             stopwatch=stopwatch,
             visits=cell_tests.visits,
+            timeouts=timeouts,
         )
         try:
             with session, cell_tests:
@@ -413,8 +434,24 @@ class _SubmissionRun:
             shown_kb = budgets(limits).shown_kb // len(assignment.rubric.assignment.notebooks)
             self.executed[-1] = storage_limit.fit_to_budget(ran, submission.answers.keys(), shown_kb)
             self.notes += session.notes
+            if SHARED_USER not in {note.code for note in session.notes}:  # neighbours may have taken the time
+                self.timeouts |= timeouts.met
             self.seconds_in_sandbox += session.seconds_in_sandbox
             self.spent = _most(self.spent, session.spent())
+
+    def _digest_code(self, box: str, cells: Sequence[Cell | Markdown], files: Mapping[str, bytes]) -> bytes:
+        """Return the SHA-256 of all that decides what the student's code does, except what it is asked.
+
+        Args:
+            box: its level of isolation, and the digest of what else is in it.
+            cells: that run there.
+            files: that were handed in.
+        """
+        sources = [one.source if isinstance(one, Cell) else None for one in cells]
+        limits = self._sitting.assignment.rubric.assignment.limits
+        contents = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
+        parts = [box, self._grader.seed, sources, limits, contents]
+        return hashlib.sha256(msgspec.json.encode(parts)).digest()
 
     def _waits_as_a_whole(self, notebook: NotebookFile, staff: str) -> None:
         """Leave every question of a notebook to a person, also those that were judged before it came out."""
