@@ -60,6 +60,7 @@ from autograder.records import (
     Submission,
 )
 from autograder.rubric import NotebookFile, Question, Rubric
+from autograder.sandbox.base import Environment
 from autograder.sandbox.limit_notes import SHARED_USER
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.proof import selftest
@@ -396,12 +397,7 @@ class _SubmissionRun:
             assignment, notebook, submission.cells, sandbox, seed=self._grader.seed, stopwatch=stopwatch
         )
         cells = with_start(submission.cells, assignment.rubric.assignment.cell_start)
-        timeouts = Timeouts(
-            lambda: self._digest_code(
-                f"{sandbox.isolation} {assignment.box_digest(environment)}", cells, files
-            ),
-            self._known_timeouts,
-        )
+        timeouts = self._timeouts_of(environment, cells, files)
         session = Session(
             sandbox,
             cells,
@@ -439,19 +435,25 @@ class _SubmissionRun:
             self.seconds_in_sandbox += session.seconds_in_sandbox
             self.spent = _most(self.spent, session.spent())
 
-    def _digest_code(self, box: str, cells: Sequence[Cell | Markdown], files: Mapping[str, bytes]) -> bytes:
-        """Return the SHA-256 of all that decides what the student's code does, except what it is asked.
+    def _timeouts_of(
+        self, environment: Environment, cells: Sequence[Cell | Markdown], files: Mapping[str, bytes]
+    ) -> Timeouts:
+        """Return what is known to run out of time, named by all that decides what the student's code does.
 
         Args:
-            box: its level of isolation, and the digest of what else is in it.
+            environment: what its box contains.
             cells: that run there.
             files: that were handed in.
         """
-        sources = [one.source if isinstance(one, Cell) else None for one in cells]
-        limits = self._sitting.assignment.rubric.assignment.limits
-        contents = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
-        parts = [box, self._grader.seed, sources, limits, contents]
-        return hashlib.sha256(msgspec.json.encode(parts)).digest()
+        assignment, isolation, seed = self._sitting.assignment, self.isolation, self._grader.seed
+
+        def digest() -> bytes:  # takes a while, and most submissions meet no time-out
+            box = [isolation, seed, assignment.box_digest(environment), assignment.rubric.assignment.limits]
+            sources = [one.source if isinstance(one, Cell) else None for one in cells]
+            contents = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
+            return hashlib.sha256(msgspec.json.encode([box, sources, contents])).digest()
+
+        return Timeouts(digest, self._known_timeouts)
 
     def _waits_as_a_whole(self, notebook: NotebookFile, staff: str) -> None:
         """Leave every question of a notebook to a person, also those that were judged before it came out."""

@@ -29,7 +29,8 @@ def avoid_programs() -> None:
     tracker: Any = multiprocessing.resource_tracker.ResourceTracker
     tracker.ensure_running = tracker._send = _ignore  # noqa: SLF001 - `register` and `unregister` call it
     multiprocessing.resource_tracker.ensure_running = _ignore
-    multiprocessing.util.spawnv_passfds = _refuse  # type: ignore[attr-defined]
+    starting: Any = multiprocessing.util
+    starting.spawnv_passfds = _refuse
 
 
 def avoid_programs_of_torch(torch: ModuleType) -> None:
