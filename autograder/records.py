@@ -170,9 +170,9 @@ class Scenario(Struct, frozen=True, eq=False):
     serves: str = ""
     """What the answers decide, such as an item. After a scenario that ends its box the others that serve the
     same are asked last, so that what is slow or breaks there costs nothing else."""
-    repeats: str = ""
-    """The name of a scenario of the same plan whose calls are made once more. If that one ends its box or is
-    not asked, neither is this one: it would only take the same time again."""
+    repeats: tuple[str, int] | None = None
+    """The name of a scenario of the same plan, and how many of its first calls are made once more. If one of
+    these ends the box or is not made, this scenario is not asked: it would only take the same time again."""
     ours: bool = False
     """In a box apart: made once more for the student's good, and no time of theirs."""
 

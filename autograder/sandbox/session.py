@@ -569,8 +569,9 @@ def _without_repeats(
     waiting: Sequence[int], scenarios: Sequence[Scenario], results: dict[int, tuple[Observation, ...]]
 ) -> list[int]:
     """Return the places that are still to be asked, and note in the results that the others are not."""
-    ended = {scenarios[place].name for place, answer in results.items() if _ending(answer)}
-    spared = [place for place in waiting if scenarios[place].repeats in ended]
+    answers = {scenarios[place].name: answer for place, answer in results.items()}
+    repeats = [(place, scenarios[place].repeats) for place in waiting]
+    spared = [place for place, one in repeats if one and _ending(answers.get(one[0], ())[: one[1]])]
     results |= {place: _ended(scenarios[place], Ending.NOT_ASKED) for place in spared}
     return [place for place in waiting if place not in spared]
 

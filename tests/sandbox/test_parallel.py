@@ -74,7 +74,7 @@ def sandbox(notebook: HonestNotebook, request: pytest.FixtureRequest) -> Namespa
 
 
 def run_notebook(sandbox: NamespaceSandbox, notebook: HonestNotebook) -> str:
-    """Return what grading sees of one run: errors, endings and outputs of cells, the answer, and the notes."""
+    """Return what grading sees of one run: errors, endings and outputs of cells, answer and notes."""
     with Session(sandbox, notebook.cells, LIMITS, seed=next(SEEDS)) as session:
         runs = session.run()
         ((observation,),) = session.ask([ANSWER])
