@@ -293,6 +293,11 @@ class Assignment(Struct, frozen=True, eq=False):
         except Exception:  # noqa: BLE001 - foreseen or not: grading says what it is
             return {}
 
+    def box_digest(self, environment: Environment) -> str:
+        """Return the SHA-256 of what student code meets in a box besides the notebook: programs and files."""
+        parts = [program_digest(), *packages(environment.preload), *_digests(environment.files)]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
     def digest(self) -> str:
         """SHA-256 over what results depend on besides submission and rubric (see `program_digest`)."""
         digest = hashlib.sha256(self.course.secret())

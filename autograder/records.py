@@ -193,6 +193,9 @@ class Scenario(Struct, frozen=True, eq=False):
     serves: str = ""
     """What the answers decide, such as an item. After a scenario that ends its box the others that serve the
     same are asked last, so that what is slow or breaks there costs nothing else."""
+    repeats: tuple[str, int] | None = None
+    """The name of a scenario of the same plan, and how many of its first calls are made once more. If one of
+    these ends the box or is not made, this scenario is not asked: it would only take the same time again."""
     ours: bool = False
     """In a box apart: made once more for the student's good, and no time of theirs."""
 
@@ -550,3 +553,5 @@ class Graded(Struct, frozen=True):
     """What students wrote of themselves on the title page. It identifies nobody."""
     files: tuple[HandedFile, ...] = ()
     """The files that belong to the submission beside its notebooks."""
+    timeouts: Mapping[str, int] = {}
+    """Cells and calls that ran out of time, which the next run need not try again; see `sandbox.timeouts`."""

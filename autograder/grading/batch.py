@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from datetime import datetime
 from functools import cache, partial
@@ -88,7 +88,7 @@ def grade_class(
         store: where results and marks go; prepared here.
         pool: gives the sandboxes; started only when something is left to grade.
         workers: how many at the same time; 0: as many as keep the cores busy.
-        again: grade even what the store holds.
+        again: grade even what the store holds, and run again what ran out of time.
         stopwatch: is told where the time goes.
 
     Raises:
@@ -118,7 +118,8 @@ def grade_class(
     members_of = {members[0].student: members for members in together}
     begin = partial(recorder.begin, environment, pool.isolation.value, prepare=not known)
     workers = workers or _enough(assignment.rubric.assignment.limits)
-    for done in _in_parallel(grader, waiting, workers, begin):
+    timeouts = kept.timeouts if not again else {}
+    for done in _in_parallel(grader, waiting, workers, begin, timeouts):
         shared = [(one, graded) for first, graded in done for one in members_of[first.student]]
         yield from recorder.keep(_keyed(assignment.rubric, environment, shared))
     recorder.finish()
@@ -183,6 +184,11 @@ class _KnownResults:
         self._current = store.results(assignment.name, whole=False)
         self._outlines = Outlines()
 
+    @property
+    def timeouts(self) -> Mapping[str, Mapping[str, int]]:
+        """By student, what ran out of time in the result that counts; see `Graded.timeouts`."""
+        return {student: graded.timeouts for student, graded in self._current.items() if graded.timeouts}
+
     def of_one(self, members: Sequence[Handin]) -> tuple[Key, Graded] | None:
         """What is known of a submission, for any of those for whom it counts, asked the same questions."""
         for one in members:
@@ -216,7 +222,11 @@ class _KnownResults:
 
 
 def _in_parallel(
-    grader: Grader, waiting: Sequence[Handin], workers: int, begin: Callable[[], None]
+    grader: Grader,
+    waiting: Sequence[Handin],
+    workers: int,
+    begin: Callable[[], None],
+    timeouts: Mapping[str, Mapping[str, int]],
 ) -> Iterator[list[tuple[Handin, Graded]]]:
     """Grade with several threads; yields all that are done by now, and calls ``begin`` before, meanwhile.
 
@@ -229,7 +239,7 @@ def _in_parallel(
             handed = collect(grader.assignment, handin)
         except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
             return grader.left_open(handin.owner, error)
-        return grader.grade(handed)
+        return grader.grade(handed, timeouts=timeouts.get(handin.student))
 
     queue = _asked_ahead(grader, waiting)
     with ThreadPoolExecutor(workers) as threads:

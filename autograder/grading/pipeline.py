@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import astuple, replace
 
@@ -53,6 +54,7 @@ from autograder.records import (
     ExecutedNotebook,
     Graded,
     ItemResult,
+    Markdown,
     Message,
     Note,
     Scenario,
@@ -62,9 +64,11 @@ from autograder.records import (
 )
 from autograder.rubric import NotebookFile, Question, Rubric
 from autograder.sandbox import limit_notes
+from autograder.sandbox.base import Environment
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.proof import selftest
 from autograder.sandbox.session import Session
+from autograder.sandbox.timeouts import Timeouts
 from autograder.stopwatch import Stopwatch
 
 JUDGING_TIME = "judging-time"
@@ -246,7 +250,10 @@ class Grader:
         return carried_forward(check, question, evidence, ask, right)
 
     def grade(
-        self, handed: SubmittedFiles, known: Mapping[str, tuple[ItemResult, ...]] | None = None
+        self,
+        handed: SubmittedFiles,
+        known: Mapping[str, tuple[ItemResult, ...]] | None = None,
+        timeouts: Mapping[str, int] | None = None,
     ) -> Graded:
         """Grade what one student handed in. Whatever it is, the result is a score; nothing is raised.
 
@@ -255,6 +262,7 @@ class Grader:
         Args:
             handed: the notebooks.
             known: results of questions that need not be asked, by question id.
+            timeouts: what ran out of time in an earlier run (`Graded.timeouts`), and is not run again.
         """
         started = time.monotonic()
         digest = ""
@@ -266,7 +274,7 @@ class Grader:
             return self._waits(handed.student, self.assignment.rubric, note, handed.digest())
         except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
             return self.left_open(handed.student, error, digest)
-        run = _SubmissionRun(self, handed, sitting, known or {})
+        run = _SubmissionRun(self, handed, sitting, known or {}, timeouts or {})
         run.notes += [
             Note("taken-as", f"{ascii(source)[1:-1]} was read as {path}")
             for path, source in handed.taken.items()
@@ -291,6 +299,7 @@ class Grader:
             spent=run.spent,
             stated=run.stated,
             files=tuple(one for files in run.files.values() for one in files.told),
+            timeouts=run.timeouts,
         )
 
     def left_open(self, student: str, error: Exception, digest: str = "") -> Graded:
@@ -314,8 +323,11 @@ class _SubmissionRun:
         handed: SubmittedFiles,
         sitting: StudentAssignment,
         known: Mapping[str, tuple[ItemResult, ...]],
+        timeouts: Mapping[str, int],
     ) -> None:
         self._grader = grader
+        self._known_timeouts = timeouts
+        self.timeouts: dict[str, int] = {}
         self._known = known
         self._handed = handed
         self._sitting = sitting
@@ -409,9 +421,10 @@ class _SubmissionRun:
         """Run a notebook and judge its questions."""
         assignment = self._sitting.assignment
         try:
-            cells = (one.source for one in submission.cells if isinstance(one, Cell))
-            texts = (*cells, *self.files[notebook.name].sources(without=""))
-            sandbox = self._grader.pool.persistent(assignment.environment(notebook, texts))
+            sources = (one.source for one in submission.cells if isinstance(one, Cell))
+            texts = (*sources, *self.files[notebook.name].sources(without=""))
+            environment = assignment.environment(notebook, texts)
+            sandbox = self._grader.pool.persistent(environment)
         except SandboxError as fault:
             staff = f"the sandbox failed: {describe_error(fault)}"
             self.notes.append(Note(scoring.SANDBOX_FAULT, staff, notebook.name))
@@ -424,14 +437,17 @@ class _SubmissionRun:
         cell_tests = CellTests(
             assignment, notebook, submission.cells, sandbox, seed=self._grader.seed, stopwatch=stopwatch
         )
+        cells = with_start(submission.cells, assignment.rubric.assignment.cell_start)
+        timeouts = self._timeouts_of(environment, cells, files)
         session = Session(
             sandbox,
-            with_start(submission.cells, assignment.rubric.assignment.cell_start),
+            cells,
             limits,
             seed=self._grader.seed,
             files=files,
             stopwatch=stopwatch,
             visits=cell_tests.visits,
+            timeouts=timeouts,
         )
         try:
             with session, cell_tests:
@@ -453,18 +469,29 @@ class _SubmissionRun:
         except EndedItself as ended:
             self._waits_as_a_whole(notebook, describe_error(ended))
         finally:
-            if session.crowded:
-                self._review_losses(notebook)
-            ran = replace(self.executed[-1], runs=tuple(session.runs))
-            shown_kb = budgets(limits).shown_kb // len(assignment.rubric.assignment.notebooks)
-            kept = storage_limit.fit_to_budget(ran, submission.answers.keys(), shown_kb)
-            if lost := storage_limit.count_pictures(ran) - storage_limit.count_pictures(kept):
-                said = f"{lost} pictures in texts are too large to be kept: look into the notebook handed in."
-                self.notes.append(Note("pictures-left-out", said, notebook.name))
-            self.executed[-1] = kept
-            self.notes += session.notes
-            self.seconds_in_sandbox += session.seconds_in_sandbox
-            self.spent = _most(self.spent, session.spent())
+            self._keep_run(notebook, submission, session, timeouts)
+
+    def _keep_run(
+        self, notebook: NotebookFile, submission: Submission, session: Session, timeouts: Timeouts
+    ) -> None:
+        """Keep what ran, what was noted, and what it took."""
+        assignment = self._sitting.assignment
+        if session.crowded:
+            self._review_losses(notebook)
+        ran = replace(self.executed[-1], runs=tuple(session.runs))
+        limits, notebooks = assignment.rubric.assignment.limits, assignment.rubric.assignment.notebooks
+        shown_kb = budgets(limits).shown_kb // len(notebooks)
+        kept = storage_limit.fit_to_budget(ran, submission.answers.keys(), shown_kb)
+        if lost := storage_limit.count_pictures(ran) - storage_limit.count_pictures(kept):
+            said = f"{lost} pictures in texts are too large to be kept: look into the notebook handed in."
+            self.notes.append(Note("pictures-left-out", said, notebook.name))
+        self.executed[-1] = kept
+        self.notes += session.notes
+        # Neighbours may have taken the time of an ordinary user's box: nothing is concluded from it.
+        if limit_notes.SHARED_USER not in {note.code for note in session.notes}:
+            self.timeouts |= timeouts.met
+        self.seconds_in_sandbox += session.seconds_in_sandbox
+        self.spent = _most(self.spent, session.spent())
 
     def _review_losses(self, notebook: NotebookFile) -> None:
         """Leave to manual review what code lost while other boxes could take away what it needed."""
@@ -479,6 +506,26 @@ class _SubmissionRun:
                 else result
                 for result in self.results.get(question.id, ())
             )
+
+    def _timeouts_of(
+        self, environment: Environment, cells: Sequence[Cell | Markdown], files: Mapping[str, bytes]
+    ) -> Timeouts:
+        """Return what is known to run out of time, named by all that decides what the student's code does.
+
+        Args:
+            environment: what its box contains.
+            cells: that run there.
+            files: that were handed in.
+        """
+        assignment, isolation, seed = self._sitting.assignment, self.isolation, self._grader.seed
+
+        def digest() -> bytes:  # takes a while, and most submissions meet no time-out
+            box = [isolation, seed, assignment.box_digest(environment), assignment.rubric.assignment.limits]
+            sources = [one.source if isinstance(one, Cell) else None for one in cells]
+            contents = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
+            return hashlib.sha256(msgspec.json.encode([box, sources, contents])).digest()
+
+        return Timeouts(digest, self._known_timeouts)
 
     def _waits_as_a_whole(self, notebook: NotebookFile, staff: str) -> None:
         """Leave every question of a notebook to a person, also those that were judged before it came out."""

@@ -17,12 +17,15 @@ from itertools import takewhile
 from types import TracebackType
 from typing import Self
 
+import msgspec
+
 from autograder.errors import BoxEnded, BoxLost, EndedItself, SandboxFault, Unplaced
 from autograder.limits import CLOCK_FACTOR, MAX_CLOCK_FACTOR, MemoryBudget, budgets, room_for_files
 from autograder.records import Cell, CellRun, Ending, Limits, Markdown, Note, Observation, Scenario, Spent
 from autograder.sandbox import limit_notes
 from autograder.sandbox.base import Box, Sandbox, Usage
 from autograder.sandbox.retry import MAX_FAULTS, MAX_LOST_BOXES
+from autograder.sandbox.timeouts import Timeouts
 from autograder.stopwatch import Stopwatch
 
 LEFT_OUT = "left-out"
@@ -52,9 +55,13 @@ class Session:
         files: Mapping[str, bytes] | None = None,
         stopwatch: Stopwatch | None = None,
         visits: Mapping[int, Visit] | None = None,
+        timeouts: Timeouts | None = None,
     ) -> None:
         self._stopwatch = stopwatch or Stopwatch()
         self._visits = visits or {}
+        self._timeouts = timeouts or Timeouts()
+        self._recalled = 0.0  # seconds that known time-outs would have used up
+        self._asked: list[Scenario] = []  # of the open box
         self._sandbox = sandbox
         self._cells = cells
         self._limits = limits
@@ -65,6 +72,7 @@ class Session:
         self._computed = 0.0
         self._delayed = 0.0
         self._taken = 0.0
+        self._in_lost_boxes = 0.0
         self._box: Box | None = None
         self._skipped: set[int] = set()
         self._together = True
@@ -73,6 +81,7 @@ class Session:
         self._faults_left = MAX_FAULTS
         self._lost = 0
         self._left_at_opening = limits.submission_seconds
+        self._in_sandbox_at_opening = 0.0
         self._over: SandboxFault | None = None
         self._given_up: Ending | None = None
         self.runs: list[CellRun | None] = [None] * len(cells)
@@ -104,7 +113,8 @@ class Session:
 
         Raises:
             EndedItself: `MAX_LOST_BOXES` boxes were lost; nothing more is run or asked.
-            SandboxFault: our side failed more than `MAX_FAULTS` times, or took time that is missing now.
+            SandboxFault: our side failed more than `MAX_FAULTS` times, for too long, or took time that is
+                missing now; nothing more is run or asked.
         """
         limit_notes.add(self.notes, limit_notes.compiling_notes(self._cells))
         self._ensure_box()
@@ -147,7 +157,7 @@ class Session:
         results: dict[int, tuple[Observation, ...]] = {}
         waiting = list(range(len(scenarios)))
         endings = apart = 0
-        while waiting:
+        while waiting := _without_repeats(waiting, scenarios, results):
             name = scenarios[waiting[0]].alone
             together = _together([scenarios[place] for place in waiting])
             # What ended the submission's box may end a box apart in the same way.
@@ -158,7 +168,7 @@ class Session:
                 over = True
             else:
                 try:
-                    answers = self._ask_apart(together) if name else self._ask_box(together)
+                    answers = self._ask_together(together)
                 except SandboxFault as fault:
                     self._after_fault(fault)
                     continue
@@ -170,6 +180,61 @@ class Session:
                     self._lose_box()
                 waiting = _later(waiting, scenarios, scenarios[asked[-1]].serves)
         return [results[place] for place in range(len(scenarios))]
+
+    def _ask_together(self, scenarios: Sequence[Scenario]) -> list[tuple[Observation, ...]]:
+        """Ask scenarios in one box, as `Box.ask`, without running what is known to run out of time.
+
+        A known time-out is answered, and counts against the submission's time, as it was when it was met.
+        """
+        apart, ours = bool(scenarios[0].alone), scenarios[0].ours
+        before = [] if apart else self._asked
+        known, answered = self._first_known(scenarios, before)
+        scenarios = scenarios[: known or 1]
+        calls = scenarios[0].calls[:answered] if known == 0 else None
+        asked = scenarios if calls is None else [msgspec.structs.replace(scenarios[0], calls=calls)]
+        answers: list[tuple[Observation, ...]] = [()]
+        if calls is None or calls:
+            answers = self._ask_apart(asked) if apart else self._ask_box(asked)
+        if calls is not None and not _ending(answers[0]):
+            rest = len(scenarios[0].calls) - len(answers[0])
+            answers = [(*answers[0], *(Observation(ok=False, ending=Ending.CALL_TIME),) * rest)]
+            if ours:
+                self._again_left -= self._limits.call_seconds
+            else:
+                self._recalled += self._limits.call_seconds
+        done = [*before, *scenarios[: len(answers)]]
+        if answers and _ending(answers[-1]) is Ending.CALL_TIME and not self._visits:
+            told = sum(one.ending is None for one in answers[-1])
+            self._timeouts.remember_call(done, self._skipped, told)
+        if not apart:
+            self._asked = done
+        return answers
+
+    def _first_known(self, scenarios: Sequence[Scenario], before: Sequence[Scenario]) -> tuple[int, int]:
+        """Return the place of the first known to run out of time, and how many of its calls are answered.
+
+        If there is none, the place is behind the last. Tests that run between the cells may change what calls
+        meet, so nothing is known of calls then.
+        """
+        left = self._again_left if scenarios[0].ours else self._left()
+        if not self._visits and left >= self._limits.call_seconds:
+            for number in range(len(scenarios)):
+                asked = [*before, *scenarios[: number + 1]]
+                if (answered := self._timeouts.recall_call(asked, self._skipped)) is not None:
+                    return number, answered
+        return len(scenarios), 0
+
+    def _skip_known_cells(self) -> None:
+        """Leave out the cells that are known to run out of time, as if each had just ended a box."""
+        while self._left() >= self._limits.cell_seconds:
+            runnable = (number for number, _ in self._runnable())
+            known = next((one for one in runnable if self._timeouts.recall_cell(one, self._skipped)), None)
+            if known is None:
+                return
+            self._skipped.add(known)
+            self._end_cell(known, Ending.CELL_TIME)
+            self._recalled += self._limits.cell_seconds
+            self._restarts_left -= 1
 
     def _ask_apart(self, scenarios: Sequence[Scenario]) -> list[tuple[Observation, ...]]:
         """In another box, where the cells run again first; the submission's box stays for the others.
@@ -283,12 +348,15 @@ class Session:
         while self._box is None and self._given_up is None:
             if self._over:
                 raise self._over
+            self._skip_known_cells()
             if self._restarts_left < 0:
                 self._give_up(Ending.RESTARTS)
                 break
             self._restarts_left -= 1
             self._left_at_opening = self._left()
+            self._in_sandbox_at_opening = self.seconds_in_sandbox
             before = self._passed, self._computed, self._delayed
+            self._asked = []
             try:
                 self._box = self._opened()
                 self._run_cells(self._box)
@@ -367,6 +435,8 @@ class Session:
             if late:
                 self._out_of_time()
                 self._give_up(Ending.SUBMISSION_TIME)
+            elif ended.ending is Ending.CELL_TIME:
+                self._timeouts.remember_cell(waiting[0], self._skipped)
             self._skipped.add(waiting[0])
             self._end_cell(waiting[0], Ending.SUBMISSION_TIME if late else ended.ending)
             self._run_apart(numbers)
@@ -417,11 +487,18 @@ class Session:
         )
 
     def _after_fault(self, fault: SandboxFault) -> None:
-        """Our own failure: run again, without costing a restart, within the time that is left."""
+        """Run again after our own failure, without costing a restart, within the time that is left.
+
+        Raises:
+            EndedItself: `MAX_LOST_BOXES` boxes were lost.
+            SandboxFault: there were more than `MAX_FAULTS` failures, or they took longer by the clock than
+                the submission may. Nothing is run or asked after that.
+        """
         self._lose_box()
         if self._over:
             raise self._over
         self._taken += max(0.0, self._left_at_opening - self._left())
+        self._in_lost_boxes += self.seconds_in_sandbox - self._in_sandbox_at_opening
         self._lost += isinstance(fault, BoxLost)
         if self._lost >= MAX_LOST_BOXES:
             self._over = EndedItself(
@@ -429,7 +506,10 @@ class Session:
                 "perhaps on purpose"
             )
             raise self._over
-        if self._faults_left == 0:
+        # What fails again and again fails for the other questions too, and may take long each time.
+        too_long = self._in_lost_boxes > CLOCK_FACTOR * self._limits.submission_seconds
+        if self._faults_left == 0 or too_long:
+            self._over = fault
             raise fault
         self._faults_left -= 1
         self._restarts_left += 1
@@ -470,7 +550,7 @@ class Session:
             limit
             - (self._passed - min(delayed, (MAX_CLOCK_FACTOR - 1) * CLOCK_FACTOR * limit)) / CLOCK_FACTOR
         )
-        return min(limit - computed, by_the_clock)
+        return min(limit - computed, by_the_clock) - self._recalled
 
 
 def _fitting(files: Mapping[str, bytes], limits: Limits) -> Mapping[str, bytes]:
@@ -490,6 +570,17 @@ def _fitting(files: Mapping[str, bytes], limits: Limits) -> Mapping[str, bytes]:
 def _together(scenarios: Sequence[Scenario]) -> tuple[Scenario, ...]:
     """The first ones that are asked in the same box."""
     return tuple(takewhile(lambda one: one.alone == scenarios[0].alone, scenarios))
+
+
+def _without_repeats(
+    waiting: Sequence[int], scenarios: Sequence[Scenario], results: dict[int, tuple[Observation, ...]]
+) -> list[int]:
+    """Return the places that are still to be asked, and note in the results that the others are not."""
+    answers = {scenarios[place].name: answer for place, answer in results.items()}
+    repeats = [(place, scenarios[place].repeats) for place in waiting]
+    spared = [place for place, one in repeats if one and _ending(answers.get(one[0], ())[: one[1]])]
+    results |= {place: _ended(scenarios[place], Ending.NOT_ASKED) for place in spared}
+    return [place for place in waiting if place not in spared]
 
 
 def _later(waiting: Sequence[int], scenarios: Sequence[Scenario], serves: str) -> list[int]:

@@ -399,6 +399,7 @@ class _Outlined(Struct):
     sandbox_seconds: float = 0.0
     spent: Spent = Spent()
     stated: Mapping[str, str] = {}
+    timeouts: Mapping[str, int] = {}
 
 
 _OUTLINED = msgspec.json.Decoder(_Outlined)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -17,7 +19,7 @@ from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.retry import MAX_FAULTS, MAX_LOST_BOXES
 from autograder.sandbox.session import ENDINGS_PER_QUESTION, LEFT_OUT, Session
 from tests.sandbox.contract import LIMITS
-from tests.support.fake_sandbox import FakeSandbox
+from tests.support.fake_sandbox import FakeBox, FakeSandbox
 
 CELLS = (Cell("one"), Markdown("# text"), Cell("two"), Cell("  \n"), Cell("three"))
 OK = (Observation(ok=True, value=42),)
@@ -187,6 +189,39 @@ def test_faults_of_ours_are_made_up_for_and_cost_no_restart() -> None:
     fake = FakeSandbox(faults=MAX_FAULTS + 1)
     with session(fake) as running, pytest.raises(SandboxFault, match="canned"):
         running.run()
+
+
+def test_session_opens_no_box_for_later_questions_when_faults_go_on() -> None:
+    """A sandbox that is ended again and again took minutes: each question had its boxes opened anew."""
+    fake = FakeSandbox({"two": SandboxFault("ended again")}, {"q": OK})
+    with session(fake) as running:
+        for action in (running.run, *[lambda: running.ask([scenario("q")])] * 20):
+            with pytest.raises(SandboxFault, match="ended again"):
+                action()
+    assert len(fake.boxes) == MAX_FAULTS + 1
+
+
+def test_session_gives_up_when_faults_took_as_long_as_the_submission_may(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A sandbox that hangs before it fails costs a class no more time than one slow submission."""
+    limits = Limits(submission_seconds=10)
+    now, opened = [0.0], []
+    clock = SimpleNamespace(monotonic=lambda: now[0])
+    monkeypatch.setattr("autograder.sandbox.session.time", clock)
+
+    class HangingSandbox(FakeSandbox):
+        def open(self, limits: Limits, *, seed: int = 0, files: Mapping[str, bytes] | None = None) -> FakeBox:
+            del limits, seed, files
+            opened.append(now[0])
+            now[0] += CLOCK_FACTOR * 7
+            raise SandboxFault("no box was opened")
+
+    with Session(HangingSandbox(), CELLS, limits) as running:
+        for _ in range(3):
+            with pytest.raises(SandboxFault, match="no box was opened"):
+                running.run()
+    assert len(opened) == 2  # the first took less than the submission may, both together more
 
 
 class _LostOnce(dict[str, CellRun]):

@@ -96,6 +96,7 @@ def recording(scenario: Scenario, calls: Sequence[Call], forbidden: Sequence[str
         ),
         alone="forbidden",
         serves=scenario.serves,
+        repeats=(scenario.name, len(calls)),
     )
 
 

@@ -112,6 +112,21 @@ def _is_copy() -> bool:
     return False
 
 
+def _end_fork(process: int, error: BaseException | None = None) -> None:
+    """End this process if student code forked it and it has left that code, as a script would at its end.
+
+    Otherwise it would answer as well as its parent, and chance would decide which answer is read.
+
+    Args:
+        process: the id of the process that began to run the code.
+        error: what the code raised, if anything.
+    """
+    if os.getpid() == process:
+        return
+    code = error.code if isinstance(error, SystemExit) else error and 1
+    os._exit(code & 0xFF if isinstance(code, int) else int(code is not None))
+
+
 class HeldAnswers:
     """Those of quiet calls that wait to be told along with a later one.
 
@@ -182,10 +197,12 @@ class Guest:
     def _cell(self, source: str) -> dict[str, Any]:
         outputs = self._shell.outputs
         outputs.begin()
+        process = os.getpid()
         started = time.perf_counter()
         with _Streams(outputs):
             result = self._shell.run_cell(source, store_history=True)
         error = result.error_before_exec or result.error_in_exec
+        _end_fork(process, error)
         met = reported_limits(error)
         reply = {
             "outputs": [_plain_output(output) for output in outputs.items],
@@ -246,10 +263,12 @@ class Guest:
         encoder: GuestEncoder,
         room: int,
     ) -> dict[str, Any]:
+        process = os.getpid()
         try:
             decoder = wire.Decoder(arrays, own_array, functools.partial(_guest_other, kept))
             with _State(call):
                 value = self._value(call, kept, decoder)
+            _end_fork(process)
             if "keep" in call:
                 kept[call["keep"]] = value
                 return {"v": {"$": "ref", "v": call["keep"]}}
@@ -258,6 +277,7 @@ class Guest:
                 encoder.forget()
                 return self._too_large()
         except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt too are only answers
+            _end_fork(process, error)
             encoder.forget()
             return _of_error(error)
         return {"v": tree}
@@ -271,14 +291,17 @@ class Guest:
         self._now = request["id"]
         told: Encoded = (None, {})
         observed: dict[str, Any] = {"v": None}
+        process = os.getpid()
         try:
             with self._shell.outputs.dropped(), _Streams(self._shell.outputs):
                 told = self._begun(request)
+            _end_fork(process)
             if _bytes(told[1]) > self._max_reply:
                 observed = self._too_large()
         except Abandoned:
             return
         except BaseException as error:  # noqa: BLE001 - as in `_call`
+            _end_fork(process, error)
             observed = _of_error(error)
         if MEMORY in observed.get("met", ()):
             gc.collect()

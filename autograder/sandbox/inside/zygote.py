@@ -77,7 +77,16 @@ def main() -> None:
 
 def _serve(control: socket.socket) -> None:
     # All of our own modules are imported before the jail is entered: inside there are no files of ours.
-    from autograder.sandbox.inside import guest, huge_pages, jail, linux, models, reduced, warming
+    from autograder.sandbox.inside import (
+        guest,
+        huge_pages,
+        jail,
+        linux,
+        models,
+        processes,
+        reduced,
+        warming,
+    )
 
     os.close(int(sys.argv[2].rpartition("/")[2]))
     message = control.recv(CONTROL_MESSAGE)
@@ -89,6 +98,7 @@ def _serve(control: socket.socket) -> None:
     _signals_as_usual()
     _scrub_environment(way.home, models.variables(way.hub))
     gc.disable()  # imports make no garbage worth looking for, and looking is a tenth of torch's
+    processes.avoid_programs()
     _preload(config["preload"])
     shell = guest.make_shell()
     if config["tests"]:
@@ -196,6 +206,7 @@ def _scrub_environment(home: str, further: dict[str, str]) -> None:
     os.environ.update(
         HOME=home,
         IPYTHONDIR=f"{home}/.ipython",
+        JOBLIB_MULTIPROCESSING="0",  # it starts programs as workers; without, it computes one after the other
         LANG="C.UTF-8",
         LOGNAME="student",
         MKL_NUM_THREADS="1",
@@ -224,6 +235,9 @@ def _preload(modules: list[str]) -> None:
 
 def _warm_torch(torch: ModuleType) -> None:
     """Resolve what torch imports late, so that every child does not repeat it in memory of its own."""
+    from autograder.sandbox.inside import processes
+
+    processes.avoid_programs_of_torch(torch)
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
     # torch.manual_seed keeps each seed for devices that are not here, with the stack; for it files are read.

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from autograder.checks.base import Evidence
-from autograder.checks.judging.forbidden import mentions
+from autograder.checks.judging.forbidden import mentions, recording
 from autograder.messages import languages, render
-from autograder.records import ItemResult, Status
+from autograder.records import Call, ItemResult, Scenario, Status
 from reference.listings import GIVEN
 from tests.checks.asking import DRAW, answer, check_of
 from tests.kinds.transformers.attention_styles import STYLES
@@ -417,3 +417,10 @@ def test_a_wrong_answer_stays_wrong_when_it_is_suspicious() -> None:
 def test_any_source_is_read(source: str) -> None:
     """What is not Python, or not a definition, has no mentions."""
     assert () == mentions(source, "attend", FORBIDDEN)
+
+
+def test_recorded_call_says_which_call_it_repeats() -> None:
+    """So that a call that never ends is not made once more to look for forbidden names."""
+    scenario = Scenario("q: case", (Call("attend"), Call("attend"), Call("further")), serves="value")
+    recorded = recording(scenario, scenario.calls[:2], FORBIDDEN)
+    assert (recorded.repeats, recorded.serves) == (("q: case", 2), "value")

@@ -1,0 +1,99 @@
+"""An endless loop is run when it is first graded, and not each time that its class is graded again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from decimal import Decimal
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from autograder.app import classes, regrading
+from autograder.app.regrading import RegradeChoice
+from autograder.course import Course
+from autograder.generate import generate
+from autograder.gradebook import Gradebook
+from autograder.records import Ending
+from autograder.sandbox.outside.box import NamespaceBox
+from tests.support import small_course
+from tests.support.regraded_class import NAME, accept_13, hand_in
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
+
+APPLY = RegradeChoice(apply=True, reason="13 was right as well.")
+SECONDS = 2
+"""The limit of a call in the small course."""
+ENDLESS_CALL = "def softmax(x):\n    while True:\n        pass"
+ENDLESS_CELL = f"{small_course.SOFTMAX}\nwhile True:\n    pass"
+
+
+@pytest.fixture
+def endings(monkeypatch: pytest.MonkeyPatch) -> Counter[Ending]:
+    """Count how boxes of the class end, not those of the self-test: each is one run of an endless loop."""
+    counted: Counter[Ending] = Counter()
+    fail = NamespaceBox._fail
+
+    def count_and_fail(box: NamespaceBox, ending: Ending, detail: str = "") -> NoReturn:
+        if box._limits.call_seconds == SECONDS:
+            counted[ending] += box._why is None
+        fail(box, ending, detail)
+
+    monkeypatch.setattr(NamespaceBox, "_fail", count_and_fail)
+    return counted
+
+
+def make_class(folder: Path, softmax: str) -> Course:
+    """Make a class of three, one of whom hands in an endless loop."""
+    generate(small_course.small_course(folder), NAME)
+    hand_in(folder, "ada", layers_answer="layers = 12", softmax_answer=small_course.SOFTMAX)
+    hand_in(folder, "eve", layers_answer="layers = 13", softmax_answer=softmax)
+    hand_in(folder, "zoe", layers_answer="layers = 13", softmax_answer=small_course.SOFTMAX)
+    return Course.at(folder)
+
+
+def read_items(course: Course) -> dict[str, str]:
+    """Return everybody's results, as judging made them."""
+    with Gradebook(course.gradebook) as book:
+        return {student: repr(graded.score.items) for student, graded in book.results(NAME).items()}
+
+
+@pytest.mark.parametrize("softmax", [ENDLESS_CALL, ENDLESS_CELL], ids=["in a call", "in a cell"])
+def test_regrading_runs_no_known_endless_loop(tmp_path: Path, endings: Counter[Ending], softmax: str) -> None:
+    """Another question's points change: a trial and the move itself wait for no loop; `again` runs it."""
+    course = make_class(tmp_path, softmax)
+    classes.grade(course, NAME, workers=1)
+    first = endings.total()
+    assert 1 <= first <= 2
+    items = read_items(course)
+    accept_13(course)
+    trial = regrading.regrade(course, NAME, workers=1)
+    done = regrading.regrade(course, NAME, choice=APPLY, workers=1)
+    assert endings.total() == first
+    moved = {one.move.student: one.move.by for one in trial.moved}
+    assert moved == {"eve": Decimal("0.25"), "zoe": Decimal("0.25")}
+    assert len(done.moved) == 2
+    after = read_items(course)
+    assert {student: text.partition("item='rows'")[2] for student, text in items.items()} == {
+        student: text.partition("item='rows'")[2] for student, text in after.items()
+    }
+    classes.grade(course, NAME, workers=1, again=True)
+    assert endings.total() == 2 * first
+    assert read_items(course) == after
+
+
+def test_changed_submission_is_run_again_though_its_loop_was_known(
+    tmp_path: Path, endings: Counter[Ending]
+) -> None:
+    """Whoever mends the loop gets the points, and whoever hands in another loop waits for that one."""
+    course = make_class(tmp_path, ENDLESS_CALL)
+    classes.grade(course, NAME, workers=1)
+    first = endings.total()
+    hand_in(tmp_path, "eve", layers_answer="layers = 13", softmax_answer=f"{ENDLESS_CALL}  # another")
+    classes.grade(course, NAME, workers=1)
+    assert endings.total() == 2 * first
+    hand_in(tmp_path, "eve", layers_answer="layers = 13", softmax_answer=small_course.SOFTMAX)
+    classes.grade(course, NAME, workers=1)
+    assert endings.total() == 2 * first
+    items = read_items(course)
+    assert items["eve"] == items["zoe"]

@@ -1,0 +1,127 @@
+"""Honest notebooks with several processes: the outcome is right, and the same whoever is scheduled first."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import Struct
+
+from autograder.records import Call, Cell, Limits, Scenario
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
+from autograder.sandbox.session import Session
+from tests.support.leftovers import fresh_seeds
+
+pytestmark = pytest.mark.sandbox
+
+SEEDS = fresh_seeds(7_000_000)
+REPEATS, REPEATS_APART = 3, 20
+LIMITS = Limits(
+    cell_seconds=300, call_seconds=300, submission_seconds=3600, processor_seconds=3600, processes=128
+)
+"""So generous that no machine is too slow or too busy: time must not decide anything here."""
+BUSY = """
+import os
+for _ in range({processes}):
+    if os.fork() == 0:
+        while True:
+            pass
+"""
+ANSWER = Scenario("answer", (Call("answer"),))
+
+
+class HonestNotebook(Struct, frozen=True):
+    """One notebook of `parallel.cells`."""
+
+    title: str
+    cells: tuple[Cell, ...]
+    gives: Any
+    """What its function `answer` returns."""
+    torch: bool
+
+
+def load_notebooks() -> list[HonestNotebook]:
+    """Return all notebooks of `parallel.cells`."""
+    text = (Path(__file__).parent / "parallel.cells").read_text(encoding="utf-8")
+    titles_and_bodies = re.split(r"^# %% (.+)$", text, flags=re.MULTILINE)[1:]
+    return [
+        HonestNotebook(
+            title=title,
+            cells=tuple(Cell(source.strip()) for source in re.split(r"^# %%$", body, flags=re.MULTILINE)),
+            gives=ast.literal_eval(re.findall(r"^# gives: (.+)$", body, flags=re.MULTILINE)[0]),
+            torch="# needs: torch\n" in body,
+        )
+        for title, body in zip(titles_and_bodies[::2], titles_and_bodies[1::2], strict=True)
+    ]
+
+
+NOTEBOOKS = load_notebooks()
+each_notebook = pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda notebook: notebook.title)
+
+
+@pytest.fixture
+def sandbox(notebook: HonestNotebook, request: pytest.FixtureRequest) -> NamespaceSandbox:
+    """Return the shared sandbox that has what the notebook needs."""
+    shared: NamespaceSandbox = request.getfixturevalue("torch_sandbox" if notebook.torch else "plain_sandbox")
+    return shared
+
+
+def run_notebook(sandbox: NamespaceSandbox, notebook: HonestNotebook) -> str:
+    """Return what grading sees of one run: errors, endings and outputs of cells, answer and notes."""
+    with Session(sandbox, notebook.cells, LIMITS, seed=next(SEEDS)) as session:
+        runs = session.run()
+        ((observation,),) = session.ask([ANSWER])
+    cells = [(run.error, run.ending, [output.data for output in run.outputs]) for run in runs if run]
+    answer = observation.value if observation.ok else (observation.error, observation.message)
+    return repr((cells, answer, observation.ending, [note.text for note in session.notes]))
+
+
+def expected_run(notebook: HonestNotebook) -> str:
+    """Return what `run_notebook` gives if everything works."""
+    cells: list[object] = [("", None, [])] * len(notebook.cells)
+    return repr((cells, notebook.gives, None, []))
+
+
+@contextlib.contextmanager
+def busy_neighbours(sandbox: NamespaceSandbox, count: int) -> Iterator[None]:
+    """Keep all processors busy with boxes whose processes never pause."""
+    source = BUSY.format(processes=os.cpu_count())
+    with contextlib.ExitStack() as boxes:
+        for _ in range(count):
+            box = sandbox.open(LIMITS, seed=next(SEEDS))
+            boxes.callback(box.close)
+            assert box.run_cell(source, seconds=60).error == ""
+        yield
+
+
+def test_there_are_at_least_forty_notebooks() -> None:
+    """One for each way in which students use processes."""
+    assert len({notebook.title for notebook in NOTEBOOKS}) >= 40
+
+
+@each_notebook
+def test_parallel_notebook_gives_the_same_right_answer_each_time(
+    sandbox: NamespaceSandbox, notebook: HonestNotebook
+) -> None:
+    """Python's resource tracker and start methods were a race that honest notebooks lost at random."""
+    runs = Counter(run_notebook(sandbox, notebook) for _ in range(REPEATS))
+    assert runs == {expected_run(notebook): REPEATS}
+
+
+@pytest.mark.apart
+@pytest.mark.parametrize("neighbours", [0, 2], ids=["alone", "beside busy neighbours"])
+@each_notebook
+def test_parallel_notebook_gives_the_same_right_answer_twenty_times(
+    sandbox: NamespaceSandbox, plain_sandbox: NamespaceSandbox, notebook: HonestNotebook, neighbours: int
+) -> None:
+    """The long form, which a rare race does not pass."""
+    with busy_neighbours(plain_sandbox, neighbours):
+        runs = Counter(run_notebook(sandbox, notebook) for _ in range(REPEATS_APART))
+    assert runs == {expected_run(notebook): REPEATS_APART}

@@ -1,0 +1,158 @@
+"""What is known to run out of time is not run again, and comes out as it did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from msgspec.structs import replace
+
+from autograder.records import Call, Cell, Ending, Limits, Observation, Scenario
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
+from autograder.sandbox.session import Session, Visit
+from autograder.sandbox.timeouts import Timeouts
+from tests.support.fake_sandbox import FakeSandbox
+from tests.support.leftovers import fresh_seeds
+
+SEEDS = fresh_seeds(8_000_000)
+CELLS = (Cell("one"), Cell("loop"), Cell("three"))
+OK = (Observation(ok=True, value=42),)
+FIRST, ENDLESS, LAST = (Scenario(name, (Call(name),)) for name in ("first", "endless", "last"))
+
+
+def fake_sandbox() -> FakeSandbox:
+    """Return one in which a cell and a call never end."""
+    return FakeSandbox({"loop": Ending.CELL_TIME}, {"first": OK, "endless": Ending.CALL_TIME, "last": OK})
+
+
+def run_session(
+    fake: FakeSandbox,
+    timeouts: Timeouts,
+    scenarios: Sequence[Scenario] = (FIRST, ENDLESS, LAST),
+    visits: dict[int, Visit] | None = None,
+) -> str:
+    """Run the cells and ask; return all that judging sees."""
+    with Session(fake, CELLS, Limits(), timeouts=timeouts, visits=visits) as session:
+        runs = session.run()
+        answers = session.ask(scenarios)
+    return repr((runs, answers, session.notes))
+
+
+def count_runs(fake: FakeSandbox, name: str) -> int:
+    """Return how often a cell or a scenario was run."""
+    return sum(box.log.count(name) for box in fake.boxes)
+
+
+def code_of(text: str) -> Timeouts:
+    """Return the time-outs of other code."""
+    return Timeouts(text.encode)
+
+
+def test_known_timeouts_are_not_run_again_and_come_out_the_same() -> None:
+    """Neither the endless cell nor the endless call; everything else is run as before."""
+    first, met = fake_sandbox(), code_of("x")
+    seen = run_session(first, met)
+    again, known = fake_sandbox(), Timeouts("x".encode, met.met)
+    assert run_session(again, known) == seen
+    assert [count_runs(first, name) for name in ("loop", "endless")] == [1, 1]
+    assert [count_runs(again, name) for name in ("loop", "endless")] == [0, 0]
+    assert [count_runs(again, name) for name in ("first", "last")] == [1, 1]
+    assert known.met == met.met  # so that the run after the next one knows them too
+
+
+@pytest.mark.parametrize("basis", ["x", "y"], ids=["the same code", "other code"])
+@pytest.mark.parametrize(
+    "scenarios",
+    [
+        (FIRST, ENDLESS, LAST),
+        (ENDLESS, LAST),
+        (LAST, ENDLESS),
+        (FIRST, Scenario("endless", (Call("endless", args=(1,)),)), LAST),
+    ],
+    ids=["asked as before", "less is asked before it", "something else is asked before it", "other inputs"],
+)
+def test_known_timeouts_are_run_again_when_anything_they_depend_on_changed(
+    basis: str, scenarios: Sequence[Scenario]
+) -> None:
+    """Code, inputs, or what the box was asked before."""
+    met = code_of("x")
+    run_session(fake_sandbox(), met)
+    fake = fake_sandbox()
+    run_session(fake, Timeouts(basis.encode, met.met), scenarios)
+    same = basis == "x" and list(scenarios) == [FIRST, ENDLESS, LAST]
+    assert count_runs(fake, "loop") == int(basis != "x")
+    assert count_runs(fake, "endless") == int(not same)
+
+
+def test_known_timeouts_of_calls_are_run_again_when_tests_run_between_cells() -> None:
+    """A test may change what later calls meet, and is no part of what names a time-out."""
+    met = code_of("x")
+    run_session(fake_sandbox(), met)
+    fake = fake_sandbox()
+    run_session(fake, Timeouts("x".encode, met.met), visits={0: lambda box, left: None})
+    assert [count_runs(fake, name) for name in ("loop", "endless")] == [0, 1]
+
+
+@pytest.mark.parametrize("submission_seconds", [15.0, 70.0])
+def test_known_timeouts_use_up_the_submissions_time(submission_seconds: float) -> None:
+    """Otherwise a submission would get further at its second grading than at its first."""
+    met = code_of("x")
+    run_session(fake_sandbox(), met)
+    known = Timeouts("x".encode, met.met)
+    limits = Limits(cell_seconds=10, call_seconds=10, submission_seconds=submission_seconds)
+    with Session(fake_sandbox(), CELLS, limits, timeouts=known) as session:
+        session.run()
+        answers = session.ask([FIRST, ENDLESS, LAST, replace(FIRST, name="first")])
+    spent = 20 if submission_seconds > 20 else 10  # the fake's own loops take no time
+    assert session._rest() == pytest.approx(submission_seconds - spent, abs=2)
+    in_time = submission_seconds > 20  # otherwise the call ends earlier than at the limit of calls
+    assert answers[1][0].ending is (Ending.CALL_TIME if in_time else Ending.SUBMISSION_TIME)
+
+
+def test_scenario_is_not_repeated_after_the_one_that_it_repeats_ended_its_box() -> None:
+    """The same endless call would be run once more in a box apart; others are repeated."""
+    repeats = [
+        Scenario(f"{one.name} again", one.calls, alone="again", repeats=(one.name, 1))
+        for one in (FIRST, ENDLESS, LAST)
+    ]
+    fake = FakeSandbox({}, {"first": OK, "endless": Ending.CALL_TIME, "last": OK})
+    with Session(fake, CELLS, Limits()) as session:
+        answers = session.ask([FIRST, ENDLESS, LAST, *repeats])
+    assert [one[0].ending for one in answers] == [None, Ending.CALL_TIME, None, None, Ending.NOT_ASKED, None]
+    assert count_runs(fake, "endless again") == 0
+
+
+def test_scenario_is_repeated_if_only_a_later_call_of_the_other_ended_its_box() -> None:
+    """What is repeated came out well, and would be missing otherwise."""
+    base = Scenario("base", (Call("fine"), Call("endless")))
+    again = Scenario("last", (Call("fine"),), alone="again", repeats=("base", 1))
+    late = Observation(ok=False, ending=Ending.CALL_TIME)
+    fake = FakeSandbox({}, {"base": (*OK, late), "last": OK})
+    with Session(fake, CELLS, Limits()) as session:
+        answers = session.ask([base, again])
+    assert [[one.ending for one in answer] for answer in answers] == [[None, Ending.CALL_TIME], [None]]
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("alone", ["", "apart"])
+def test_calls_before_a_known_timeout_are_answered(plain_sandbox: NamespaceSandbox, alone: str) -> None:
+    """A scenario may build on earlier calls; these are made, and the endless one is not."""
+    cells = (
+        Cell(
+            "count = 0\ndef f():\n    global count\n    count += 1\n    while count > 1: pass\n    return 7"
+        ),
+    )
+    scenarios = [Scenario("twice", (Call("f"), Call("f"), Call("f")), alone=alone), FIRST]
+    limits = Limits(call_seconds=0.5)
+    seen = []
+    met: dict[str, int] = {}
+    for _ in range(2):
+        timeouts = Timeouts("x".encode, met)
+        with Session(plain_sandbox, cells, limits, seed=next(SEEDS), timeouts=timeouts) as session:
+            seen.append(
+                [[(one.value, one.ending, one.error) for one in each] for each in session.ask(scenarios)]
+            )
+        met = timeouts.met
+    late = (None, Ending.CALL_TIME, "")
+    assert seen == [[[(7, None, ""), late, late], [(None, None, "NameError")]]] * 2
+    assert list(met.values()) == [1]
