@@ -34,7 +34,6 @@ PAGES = {
 PAGES |= {name: (ROOT / name).read_text("utf-8") for name in ("README.md", "CHANGELOG.md")}
 TUTORIAL = PAGES["docs/instructors.md"]
 COMMANDS: dict[str, Any] = dict(vars(typer.main.get_command(app))["commands"])
-LINES = 320
 """The longest page but the references; documentation is short."""
 
 
@@ -190,13 +189,6 @@ def test_every_page_of_a_kind_is_reached_from_the_list() -> None:
     told = PAGES["docs/rubric.md"] + "".join(PAGES[f"docs/kinds/{name}.md"] for name in registered())
     names = [page.rpartition("/")[2] for page in PAGES if page.startswith("docs/kinds/")]
     assert [] == [name for name in names if not re.search(rf"\]\((kinds/)?{re.escape(name)}[)#]", told)]
-
-
-def test_pages_are_short() -> None:
-    """No page is long but what is generated from the program."""
-    references = ("docs/formulas.md", "docs/cli.md")
-    long = {page: text.count("\n") for page, text in PAGES.items() if page not in references}
-    assert {} == {page: lines for page, lines in long.items() if lines > LINES}
 
 
 def test_table_of_budgets() -> None:
