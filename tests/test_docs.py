@@ -34,7 +34,6 @@ PAGES = {
 PAGES |= {name: (ROOT / name).read_text("utf-8") for name in ("README.md", "CHANGELOG.md")}
 TUTORIAL = PAGES["docs/instructors.md"]
 COMMANDS: dict[str, Any] = dict(vars(typer.main.get_command(app))["commands"])
-"""The longest page but the references; documentation is short."""
 
 
 def anchors(text: str) -> set[str]:
