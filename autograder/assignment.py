@@ -50,6 +50,7 @@ TELLING = frozenset(
         "grades",
         "marking",
         "messages",
+        "mutation",
         "paper",
         "personal",
         "platforms",

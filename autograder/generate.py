@@ -80,7 +80,8 @@ def generate(course: Course, name: str, language: str | None = None) -> tuple[Pa
         check_references(course, rubric)
     files = build(course, rubric, language)
     data = data_files(course, rubric)
-    check_leaks(_withheld(course, rubric, sources(course, rubric)), list(_data_texts(data)))
+    if rubric.assignment.adopted != "otter":  # otter makes these releases, also if the source is not there
+        check_leaks(_withheld(course, rubric, sources(course, rubric)), list(_data_texts(data)))
     folder = course.release(name)
     written = []
     for place in (*files, *data):

@@ -85,10 +85,10 @@ class Handin(Struct, frozen=True):
             if one.submitted_at:
                 params["moment"] = self._told(one.submitted_at, language)
             found.append(
-                Message("counting.unreadable-at" if one.submitted_at else "counting.unreadable", params)
+                Message("attempt.unreadable-at" if one.submitted_at else "attempt.unreadable", params)
             )
         if self.chosen:
-            found.append(Message("counting.chosen", {"reason": self.chosen}))
+            found.append(Message("attempt.chosen", {"reason": self.chosen}))
         return tuple(found)
 
     def _told(self, moment: datetime, language: str = "en") -> str:

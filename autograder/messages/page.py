@@ -152,11 +152,11 @@ _TIMING: Mapping[str, str] = {
         "It could not be told when this was handed in; the end was {end}. That costs nothing by itself: a "
         "person looks at it."
     ),
-    "counting.unreadable": "Another attempt cannot be read, so this one counts. The reason: {reason}",
-    "counting.unreadable-at": (
+    "attempt.unreadable": "Another attempt cannot be read, so this one counts. The reason: {reason}",
+    "attempt.unreadable-at": (
         "The attempt of {moment} cannot be read, so this one counts. The reason: {reason}"
     ),
-    "counting.chosen": "The course staff chose this attempt to count: {reason}",
+    "attempt.chosen": "The course staff chose this attempt to count: {reason}",
     "refused.late": "This was handed in after the end, so nothing in it was graded.",
     "time-left.left": (
         "Time left: {left}. The end is {end} ({zone}); extra time that was granted comes on top."

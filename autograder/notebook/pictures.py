@@ -7,16 +7,10 @@ checked where they are shown, by `autograder.feedback.sanitise.image_uri`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
-
-from msgspec.structs import replace
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from autograder.records import PastedPicture
-
-if TYPE_CHECKING:
-    from autograder.notebook.document import RawCell
 
 _MIMES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _MOST_NAME = 200
@@ -56,34 +50,3 @@ def take_out_pictures(
         return f"attachment:{name}"
 
     return _DATA_URI.sub(name_instead, source), tuple(pictures.values())
-
-
-def rename_clashing_pictures(
-    cells: Sequence[RawCell], groups: Iterable[Sequence[int]]
-) -> tuple[RawCell, ...]:
-    """Return cells in which the pictures of one answer have different names.
-
-    JupyterLab calls every pasted picture ``image.png``. Without this the halves of a split answer, which are
-    read as one text, would show one picture twice.
-
-    Args:
-        cells: of a notebook.
-        groups: for each answer, the indices of the cells it is read from.
-    """
-    renamed = list(cells)
-    for indices in groups:
-        names: set[str] = set()
-        for index in indices if len(indices) > 1 else ():
-            cell = cells[index]
-            if cell.cell_type == "code":
-                continue
-            source, pictures = take_out_pictures(cell.source, cell.pictures)
-            unique = []
-            for picture in pictures:
-                name = picture.name if picture.name not in names else f"{cell.number}-{picture.name}"
-                for written in (picture.name, quote(picture.name)):
-                    source = source.replace(f"attachment:{written}", f"attachment:{name}")
-                names.add(name)
-                unique.append(replace(picture, name=name))
-            renamed[index] = replace(cell, source=source, pictures=tuple(unique))
-    return tuple(renamed)

@@ -11,6 +11,7 @@ import ast
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from urllib.parse import quote
 
 from msgspec.structs import replace
 
@@ -24,7 +25,7 @@ from autograder.notebook.document import (
     shows_attachment,
 )
 from autograder.notebook.match import LOST, Matching, match
-from autograder.notebook.pictures import rename_clashing_pictures, take_out_pictures
+from autograder.notebook.pictures import take_out_pictures
 from autograder.notebook.recover import Recovery, recover
 from autograder.notebook.release import Release, ReleaseCell
 from autograder.notebook.remarks import remarks
@@ -66,7 +67,7 @@ def read(data: bytes, release: Release, *, student: str, assignment: str) -> Sub
     places = {**matching.places, **recovery.places}
     types = _types(cells, release.by_id, places)
     answer_cells = {**matching.parts, **recovery.written_elsewhere}
-    cells = rename_clashing_pictures(cells, answer_cells.values())
+    cells = _rename_clashing_pictures(cells, answer_cells.values())
     program, restored = _program(cells, release, matching, recovery, types)
     positions = {index: at for at, (index, _) in enumerate(program) if index is not None}
     found = (*unmerged, *matching.notes, *recovery.notes, *restored)
@@ -149,6 +150,37 @@ def _text(cell: RawCell, grade_id: str, notes: list[Note]) -> Markdown:
         text = f"{unseen} pictures are attached to this cell that its text does not show; left out."
         notes.append(Note("attachments", text, f"cell {cell.number}"))
     return Markdown(source, grade_id, pictures=shown)
+
+
+def _rename_clashing_pictures(
+    cells: Sequence[RawCell], groups: Iterable[Sequence[int]]
+) -> tuple[RawCell, ...]:
+    """Return cells in which the pictures of one answer have different names.
+
+    JupyterLab calls every pasted picture ``image.png``. Without this the halves of a split answer, which are
+    read as one text, would show one picture twice.
+
+    Args:
+        cells: of a notebook.
+        groups: for each answer, the indices of the cells it is read from.
+    """
+    renamed = list(cells)
+    for indices in groups:
+        names: set[str] = set()
+        for index in indices if len(indices) > 1 else ():
+            cell = cells[index]
+            if cell.cell_type == "code":
+                continue
+            source, pictures = take_out_pictures(cell.source, cell.pictures)
+            unique = []
+            for picture in pictures:
+                name = picture.name if picture.name not in names else f"{cell.number}-{picture.name}"
+                for written in (picture.name, quote(picture.name)):
+                    source = source.replace(f"attachment:{written}", f"attachment:{name}")
+                names.add(name)
+                unique.append(replace(picture, name=name))
+            renamed[index] = replace(cell, source=source, pictures=tuple(unique))
+    return tuple(renamed)
 
 
 def _released(original: ReleaseCell) -> Cell | Markdown:

@@ -106,7 +106,6 @@ def verify(
     for made in matrices:
         findings += [finding for one in made.rows for finding in one.findings]
         findings += coverage(made)
-    mutated = run_mutants(grader, key, workers or os.cpu_count() or 1)
     boxes = [one.spent for made in matrices for one in made.rows if one.spent is not None]
     return Verified(
         assignment.name,
@@ -117,5 +116,5 @@ def verify(
         len(boxes),
         time.monotonic() - started,
         tuple(size_warnings(assignment.rubric)),
-        mutated,
+        run_mutants(grader, key, workers or os.cpu_count() or 1),
     )

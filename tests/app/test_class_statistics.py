@@ -129,7 +129,7 @@ def test_works_are_compared_as_they_were_handed_in(made: Made) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         data = essays.handed(made.assignment, text) if text else b"{ no notebook"
         (folder / f"{essays.NAME}.ipynb").write_bytes(data)
-    found = similar(made.course, essays.NAME, most=2, store=opening(made.store))
+    found = similar(made.course, essays.NAME, most=2)
     assert ("max", "mia") == found.pairs[0].students
     assert ["eve: essays is not compared:"] == [one[:28] for one in found.remarks]
     page = write_pairs(made.course, found).read_text("utf-8")
@@ -138,7 +138,7 @@ def test_works_are_compared_as_they_were_handed_in(made: Made) -> None:
     assert 'href="../feedback/max/essays/essays.html"' in page
     given = made.course.root / "lecture.py"
     given.write_text(told["width-answer"], "utf-8")
-    known = similar(made.course, essays.NAME, given=[given], store=opening(made.store))
+    known = similar(made.course, essays.NAME, given=[given])
     (first,) = [one for one in known.pairs if one.students == ("max", "mia")]
     assert "code" not in {part.name for part in first.parts}
     for student in ("max", "mia", "eve"):

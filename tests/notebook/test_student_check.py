@@ -289,7 +289,7 @@ def test_a_misspelt_question_is_suggested(say: Callable[..., str]) -> None:
     ("left", "said"),
     [
         (["formula", "count"], "1 of 2 questions are answered."),
-        (["formula", "essay"], "1 of 1 questions are answered; 1 more are read by a person."),
+        (["formula", "essay"], "1 of 1 questions are answered; read by a person besides: 1."),
     ],
 )
 def test_all_questions_are_counted(left: list[str], said: str) -> None:
@@ -340,7 +340,7 @@ def test_all_questions_are_looked_at_in_order(say: Callable[..., str]) -> None:
     """Without a name every question has its lines, and the number of answers stands below."""
     said = say("", size="d", total=3)
     assert list(KINDS) == list(dict.fromkeys(re.findall(r"^\S (\S+): ", said, re.MULTILINE)))
-    assert f"2 of 10 questions are answered; 1 more are read by a person.\n{NOT_A_MARK}" in said
+    assert f"2 of 10 questions are answered; read by a person besides: 1.\n{NOT_A_MARK}" in said
 
 
 def test_while_grading_it_is_silent(capsys: pytest.CaptureFixture[str]) -> None:

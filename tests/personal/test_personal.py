@@ -371,6 +371,6 @@ def test_a_group_has_one_variant(room: Class, tmp_path: Path) -> None:
         given = [(course.personal(who, NAME) / f"{NAME}.ipynb").read_bytes() for who in (one, other)]
         assert given[0] == given[1]
     assert room.personal("ada") == (course.personal("ada", NAME) / f"{NAME}.ipynb").read_bytes()
-    assert ["green (bob, \\xe9mile): members were handed out 2 variants"] == [
+    assert ["green (bob, émile): members were handed out 2 variants"] == [
         fault.partition(";")[0] for fault in report(course, NAME).faults
     ]

@@ -227,7 +227,7 @@ def test_files_come_back_as_files(at: Small) -> None:
     """A page that was handed in is never shown as one."""
     client = at.client()
     evil = {"page.html": EVIL.encode(), "a.svg": b"<svg onload=alert(1)>"}
-    client.post(page(at), sent({"code.ipynb": b"{}", **evil}))
+    client.post(page(at), sent({"code.ipynb": course.released(at.folder)["code.ipynb"], **evil}))
     for name in ("page.html", "a.svg"):
         answer = client.get(f"{page(at)}1/files/{name}")
         assert "application/octet-stream" == answer.headers["Content-Type"]

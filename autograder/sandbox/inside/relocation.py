@@ -55,9 +55,10 @@ def _relocate_module(module: ModuleType, moved: Mapping[str, str]) -> None:
 
 def _relocate_attributes(target: object, names: Sequence[str], moved: Mapping[str, str]) -> None:
     for name in names:
-        value = getattr(target, "__dict__", {}).get(name)
+        attributes = getattr(target, "__dict__", {})  # some modules of torch refuse to be assigned to
+        value = attributes.get(name)
         if isinstance(value, str):
-            setattr(target, name, moved_path(value, moved))
+            attributes[name] = moved_path(value, moved)
 
 
 def _relocated(paths: Sequence[Any], moved: Mapping[str, str]) -> list[Any]:

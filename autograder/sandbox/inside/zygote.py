@@ -100,6 +100,8 @@ def _serve(control: socket.socket) -> None:
     gc.disable()  # imports make no garbage worth looking for, and looking is a tenth of torch's
     processes.avoid_programs()
     _preload(config["preload"])
+    if "torch" in sys.modules:
+        processes.avoid_programs_of_torch(sys.modules["torch"])
     shell = guest.make_shell()
     if config["tests"]:
         warming.warm_tests()
@@ -235,9 +237,6 @@ def _preload(modules: list[str]) -> None:
 
 def _warm_torch(torch: ModuleType) -> None:
     """Resolve what torch imports late, so that every child does not repeat it in memory of its own."""
-    from autograder.sandbox.inside import processes
-
-    processes.avoid_programs_of_torch(torch)
     torch.set_num_threads(1)
     torch.set_num_interop_threads(1)
     # torch.manual_seed keeps each seed for devices that are not here, with the stack; for it files are read.

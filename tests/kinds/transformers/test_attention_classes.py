@@ -159,7 +159,7 @@ def test_what_is_no_module_is_told_by_what_failed() -> None:
         ("one map under two names", "parameters", "one and the same parameter", "has no"),
         ("maps that the heads share", "parameters", "another shape", "has no"),
         ("always causal", "self", "later positions stay hidden", "kept"),
-        ("output and weights", "self", "2 parts", "finite"),
+        ("output and weights", "self", "length 2", "finite"),
         ("what was computed before", "self", "kept from one call to the next", "dropout"),
         ("dropout in evaluation", "self", "randomness", "kept"),
         ("further parameters", "parameters", "norm.weight, norm.bias", "has no"),
