@@ -127,7 +127,6 @@ OF_ENDING: Mapping[Ending, str] = {
     Ending.SUBMISSION_TIME: "submission_seconds",
     Ending.PROCESSOR_TIME: "processor_seconds",
     Ending.MEMORY: "memory_mb",
-    Ending.DISK: "scratch_mb",
     Ending.OUTPUT: "output_kb",
     Ending.REPLY_SIZE: "reply_mb",
     Ending.RESTARTS: "restarts",

@@ -210,8 +210,6 @@ class Ending(enum.StrEnum):
     SUBMISSION_TIME = "submission-time"
     PROCESSOR_TIME = "processor-time"
     MEMORY = "memory"
-    DISK = "disk"
-    """Too many bytes or files on disk, where no file system of the box's own bounds them."""
     OUTPUT = "output"
     REPLY_SIZE = "reply-size"
     QUESTION_SIZE = "question-size"

@@ -24,8 +24,8 @@ IsolationOption = Annotated[
     Isolation,
     typer.Option(
         "--isolation",
-        help="How student code is confined. reduced and none are weaker, for machines that cannot do better; "
-        "never chosen by themselves, and noted on every result.",
+        help="How student code is confined. none does not protect this machine at all: only for trying out "
+        "notebooks of your own; noted on every result.",
     ),
 ]
 LanguageOption = Annotated[str, typer.Option("--language", help="en or de; default: the assignment's first.")]

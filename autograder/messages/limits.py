@@ -35,10 +35,6 @@ _ENDED: Mapping[str, str] = {
     "ending.memory": (
         "{what} needed more than the {limit} of memory it may use. Look for arrays that grow with every step."
     ),
-    "ending.disk": (
-        "{what} wrote more files than there is room for, which is {limit}. Write less, or remove files no "
-        "longer needed."
-    ),
     "ending.output": "{what} printed more than the {limit} that a notebook may. Remove prints from loops.",
     "ending.reply-size": (
         "{what} returned more than the {limit} (4 MB as text) that can be taken. Check the size of what it "
@@ -121,10 +117,6 @@ _CELL_ENDED: Mapping[str, str] = {
     ),
     "cell.ending.memory": (
         "This cell needed more than {limit} of memory; the rest was run without it. Use smaller arrays."
-    ),
-    "cell.ending.disk": (
-        "This cell wrote more files than there is room for, which is {limit}; the rest was run without it. "
-        "Write less, or remove files no longer needed."
     ),
     "cell.ending.output": (
         "This cell printed more than {limit} and was stopped; the rest was run without it. Remove prints "

@@ -181,7 +181,7 @@ class Sandbox(Protocol):
     """Opens boxes for one environment. Thread safe."""
 
     isolation: str
-    """``"namespaces"``, ``"reduced"`` or ``"none"``; stamped on every result."""
+    """``"namespaces"`` or ``"none"``; stamped on every result."""
 
     def open(self, limits: Limits, *, seed: int = 0, files: Mapping[str, bytes] | None = None) -> Box:
         """A fresh box with random generators seeded by ``seed``.

@@ -1,7 +1,7 @@
-"""The levels of isolation: what they are called, and what a weaker one gives up.
+"""The levels of isolation: what they are called, and what the weaker one gives up.
 
-The weaker ones are for machines that cannot do better. They are chosen by name and never fallen back to,
-printed when a run starts and ends, and stamped on every result.
+The weaker one is for trying things out. It is chosen by name and never fallen back to, printed when a run
+starts and ends, and stamped on every result.
 """
 
 from __future__ import annotations
@@ -14,34 +14,17 @@ class Isolation(enum.StrEnum):
     """How student code is confined, strongest first."""
 
     NAMESPACES = "namespaces"
-    REDUCED = "reduced"
     NONE = "none"
-
-
-LOST = {
-    Isolation.NAMESPACES: "",
-    Isolation.REDUCED: (
-        "student code has no file system, process list and network namespace of its own: it may see which "
-        "processes run here, use what every user of this machine may, and fill this machine's disk faster "
-        "than it is noticed"
-    ),
-    Isolation.NONE: (
-        "NOTHING protects this machine, the gradebook or other submissions from student code; use it for "
-        "notebooks you have written yourself"
-    ),
-}
-"""What each level gives up, as half a sentence; empty for full isolation."""
-
-ALTERNATIVE = (
-    "If none of this can be changed, --isolation=reduced needs no namespaces; then "
-    f"{LOST[Isolation.REDUCED]} (docs/security.md)."
-)
-"""Told to whoever cannot have full isolation."""
 
 
 def warning(isolation: Isolation) -> str:
     """What to say before and after a run; empty for full isolation."""
-    return LOST[isolation] and f"--isolation={isolation.value}: {LOST[isolation]}."
+    if isolation is Isolation.NAMESPACES:
+        return ""
+    return (
+        f"--isolation={isolation.value}: NOTHING protects this machine, the gradebook or other submissions "
+        "from student code; use it for notebooks you have written yourself."
+    )
 
 
 def at_least(isolation: Isolation) -> tuple[Isolation, ...]:

@@ -48,14 +48,10 @@ def start_sandbox(
 
 def _sandbox_at(isolation: Isolation) -> type[ZygoteSandbox]:
     """The sandbox of a level."""
+    from autograder.sandbox.outside.bare import BareSandbox
     from autograder.sandbox.outside.namespaces import NamespaceSandbox
-    from autograder.sandbox.outside.unjailed import BareSandbox, ReducedSandbox
 
-    return {
-        Isolation.NAMESPACES: NamespaceSandbox,
-        Isolation.REDUCED: ReducedSandbox,
-        Isolation.NONE: BareSandbox,
-    }[isolation]
+    return {Isolation.NAMESPACES: NamespaceSandbox, Isolation.NONE: BareSandbox}[isolation]
 
 
 class PersistentSandbox:

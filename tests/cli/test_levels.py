@@ -23,27 +23,27 @@ def test_a_weaker_level_is_told_and_stamped(course: Path) -> None:
     """Before and after the run, in the object, the ledger, every comment, every page and the summary."""
     student = next((course / "submitted").iterdir()).name
     options = ("--student", student, "--again", "--course", str(course), "--json")
-    done = run("grade", ASSIGNMENT, "--isolation", "reduced", *options)
+    done = run("grade", ASSIGNMENT, "--isolation", "none", *options)
     assert 0 == done.returncode, done.stderr
-    assert 2 == told(done.stderr).count(warning(Isolation.REDUCED))
-    assert ["reduced"] == only_object(done.stdout)["isolation"]
+    assert 2 == told(done.stderr).count(warning(Isolation.NONE))
+    assert ["none"] == only_object(done.stdout)["isolation"]
     with sqlite3.connect(course / "gradebook.db") as connection:
         assert (
-            "reduced"
+            "none"
             == connection.execute("select isolation from autograder_run order by id desc limit 1").fetchone()[
                 0
             ]
         )
         stamped = connection.execute(
-            "select count(*) from comment where auto_comment like '%isolation: reduced%'"
+            "select count(*) from comment where auto_comment like '%isolation: none%'"
         ).fetchone()[0]
     connection.close()
     assert stamped > 0
     assert 0 == run("feedback", ASSIGNMENT, "--course", str(course)).returncode
     page = (course / "feedback" / student / ASSIGNMENT / f"{ASSIGNMENT}.html").read_text("utf-8")
-    assert "weaker isolation than usual (reduced)" in page
+    assert "weaker isolation than usual (none)" in page
     summary = (course / "staff" / f"{ASSIGNMENT}.html").read_text("utf-8")
-    assert 1 == summary.count("isolation: reduced")
+    assert 1 == summary.count("isolation: none")
 
 
 @pytest.mark.slow

@@ -310,7 +310,7 @@ def hostile() -> Graded:
     )
     runs = (None, CellRun(outputs, error=attack), None, CellRun(), CellRun(ending=Ending.EXITED))
     executed = ExecutedNotebook("exam", cells, runs)
-    return graded("</title><script>alert(1)</script>", items, executed, isolation="reduced")
+    return graded("</title><script>alert(1)</script>", items, executed, isolation="none")
 
 
 def stream(text: str) -> CellOutput:

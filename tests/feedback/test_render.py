@@ -365,7 +365,7 @@ def test_an_unreadable_submission_has_a_page() -> None:
 
 def test_weaker_isolation_is_stamped() -> None:
     """A result that was not computed in full isolation says so; one that was says nothing."""
-    assert "weaker isolation than usual (reduced)" in page(hostile()).text
+    assert "weaker isolation than usual (none)" in page(hostile()).text
     assert "isolation" not in page(good()).text
 
 

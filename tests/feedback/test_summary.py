@@ -69,7 +69,7 @@ def test_nothing_of_a_student_becomes_markup() -> None:
     page = Page(render_summary([hostile()], RUBRIC))
     assert [{}] == [attributes for tag, attributes in page.elements if tag == "script"]
     assert "</title><script>alert(1)</script>" in page.text
-    assert "isolation: reduced" in page.text
+    assert "isolation: none" in page.text
 
 
 def test_a_run_without_students_is_an_empty_table() -> None:

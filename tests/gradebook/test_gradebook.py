@@ -233,7 +233,7 @@ def test_a_german_course_has_german_comments(book: Gradebook, path: Path) -> Non
     german = msgspec.structs.replace(RUBRIC.assignment, languages=("de", "en"))
     keep(book, hostile(), msgspec.structs.replace(RUBRIC, assignment=german), MOMENT)
     texts = [text for text in comments(path).values() if text]
-    assert all("(Bewertet mit Abschottung: reduced)" in text for text in texts if "reduced" in text)
+    assert all("(Bewertet mit Abschottung: none)" in text for text in texts if "Abschottung" in text)
     assert [] == [word for word in ("no answer", "not right", " of ", "Graded") if word in "".join(texts)]
 
 
@@ -245,7 +245,7 @@ def test_every_verdict_has_a_word() -> None:
 def test_weaker_isolation_is_stamped(book: Gradebook, path: Path) -> None:
     """A result that was not computed in full isolation says so in every comment."""
     keep(book, hostile(), RUBRIC, MOMENT)
-    assert {"(Graded with isolation: reduced)"} == {
+    assert {"(Graded with isolation: none)"} == {
         (text or "").split("\n")[-1] for text in comments(path).values()
     }
 

@@ -272,15 +272,13 @@ def test_a_weaker_result_never_passes_for_a_stronger_one(tmp_path: Path) -> None
     course = make_course(tmp_path / "course")
     hand_in(course, "ada", CONTROL)
     graded = []
-    none, reduced, namespaces = reversed(Isolation)
-    for isolation in (none, reduced, none, namespaces, reduced):
+    for isolation in (Isolation.NONE, Isolation.NONE, Isolation.NAMESPACES, Isolation.NONE):
         outcome = grade(course, isolation)["ada"]
         graded.append((outcome.fresh, outcome.graded.score.isolation))
         assert FULL == points(outcome.graded)
     assert graded == [
         (True, "none"),
-        (True, "reduced"),
-        (False, "reduced"),
+        (False, "none"),
         (True, "namespaces"),
         (False, "namespaces"),
     ]
@@ -288,10 +286,10 @@ def test_a_weaker_result_never_passes_for_a_stronger_one(tmp_path: Path) -> None
         runs = [row[0] for row in connection.execute("select isolation from autograder_run order by id")]
         comments = "".join(text or "" for (text,) in connection.execute("select auto_comment from comment"))
     connection.close()
-    assert ["none", "reduced", "namespaces"] == runs
+    assert ["none", "namespaces"] == runs
     assert "isolation" not in comments
-    outcome = grade(course, Isolation.REDUCED, again=True)["ada"]
-    assert (True, "reduced") == (outcome.fresh, outcome.graded.score.isolation)
+    outcome = grade(course, Isolation.NONE, again=True)["ada"]
+    assert (True, "none") == (outcome.fresh, outcome.graded.score.isolation)
 
 
 @pytest.mark.slow

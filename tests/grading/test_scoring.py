@@ -61,10 +61,10 @@ def full() -> dict[str, tuple[ItemResult, ...]]:
 def test_points_add_up() -> None:
     """Earned, possible and pending points are exact sums; order, version and notes are kept."""
     notes = (Note("duplicate", "a cell stood twice"),)
-    marks = score("ada", RUBRIC, full(), notes, "reduced")
+    marks = score("ada", RUBRIC, full(), notes, "none")
     assert (Decimal(3), Decimal(5), Decimal(2)) == (marks.points, marks.possible, marks.pending)
     assert [item.id for _, item in ITEMS] == [item.item for item in marks.items]
-    assert ("ada", "test", 3, notes, "reduced") == (
+    assert ("ada", "test", 3, notes, "none") == (
         marks.student, marks.assignment, marks.rubric_version, marks.notes, marks.isolation,
     )  # fmt: skip
 

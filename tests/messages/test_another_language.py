@@ -48,7 +48,7 @@ NAMES = frozenset(
     {
         *("task", "mha", "ada", "grace", "model", "layers", "exam", "intro", "why", "answer", "formula"),
         *("plain", "masked", "mask", "mlp", "parameters", "all", "heads", "Decoder", "MultiHeadAttention"),
-        *("TypeError", "text", "application", "check", "formla", "array", "dmodell", "wte", "reduced", "min"),
+        *("TypeError", "text", "application", "check", "formla", "array", "dmodell", "wte", "none", "min"),
         *("None", "NoneType", "str", "float", "int", "tuple", "list", "dict", "ndarray", "function"),
         *("method", "builtin"),
     }
@@ -128,7 +128,7 @@ def every_ending() -> Graded:
     runs = [CellRun(ending=one) for one in Ending]
     runs += [CellRun(met=(LimitEvent(one, seen=True),), truncated=True) for one in LimitKind]
     cells = tuple(Cell(f"x = {number}") for number in range(len(runs)))
-    return examples.graded("ada", (), ExecutedNotebook("exam", cells, tuple(runs)), isolation="reduced")
+    return examples.graded("ada", (), ExecutedNotebook("exam", cells, tuple(runs)), isolation="none")
 
 
 @pytest.mark.parametrize("made", [examples.good, examples.middling, every_ending])

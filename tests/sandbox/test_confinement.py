@@ -1,8 +1,4 @@
-"""What student code may not do at the levels `namespaces` and `reduced` alike.
-
-What only namespaces can promise is in test_isolation.py; what `reduced` does in other ways is in
-test_reduced.py.
-"""
+"""What student code may not do; that this is due to namespaces of its own is in test_isolation.py."""
 
 from __future__ import annotations
 
@@ -19,19 +15,17 @@ import pytest
 
 from autograder.errors import BoxEnded, SandboxFault
 from autograder.records import Call, Scenario
-from autograder.sandbox.inside import linux
-from autograder.sandbox.levels import Isolation
+from autograder.sandbox.base import Environment
 from autograder.sandbox.outside.box import NamespaceBox
-from autograder.sandbox.outside.namespaces import ZygoteSandbox
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.runtime import current_runtime
-from tests.conftest import Levels
+from tests.conftest import start_sandbox
 from tests.sandbox.contract import LIMITS
 from tests.sandbox.test_box_cleanup import ENDS
 from tests.support.leftovers import adopted_orphans, descendants, fresh_seeds, settled, traces
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
 
-CONFINED = (Isolation.NAMESPACES, Isolation.REDUCED)
 SEEDS = fresh_seeds(50_000)
 TRIES = """
 import ctypes, errno, os, resource, signal, socket
@@ -77,39 +71,10 @@ def orphans() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(scope="module")
-def older(levels: Levels) -> Iterator[ZygoteSandbox]:
-    """`reduced` on an older kernel: as root without Landlock, as an ordinary user with its first version."""
-    patch = pytest.MonkeyPatch()
-    patch.setattr(linux, "landlock_version", lambda: int(os.geteuid() != 0))
-    made = levels.fresh(Isolation.REDUCED)
-    patch.undo()
-    yield made
-    made.close()
-
-
-@pytest.fixture(params=[*CONFINED, "reduced on an older kernel"])
-def sandbox(request: pytest.FixtureRequest, levels: Levels) -> ZygoteSandbox:
-    """A sandbox of each level."""
-    if request.param in CONFINED:
-        return levels.sandbox(request.param)
-    found: ZygoteSandbox = request.getfixturevalue("older")
-    return found
-
-
 @pytest.fixture
-def closed_files(request: pytest.FixtureRequest, sandbox: ZygoteSandbox) -> None:
-    """Left out where a box has the rights of any stranger on this machine, and no fewer."""
-    if os.geteuid() == 0 and "older" in request.node.name:
-        pytest.skip(
-            "not applicable: without Landlock what all users may do is open to a box; see docs/security.md"
-        )
-
-
-@pytest.fixture
-def box(sandbox: ZygoteSandbox) -> Iterator[NamespaceBox]:
+def box(plain_sandbox: NamespaceSandbox) -> Iterator[NamespaceBox]:
     """One box, in which the attempts are defined."""
-    opened = sandbox.open(LIMITS, seed=next(SEEDS))
+    opened = plain_sandbox.open(LIMITS, seed=next(SEEDS))
     run = opened.run_cell(TRIES, seconds=5)
     assert run.error == ""
     yield opened
@@ -139,7 +104,6 @@ def test_there_is_no_network(box: NamespaceBox) -> None:
     assert {"EACCES"} >= set(value(box, families)) - {"EPERM"}  # type: ignore[call-overload]
 
 
-@pytest.mark.usefixtures("closed_files")
 def test_an_abstract_socket_of_this_machine_is_out_of_reach(box: NamespaceBox) -> None:
     """What other programs listen on by name alone is not there, or may not be connected to."""
     name = f"\0autograder-test-{os.getpid()}"
@@ -180,10 +144,10 @@ def test_the_kernel_is_asked_in_vain(box: NamespaceBox, step: str) -> None:
     assert "EPERM" == refused(box, step)
 
 
-def test_nobody_outside_is_signalled_or_limited(box: NamespaceBox, sandbox: ZygoteSandbox) -> None:
-    """Grader, zygote, reaper and other boxes cannot be found, signalled, changed or slowed down."""
-    other = sandbox.open(LIMITS, seed=next(SEEDS))
-    outside = [os.getpid(), sandbox.pid, other.pid, *descendants(sandbox.pid)]
+def test_nobody_outside_is_signalled_or_limited(box: NamespaceBox, plain_sandbox: NamespaceSandbox) -> None:
+    """Grader, zygote and other boxes cannot be found, signalled, changed or slowed down."""
+    other = plain_sandbox.open(LIMITS, seed=next(SEEDS))
+    outside = [os.getpid(), plain_sandbox.pid, other.pid, *descendants(plain_sandbox.pid)]
     victims = [pid for pid in outside if pid != box.pid]
     missed = {"EPERM", "ESRCH", "EACCES", "ENOSYS"}
     # In a process namespace these numbers may be those of the box's own processes: number 1 is itself.
@@ -206,13 +170,15 @@ def test_nobody_outside_is_signalled_or_limited(box: NamespaceBox, sandbox: Zygo
 
 
 @pytest.mark.slow
-def test_a_signal_to_everybody_reaches_nobody_outside(box: NamespaceBox, sandbox: ZygoteSandbox) -> None:
+def test_a_signal_to_everybody_reaches_nobody_outside(
+    box: NamespaceBox, plain_sandbox: NamespaceSandbox
+) -> None:
     """kill(-1) ends at most the box itself; another box and the sandbox go on."""
-    other = sandbox.open(LIMITS, seed=next(SEEDS))
+    other = plain_sandbox.open(LIMITS, seed=next(SEEDS))
     with contextlib.suppress(BoxEnded):
         box.run_cell("refused(lambda: os.kill(-1, 9)); refused(lambda: os.kill(0, 19))", seconds=1)
     assert "" == other.run_cell("x = 1", seconds=5).error
-    assert sandbox.alive()
+    assert plain_sandbox.alive()
     other.close()
 
 
@@ -228,7 +194,6 @@ def places() -> list[str]:
     return [folder for folder in folders if Path(folder).is_dir()]
 
 
-@pytest.mark.usefixtures("closed_files")
 def test_nothing_is_written_outside_its_scratch(box: NamespaceBox) -> None:
     """No file is made, cut off, renamed, linked, removed or given other modes or times."""
     attempts = value(box, f"[refused(lambda: open(p + '/canary', 'w')) for p in {places()!r}]")
@@ -277,7 +242,6 @@ def test_what_is_not_for_students_is_not_read(box: NamespaceBox, tmp_path: Path)
     assert {"EACCES", "ENOENT", "EPERM"} >= set(found)  # type: ignore[call-overload]
 
 
-@pytest.mark.usefixtures("closed_files")
 def test_who_runs_what_is_not_seen(box: NamespaceBox) -> None:
     """No list of processes, no account, no network table."""
     found = value(
@@ -287,9 +251,9 @@ def test_who_runs_what_is_not_seen(box: NamespaceBox) -> None:
     assert {"EACCES", "ENOENT"} >= set(found)  # type: ignore[call-overload]
 
 
-def test_boxes_share_no_files(box: NamespaceBox, sandbox: ZygoteSandbox) -> None:
+def test_boxes_share_no_files(box: NamespaceBox, plain_sandbox: NamespaceSandbox) -> None:
     """What one box writes another cannot read, change or list."""
-    other = sandbox.open(LIMITS, seed=next(SEEDS))
+    other = plain_sandbox.open(LIMITS, seed=next(SEEDS))
     other.run_cell("import os\nplace = os.getcwd()\nopen('mine.txt', 'w').write('x')", seconds=5)
     place = value(other, "place")
     for step in (f"open({place!r} + '/mine.txt')", f"open({place!r} + '/planted.txt', 'w')"):
@@ -318,26 +282,25 @@ def test_student_code_is_never_root(box: NamespaceBox) -> None:
     assert (["1"], ["2"]) == (fields["NoNewPrivs"], fields["Seccomp"])
 
 
-def test_sandboxes_have_users_of_their_own(box: NamespaceBox, levels: Levels, sandbox: ZygoteSandbox) -> None:
+def test_sandboxes_have_users_of_their_own(box: NamespaceBox) -> None:
     """As root, no process of another sandbox has a box's user id."""
     if os.geteuid() != 0:
         pytest.skip("not applicable: an ordinary user's boxes have that user's id")
-    others = [level for level in CONFINED if level.value != sandbox.isolation]
-    elsewhere = levels.sandbox(others[0]).open(LIMITS, seed=next(SEEDS))
+    other_sandbox = start_sandbox(Environment())
+    elsewhere = other_sandbox.open(LIMITS, seed=next(SEEDS))
     ids = [Path(f"/proc/{one.pid}").stat().st_uid for one in (box, elsewhere)]
     elsewhere.close()
+    other_sandbox.close()
     assert 2 == len(set(ids))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("isolation", Isolation)
 @pytest.mark.parametrize("source", [*ENDS.values(), STUBBORN_DAEMONS], ids=[*ENDS, "stubborn daemons"])
-def test_nothing_outlives_its_box(levels: Levels, isolation: Isolation, source: str) -> None:
-    """At every level: processes, descriptors, control groups, mounts and folders are as before."""
-    sandbox = levels.sandbox(isolation)
-    sandbox.open(LIMITS, seed=next(SEEDS)).close()
+def test_nothing_outlives_its_box(plain_sandbox: NamespaceSandbox, source: str) -> None:
+    """Processes, descriptors, control groups and mounts are as before."""
+    plain_sandbox.open(LIMITS, seed=next(SEEDS)).close()
     before, processes = traces(), zygotes()
-    box = sandbox.open(LIMITS, seed=next(SEEDS))
+    box = plain_sandbox.open(LIMITS, seed=next(SEEDS))
     with contextlib.suppress(BoxEnded):
         box.run_cell(source, seconds=0.5)
     box.close()
@@ -346,13 +309,11 @@ def test_nothing_outlives_its_box(levels: Levels, isolation: Isolation, source: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("isolation", Isolation)
-def test_nothing_outlives_its_sandbox(levels: Levels, isolation: Isolation) -> None:
-    """A sandbox that is closed, or whose zygote is killed, takes its boxes along, and their folders."""
-    levels.sandbox(isolation)
+def test_nothing_outlives_its_sandbox() -> None:
+    """A sandbox that is closed, or whose zygote is killed, takes its boxes along."""
     before, processes = traces(), zygotes()
     for kill in (False, True):
-        made = levels.fresh(isolation)
+        made = start_sandbox(Environment())
         box = made.open(LIMITS, seed=next(SEEDS))
         box.run_cell(STUBBORN_DAEMONS, seconds=5)
         if kill:

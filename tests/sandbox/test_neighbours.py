@@ -17,12 +17,10 @@ import pytest
 
 from autograder.errors import SandboxUnavailable
 from autograder.records import Call, Cell, Limits, Scenario
-from autograder.sandbox.levels import Isolation
 from autograder.sandbox.outside import namespaces
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.namespaces import FIRST_UID, LAST_UID, NamespaceSandbox
 from autograder.sandbox.session import Session
-from tests.conftest import Levels
 from tests.redteam.attack import ATTACKS, PRELUDE
 from tests.sandbox.test_ordinary_user import as_user
 from tests.support.leftovers import fresh_seeds
@@ -76,11 +74,9 @@ def test_data_loaders_and_pipes_work_beside_whoever_takes_all(
 
 
 @as_root
-@pytest.mark.parametrize("isolation", [Isolation.NAMESPACES, Isolation.REDUCED])
-def test_no_two_boxes_have_the_same_user(levels: Levels, isolation: Isolation) -> None:
+def test_no_two_boxes_have_the_same_user(plain_sandbox: NamespaceSandbox) -> None:
     """Nor one of the program that made them; and each is given back."""
-    sandbox = levels.sandbox(isolation)
-    boxes = [sandbox.open(Limits(), seed=next(SEEDS)) for _ in range(6)]
+    boxes = [plain_sandbox.open(Limits(), seed=next(SEEDS)) for _ in range(6)]
     users = [Path(f"/proc/{box.pid}").stat().st_uid for box in boxes]
     claimed = [uid for uid in users if is_claimed(uid)]
     for box in boxes:

@@ -13,7 +13,6 @@ from autograder.limits import ranges
 from autograder.records import LimitEvent, LimitKind, Limits
 from autograder.sandbox.base import Box, Environment
 from autograder.sandbox.inside.models import OFFLINE
-from autograder.sandbox.levels import Isolation
 from autograder.sandbox.pool import start_sandbox
 from tests.support.cases import each
 
@@ -33,11 +32,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module", params=[Isolation.NAMESPACES, Isolation.REDUCED])
-def box(request: pytest.FixtureRequest, folder: Path) -> Iterator[Box]:
-    """A box that has these files, at each level that confines."""
+@pytest.fixture(scope="module")
+def box(folder: Path) -> Iterator[Box]:
+    """A box that has these files."""
     files = tuple((name, folder / name) for name in ("models", "some-people"))
-    sandbox = start_sandbox(Environment(preload=("numpy",), files=files), request.param)
+    sandbox = start_sandbox(Environment(preload=("numpy",), files=files))
     try:
         opened = sandbox.open(ROOM)
         yield opened

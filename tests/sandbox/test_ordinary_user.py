@@ -27,7 +27,6 @@ SCRIPT = Path(__file__).parents[1] / "support/ordinary_user.py"
 SUBSET = (
     "tests/sandbox/test_contract.py",
     "tests/sandbox/test_confinement.py",
-    "tests/sandbox/test_reduced.py",
     "tests/sandbox/test_isolation.py",
     "tests/sandbox/test_box_cleanup.py",
     "tests/sandbox/test_doctor.py",

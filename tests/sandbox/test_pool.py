@@ -260,7 +260,7 @@ def test_a_program_that_ended_after_it_was_launched_is_replaced() -> None:
 
 
 @pytest.mark.sandbox
-@pytest.mark.parametrize("isolation", [Isolation.NAMESPACES, Isolation.REDUCED])
+@pytest.mark.parametrize("isolation", Isolation)
 def test_a_front_end_launches_the_first_program(isolation: Isolation) -> None:
     """It runs before anything is known, and becomes the first sandbox, at any level of isolation."""
     with launched(isolation) as pool:

@@ -18,7 +18,7 @@ from autograder.errors import SandboxFault, SandboxUnavailable
 from autograder.sandbox.base import Environment
 from autograder.sandbox.inside import jail
 from autograder.sandbox.levels import Isolation
-from autograder.sandbox.outside import launched, namespaces, prefork, scratch, unjailed
+from autograder.sandbox.outside import bare, launched, namespaces, prefork
 from autograder.sandbox.outside.namespaces import ZygoteSandbox
 from autograder.sandbox.pool import Pool, start_sandbox
 from autograder.sandbox.retry import MAX_FAULTS
@@ -37,11 +37,7 @@ STEPS: dict[str, tuple[Any, str]] = {
     "making spares": (prefork, "depth"),
     "telling it what to do": (ZygoteSandbox, "_configure"),
 }
-FOLDER: dict[str, tuple[Any, str]] = {
-    "sweeping": (scratch, "sweep"),
-    "making the folder": (unjailed.tempfile, "mkdtemp"),
-    "claiming the folder": (scratch, "claim"),
-}
+FOLDER: dict[str, tuple[Any, str]] = {"making the folder": (bare.tempfile, "mkdtemp")}
 
 
 def remembering(made: list[str]) -> Callable[..., str]:
@@ -87,17 +83,15 @@ def test_a_start_that_fails_leaves_nothing(
 
     expected: type[BaseException] = SandboxFault if error is NO_MEMORY else type(error)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(unjailed.tempfile, "mkdtemp", remembering(made))
+        patch.setattr(bare.tempfile, "mkdtemp", remembering(made))
         patch.setattr(owner, attribute, fail)
-        if attribute == "_claim_identity":
-            patch.setattr(unjailed.UnjailedSandbox, attribute, fail)
         with pytest.raises(expected) as raised:
             start_sandbox(Environment(), isolation)
     if error is NO_MEMORY:
         assert "Cannot allocate memory" in str(raised.value)
     assert before == settled(before)
     assert [] == [folder for folder in made if Path(folder).exists()]
-    assert bool(made) is (isolation != "namespaces" and attribute not in ("sweep", "mkdtemp"))
+    assert bool(made) is (isolation != "namespaces" and attribute != "mkdtemp")
 
 
 def fails_first(original: Callable[..., Any], times: int) -> Callable[..., Any]:
@@ -168,7 +162,7 @@ def test_a_box_that_nobody_could_watch_leaves_no_group(isolation: Isolation) -> 
         raise RuntimeError("nobody foresaw it")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(unjailed if isolation != "namespaces" else namespaces, "Watch", fail)
+        patch.setattr(namespaces, "Watch", fail)
         with pytest.raises(RuntimeError):
             sandbox.open(LIMITS)
     assert with_sandbox == settled(with_sandbox)

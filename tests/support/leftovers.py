@@ -18,6 +18,7 @@ from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.outside.prefork import KINDS
 
 PATIENCE_SECONDS = 3.0
+PR_SET_CHILD_SUBREAPER = 36
 
 
 class Traces(Struct, frozen=True):
@@ -70,11 +71,11 @@ def adopted_orphans() -> Iterator[None]:
 
     Then whatever a test leaves behind is below this process, and other graders on this machine are not.
     """
-    linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 1)
+    linux.prctl(PR_SET_CHILD_SUBREAPER, 1)
     try:
         yield
     finally:
-        linux.prctl(linux.PR_SET_CHILD_SUBREAPER, 0)
+        linux.prctl(PR_SET_CHILD_SUBREAPER, 0)
 
 
 def fresh_seeds(first: int) -> Iterator[int]:

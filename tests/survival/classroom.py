@@ -15,7 +15,6 @@ from autograder.course import Course
 from autograder.gradebook import Gradebook
 from autograder.grading import batch
 from autograder.records import Graded
-from autograder.sandbox.levels import Isolation
 from autograder.sandbox.pool import Pool
 from tests.grading.test_batch import CONTROL, NAME, hand_in, make_course
 
@@ -53,11 +52,11 @@ def make_class(root: Path, students: int, preload: str) -> Course:
     return course
 
 
-def grade(root: Path, isolation: Isolation, report: Any = lambda student: None) -> None:
+def grade(root: Path, report: Any = lambda student: None) -> None:
     """Grade the class as ``autograder grade`` does; ``report`` hears of each student whose mark is kept."""
     course = Course.at(root)
     assignment = assignments.load(course, NAME)
-    with Gradebook(course.gradebook) as gradebook, Pool(isolation=isolation) as pool:
+    with Gradebook(course.gradebook) as gradebook, Pool() as pool:
         handins = course.handins(NAME)
         for outcome in batch.grade_class(assignment, handins, gradebook, pool, workers=WORKERS):
             report(outcome.student)

@@ -23,8 +23,6 @@ from tests.support.thorough import THOROUGH
 OF_COMMANDS = 50 if THOROUGH else 15
 """How often a command is killed at a random moment, in the tests of commands."""
 VICTIMS = ("broker", "outer", "zygote", "box")
-UNJAILED_VICTIMS = ("broker", "outer")
-"""Without namespaces a box can kill itself, which is not told apart; the zygote is what was started."""
 POINTS: dict[str, tuple[Any, str]] = {
     "starting a zygote": (NamespaceSandbox, "_configure"),
     "asking for a box": (NamespaceSandbox, "_send"),

@@ -20,8 +20,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from autograder.sandbox.levels import Isolation
-from autograder.sandbox.outside import orphans, scratch
+from autograder.sandbox.outside import orphans
 from autograder.sandbox.retry import MAX_LOST_BOXES
 from tests.support.leftovers import descendants
 from tests.survival import classroom, kills
@@ -37,8 +36,7 @@ PR_SET_CHILD_SUBREAPER = 36
 class Survival:
     """One session of killing."""
 
-    def __init__(self, folder: Path, students: int, preload: str, seed: int, isolation: Isolation) -> None:
-        self._isolation = isolation
+    def __init__(self, folder: Path, students: int, preload: str, seed: int) -> None:
         self._folder = folder
         self._chance = random.Random(seed)
         self._template = folder / "template"
@@ -109,7 +107,7 @@ class Survival:
         broker = os.fork()
         if broker == 0:
             os.close(reader)
-            _grade(root, plan, writer, self._isolation)
+            _grade(root, plan, writer)
         os.close(writer)
         os.set_blocking(reader, False)
         struck, timed, said = [], sorted((one.seconds, one.victim) for one in plan if not one.point), b""
@@ -203,12 +201,12 @@ class Survival:
         }
 
 
-def _grade(root: Path, plan: list[Kill], writer: int, isolation: Isolation) -> None:
+def _grade(root: Path, plan: list[Kill], writer: int) -> None:
     """The grading process; never returns."""
     status = 1
     try:
         kills.arm(plan, lambda text: _say(writer, text))
-        classroom.grade(root, isolation, lambda student: _say(writer, f"kept {student}"))
+        classroom.grade(root, lambda student: _say(writer, f"kept {student}"))
         status = 0
     except BaseException as error:
         _say(writer, f"failed {type(error).__name__}: {error}")
@@ -238,32 +236,26 @@ def _reap() -> None:
         return
 
 
-def survive(
-    folder: Path, wanted: int, students: int, *, seed: int, preload: str, isolation: Isolation
-) -> dict[str, Any]:
+def survive(folder: Path, wanted: int, students: int, *, seed: int, preload: str) -> dict[str, Any]:
     """Kill as often as wanted and return the figures."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     started = time.monotonic()
     mounts, open_files = _mounts(), _open_files()
-    session = Survival(folder, students, preload, seed, isolation)
-    victims = kills.VICTIMS if isolation is Isolation.NAMESPACES else kills.UNJAILED_VICTIMS
+    session = Survival(folder, students, preload, seed)
     chance = random.Random(seed + 1)
     while sum(session.kills.values()) < wanted:
         left = wanted - sum(session.kills.values())
-        spared = [1 / (1 + session.kills[victim]) ** 2 for victim in victims]
-        session.one_class(chance.choices(victims, spared, k=min(left, chance.randint(2, 8))))
+        spared = [1 / (1 + session.kills[victim]) ** 2 for victim in kills.VICTIMS]
+        session.one_class(chance.choices(kills.VICTIMS, spared, k=min(left, chance.randint(2, 8))))
         if sys.stderr.isatty():
             sys.stderr.write(f"\r{sum(session.kills.values())} kills")
     if _mounts() != mounts:
         session.findings.append("mounts were left")
     if _open_files() > open_files:
         session.findings.append("descriptors were left")
-    scratch.UNCLAIMED_SECONDS = 0  # all of this session's graders are dead: nobody is about to claim one
-    scratch.sweep(str(folder / "tmp"))
     if left_files := [path.name for path in (folder / "tmp").iterdir()]:
         session.findings.append(f"temporary files were left: {left_files[:5]}")
     return {
-        "isolation": isolation.value,
         "seed": seed,
         "seconds": round(time.monotonic() - started, 1),
         **session.figures(),
@@ -285,22 +277,13 @@ def main() -> None:
     parser.add_argument("--students", type=int, default=14)
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--preload", default="numpy", help="a module that every zygote imports, e.g. torch")
-    parser.add_argument("--isolation", type=Isolation, default=Isolation.NAMESPACES)
     options = parser.parse_args()
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 31)
     sys.stderr.write(f"seed {seed}\n")
     with tempfile.TemporaryDirectory(prefix="autograder-survival-") as name:
         os.environ["TMPDIR"] = tempfile.tempdir = str(Path(name, "tmp"))
         Path(name, "tmp").mkdir()
-        Path(name).chmod(0o711)  # boxes of the reduced level have users of their own
-        figures = survive(
-            Path(name),
-            options.kills,
-            options.students,
-            seed=seed,
-            preload=options.preload,
-            isolation=options.isolation,
-        )
+        figures = survive(Path(name), options.kills, options.students, seed=seed, preload=options.preload)
     for key, value in figures.items():
         sys.stdout.write(f"{key}: {value}\n")
     sys.stdout.write(json.dumps(figures) + "\n")

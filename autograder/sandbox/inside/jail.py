@@ -126,8 +126,13 @@ class Jail:
 
     def collect(self, pid: int) -> dict[str, Any]:
         """How process 1 ended; its end was that of every other process of the box."""
-        _, status, usage = os.wait4(pid, 0)
-        return {"status": status, "cpu": usage.ru_utime + usage.ru_stime, "rss": usage.ru_maxrss << 10}
+        return wait_for(pid)
+
+
+def wait_for(pid: int) -> dict[str, Any]:
+    """Wait for a child and report its wait status, processor seconds and most bytes in memory."""
+    _, status, usage = os.wait4(pid, 0)
+    return {"status": status, "cpu": usage.ru_utime + usage.ru_stime, "rss": usage.ru_maxrss << 10}
 
 
 def open_proc() -> int:

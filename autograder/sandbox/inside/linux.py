@@ -37,7 +37,7 @@ MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 32, 4096, 16384, 1 << 18
 MNT_DETACH = 2
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_SECUREBITS = 1, 4, 24, 28
-PR_SET_CHILD_SUBREAPER, PR_SET_THP_DISABLE = 36, 41
+PR_SET_THP_DISABLE = 41
 PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 38, 47, 4
 CHANGE_USER = (6, 7)
 """CAP_SETGID and CAP_SETUID."""
@@ -176,13 +176,7 @@ def collapse(address: int, length: int) -> bool:
 
 def close_from(first: int) -> None:
     """Close every descriptor from ``first`` upwards."""
-    close_range(first, 0xFFFF_FFFF)
-
-
-def close_range(first: int, last: int) -> None:
-    """Close every descriptor from ``first`` to ``last``; nothing when ``last`` is smaller."""
-    if first <= last:
-        syscall(_CLOSE_RANGE, first, last, 0, what="close_range")
+    syscall(_CLOSE_RANGE, first, 0xFFFF_FFFF, 0, what="close_range")
 
 
 def set_host_name(name: bytes) -> None:
@@ -201,17 +195,12 @@ def drop_capabilities(*, keep: Sequence[int] = ()) -> None:
     """Give up every capability for good: bounding set, ambient set, securebits, and the sets in force.
 
     Args:
-        keep: those that stay in force.
+        keep: those that stay in force; numbers below 32.
     """
     drop_bounding_set()
     result = LIBC.prctl(PR_CAP_AMBIENT, ctypes.c_ulong(PR_CAP_AMBIENT_CLEAR_ALL), 0, 0, 0)
     _checked(result, "prctl(PR_CAP_AMBIENT_CLEAR_ALL)")
     prctl(PR_SET_SECUREBITS, SECUREBITS)
-    clear_capabilities(keep=keep)
-
-
-def clear_capabilities(*, keep: Sequence[int] = ()) -> None:
-    """Give up the capabilities in force, but for some (below 32); always allowed."""
     version_3 = 0x2008_0522
     kept = sum(1 << number for number in keep)
     # In force, permitted and inheritable; then the same for numbers from 32.
@@ -235,7 +224,7 @@ def load_filter(program: bytes) -> None:
 # ---------------------------------------------------------------- Landlock
 
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
-_REMOVE_FILE, _MAKE_CHAR, _MAKE_REG, _MAKE_BLOCK = 1 << 5, 1 << 6, 1 << 8, 1 << 11
+_MAKE_CHAR, _MAKE_BLOCK = 1 << 6, 1 << 11
 _REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 
 
@@ -245,23 +234,12 @@ def landlock_version() -> int:
     return max(0, int(version))
 
 
-def landlock(
-    readable: Sequence[str],
-    writable: Sequence[str],
-    devices: Sequence[str],
-    listed: Sequence[str] = (),
-    shared: Sequence[str] = (),
-    *,
-    version: int | None = None,
-) -> None:
+def landlock(readable: Sequence[str], writable: Sequence[str], devices: Sequence[str]) -> None:
     """Restrict the file system to reading some trees, writing others, and using a few device files.
 
-    Trees that are ``listed`` show their names and nothing more; in those that are ``shared`` files can be
-    made, used and removed by whoever knows their names, and not listed. No more is made use of than the
-    given version of the ABI has; by default that of the kernel.
     TCP is refused altogether and signals and abstract sockets are scoped where the kernel's ABI can.
     """
-    version = landlock_version() if version is None else version
+    version = landlock_version()
     handled = (1 << 13) - 1
     for since, right in ((2, _REFER), (3, _TRUNCATE), (5, _IOCTL_DEV)):
         handled |= right if version >= since else 0
@@ -273,14 +251,7 @@ def landlock(
     read = _READ_FILE | _READ_DIR
     write = handled & ~(_EXECUTE | _MAKE_CHAR | _MAKE_BLOCK | _IOCTL_DEV)
     device = (_READ_FILE | _WRITE_FILE | _TRUNCATE) & handled
-    share = (_READ_FILE | _WRITE_FILE | _TRUNCATE | _MAKE_REG | _REMOVE_FILE) & handled
-    for paths, rights in (
-        (readable, read),
-        (writable, write),
-        (devices, device),
-        (listed, _READ_DIR),
-        (shared, share),
-    ):
+    for paths, rights in ((readable, read), (writable, write), (devices, device)):
         for path in paths:
             _landlock_rule(ruleset, path, rights)
     syscall(_LANDLOCK_RESTRICT, ruleset, 0, what="landlock_restrict_self")

@@ -30,7 +30,7 @@ CONTROL_MESSAGE = 1 << 17
 
 
 class Confinement(Protocol):
-    """How a level of isolation confines: `jail.Jail` with namespaces, `reduced.Reduced` without."""
+    """How a level of isolation confines: `jail.Jail` with namespaces, `bare.Bare` hardly."""
 
     home: str
     """The home folder while modules are imported."""
@@ -57,8 +57,8 @@ class Confinement(Protocol):
     def leave(self) -> None:
         """The broker is gone: end what would not end with this process."""
 
-    def collect(self, pid: int) -> dict[str, Any] | None:
-        """Wait for a process that `fork` returned; what to report of it, if nobody has done so yet."""
+    def collect(self, pid: int) -> dict[str, Any]:
+        """Wait for a process that `fork` returned; what to report of it."""
 
 
 def main() -> None:
@@ -77,23 +77,14 @@ def main() -> None:
 
 def _serve(control: socket.socket) -> None:
     # All of our own modules are imported before the jail is entered: inside there are no files of ours.
-    from autograder.sandbox.inside import (
-        guest,
-        huge_pages,
-        jail,
-        linux,
-        models,
-        processes,
-        reduced,
-        warming,
-    )
+    from autograder.sandbox.inside import bare, guest, huge_pages, jail, linux, models, processes, warming
 
     os.close(int(sys.argv[2].rpartition("/")[2]))
     message = control.recv(CONTROL_MESSAGE)
     if not message:
         os._exit(0)  # nothing was to be done after all
     config = json.loads(message)
-    way: Confinement = (jail.Jail if config["isolation"] == "namespaces" else reduced.Reduced)(config)
+    way: Confinement = (jail.Jail if config["isolation"] == "namespaces" else bare.Bare)(config)
     way.enter(control)
     _signals_as_usual()
     _scrub_environment(way.home, models.variables(way.hub))
@@ -191,8 +182,7 @@ class Zygote:
         pid, status = self._running.pop(pidfd)
         report = self._way.collect(pid)
         with contextlib.suppress(OSError), status:
-            if report is not None:
-                status.send(json.dumps(report).encode())
+            status.send(json.dumps(report).encode())
         os.close(pidfd)
 
 

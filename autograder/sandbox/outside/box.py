@@ -524,7 +524,7 @@ class NamespaceBox:
                 signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
 
     def _final_report(self) -> dict[str, Any]:
-        """What the reaper said about the end; read once, kept."""
+        """What the zygote said about the end; read once, kept."""
         if not hasattr(self, "_report"):
             self._status.settimeout(CLOSE_SECONDS)
             try:

@@ -30,7 +30,7 @@ from autograder.limits import KERNEL_CPU_FACTOR
 from autograder.records import Limits
 from autograder.sandbox.base import Environment
 from autograder.sandbox.inside.seccomp import shipped_filter
-from autograder.sandbox.levels import ALTERNATIVE, Isolation
+from autograder.sandbox.levels import Isolation
 from autograder.sandbox.outside import cgroups, prefork
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.outside.crowding import CrowdingMonitor
@@ -154,11 +154,8 @@ class ZygoteSandbox:
             if not said:  # a missing layer has a name; what is silent was killed
                 raise SandboxFault("the zygote was ended while it started")
             missing = preload_missing(str(report.get("missing", "")), environment.preload)
-            raise missing or SandboxUnavailable(self._explain(said))
+            raise missing or SandboxUnavailable(explain_failure(said))
         self.landlock = int(report["landlock"])
-
-    def _explain(self, error: str) -> str:
-        return explain_failure(error)
 
     @property
     def memory_bound(self) -> str:
@@ -247,9 +244,6 @@ class NamespaceSandbox(ZygoteSandbox):
 
     isolation = Isolation.NAMESPACES
 
-    def _explain(self, error: str) -> str:
-        return f"{explain_failure(error)} {ALTERNATIVE}"
-
 
 class Identity:
     """A user id that no other zygote or box on this machine uses, held until released or until we die."""
@@ -330,18 +324,13 @@ def _lock_claim(claims: int, uid: int) -> int | None:
 
 REMEDIES = (
     (
-        ("closed to others",),
-        "As root, boxes have users of their own, who cannot enter these folders. Remedies: install Python "
-        "and this environment where other users can read them (chmod o+x the folders on the way), or grade "
-        "as an ordinary user.",
-    ),
-    (
         ("unshare", "uid_map", "setgroups", "gid_map"),
         "User namespaces are switched off or restricted. Remedies: set kernel.unprivileged_userns_clone=1 "
         "and user.max_user_namespaces=10000; on Ubuntu 24.04 or later set "
         "kernel.apparmor_restrict_unprivileged_userns=0 or give this interpreter an AppArmor profile; in a "
-        "container allow unshare and mount (for example Docker's --security-opt seccomp=unconfined "
-        "--security-opt apparmor=unconfined --security-opt systempaths=unconfined), or run as root.",
+        "container allow unshare and mount (Docker's --security-opt seccomp=unconfined --security-opt "
+        "apparmor=unconfined), and run as an ordinary user or as root with --cap-add SYS_ADMIN; see "
+        "docs/operators.md, In a container.",
     ),
     (
         ("open_tree", "mount_setattr", "move_mount"),
@@ -350,8 +339,9 @@ REMEDIES = (
     ),
     (
         ("mount", "pivot_root", "umount2"),
-        "Mounting in a private namespace is refused. Remedies: in a container add CAP_SYS_ADMIN and an "
-        "AppArmor profile that allows mounts, or run outside of the container.",
+        "Mounting in a private namespace is refused. Remedies: in a container add an AppArmor profile that "
+        "allows mounts, and as root CAP_SYS_ADMIN (docs/operators.md, In a container), or run outside of the "
+        "container.",
     ),
     (("seccomp",), "The kernel was built without CONFIG_SECCOMP_FILTER. Remedy: another kernel."),
     (

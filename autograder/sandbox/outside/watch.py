@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
@@ -22,7 +22,6 @@ from autograder.sandbox.inside.jail import EXIT_NO_MEMORY, EXIT_NOT_CONFINED
 from autograder.sandbox.outside import watchdog
 from autograder.sandbox.outside.cgroups import Counts, Group
 from autograder.sandbox.outside.crowding import CrowdingMonitor
-from autograder.sandbox.outside.monitor import Monitor, UserClaim
 from autograder.sandbox.outside.watchdog import Watchdog
 
 SCRATCH = "w"
@@ -34,6 +33,13 @@ _TICK = 0.5
 """Seconds by which the kernel's own limit on one process may be early."""
 
 
+class UserClaim(Protocol):
+    """A user id that is the box's alone; see `namespaces.Identity`."""
+
+    def release(self) -> None:
+        """Give it back."""
+
+
 class Watch:
     """Watches one box. Not thread safe."""
 
@@ -41,12 +47,10 @@ class Watch:
         self,
         limits: Limits,
         group: Group | None,
-        monitor: Monitor | None = None,
         identity: UserClaim | None = None,
         crowding: CrowdingMonitor | None = None,
     ) -> None:
         self._pid = 0
-        self._monitor = monitor
         self._identity = identity
         self._crowding = crowding
         self._opened = time.monotonic()
@@ -67,8 +71,7 @@ class Watch:
     def attach(self, pid: int) -> None:
         """Begin to watch process 1 of the box, by the number it has on this side."""
         self._pid = pid
-        # Without a process namespace, what a process of the box leaves behind goes to the reaper.
-        self._tree = Watchdog(self._monitor.attach(pid), below=True) if self._monitor else Watchdog(pid)
+        self._tree = Watchdog(pid)
         # All that a box has at first is the zygote's, and its share of it falls and rises with other boxes.
         # It is allowed on top, so that nobody is ended for what is not theirs.
         self._most_bytes += watchdog.resident_bytes(pid)
@@ -90,15 +93,13 @@ class Watch:
 
     def pause(self) -> float:
         """Seconds until `exceeded` has something to look at."""
-        seconds = max(0.001, self._next_look - time.monotonic())
-        return min(seconds, watchdog.INTERVAL) if self._monitor else seconds
+        return max(0.001, self._next_look - time.monotonic())
 
     def exceeded(self) -> Ending | None:
         """The limit for which the box must end now; looks only when it is time to."""
-        over = self._monitor.look() if self._monitor and self._pid else None
         now = time.monotonic()
-        if over is not None or now < self._next_look:
-            return over
+        if now < self._next_look:
+            return None
         used, memory = self._counted()
         self._next_look = now + (self._earliest(used) if self._group else watchdog.INTERVAL)
         if memory > self._most_bytes:
@@ -236,9 +237,7 @@ class Watch:
         return 0
 
     def release(self) -> None:
-        """Remove what the box has left and give its user back, when nothing of it runs. Idempotent."""
-        if self._monitor:
-            self._monitor.release()
+        """Give the box's user back, when nothing of it runs. Idempotent."""
         if self._identity:
             self._identity.release()
 

@@ -37,10 +37,9 @@ class Tree(Struct, frozen=True):
 class Watchdog:
     """Looks at a tree of processes again and again, and remembers what is gone between two looks."""
 
-    def __init__(self, pid: int, proc: Path = Path("/proc"), *, below: bool = False) -> None:
-        """Watch a process and its descendants, or (``below``) the descendants alone."""
+    def __init__(self, pid: int, proc: Path = Path("/proc")) -> None:
+        """Watch a process and its descendants."""
         self._pid = pid
-        self._below = below
         self._proc = proc
         self._own_seconds: dict[tuple[int, str], float] = {}
         self._delays: dict[str, int] = {}
@@ -80,8 +79,7 @@ class Watchdog:
             tasks, threads = f"{self._proc}/{pid}/task", list[str]()
             with contextlib.suppress(OSError):  # it may end while we look
                 threads = [f"{tasks}/{one}" for one in os.listdir(tasks)]  # noqa: PTH208 - looked at all the time
-            if pid != self._pid or not self._below:
-                yield pid, threads
+            yield pid, threads
             for thread in threads:
                 with contextlib.suppress(OSError):
                     open_ids += [int(child) for child in _text(f"{thread}/children").split()]

@@ -11,9 +11,8 @@ from msgspec import Struct
 from autograder.limits import KERNEL_CPU_FACTOR
 from autograder.records import Ending, Limits
 
-APART = ("namespaces",)
-CONFINED = ("namespaces", "reduced")
-ALWAYS = ("namespaces", "reduced", "none")
+CONFINED = ("namespaces",)
+ALWAYS = ("namespaces", "none")
 
 LIMITS = Limits(
     processes=24, scratch_mb=16, scratch_files=256, memory_mb=96, output_kb=64, descriptors=64, reply_mb=8
@@ -40,17 +39,16 @@ class Canary(Struct, frozen=True):
     """The deadline of the call."""
 
 
-def settings(port: int, socket_name: str, level: str, landlock: int) -> str:
-    """The names that canaries use: where this side listens, the level, the limits they must not pass.
+def settings(port: int, socket_name: str, landlock: int) -> str:
+    """The names that canaries use: where this side listens, the limits they must not pass.
 
     Args:
         port: of a listener on this side.
         socket_name: of an abstract socket on this side.
-        level: of isolation.
         landlock: the kernel's version of it, 0 for none.
     """
     return (
-        f"PORT, SOCKET, LEVEL, LANDLOCK = {port}, {socket_name!r}, {level!r}, {landlock}\n"
+        f"PORT, SOCKET, LANDLOCK = {port}, {socket_name!r}, {landlock}\n"
         f"PROCESSES, DESCRIPTORS = {LIMITS.processes}, {LIMITS.descriptors}\n"
         f"SCRATCH, MEMORY, OUTPUT = {LIMITS.scratch_mb << 20}, {LIMITS.memory_mb << 20}, "
         f"{LIMITS.output_kb << 10}\n"
@@ -62,7 +60,7 @@ CANARIES: tuple[Canary, ...] = (
     Canary(
         "private file system",
         "the root holds only what a notebook needs; no home, no /etc/shadow, no device but five",
-        APART,
+        CONFINED,
         """
 def canary():
     import os
@@ -75,7 +73,7 @@ def canary():
     Canary(
         "no process file system",
         "/proc tells nothing but the kind of processor",
-        APART,
+        CONFINED,
         """
 def canary():
     import os
@@ -85,7 +83,7 @@ def canary():
     Canary(
         "read-only mounts",
         "nothing outside the scratch space can be written",
-        APART,
+        CONFINED,
         """
 def canary():
     import os, sysconfig
@@ -103,7 +101,7 @@ def canary():
     Canary(
         "Landlock in the box",
         "files are used as Landlock allows, where the kernel has version 5 of it or later",
-        APART,
+        CONFINED,
         # Mounts keep a box from everything else that Landlock forbids, so only one thing shows whether a box
         # loads it: since version 5 it refuses commands to a device before the device can.
         """
@@ -122,7 +120,7 @@ def canary():
     Canary(
         "own process namespace",
         "no process outside can be seen or signalled",
-        APART,
+        CONFINED,
         """
 def canary():
     import os
@@ -154,7 +152,7 @@ def canary():
     Canary(
         "no socket of the machine",
         "the network namespace is the box's own: names outside cannot be called",
-        APART,
+        CONFINED,
         """
 def canary():
     import socket
@@ -175,10 +173,10 @@ def canary():
     hit = []
     header, sets = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
     if libc.capget(header, sets) != 0 or any(sets): hit.append(f'capabilities {list(sets)}')
-    bounding = any(libc.prctl(23, ctypes.c_ulong(number), 0, 0, 0) == 1 for number in range(64))
-    if bounding and LEVEL == 'namespaces': hit.append('bounding set')  # without, users cannot drop theirs
+    if any(libc.prctl(23, ctypes.c_ulong(number), 0, 0, 0) == 1 for number in range(64)):
+        hit.append('bounding set')
     # noroot, no_setuid_fixup and keep_caps, each locked; see linux.SECUREBITS.
-    if LEVEL == 'namespaces' and libc.prctl(27, 0, 0, 0, 0) != 0x2F: hit.append('securebits are not locked')
+    if libc.prctl(27, 0, 0, 0, 0) != 0x2F: hit.append('securebits are not locked')
     if libc.prctl(39, 0, 0, 0, 0) != 1: hit.append('new privileges')
     if libc.unshare(0x10000000) == 0: hit.append('unshare')
     if libc.mount(b'none', b'/w', b'tmpfs', 0, None) == 0: hit.append('mount')
@@ -287,7 +285,7 @@ def canary():
     Canary(
         "boxes apart",
         "another box of the same zygote cannot be seen, called or signalled",
-        APART,
+        CONFINED,
         """
 def canary():
     import os, socket
@@ -373,7 +371,7 @@ def canary():
         CONFINED,
         """
 def canary():
-    import tempfile, time
+    import tempfile
     hit, piece = [], bytes(1 << 20)
     try:
         for number in range(3):
@@ -385,10 +383,8 @@ def canary():
         for number in range(FILES + 1): open(f'{number}', 'x').close()
         hit.append('files')
     except OSError: pass
-    if hit: time.sleep(1)  # where no file system bounds it, whoever watches ends the box
     return hit or None
 """,
-        ends=(Ending.DISK,),
     ),
     Canary(
         "bounded memory",

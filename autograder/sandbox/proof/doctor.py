@@ -101,7 +101,7 @@ def _listeners(sandbox: Sandbox) -> Iterator[str]:
         local.bind(f"\0{name}")
         local.listen()
         landlock = int(getattr(sandbox, "landlock", 0))
-        yield settings(network.getsockname()[1], name, str(sandbox.isolation), landlock)
+        yield settings(network.getsockname()[1], name, landlock)
 
 
 def _try_once(sandbox: Sandbox, names: str, canary: Canary) -> Layer:

@@ -1,0 +1,28 @@
+"""The level `none`: boxes without protection, for trying out notebooks; see inside/bare.py."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Callable
+from typing import Any
+
+from autograder.sandbox.levels import Isolation
+from autograder.sandbox.outside.launched import Launched
+from autograder.sandbox.outside.namespaces import ZygoteSandbox
+
+
+class BareSandbox(ZygoteSandbox):
+    """Boxes that are forked processes in a folder of their own, with limits; no protection."""
+
+    isolation = Isolation.NONE
+    own_users = False
+
+    def _start(self, held: contextlib.ExitStack, launch: Callable[[], Launched]) -> None:
+        """Make the folder of all boxes, which is removed after the zygote has ended."""
+        folder = tempfile.TemporaryDirectory(prefix="autograder-boxes-", ignore_cleanup_errors=True)
+        self._folder = held.enter_context(folder)
+        super()._start(held, launch)
+
+    def _particulars(self) -> dict[str, Any]:
+        return {"folder": self._folder}
