@@ -495,33 +495,6 @@ class RegradeRequest(models.Model):
         )
 
 
-class Wording(models.Model):
-    """The course's own words in place of a sentence of generated feedback."""
-
-    course = models.ForeignKey(CourseRecord, models.PROTECT, related_name="+")
-    assignment = models.CharField(max_length=128)
-    question = models.CharField(max_length=128)
-    item = models.CharField(max_length=128)
-    code = models.CharField(max_length=128)
-    """Of the message whose sentence it replaces."""
-    language = models.CharField(max_length=8)
-    student = models.CharField(max_length=128, blank=True)
-    """For this student alone; empty: for all who are told this."""
-    text = models.TextField()
-    by = models.ForeignKey(Account, models.PROTECT, null=True, related_name="+")
-    at = models.DateTimeField(auto_now=True)
-
-    class Meta:
-        """One text for each case."""
-
-        constraints = (
-            models.UniqueConstraint(
-                fields=["course", "assignment", "question", "item", "code", "language", "student"],
-                name="own_wording",
-            ),
-        )
-
-
 class DraftVersion(models.Model):
     """A changed version of an assignment that is tried on the class before it is offered."""
 

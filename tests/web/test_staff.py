@@ -169,7 +169,6 @@ def test_staff_read_every_moment_by_the_clock_of_the_course(at: Small) -> None:
             "drafts": client.get(f"{page(at)}drafts/"),
             "draft": client.get(f"{at.base}staff/drafts/{draft.pk}/"),
             "similar": client.get(f"{page(at)}similar/"),
-            "review": client.get(f"{page(at)}review/"),
         }
         other = "UTC" if zone else "Asia/Tokyo"
         assert dict.fromkeys(pages, (True, False)) == {
