@@ -389,8 +389,6 @@ class IndependentMark(models.Model):
 
     mark = models.ForeignKey(CellMark, models.CASCADE, related_name="readings")
     account = models.ForeignKey(Account, models.PROTECT, related_name="+")
-    calibration = models.BooleanField(default=False)
-    """Only to compare with a mark that stands; otherwise one of two that decide together."""
     items = models.JSONField()
     """As `CellMark.items`."""
     comment = models.TextField(blank=True)
@@ -400,20 +398,16 @@ class IndependentMark(models.Model):
     at = models.DateTimeField(auto_now=True)
 
     class Meta:
-        """One person reads an answer once for each purpose."""
+        """One person reads an answer once."""
 
-        constraints = (
-            models.UniqueConstraint(fields=["mark", "account", "calibration"], name="independent_mark"),
-        )
+        constraints = (models.UniqueConstraint(fields=["mark", "account"], name="independent_mark"),)
 
 
 class MarkingPlan(models.Model):
-    """How a cell is marked: which share of its answers by two people, and how many for practice."""
+    """How a cell is marked: which share of its answers by two people."""
 
     place = models.OneToOneField(CellPlace, models.CASCADE, related_name="plan")
     twice_percent = models.PositiveSmallIntegerField(default=0)
-    calibration = models.PositiveSmallIntegerField(default=0)
-    """So many answers with marks are for practice."""
 
 
 class MarkingAction(models.Model):

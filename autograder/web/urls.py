@@ -87,18 +87,12 @@ _COURSE: list[URLPattern | URLResolver] = [
     path("staff/a/<str:assignment>/mark/names", marking.names, name="mark-names"),
     path("staff/a/<str:assignment>/mark/answers/<int:answer>/", marking.answer, name="mark-answer"),
     path("staff/a/<str:assignment>/mark/answers/<int:answer>/here", marking.here, name="mark-here"),
-    path(
-        "staff/a/<str:assignment>/mark/answers/<int:answer>/practise",
-        consistency.practise,
-        name="mark-practise",
-    ),
     path("staff/a/<str:assignment>/mark/consistency/", consistency.overview, name="mark-consistency"),
     path("staff/a/<str:assignment>/mark/<int:place>/groups/", groups.overview, name="mark-groups"),
     path("staff/a/<str:assignment>/mark/<int:place>/groups/gather", groups.gather, name="mark-gather"),
     path("staff/a/<str:assignment>/mark/<int:place>/groups/out", groups.take_out, name="mark-take-out"),
     path("staff/a/<str:assignment>/mark/answers/<int:answer>/group", groups.group, name="mark-group"),
     path("staff/a/<str:assignment>/mark/<int:place>/plan", consistency.set_plan, name="mark-plan"),
-    path("staff/a/<str:assignment>/mark/<int:place>/practice", consistency.practice, name="mark-practice"),
     path("staff/a/<str:assignment>/statistics/", consistency.statistics, name="statistics"),
 ]
 _NAMES = {"login", "logout", "inactive", "signup", "reauthenticate", "change_password"}

@@ -163,14 +163,11 @@ def test_groups_by_the_slider_and_a_conflict(
     with one.page.expect_navigation():
         one.page.keyboard.press("n")
     assert ["1", "1"] == [class_.row(name).points for name in ("cem", "dia")]
-    consistency.set_plan(class_.place(), twice_percent=100, calibration=5, by=head)
+    consistency.set_plan(class_.place(), twice_percent=100, by=head)
     class_.save("eva", "a", items={"claim": "2", "reason": "1"}, comment="A long reason.")
     class_.save("eva", "b", items={"claim": "0", "reason": "1"})
     one.goto(f"{base}answers/{class_.row('eva').pk}/")
     one.looks("conflict")
-    one.goto(f"{base}answers/{class_.row('cem').pk}/practise")
-    for key in ("f", "z", "p", "?"):
-        one.page.keyboard.press(key)
     one.goto(base)
     one.looks("queue")
     one.goto(f"{base}consistency/")
