@@ -489,25 +489,25 @@ class RegradeRequest(models.Model):
         )
 
 
-class DraftVersion(models.Model):
-    """A changed version of an assignment that is tried on the class before it is offered."""
+class VersionTrial(models.Model):
+    """A new version of an assignment that is tried on the class before it is offered."""
 
-    offer = models.ForeignKey(Offer, models.PROTECT, related_name="drafts")
+    offer = models.ForeignKey(Offer, models.PROTECT, related_name="trials")
     version = models.ForeignKey(Version, models.PROTECT, related_name="+")
     base = models.ForeignKey(Version, models.PROTECT, related_name="+")
-    """What was offered when it was made: a draft of an older one cannot be applied."""
-    subject = models.CharField(max_length=300)
-    by = models.ForeignKey(Account, models.PROTECT, related_name="+")
+    """What was offered when it began: a trial against an older one cannot be applied."""
+    by = models.ForeignKey(Account, models.PROTECT, null=True, related_name="+")
+    """None: the server, when it started."""
     made_at = models.DateTimeField(auto_now_add=True)
     settled = models.CharField(max_length=8, blank=True)
     """``applied`` or ``dropped``; empty: it is being tried."""
     settled_at = models.DateTimeField(null=True)
 
 
-class DraftResult(models.Model):
-    """What an attempt that counts gets by a draft."""
+class TrialResult(models.Model):
+    """What an attempt that counts gets by a trial."""
 
-    draft = models.ForeignKey(DraftVersion, models.CASCADE, related_name="results")
+    trial = models.ForeignKey(VersionTrial, models.CASCADE, related_name="results")
     attempt = models.ForeignKey(Attempt, models.CASCADE, related_name="+")
     result = models.ForeignKey(StoredResult, models.PROTECT, null=True, related_name="+")
     problem = models.TextField(blank=True)
@@ -519,7 +519,7 @@ class DraftResult(models.Model):
     class Meta:
         """One for each attempt."""
 
-        constraints = (models.UniqueConstraint(fields=["draft", "attempt"], name="draft_result"),)
+        constraints = (models.UniqueConstraint(fields=["trial", "attempt"], name="trial_result"),)
 
 
 class PlatformCourse(models.Model):

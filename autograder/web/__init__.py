@@ -13,6 +13,7 @@ module              holds
 `student`, `staff`  pages of students, and of those who run a course
 `requests`          regrade requests of students, and their answers
 `account`           the first administrator, invitations, keys for programs
+`version_trials`    a new version tried on the class, applied or dropped
 `door`              uploads by programs
 `operation`         whether it is well, and its figures
 `server`            the processes: database, pages, worker; `trial`: accounts to try it

@@ -140,7 +140,7 @@ def test_numbers_that_no_row_has_lead_nowhere(marking: Marking, number: str) -> 
     ):
         assert 404 == ta.get(own + path.format(number)).status_code, path
     base = f"{marking.people.base}staff/"
-    assert 404 == marking.people.client("head-ta").get(f"{base}drafts/{number}/").status_code
+    assert 404 == marking.people.client("head-ta").get(f"{base}trials/{number}/").status_code
     assert 404 == ta.get(f"{base}requests/{number}/").status_code
 
 

@@ -55,7 +55,6 @@ ALLOWED = {
     "mark-group": (STAFF, "GET HEAD POST"),
     "mark-plan": (STAFF[1:], "POST"),
     "statistics": (STAFF, "GET HEAD"),
-    "keep-case": (STAFF[1:], "POST"),
     "retry": (STAFF[1:], "POST"),
     "attempts-of": (STAFF, "GET HEAD"),
     "attempt-file": (STAFF, "GET HEAD"),
@@ -81,13 +80,11 @@ ALLOWED = {
     "set-times": (LEADING, "POST"),
     "set-extension": (LEADING, "POST"),
     "update": (LEADING, "POST"),
-    "drafts": (STAFF[1:], "GET HEAD POST"),
-    "draft": (STAFF[1:], "GET HEAD"),
-    "draft-progress": (STAFF[1:], "GET HEAD"),
-    "draft-file": (STAFF[1:], "GET HEAD"),
-    "draft-apply": (LEADING, "POST"),
-    "draft-drop": (STAFF[1:], "POST"),
-    "draft-again": (STAFF[1:], "POST"),
+    "trial": (STAFF[1:], "GET HEAD"),
+    "trial-progress": (STAFF[1:], "GET HEAD"),
+    "trial-apply": (LEADING, "POST"),
+    "trial-drop": (LEADING, "POST"),
+    "trial-again": (STAFF[1:], "POST"),
 }
 """Who may ask for a route, and how. Whoever may not is sent to sign in, or told 403 or 404."""
 FOR_NOTHING = {
@@ -132,13 +129,13 @@ OPEN = {
 """Routes for everybody; each has tests of its own."""
 
 
-def drafted(at: Small) -> Any:
-    """A draft that changes nothing."""
-    from autograder.service.models import DraftVersion
+def tried(at: Small) -> Any:
+    """A trial of a version that changes nothing."""
+    from autograder.service.models import VersionTrial
 
     version = at.offer.version
-    return DraftVersion.objects.create(
-        offer=at.offer, version=version, base=version, subject="x", by=at.account("instructor")
+    return VersionTrial.objects.create(
+        offer=at.offer, version=version, base=version, by=at.account("instructor")
     )
 
 
@@ -182,7 +179,7 @@ def test_the_table_holds_for_every_role_and_method(at: Small) -> None:
         "connection": 999_999,
         "place": 999_999,
         "answer": 999_999,
-        "draft": drafted(at).pk,
+        "trial": tried(at).pk,
     }
     unexpected = []
     for role in ROLES:
