@@ -16,13 +16,12 @@ from autograder.feedback.files import FileView
 from autograder.feedback.handout import asked, released_answer
 from autograder.feedback.labels import Labels
 from autograder.feedback.lines import RubricLine, lost_points, marked_together
-from autograder.feedback.sanitise import printable_text
+from autograder.feedback.sanitise import printable_text, quoting_sentence, sentence
 from autograder.feedback.typeset import Typesetter, caret, with_formulas
-from autograder.feedback.wordings import SentenceKey, told
 from autograder.grades import NOTHING, QuestionPoints
 from autograder.kinds import kind
 from autograder.notebook.release import Release
-from autograder.records import ItemResult, Status
+from autograder.records import ItemResult, Message, Status
 from autograder.rubric import AssignmentSettings, Question, RubricSymbol
 
 _MOST_REASON = 160
@@ -152,7 +151,6 @@ class QuestionWriter:
     def __init__(
         self,
         labels: Labels,
-        own: Mapping[SentenceKey, str],
         notebooks: Sequence[NotebookView],
         releases: Mapping[str, Release],
         *,
@@ -164,7 +162,6 @@ class QuestionWriter:
 
         Args:
             labels: its words.
-            own: the course's sentences in the place of generated ones.
             notebooks: as they are shown.
             releases: the notebooks that the student was given, by name.
             files: what was handed in beside the notebooks.
@@ -173,7 +170,6 @@ class QuestionWriter:
         """
         self._languages = assignment.languages
         self._labels = labels
-        self._own = own
         self._common = Typesetter(assignment.symbols)
         self._notebooks = {notebook.name: notebook for notebook in notebooks}
         self._releases = releases
@@ -256,7 +252,7 @@ class QuestionWriter:
 
     def _cause(self, item: ItemView, result: ItemResult) -> object:
         """What is the same for items with one reason: all of it but the case or name that it is told of."""
-        _, said = told(_with_what(result, ""), self._labels.language, self._own)
+        said = quoting_sentence(_with_what(result.student, ""), self._labels.language)
         return said, item.caret, item.reading, item.waits
 
     def _reason(
@@ -268,8 +264,10 @@ class QuestionWriter:
         if others and _WHAT in named:
             whats = dict.fromkeys(messages.filled(one.student, language)[_WHAT] for one in results)
             several = ", ".join(itertools.islice(whats, _MOST_NAMED)) + ", …" * (len(whats) > _MOST_NAMED)
-            message, said = told(_with_what(results[0], several), language, self._own)
-            first = replace(first, message=message, said=said)
+            message = _with_what(results[0].student, several)
+            first = replace(
+                first, message=sentence(message, language), said=quoting_sentence(message, language)
+            )
         lost = sum((lines[number].lost for number in numbers), NOTHING)
         shown = self._labels.number(-lost) if lost else ""
         return ReasonView((first, *others), shown, items[numbers[0]].reason)
@@ -278,7 +276,6 @@ class QuestionWriter:
         result, labels = line.result, self._labels
         item = question.item(result.item)
         partly = result.status is Status.FAILED and result.points > 0
-        message, said = ("", Markup()) if line.silent else told(result, labels.language, self._own)
         reading = typesetter.markup(result.reading)
         settled = line.marked and result.status is not Status.NEEDS_REVIEW
         hidden = bool(item.shown) and not self._final
@@ -290,20 +287,19 @@ class QuestionWriter:
             status="marked" if settled else "partly" if partly else result.status.value,
             worth="" if line.shared else _worth(result, labels),
             lost=labels.number(-line.lost) if line.lost else "",
-            message=message,
-            said=said,
+            message="" if line.silent else sentence(result.student, labels.language),
+            said=Markup() if line.silent else quoting_sentence(result.student, labels.language),
             caret=caret(result.student.params),
             reading=reading,
             plain=printable_text(result.reading) if reading is not None and "<math" in reading else "",
         )
 
 
-def _with_what(result: ItemResult, what: str) -> ItemResult:
-    """A result whose sentence names something else that it is about, where it names anything."""
-    if _WHAT not in result.student.params:
-        return result
-    params = {**result.student.params, _WHAT: what}
-    return replace(result, student=replace(result.student, params=params))
+def _with_what(message: Message, what: str) -> Message:
+    """Return the message with another subject, if it names any."""
+    if _WHAT not in message.params:
+        return message
+    return replace(message, params={**message.params, _WHAT: what})
 
 
 def _with_comments(

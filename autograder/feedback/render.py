@@ -16,7 +16,6 @@ from autograder.feedback.cells import CellView, notebook_view
 from autograder.feedback.labels import Labels
 from autograder.feedback.sanitise import POLICY, sentence
 from autograder.feedback.view import SubmittedView, page_view
-from autograder.feedback.wordings import Wordings
 from autograder.grades import MarkChange, Standing, standing
 from autograder.notebook.release import Release
 from autograder.records import Graded, Message
@@ -35,7 +34,6 @@ def render(
     stands: Standing | None = None,
     timing: Timing | None = None,
     reasons: Sequence[Message] = (),
-    wordings: Wordings | None = None,
     changes: Sequence[MarkChange] = (),
     releases: Mapping[str, Release] | None = None,
     name: str = "",
@@ -53,7 +51,6 @@ def render(
         timing: how that stands to the time allowed, where there is one.
         reasons: why this attempt counts, if it is not the one that usually does.
         stands: the student's marks with what people gave; default: the automatic ones alone.
-        wordings: the course's own, for this student, in the place of generated sentences.
         changes: of marks that the student was shown before, the oldest first.
         releases: the notebooks that the student was given, by name, to show what was asked, and what in an
             answer is new.
@@ -68,7 +65,6 @@ def render(
         labels,
         handed_in,
         stands,
-        wordings=wordings or {},
         changes=changes,
         releases=releases,
         name=name,

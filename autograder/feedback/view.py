@@ -18,7 +18,6 @@ from autograder.feedback.labels import Labels
 from autograder.feedback.lines import rubric_lines
 from autograder.feedback.questions import QuestionView, QuestionWriter, percent
 from autograder.feedback.sanitise import printable_text, sentence
-from autograder.feedback.wordings import SentenceKey, Wordings, spoken, told
 from autograder.grades import NOTHING, MarkChange, Standing
 from autograder.notebook.release import Release
 from autograder.records import Graded, Limits, Score
@@ -131,7 +130,6 @@ def page_view(
     submitted: SubmittedView,
     standing: Standing,
     *,
-    wordings: Wordings,
     changes: Sequence[MarkChange] = (),
     releases: Mapping[str, Release] | None = None,
     name: str = "",
@@ -144,7 +142,6 @@ def page_view(
         labels: the page's words.
         submitted: when it was handed in.
         standing: the marks, with what people gave.
-        wordings: the course's own, for this student, in the place of generated sentences.
         changes: of marks that the student was shown, the oldest first.
         releases: the notebooks that the student was given, by name; without them the text of questions, and
             what is new in an answer, is not told.
@@ -153,9 +150,8 @@ def page_view(
     score, assignment = graded.score, rubric.assignment
     given, files = releases or {}, file_views(graded.files, labels)
     notebooks = _notebook_views(graded, labels, assignment.limits, given)
-    own = spoken(wordings, labels.language, assignment.languages)
     writer = QuestionWriter(
-        labels, own, notebooks, given, files=files, assignment=assignment, final=standing.final
+        labels, notebooks, given, files=files, assignment=assignment, final=standing.final
     )
     questions = _questions(writer, score, rubric, standing)
     return PageView(
@@ -175,7 +171,7 @@ def page_view(
         changes=tuple(change_text(one, labels) for one in reversed(changes)),
         sum_sentences=_sum_sentences(standing, labels),
         isolation=_stamp(score.isolation, labels),
-        refusal=_refusal(graded, labels, own),
+        refusal=_refusal(graded, labels),
         tasks=_task_views(assignment.tasks, rubric.questions, standing, labels),
         questions=questions,
         notebooks=notebooks,
@@ -230,14 +226,11 @@ def _group(score: Score, labels: Labels) -> str:
     return printable_text(said, 500)
 
 
-def _refusal(graded: Graded, labels: Labels, own: Mapping[SentenceKey, str]) -> str:
+def _refusal(graded: Graded, labels: Labels) -> str:
     """What was wrong with a submission that could not be read: all its items say the same."""
     items = graded.score.items
-    generated = {(item.student.code, sentence(item.student, labels.language)) for item in items}
-    if graded.notebooks or len(generated) != 1:
-        return ""
-    said = {told(item, labels.language, own)[0] for item in items}
-    return said.pop() if len(said) == 1 else generated.pop()[1]
+    said = {(item.student.code, sentence(item.student, labels.language)) for item in items}
+    return "" if graded.notebooks or len(said) != 1 else said.pop()[1]
 
 
 def _sum_lines(standing: Standing, labels: Labels) -> tuple[tuple[str, str], ...]:

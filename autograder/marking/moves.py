@@ -1,6 +1,6 @@
 """Who moves when a class is graded otherwise, by how much, and in which items: two results compared.
 
-Exact and pure: the drafts of the service and the regrading of folder courses say the same by it.
+Exact and pure: the trials of the service and the regrading of folder courses say the same by it.
 """
 
 from __future__ import annotations

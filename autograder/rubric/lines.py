@@ -1,4 +1,4 @@
-"""Finds the line of a rubric that an error is about, and where each of its values stands.
+"""Finds the line of a rubric that an error is about.
 
 An error carries the keys that lead to its place (`RubricError.path`); each key of the file has its line.
 """
@@ -10,8 +10,6 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-from msgspec import Struct
 
 from autograder.errors import Key, Place, RubricError
 
@@ -78,25 +76,6 @@ def _named(value: Any, key: Key) -> bool:
     return bool(value.get("en") == key if isinstance(value, Mapping) else value == key)
 
 
-class Written(Struct, frozen=True):
-    """Where a value stands in the text of a file, as offsets in characters."""
-
-    start: int
-    end: int
-    """After its last character."""
-    key: int = -1
-    """Where its key begins, with the dots before it; -1: it is an entry of a list."""
-    name: int = -1
-    """Where the last part of its key begins."""
-    inline: bool = False
-    """It stands inside braces or brackets, and not on a line of its own."""
-
-
-def written(text: str) -> Mapping[tuple[Key, ...], Written]:
-    """Where every value of a TOML file stands that is known to be valid, by the keys that lead to it."""
-    return _Lines(text).places
-
-
 def every_line(text: str) -> Mapping[tuple[Key, ...], int]:
     """The line, counted from one, of every key and entry of a TOML file that is known to be valid."""
     return _Lines(text).lines
@@ -107,8 +86,7 @@ class _Lines:
 
     def __init__(self, text: str) -> None:
         self.lines: dict[tuple[Key, ...], int] = {}
-        self.places: dict[tuple[Key, ...], Written] = {}
-        self._text, self._at, self._line, self._name = text, 0, 1, 0
+        self._text, self._at, self._line = text, 0, 1
         self._counts: dict[tuple[Key, ...], int] = {}
         table: tuple[Key, ...] = ()
         while self._skip():
@@ -164,7 +142,7 @@ class _Lines:
 
     def _key(self) -> str:
         self._skip()
-        start = self._name = self._at
+        start = self._at
         if self._peek() in "\"'":
             self._string()
             (key,) = tomllib.loads(f"{self._text[start : self._at]} = 0")
@@ -173,20 +151,16 @@ class _Lines:
             self._go()
         return self._text[start : self._at]
 
-    def _pair(self, table: tuple[Key, ...], *, inline: bool = False) -> None:
-        line, start = self._line, self._at
+    def _pair(self, table: tuple[Key, ...]) -> None:
+        line = self._line
         for key in self._keys():
             table = (*table, key)
             self.lines.setdefault(table, line)
-        name = self._name
         self._go()  # the equals sign
         self._skip()
-        found = self._value(table)
-        self.places[table] = Written(found.start, found.end, start, name, inline)
+        self._value(table)
 
-    def _value(self, place: tuple[Key, ...]) -> Written:
-        """Over a value, and where it stands."""
-        start = self._at
+    def _value(self, place: tuple[Key, ...]) -> None:
         if self._peek() in "\"'":
             self._string()
         elif self._peek() == "[":
@@ -194,20 +168,19 @@ class _Lines:
         elif self._peek() == "{":
             self._go()
             while self._skip() and self._peek() != "}":
-                self._pair(place, inline=True)
+                self._pair(place)
                 self._comma()
             self._go()
         else:
             while self._peek() and self._peek() not in ",]}#\n":
                 self._go()
-        return Written(start, start + len(self._text[start : self._at].rstrip()), inline=True)
 
     def _entries(self, place: tuple[Key, ...]) -> None:
         self._go()
         number = 0
         while self._skip() and self._peek() != "]":
             self.lines.setdefault((*place, number), self._line)
-            self.places[(*place, number)] = self._value((*place, number))
+            self._value((*place, number))
             number += 1
             self._comma()
         self._go()

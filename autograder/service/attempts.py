@@ -99,7 +99,7 @@ def hand_in(
     digests = dict(zip(files, blobs.put(files.values()), strict=True))
     with transaction.atomic():
         with connection.cursor() as cursor:
-            # Whoever offers another version waits for this one, and the other way round (`drafts.apply`).
+            # Whoever offers another version waits for this one, and the other way round (`trials.apply`).
             cursor.execute("SELECT version_id FROM service_offer WHERE id = %s FOR KEY SHARE", [offer.pk])
             (version,) = cursor.fetchone()
             # Numbers of one student's attempts have no gap and no double.
@@ -308,7 +308,7 @@ def keep(attempt: Attempt, graded: Graded, rubric: Rubric, environment: str) -> 
 
 
 def _lock_beside(attempt: Attempt, rubric: Rubric) -> None:
-    """Lock what may have to be graded again with an attempt, in the order that `drafts.apply` has."""
+    """Lock what may have to be graded again with an attempt, in the order that `trials.apply` has."""
     if rubric.assignment.individual:
         offer = Offer.objects.get(pk=attempt.offer_id)
         members = Attempt.objects.filter(offer=offer, student__in=together(offer, attempt.student))

@@ -36,7 +36,6 @@ from autograder.errors import (
 )
 from autograder.feedback.sanitise import printable_text
 from autograder.grading.expected import box_seed
-from autograder.marking.cases import MOST_SOURCE
 from autograder.notebook.read import read
 from autograder.records import Cell, CellRun, Ending, Limits, Markdown
 from autograder.sandbox.base import Box, Environment
@@ -49,6 +48,8 @@ if TYPE_CHECKING:
     from autograder.service.models import Attempt
 
 LOG = logging.getLogger("autograder.service.bench")
+MOST_SOURCE = 2_000
+"""Characters of one input."""
 TRY_SECONDS = 4.0
 """Of processor time, for one input; less where the rubric allows less for a call."""
 WAIT_SECONDS = 2.0

@@ -389,8 +389,6 @@ class IndependentMark(models.Model):
 
     mark = models.ForeignKey(CellMark, models.CASCADE, related_name="readings")
     account = models.ForeignKey(Account, models.PROTECT, related_name="+")
-    calibration = models.BooleanField(default=False)
-    """Only to compare with a mark that stands; otherwise one of two that decide together."""
     items = models.JSONField()
     """As `CellMark.items`."""
     comment = models.TextField(blank=True)
@@ -400,20 +398,16 @@ class IndependentMark(models.Model):
     at = models.DateTimeField(auto_now=True)
 
     class Meta:
-        """One person reads an answer once for each purpose."""
+        """One person reads an answer once."""
 
-        constraints = (
-            models.UniqueConstraint(fields=["mark", "account", "calibration"], name="independent_mark"),
-        )
+        constraints = (models.UniqueConstraint(fields=["mark", "account"], name="independent_mark"),)
 
 
 class MarkingPlan(models.Model):
-    """How a cell is marked: which share of its answers by two people, and how many for practice."""
+    """How a cell is marked: which share of its answers by two people."""
 
     place = models.OneToOneField(CellPlace, models.CASCADE, related_name="plan")
     twice_percent = models.PositiveSmallIntegerField(default=0)
-    calibration = models.PositiveSmallIntegerField(default=0)
-    """So many answers with marks are for practice."""
 
 
 class MarkingAction(models.Model):
@@ -495,52 +489,25 @@ class RegradeRequest(models.Model):
         )
 
 
-class Wording(models.Model):
-    """The course's own words in place of a sentence of generated feedback."""
+class VersionTrial(models.Model):
+    """A new version of an assignment that is tried on the class before it is offered."""
 
-    course = models.ForeignKey(CourseRecord, models.PROTECT, related_name="+")
-    assignment = models.CharField(max_length=128)
-    question = models.CharField(max_length=128)
-    item = models.CharField(max_length=128)
-    code = models.CharField(max_length=128)
-    """Of the message whose sentence it replaces."""
-    language = models.CharField(max_length=8)
-    student = models.CharField(max_length=128, blank=True)
-    """For this student alone; empty: for all who are told this."""
-    text = models.TextField()
-    by = models.ForeignKey(Account, models.PROTECT, null=True, related_name="+")
-    at = models.DateTimeField(auto_now=True)
-
-    class Meta:
-        """One text for each case."""
-
-        constraints = (
-            models.UniqueConstraint(
-                fields=["course", "assignment", "question", "item", "code", "language", "student"],
-                name="own_wording",
-            ),
-        )
-
-
-class DraftVersion(models.Model):
-    """A changed version of an assignment that is tried on the class before it is offered."""
-
-    offer = models.ForeignKey(Offer, models.PROTECT, related_name="drafts")
+    offer = models.ForeignKey(Offer, models.PROTECT, related_name="trials")
     version = models.ForeignKey(Version, models.PROTECT, related_name="+")
     base = models.ForeignKey(Version, models.PROTECT, related_name="+")
-    """What was offered when it was made: a draft of an older one cannot be applied."""
-    subject = models.CharField(max_length=300)
-    by = models.ForeignKey(Account, models.PROTECT, related_name="+")
+    """What was offered when it began: a trial against an older one cannot be applied."""
+    by = models.ForeignKey(Account, models.PROTECT, null=True, related_name="+")
+    """None: the server, when it started."""
     made_at = models.DateTimeField(auto_now_add=True)
     settled = models.CharField(max_length=8, blank=True)
     """``applied`` or ``dropped``; empty: it is being tried."""
     settled_at = models.DateTimeField(null=True)
 
 
-class DraftResult(models.Model):
-    """What an attempt that counts gets by a draft."""
+class TrialResult(models.Model):
+    """What an attempt that counts gets by a trial."""
 
-    draft = models.ForeignKey(DraftVersion, models.CASCADE, related_name="results")
+    trial = models.ForeignKey(VersionTrial, models.CASCADE, related_name="results")
     attempt = models.ForeignKey(Attempt, models.CASCADE, related_name="+")
     result = models.ForeignKey(StoredResult, models.PROTECT, null=True, related_name="+")
     problem = models.TextField(blank=True)
@@ -552,7 +519,7 @@ class DraftResult(models.Model):
     class Meta:
         """One for each attempt."""
 
-        constraints = (models.UniqueConstraint(fields=["draft", "attempt"], name="draft_result"),)
+        constraints = (models.UniqueConstraint(fields=["trial", "attempt"], name="trial_result"),)
 
 
 class PlatformCourse(models.Model):

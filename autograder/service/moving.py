@@ -32,7 +32,7 @@ from autograder.grading.batch import collect
 from autograder.paths import files_below
 from autograder.records import Graded
 from autograder.rubric import Rubric
-from autograder.service import attempts, audit, blobs, changes, versions
+from autograder.service import attempts, audit, blobs, changes, trials, versions
 from autograder.service.models import (
     Attempt,
     CourseFile,
@@ -64,7 +64,7 @@ def take_over(course: Course, slug: str, signer: Signer, *, title: str = "") -> 
         title: as people read it.
 
     Raises:
-        As `versions.offer`.
+        As `trials.take_over`.
         CourseError: the class list is not usable.
         GradebookError: the folder's gradebook cannot be read.
     """
@@ -77,7 +77,7 @@ def take_over(course: Course, slug: str, signer: Signer, *, title: str = "") -> 
     store = DatabaseStore(record)
     for name in course.assignments():
         if course.release(name).is_dir():
-            offered = versions.offer(record, course, name)
+            offered, _ = trials.take_over(record, course, name)
             changes.give_bonus(offered, _bonus(course, name))
     if course.roster.is_file():
         store.enrol(read_roster(course.roster))

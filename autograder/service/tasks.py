@@ -1,6 +1,6 @@
 """The queues: a job says which attempt to look at, or whose marks to send on; the tables are the truth.
 
-A worker has one set of hands for attempts and for what drafts make of them: drafts wait for attempts.
+A worker has one set of hands for attempts and for what trials make of them: trials wait for attempts.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from autograder.errors import describe_error
 from autograder.service.setup import PATIENCE_SECONDS
 
 LOG = logging.getLogger("autograder.service.tasks")
-GRADING, DRAFTS, SCORES, COMPARING = "grading", "drafts", "scores", "comparing"
-"""Queues, and the tasks in them: attempts to grade; what drafts make of attempts; assignments whose marks a
+GRADING, TRIALS, SCORES, COMPARING = "grading", "trials", "scores", "comparing"
+"""Queues, and the tasks in them: attempts to grade; what trials make of attempts; assignments whose marks a
 learning platform is told; those whose works are compared with each other."""
 _AFTER_OTHERS = -1
 _AGAIN_SECONDS = 1.0
@@ -33,9 +33,9 @@ def defer(attempt: uuid.UUID) -> bool:
     return _defer(GRADING, str(attempt))
 
 
-def try_draft(result: int) -> bool:
-    """Have an attempt graded by a draft, when no attempt waits; False: it will be anyhow."""
-    return _defer(DRAFTS, str(result), lock=f"draft {result}", priority=_AFTER_OTHERS)
+def try_trial(result: int) -> bool:
+    """Have an attempt graded by a trial, when no attempt waits; False: it will be anyhow."""
+    return _defer(TRIALS, str(result), lock=f"trial {result}", priority=_AFTER_OTHERS)
 
 
 def send_scores(offer: int) -> bool:

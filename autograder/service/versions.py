@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 import msgspec
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Max, Q
 
-from autograder import assignment as assignments
 from autograder import atomic
 from autograder import rubric as rubrics
 from autograder.course import PRIVATE, Course, groups, schedule
-from autograder.errors import AutograderError, CourseError, ServiceError
-from autograder.grades import CellName
-from autograder.notebook.files import read_file
+from autograder.errors import CourseError, ServiceError
 from autograder.rubric import Rubric
 from autograder.service import blobs
 from autograder.service.models import CourseRecord, Offer, Version, VersionFile
@@ -93,37 +89,26 @@ def _kept(
     return version
 
 
-def with_changes(base: Version, changed: Mapping[str, bytes]) -> Version:
-    """A version as another one, but for the contents of some files; it is loaded once, and not offered.
+def grades_alike(one: Version, other: Version) -> bool:
+    """Whether two versions of an assignment have the same rubric and the same reference."""
+    reference = f"{Course(Path()).reference.as_posix()}/"
+    wanted = Q(path=_rubric_path(one)) | Q(path__startswith=reference)
+    before, after = (set(each.files.filter(wanted).values_list("path", "blob_id")) for each in (one, other))
+    return before == after
 
-    Args:
-        base: the other one.
-        changed: new contents by path; only of files that are there.
+
+def prepare(version: Version) -> None:
+    """Let there be a row for each cell of a version that is marked, and for no other.
 
     Raises:
-        ServiceError: there is no such file, or the assignment is not usable with these; says why.
+        GradebookError: a cell is gone that a person marked, or a notebook lacks a cell.
     """
-    listing = dict(base.files.values_list("path", "blob_id"))
-    if unknown := sorted(changed.keys() - listing.keys()):
-        raise ServiceError(f"version {base.number} of {base.assignment!r} has no file {unknown[0]!r}")
-    with tempfile.TemporaryDirectory(prefix="autograder-draft-") as folder:
-        try:
-            course = lay_out(base, Path(folder))
-            before = assignments.load(course, base.assignment).rubric
-            for path, data in changed.items():
-                atomic.write(Path(folder, path), data)
-            after = assignments.load(course, base.assignment).rubric
-        except AutograderError as error:
-            raise ServiceError(str(error).replace(f"{folder}/", "")) from error
-    if cells(before) != cells(after):
-        raise ServiceError("a cell comes or goes with this: generate a release with it and take that over")
-    listing |= {path: hashlib.sha256(data).hexdigest() for path, data in changed.items()}
-    return _kept(base.course, base.assignment, listing, changed.values(), after.version)
-
-
-def cells(rubric: Rubric) -> set[CellName]:
-    """The grade cells of a rubric."""
-    return {(question.notebook, cell) for question in rubric.questions for cell in question.cells()}
+    rubric = rubric_of(version)
+    release = _below(version, f"release/{version.assignment}/")
+    names = [f"{one.name}.ipynb" for one in rubric.assignment.notebooks]
+    contents = blobs.get([release[name] for name in names if name in release])
+    releases = {name.removesuffix(".ipynb"): contents[release[name]] for name in names if name in release}
+    DatabaseStore(version.course).prepare(rubric, releases)
 
 
 def rubric_file(version: Version) -> tuple[str, bytes]:
@@ -132,11 +117,15 @@ def rubric_file(version: Version) -> tuple[str, bytes]:
     Raises:
         ServiceError: the version has none.
     """
-    path = f"{Course(Path()).rubrics.as_posix()}/{version.assignment}.toml"
+    path = _rubric_path(version)
     row = version.files.filter(path=path).first()
     if row is None:
         raise ServiceError(f"version {version.number} of {version.assignment!r} has no {path}")
     return path, blobs.get([row.blob_id])[row.blob_id]
+
+
+def _rubric_path(version: Version) -> str:
+    return f"{Course(Path()).rubrics.as_posix()}/{version.assignment}.toml"
 
 
 def rubric_of(version: Version) -> Rubric:
@@ -180,42 +169,49 @@ def _content(path: Path) -> bytes:
         raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def offer(record: CourseRecord, course: Course, name: str) -> Offer:
+def offer(record: CourseRecord, course: Course, name: str, version: Version | None = None) -> Offer:
     """Offer an assignment of a folder, or its new version, with a row for each cell that is marked.
 
-    Times are those of exams.toml, where the offer is new; groups are those of groups.csv, until staff form
-    some in the service. What was handed in keeps the version that it was graded by, until it is graded again
-    (`attempts.grade_again`).
+    Times are those of exams.toml, where the offer is new; for groups see `take_groups`. What was handed in
+    keeps the version that it was graded by, until it is graded again (`attempts.grade_again`).
+
+    Args:
+        record: the course in the database.
+        course: its folder.
+        name: of the assignment.
+        version: what `take` gave; default: it is taken now.
 
     Raises:
         As `take`.
         GradebookError: a cell is gone that a person marked.
     """
-    version = take(record, course, name)
+    version = version or take(record, course, name)
     rubric = rubrics.load(course.rubric(name))
-    teams = {team.name: list(team.members) for team in groups.load(course, name)}
     schedule.load(course, rubric)  # impossible times are told now, and not to the first who hands in
     times = msgspec.to_builtins(schedule.stated(course, name) or {})
-    releases = {
-        one.name: read_file(course.release(name) / f"{one.name}.ipynb") for one in rubric.assignment.notebooks
-    }
+    title = next(iter(rubric.assignment.title.values()), name)
     with transaction.atomic():
-        DatabaseStore(record).prepare(rubric, releases)
-        made, new = Offer.objects.select_for_update().get_or_create(
-            course=record,
-            assignment=name,
-            defaults={
-                "version": version,
-                "title": next(iter(rubric.assignment.title.values()), name),
-                "times": times,
-                "groups": teams,
-            },
+        prepare(version)
+        made, _ = Offer.objects.select_for_update().get_or_create(
+            course=record, assignment=name, defaults={"version": version, "title": title, "times": times}
         )
-        teams = made.groups if made.formed_here else teams
-        if not new and (made.version_id, made.groups) != (version.pk, teams):
-            made.version, made.groups = version, teams
-            made.save(update_fields=["version", "groups"])
+        if made.version_id != version.pk:
+            made.version = version
+            made.save(update_fields=["version"])
+        take_groups(made, course)
     return made
+
+
+def take_groups(offer: Offer, course: Course) -> None:
+    """Let groups be those of groups.csv, until staff form some in the service.
+
+    Raises:
+        CourseError: the file is not usable.
+    """
+    teams = {team.name: list(team.members) for team in groups.load(course, offer.assignment)}
+    if not offer.formed_here and offer.groups != teams:
+        offer.groups = teams
+        offer.save(update_fields=["groups"])
 
 
 def lay_out(version: Version, folder: Path) -> Course:

@@ -1,6 +1,6 @@
 """Grades what was handed in: claims an attempt, lays its assignment out, grades it, keeps the result.
 
-Drafts are graded by the same hands, when no attempt waits (`autograder.service.drafts`), and so are works
+Trials are graded by the same hands, when no attempt waits (`autograder.service.trials`), and so are works
 compared with each other.
 
 Any number of workers on any number of machines; each needs the database, this package and a sandbox.
@@ -34,9 +34,9 @@ from autograder.sandbox.levels import Isolation, environment_digest
 from autograder.sandbox.outside import orphans
 from autograder.sandbox.pool import Pool
 from autograder.service import attempts, comparing, platforms, tasks, versions
-from autograder.service.drafts import trying
 from autograder.service.loaded import Loaded
-from autograder.service.models import Attempt, DraftResult, Version
+from autograder.service.models import Attempt, TrialResult, Version
+from autograder.service.trials import trying
 from autograder.store import Key
 
 LOG = logging.getLogger("autograder.service.worker")
@@ -117,28 +117,27 @@ class Worker:
             return False
         return attempts.keep(attempt, graded, assignment.rubric, ready.environment)
 
-    def try_draft(self, identifier: int) -> None:
-        """Grade one attempt by a draft, if it is open; what goes wrong is noted there, nothing is raised."""
+    def try_trial(self, identifier: int) -> None:
+        """Grade one attempt by a trial, if it is open; what goes wrong is noted there, nothing is raised."""
         close_old_connections()
         row = trying.claim(identifier)
         if row is None:
             return
         try:
-            with _alive(lambda: trying.prolong(row)), self._of(row.draft.version) as ready:
+            with _alive(lambda: trying.prolong(row)), self._of(row.trial.version) as ready:
                 self._tried(row, ready)
         except Exception as error:  # noqa: BLE001 - as above
             LOG.warning("attempt %s could not be tried: %s", row.attempt_id, describe_error(error))
             trying.give_back(row, describe_error(error))
 
-    def _tried(self, row: DraftResult, ready: _Ready) -> None:
+    def _tried(self, row: TrialResult, ready: _Ready) -> None:
         rubric, attempt = ready.grader.assignment.rubric, row.attempt
         handed = attempts.to_grade(attempt, rubric)
         key = Key.of(attempt.student, handed.digest(), rubric, ready.environment)
         graded = trying.found(row, key)
         if graded is None:
-            known = trying.known(row, key)
             connections.close_all()  # see above
-            graded = ready.grader.grade(handed, known)
+            graded = ready.grader.grade(handed)
         if row.tries < trying.MOST_TRIES and _fault(graded):
             trying.give_back(row, _fault(graded))
         else:
@@ -233,7 +232,7 @@ def run(worker: Worker, *, concurrency: int, stop: threading.Event) -> None:
         one.start()
     work = {
         tasks.GRADING: lambda attempt: worker.grade(uuid.UUID(attempt)),
-        tasks.DRAFTS: lambda result: worker.try_draft(int(result)),
+        tasks.TRIALS: lambda result: worker.try_trial(int(result)),
         tasks.COMPARING: lambda offer: worker.compare(int(offer)),
     }
     tasks.empty_queues(work, concurrency, stop)

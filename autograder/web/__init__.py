@@ -12,8 +12,8 @@ module              holds
 `security`          headers, the number of each request, and one line about it
 `student`, `staff`  pages of students, and of those who run a course
 `requests`          regrade requests of students, and their answers
-`review`            what students are told, and the course's own words for it
 `account`           the first administrator, invitations, keys for programs
+`version_trials`    a new version tried on the class, applied or dropped
 `door`              uploads by programs
 `operation`         whether it is well, and its figures
 `server`            the processes: database, pages, worker; `trial`: accounts to try it
@@ -23,6 +23,6 @@ module              holds
 `identity`          through whom people can sign in; `adapters`: whose account they get then
 `lti`               learning platforms: launches, class lists, which course is which
 `sending`           hands files in from a terminal
-`words`             every sentence on a page; `requests_words`: of requests and the review
+`words`             every sentence on a page; `requests_words`: of requests
 ==================  =====================================================================================
 """

@@ -10,9 +10,8 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 
-from autograder.marking.cases import MOST_SOURCE, as_call
 from autograder.records import Ending
-from autograder.service.bench import Bench, BenchStanding, Opened, Tried
+from autograder.service.bench import MOST_SOURCE, Bench, BenchStanding, Opened, Tried
 from autograder.service.models import Attempt, Role
 from autograder.web.guard import Visit, course_page
 from autograder.web.site import words
@@ -48,7 +47,6 @@ def bench(request: HttpRequest, visit: Visit, assignment: str, identifier: uuid.
     else:
         template = "bench.html"
     facts = {"visit": visit, "offer": attempt.offer, "attempt": attempt, "names": names}
-    facts["head"] = visit.at_least(Role.HEAD_TA)
     return page(request, template, {**facts, **shown, "notebook": notebook, "most": MOST_SOURCE})
 
 
@@ -58,7 +56,6 @@ def tries(request: HttpRequest, visit: Visit, assignment: str, identifier: uuid.
     attempt, _, notebook = _asked(request, visit, assignment, identifier)
     shown = _shown(request, attempt, notebook, words(request)["t"])
     facts = {"visit": visit, "offer": attempt.offer, "attempt": attempt, "notebook": notebook}
-    facts["head"] = visit.at_least(Role.HEAD_TA)
     return page(request, "_bench_tries.html", {**facts, **shown})
 
 
@@ -115,7 +112,7 @@ def _shown(
     return {
         "standing": opened.standing.value,
         "told": refused or _told(opened, say),
-        "tries": [(one, _ended(one.ending, say), as_call(one.source) is not None) for one in kept],
+        "tries": [(one, _ended(one.ending, say)) for one in kept],
         "source": request.POST.get("source", "")[:MOST_SOURCE],
     }
 

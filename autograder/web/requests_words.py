@@ -1,4 +1,4 @@
-"""The sentences of the pages about regrade requests and about what students are told."""
+"""The sentences of the pages about regrade requests."""
 
 from __future__ import annotations
 
@@ -71,44 +71,11 @@ _REQUESTS: Mapping[str, str | tuple[str, str]] = {
     "web.text-empty": "This was not taken: write something first.",
     "web.text-long": "This was not taken: the text has {number} characters; at most {most} are possible.",
 }
-_REVIEW: Mapping[str, str | tuple[str, str]] = {
-    "web.review": "Review feedback",
-    "web.review-pages": "Pages of this list",
-    "web.review-page-of": "Page {number} of {pages}",
-    "web.review-of": "What {student} is told",
-    "web.review-told": "Everything that students are told besides their points, by item. Words of the course "
-    "stand in the place of generated sentences; take them away, and the generated ones are back.",
-    "web.review-nothing": "Nobody is told anything yet.",
-    "web.review-look": "Only a head TA, or somebody above, can change words.",
-    "web.review-students": ("told to 1 student", "told to {number} students"),
-    "web.review-cost": "Points lost: {points}",
-    "web.review-sentences": "Generated sentences",
-    "web.review-more": ("1 more", "{number} more"),
-    "web.review-own": "Words of the course",
-    "web.review-own-student": "Words for {student} alone",
-    "web.review-changed": "own words",
-    "web.review-edit": "Change the words",
-    "web.review-who": "Students",
-    "web.review-alone": "own words for this student alone",
-    "web.review-placeholders": "Placeholders are filled for each student: {names}. Write {{{{ and }}}} for "
-    "braces.",
-    "web.review-no-placeholders": "This message has no placeholders. Write {{{{ and }}}} for braces.",
-    "web.review-text": "Text ({language})",
-    "web.review-page": "Look at the page of {student}",
-    "web.review-everybody": "What everybody is told",
-    "web.wording-saved": "The words were saved.",
-    "web.wording-language": "This was not taken: the course speaks {languages}.",
-    "web.wording-nobody": "This was not taken: nobody is told this message. Load the page again.",
-    "web.wording-braces": "This was not taken: between braces there can be the name of a placeholder alone, "
-    "at most 20 of them. Write {{{{ and }}}} for braces.",
-    "web.wording-unknown": "This was not taken: {name} is no placeholder of this message. It has: {known}",
-}
 LOG: Mapping[str, str] = {
     "web.log-request-answered": "request answered",
     "web.log-request-made": "request made",
     "web.log-request-withdrawn": "request withdrawn",
     "web.log-requests-until": "deadline of requests",
-    "web.log-wording": "words of feedback",
 }
 
-WORDS: Mapping[str, str | tuple[str, str]] = {**_REQUESTS, **_REVIEW, **LOG}
+WORDS: Mapping[str, str | tuple[str, str]] = {**_REQUESTS, **LOG}

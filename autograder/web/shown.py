@@ -21,7 +21,6 @@ from autograder.notebook.document import parse
 from autograder.notebook.release import Release, load_release
 from autograder.notebook.student_check import FILE_NAME, read_specification
 from autograder.service import attempts, changes, versions
-from autograder.service.marking import wordings
 from autograder.service.models import Attempt, CourseRecord, Member, Offer, State
 from autograder.service.standing import current, stands
 from autograder.service.store import DatabaseStore
@@ -362,7 +361,6 @@ def feedback(offer: Offer, student: str, language: str) -> str | None:
         stands=stands(offer, assignment, graded, marks),
         timing=handin.timing if handin else None,
         reasons=handin.messages(language) if handin else (),
-        wordings=wordings.of_student(offer, student),
         changes=changes.told(offer, assignment, student),
         releases=releases_of(offer, student),
         name=_name(offer, student),

@@ -25,7 +25,7 @@ from autograder.app.rosters import listed_students
 from autograder.course import schedule
 from autograder.errors import AutograderError, CourseError, RubricError
 from autograder.rubric import Rubric
-from autograder.service import attempts, audit, changes, tasks, versions
+from autograder.service import attempts, audit, changes, tasks, trials
 from autograder.service.models import (
     Account,
     Attempt,
@@ -46,6 +46,7 @@ from autograder.web.account import invite as make_invitation
 from autograder.web.guard import Visit, course_page
 from autograder.web.site import language_of, words
 from autograder.web.student import framed, page
+from autograder.web.version_trials import to_trial
 from autograder.web.words import ACTIONS
 
 _LATE = ("review", "accept", "refuse", "penalty")
@@ -140,6 +141,7 @@ def assignment(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespo
             "most": attempts.MOST_BYTES >> 20,
             "when": shown.clock(offer, language_of(request)),
             "platforms": _known_to_platforms(offer),
+            "trials": offer.trials.filter(settled="").select_related("version"),
             "folder": visit.course.slug in settings.RUNNING.folders,
             "instructor": visit.at_least(Role.INSTRUCTOR),
             "head": visit.at_least(Role.HEAD_TA),
@@ -317,13 +319,16 @@ def update(request: HttpRequest, visit: Visit, assignment: str) -> HttpResponse:
         raise Http404
     try:
         with transaction.atomic():
-            found = versions.offer(visit.course, open_course(folder), assignment)
-            _note(
-                request, visit, "version", assignment, before=offer.version.number, after=found.version.number
-            )
+            found, trial = trials.take_over(visit.course, open_course(folder), assignment, request.user)
+            if trial is None:
+                numbers = {"before": offer.version.number, "after": found.version.number}
+                _note(request, visit, "version", assignment, **numbers)
     except AutograderError as error:
         notices.error(request, say("refused", reason=str(error)))
         return _back(visit, offer)
+    if trial is not None:
+        notices.info(request, say("trial-begun", number=trial.version.number))
+        return to_trial(visit, trial)
     same = found.version_id == offer.version_id
     notices.info(request, say("same-version") if same else say("updated", number=found.version.number))
     return _back(visit, offer)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from autograder.web import requests_words
-from autograder.web.drafts_words import DRAFTS
 from autograder.web.marking.words import MARKING
 from autograder.web.teams_words import TEAMS
+from autograder.web.version_trials_words import VERSION_TRIALS
 
 _COMMON: Mapping[str, str | tuple[str, str]] = {
     "web.title": "Assignments",
@@ -258,13 +258,10 @@ _PLATFORM: Mapping[str, str | tuple[str, str]] = {
 
 _LOG: Mapping[str, str] = {
     "web.log-add-staff": "added to the staff",
-    "web.log-apply-draft": "draft applied",
     "web.log-class-list": "class list taken over",
     "web.log-connect": "platform connected",
     "web.log-course": "course taken over",
     "web.log-disconnect": "platform disconnected",
-    "web.log-draft": "draft made",
-    "web.log-drop-draft": "draft dropped",
     "web.log-grade-again": "graded again",
     "web.log-invite": "invited",
     "web.log-join": "account made",
@@ -275,6 +272,9 @@ _LOG: Mapping[str, str] = {
     "web.log-times": "dates",
     "web.log-marking-plan": "plan of marking",
     "web.log-version": "version",
+    "web.log-try-version": "version tried",
+    "web.log-apply-version": "version applied",
+    "web.log-drop-version": "version dropped",
     "web.log-visible": "seen by students",
 }
 _SHEETS: Mapping[str, str | tuple[str, str]] = {
@@ -412,7 +412,6 @@ _BENCH: Mapping[str, str | tuple[str, str]] = {
     "web.bench-took": "{number} ms",
     "web.bench-cut": "There was more output than is kept.",
     "web.bench-ready": "Ready",
-    "web.bench-keep": "Try as a new case on the class",
     "web.bench-preparing": "The notebook's cells are being run. Send the input again in a moment.",
     "web.bench-failed": "There is nothing to try: the notebook's cells could not be run to a state that "
     "answers.",
@@ -440,7 +439,7 @@ SENTENCES: Mapping[str, str | tuple[str, str]] = {
     **_PLATFORM_FILES,
     **_SIMILAR,
     **TEAMS,
-    **DRAFTS,
+    **VERSION_TRIALS,
     **requests_words.WORDS,
     **_BENCH,
 }

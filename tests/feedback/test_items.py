@@ -25,7 +25,7 @@ LABELS = Labels("en")
 def page_of(score: Score, rubric: Rubric, marks: PersonMarks) -> PageView:
     """What the page says."""
     stands = standing(score, rubric, marks)
-    return page_view(Graded(score), rubric, LABELS, SubmittedView("", ""), stands, wordings={})
+    return page_view(Graded(score), rubric, LABELS, SubmittedView("", ""), stands)
 
 
 def number(shown: str) -> Decimal:

@@ -67,7 +67,6 @@ def view(graded: Graded, marks: PersonMarks | None = None) -> PageView:
         LABELS,
         SubmittedView("", ""),
         standing(graded.score, RUBRIC, marks),
-        wordings={},
         releases={"exam": handed_out()},
     )
 
@@ -132,9 +131,7 @@ def test_an_answer_to_two_questions_is_shown_once() -> None:
     source = re.sub(r'(id = "task3-f"\nkind = "symbolic")', r'\1\nanswer_cell = "task3-b-answer"', TOML)
     shared = rubrics.parse(source.encode())
     graded = answered("x = 1")
-    found = page_view(
-        graded, shared, LABELS, SubmittedView("", ""), standing(graded.score, shared), wordings={}
-    ).questions
+    found = page_view(graded, shared, LABELS, SubmittedView("", ""), standing(graded.score, shared)).questions
     assert [("task3-b", 2, 0), ("task3-f", 0, 1)] == [
         (one.name, len(one.answers), len(one.elsewhere)) for one in found[:2]
     ]

@@ -31,6 +31,7 @@ from autograder.records import (
     LimitKind,
     Markdown,
     Message,
+    Score,
     Status,
 )
 from tests.feedback.examples import RUBRIC, good, graded, hostile, item, middling, said
@@ -444,3 +445,17 @@ def test_contrast_is_sufficient(scheme: int, ink: str, ground: str) -> None:
     palettes = re.findall(r":root \{(.*?)\}", render(good(), RUBRIC), re.DOTALL)
     colours = dict(re.findall(r"--([\w-]+): (#\w+)", palettes[scheme]))
     assert 4.5 <= contrast(colours[ink], colours[ground])
+
+
+def test_a_submission_that_cannot_be_read_says_so_above() -> None:
+    """If all its items have one reason and no notebook was read, the page begins with it."""
+    refusal = Message("notebook.empty", text={"en": "There is nothing in it."})
+    items = tuple(
+        ItemResult(question.id, one.id, Status.NO_ANSWER, Decimal(0), one.points, refusal, "")
+        for question in RUBRIC.questions
+        for one in question.items
+    )
+    notice = '<div class="notice bad"><p>There is nothing in it.</p></div>'
+    assert notice in render(Graded(Score("ada", RUBRIC.assignment.name, 1, items)), RUBRIC)
+    other = msgspec.structs.replace(items[0], student=Message("passed"))
+    assert notice not in render(Graded(Score("ada", RUBRIC.assignment.name, 1, (other, *items[1:]))), RUBRIC)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
+import tempfile
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from autograder import rubric as rubrics
 from autograder.app import open_course
 from autograder.generate import generate
 from autograder.grading import scoring
@@ -16,7 +21,7 @@ from autograder.service.receipts import Signer
 from tests.support import small_course
 
 if TYPE_CHECKING:
-    from autograder.service.models import Attempt, CourseRecord, Offer
+    from autograder.service.models import Account, Attempt, CourseRecord, Offer, VersionTrial
 
 SIGNER = Signer(bytes(range(32)))
 
@@ -82,9 +87,9 @@ def _verdict(right: bool, item: Item) -> tuple[Status, Decimal, Decimal]:
 
 
 def graded_without_a_box(offer: Offer) -> None:
-    """Everything that waits gets a canned result, also by the drafts of an offer."""
+    """Everything that waits gets a canned result, also by the trials of an offer."""
     from autograder.service import attempts, versions
-    from autograder.service.drafts import trying
+    from autograder.service.trials import trying
     from autograder.store import Key
 
     for attempt in offer.attempts.filter(state="waiting"):
@@ -92,11 +97,48 @@ def graded_without_a_box(offer: Offer) -> None:
         assert claimed is not None
         rubric = versions.rubric_of(attempt.version)
         assert attempts.keep(claimed, canned(rubric, attempt), rubric, "e" * 64)
-    for draft in trying.under_way().filter(offer=offer):
-        trying.catch_up(draft)
-        rubric = versions.rubric_of(draft.version)
-        for row in draft.results.filter(result=None):
+    for trial in trying.under_way().filter(offer=offer):
+        trying.catch_up(trial)
+        rubric = versions.rubric_of(trial.version)
+        for row in trial.results.filter(result=None):
             mine = trying.claim(row.pk)
             assert mine is not None
             key = Key.of(mine.attempt.student, mine.attempt.digest, rubric, "e" * 64)
             assert trying.keep(mine, canned(rubric, mine.attempt), rubric, key)
+
+
+def worth(question: str, item: str, points: str) -> Callable[[str], str]:
+    """Return an edit of a rubric's text: an item is worth something else, and the sums follow."""
+
+    def edit(text: str) -> str:
+        stated = rubrics.parse(text.encode()).question(question).item(item).points
+        more = Decimal(points) - stated
+        head, name, rest = text.partition(f'id = "{question}"\n')
+        own, item_name, behind = rest.partition(f'id = "{item}"\n')
+        return _raised(head, more) + name + _raised(own, more) + item_name + _raised(behind, more)
+
+    return edit
+
+
+def _raised(text: str, more: Decimal) -> str:
+    """The text with its first number of points raised."""
+    return re.sub(
+        r"^points = (\S+)$", lambda found: f"points = {Decimal(found[1]) + more}", text, count=1, flags=re.M
+    )
+
+
+def tried(
+    offer: Offer, folder: Path, by: Account | None, *edits: Callable[[str], str], generated: bool = False
+) -> VersionTrial | None:
+    """Take the course over from a copy of its folder in which the rubric was edited."""
+    from autograder.service import trials
+
+    with tempfile.TemporaryDirectory() as place:
+        copy = Path(shutil.copytree(folder, Path(place, "course")))
+        path = copy / "rubrics" / f"{offer.assignment}.toml"
+        for edit in edits:
+            path.write_text(edit(path.read_text()))
+        if generated:
+            generate(open_course(copy), offer.assignment)
+        _, trial = trials.take_over(offer.course, open_course(copy), offer.assignment, by)
+    return trial

@@ -15,9 +15,8 @@ import pytest
 from autograder.app import open_course
 from autograder.errors import SandboxUnavailable, ServiceError
 from autograder.generate import generate
-from autograder.marking.cases import MOST_SOURCE
 from autograder.records import Ending
-from autograder.service.bench import MOST_SHOWN, Bench, BenchStanding, Opened, Tried
+from autograder.service.bench import MOST_SHOWN, MOST_SOURCE, Bench, BenchStanding, Opened, Tried
 from autograder.service.postgres import EmbeddedPostgres
 from tests.service import course
 from tests.support import small_course

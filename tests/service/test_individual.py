@@ -315,28 +315,27 @@ def test_groups_are_formed_and_dissolved(offer: Offer, folder: Path) -> None:
     assert {"ada": (1, 0), "bob": (1, 3)} == marks(offer)
 
 
-def test_a_draft_is_tried_on_what_counts(offer: Offer, folder: Path) -> None:
+def test_a_version_is_tried_on_what_counts(offer: Offer, folder: Path) -> None:
     """Each member moves by it, who handed in nothing alone by the group's part."""
-    from autograder.authoring.edits import PointsEdit
-    from autograder.service import attempts, drafts, versions
-    from autograder.service.drafts import trying
-    from autograder.service.drafts.beginning import begin_edits
+    from autograder.service import attempts, trials, versions
     from autograder.service.models import Account
+    from autograder.service.trials import trying
 
     hand_in(offer, folder, "ada", "formulas", "code", layers_answer="layers = 12", softmax_answer=RIGHT)
     hand_in(offer, folder, "bob", "code", days=0.1, softmax_answer=RIGHT)
     grade_waiting(offer)
     by = Account.objects.create(username=f"individual-{offer.pk}")
-    draft = begin_edits(offer, [PointsEdit("layers", "number", Decimal(2))], "a change", by)
-    rubric = versions.rubric_of(draft.version)
-    for row in draft.results.all():
+    trial = course.tried(offer, folder, by, course.worth("layers", "number", "2"))
+    assert trial is not None
+    rubric = versions.rubric_of(trial.version)
+    for row in trial.results.all():
         mine = trying.claim(row.pk)
         assert mine is not None
         found = judged(mine.attempt, rubric)
         assert trying.keep(mine, found, rubric, Key.of(mine.attempt.student, found.digest, rubric, "e" * 64))
-    told = drafts.effect(draft)
+    told = trials.effect(trial)
     assert (3, ["ada", "bob", "cleo"]) == (told.total, sorted(one.student for one in told.moved))
-    drafts.apply(draft, by)
+    trials.apply(trial, by)
     offer.refresh_from_db()
     assert {"ada": (2, 3), "bob": (2, 3), "cleo": (2, 0)} == marks(offer)
     assert attempts.all_counting(offer, rubric)["cleo"].own is None

@@ -181,7 +181,7 @@ def test_two_people_mark_without_seeing_each_other(room: Room) -> None:
     """What they agree about counts; where they differ a head TA decides, and the mark is theirs."""
     from autograder.service.marking import consistency, saving
 
-    consistency.set_plan(room.place(), twice_percent=100, calibration=0, by=room.account("head"))
+    consistency.set_plan(room.place(), twice_percent=100, by=room.account("head"))
     for student, second in (("ada", "1"), ("cem", "0")):
         row = room.save(student, "first", items={"claim": "2", "reason": "1"})
         assert (row.stage, row.points, row.items) == ("second", None, {})
@@ -203,7 +203,7 @@ def test_whoever_marked_once_waits_for_somebody_else(room: Room) -> None:
     """Their own answers of the kind wait for others, not for them."""
     from autograder.service.marking import consistency
 
-    consistency.set_plan(room.place(), twice_percent=100, calibration=0, by=room.account("head"))
+    consistency.set_plan(room.place(), twice_percent=100, by=room.account("head"))
     room.save("ada", "first", items={"claim": "2", "reason": "1"})
     assert (room.counts("first")["scale"][0], room.counts("second")["scale"][0]) == (4, 5)
 
@@ -219,24 +219,6 @@ def test_the_share_that_two_people_mark_follows_from_the_secret(room: Room) -> N
     assert 140 < sum(place in chosen for place in places[:1000]) < 260
     assert not any(saving.in_share(place, 0) for place in places)
     assert all(saving.in_share(place, 100) for place in places)
-
-
-def test_practice_changes_nothing(room: Room) -> None:
-    """An answer that somebody else marked, until it was practised with; then it is compared."""
-    from autograder.service.marking import consistency, saving
-
-    room.save("ada", "head", items={"claim": "2", "reason": "1"})
-    consistency.set_plan(room.place(), twice_percent=0, calibration=3, by=room.account("head"))
-    before = room.states()
-    assert consistency.to_practise(room.place(), room.account("head")) is None
-    row = consistency.to_practise(room.place(), room.account("ta"))
-    assert row is not None
-    given = saving.GivenMarks({"claim": Decimal(2), "reason": Decimal(0)})
-    consistency.practise(row, room.cell(), given, room.account("ta"))
-    assert consistency.to_practise(room.place(), room.account("ta")) is None
-    assert room.states() == before
-    (known,) = consistency.consistency(room.place(), room.cell()).practice.values()
-    assert (known.pairs, known.equal) == (2, 1)
 
 
 def test_undo_takes_back_ones_own_last_action(room: Room) -> None:
@@ -274,7 +256,7 @@ def test_random_actions_and_undo_of_all_leave_the_state_as_before(room: Room, se
     if seed == 2:
         from autograder.service.marking import consistency
 
-        consistency.set_plan(room.place(), twice_percent=100, calibration=0, by=room.account("head"))
+        consistency.set_plan(room.place(), twice_percent=100, by=room.account("head"))
     before = room.states()
     for _ in range(60):
         student, cell = drawn.choice(sorted(CLASS)), drawn.choice(["scale", "masks"])

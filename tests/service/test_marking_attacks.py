@@ -35,7 +35,7 @@ def twice(room: Room) -> Room:
     """The class; two people mark every answer about scaling."""
     from autograder.service.marking import consistency
 
-    consistency.set_plan(room.place(), twice_percent=100, calibration=0, by=room.account("head"))
+    consistency.set_plan(room.place(), twice_percent=100, by=room.account("head"))
     return room
 
 
@@ -362,7 +362,7 @@ def test_many_actions_of_three_and_undo_of_all(room: Room, percent: int) -> None
     from autograder.service.marking import consistency, groups
     from autograder.service.models import IndependentMark
 
-    consistency.set_plan(room.place(), twice_percent=percent, calibration=0, by=room.account("head"))
+    consistency.set_plan(room.place(), twice_percent=percent, by=room.account("head"))
     drawn, before, done = random.Random(percent), room.states(), []
     for _ in range(120):
         by, student = drawn.choice("abc"), drawn.choice(sorted(CLASS))

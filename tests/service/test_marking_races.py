@@ -139,7 +139,7 @@ def test_marking_while_results_groups_and_undo_go_on(room: Room) -> None:
 
 
 def test_the_log_and_marks_are_locked_in_one_order(room: Room) -> None:
-    """Whoever notes something about marks has the log first, as whoever applies a draft."""
+    """Whoever notes something about marks has the log first, as whoever applies a new version."""
     from django.db import transaction
 
     from autograder.service import audit
@@ -164,7 +164,7 @@ def test_the_log_and_marks_are_locked_in_one_order(room: Room) -> None:
     def applies() -> None:
         for _ in range(20):
             with transaction.atomic():
-                audit.note("x", "apply draft", "essays", course=room.offer.course)
+                audit.note("x", "apply version", "essays", course=room.offer.course)
                 saving.locked(places)
 
     together(answers, applies)
@@ -184,12 +184,10 @@ def test_undo_twice_at_once_takes_two_actions_back(room: Room) -> None:
     assert [None, None] == [room.row(one).points for one in ("ada", "cem")]
 
 
-def test_a_draft_is_applied_while_people_mark_and_undo(room: Room) -> None:
+def test_a_version_is_applied_while_people_mark_and_undo(room: Room) -> None:
     """Whoever marks meets the old points or the new ones: never points of one rubric under the other."""
-    from autograder.authoring.edits import PointsEdit
     from autograder.errors import ServiceError
-    from autograder.service import drafts, versions
-    from autograder.service.drafts.beginning import begin_edits
+    from autograder.service import trials, versions
     from autograder.service.models import CellMark, Offer
     from tests.service import course
 
@@ -198,7 +196,9 @@ def test_a_draft_is_applied_while_people_mark_and_undo(room: Room) -> None:
         course.handed_in(room.offer, student, files)
     course.graded_without_a_box(room.offer)
     CellMark.objects.filter(place=room.place()).update(answered=True)
-    draft = begin_edits(room.offer, [PointsEdit("scale", "claim", Decimal(4))], "x", room.account("lead"))
+    folder, edit = room.assignment.course.root, course.worth("scale", "claim", "4")
+    trial = course.tried(room.offer, folder, room.account("lead"), edit)
+    assert trial is not None
     course.graded_without_a_box(room.offer)
     over = threading.Event()
     room.account("ta")
@@ -211,7 +211,7 @@ def test_a_draft_is_applied_while_people_mark_and_undo(room: Room) -> None:
                 with contextlib.suppress(ServiceError):
                     undo(room, "ta")
 
-    together(until(over, lambda: drafts.apply(draft, room.account("lead"))), again(over, mark))
+    together(until(over, lambda: trials.apply(trial, room.account("lead"))), again(over, mark))
     rubric = versions.rubric_of(Offer.objects.get(pk=room.offer.pk).version)
     assert Decimal(4) == rubric.question("scale").item("claim").points
     for row in CellMark.objects.filter(place=room.place()):

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from autograder.marking.cases import MOST_SOURCE
-from autograder.service.bench import Bench, BenchStanding
+from autograder.service.bench import MOST_SOURCE, Bench, BenchStanding
 from autograder.service.postgres import EmbeddedPostgres
 from tests.service import course
 from tests.web.people import Small

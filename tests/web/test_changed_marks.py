@@ -10,8 +10,8 @@ from autograder.grades import PersonMark
 from tests.service import course
 from tests.support.small_course import NAME
 from tests.web.people import Small
-from tests.web.test_drafts_pages import form, tried
 from tests.web.test_student import text
+from tests.web.test_trial_pages import address, tried
 
 WHY = ("formulas", "mlp-why")
 
@@ -105,12 +105,11 @@ def test_what_staff_say_when_they_grade_again_is_told(at: Small) -> None:
     assert "Reason: 13 is right as well." in feedback(client, at)
 
 
-def test_what_staff_say_when_they_apply_a_draft_is_told(at: Small) -> None:
-    """The page of the draft asks for the reason; whoever's marks move by it reads it, once it is applied."""
+def test_what_staff_say_when_they_apply_a_version_is_told(at: Small) -> None:
+    """The page of the trial asks for the reason; whoever's marks move by it reads it, once it is applied."""
     client = published(at)
     feedback(client, at)
-    draft = tried(at, form(at, "layers", points__number="2.5"))
-    place, leader = f"{at.base}staff/drafts/{draft.pk}/", at.client("instructor")
+    place, leader = address(at, tried(at)), at.client("instructor")
     assert 'name="reason"' in text(leader.get(place))
     assert "Layers are worth" not in feedback(client, at)
     leader.post(f"{place}apply", {"reason": "Layers are worth more."})

@@ -68,7 +68,6 @@ def test_no_page_of_marking_names_a_student(marking: Marking) -> None:
         marking.answer(WHO),
         marking.url("mark-group", answer=row.pk),
         marking.url("mark-here", answer=row.pk),
-        marking.url("mark-practise", answer=row.pk),
         marking.url("mark-first", place=place.pk) + "?which=all",
         marking.url("mark-groups", place=place.pk),
     ]
@@ -117,7 +116,6 @@ def test_forms_without_a_token_are_refused(marking: Marking) -> None:
     for address, sent in (
         (marking.answer("ada"), {"revision": str(row.revision), "choice-claim": "2"}),
         (marking.url("mark-group", answer=row.pk), {"rows": f"{row.pk}:{row.revision}", "choice-claim": "2"}),
-        (marking.url("mark-practise", answer=row.pk), {"choice-claim": "2"}),
         (marking.url("mark-undo"), {}),
         (marking.url("mark-names"), {}),
         (marking.url("mark-plan", place=place), {"twice": "100"}),
@@ -137,13 +135,12 @@ def test_numbers_that_no_row_has_lead_nowhere(marking: Marking, number: str) -> 
         "answers/{}/",
         "answers/{}/group",
         "answers/{}/here",
-        "answers/{}/practise",
         "{}/",
         "{}/groups/",
     ):
         assert 404 == ta.get(own + path.format(number)).status_code, path
     base = f"{marking.people.base}staff/"
-    assert 404 == marking.people.client("head-ta").get(f"{base}drafts/{number}/").status_code
+    assert 404 == marking.people.client("head-ta").get(f"{base}trials/{number}/").status_code
     assert 404 == ta.get(f"{base}requests/{number}/").status_code
 
 
@@ -163,9 +160,7 @@ def test_hostile_rows_of_a_group_mark_nothing(marking: Marking, rows: str) -> No
 def test_hostile_numbers_of_other_forms_change_nothing(marking: Marking, sent: str) -> None:
     """Plans, groups, whose names are shown."""
     head, place, before = marking.people.client("head-ta"), marking.room.place().pk, marking.room.states()
-    told = german(head).post(
-        marking.url("mark-plan", place=place), {"twice": sent, "practice": "0"}, follow=True
-    )
+    told = german(head).post(marking.url("mark-plan", place=place), {"twice": sent}, follow=True)
     assert "Erwartet wird eine Zahl von 0 bis 100" in text(told)
     for name, field in (("mark-gather", "group"), ("mark-take-out", "answers")):
         assert 302 == head.post(marking.url(name, place=place), {field: sent}).status_code
@@ -265,7 +260,7 @@ def test_what_stands_is_read_when_a_save_is_refused(marking: Marking) -> None:
 def test_the_second_of_two_who_opened_it_early_learns_nothing(marking: Marking) -> None:
     """The first saved meanwhile: it is said, and neither points nor comment are shown."""
     head, ta = marking.people.client("head-ta"), marking.people.client("ta")
-    head.post(marking.url("mark-plan", place=marking.room.place().pk), {"twice": "100", "practice": "0"})
+    head.post(marking.url("mark-plan", place=marking.room.place().pk), {"twice": "100"})
     old = marking.form(head, marking.answer("cem"))
     post(marking, ta, "cem", points_claim="1.75", choice_reason="1", comment="By the first.")
     refused = head.post(marking.answer("cem"), {**old, "choice-claim": "0", "choice-reason": "0"})
@@ -280,7 +275,7 @@ def test_the_second_of_two_who_opened_it_early_learns_nothing(marking: Marking) 
 def test_a_flag_is_no_second_mark(marking: Marking) -> None:
     """Who flags and goes on has their form back, and no conflict is made."""
     head, ta = marking.people.client("head-ta"), marking.people.client("ta")
-    head.post(marking.url("mark-plan", place=marking.room.place().pk), {"twice": "100", "practice": "0"})
+    head.post(marking.url("mark-plan", place=marking.room.place().pk), {"twice": "100"})
     post(marking, ta, "cem", choice_claim="2", choice_reason="1")
     told = post(marking, head, "cem", choice_claim="1", comment="Begun.", flagged="yes")
     page = text(head.get(told.headers["Location"]))
@@ -299,7 +294,7 @@ def test_a_sheet_does_not_decide_for_two(marking: Marking) -> None:
     head, ta = marking.people.client("head-ta"), marking.people.client("ta")
     sheet = marking.url("mark-sheet")
     rows = list(csv.DictReader(io.StringIO(ta.get(sheet).content.decode("utf-8-sig"))))
-    head.post(marking.url("mark-plan", place=marking.room.place().pk), {"twice": "100", "practice": "0"})
+    head.post(marking.url("mark-plan", place=marking.room.place().pk), {"twice": "100"})
     post(marking, ta, "cem", choice_claim="2", choice_reason="1")
     for row in rows:
         row["points"] = "1"
@@ -376,7 +371,6 @@ def test_others_see_and_change_nothing(marking: Marking, role: str) -> None:
     for name, parts in (
         ("mark-answer", {"answer": row.pk}),
         ("mark-group", {"answer": row.pk}),
-        ("mark-practise", {"answer": row.pk}),
         ("mark-undo", {}),
         ("mark-plan", {"place": row.place_id}),
         ("mark-sheet", {}),

@@ -191,7 +191,6 @@ def test_nobody_marks_in_another_course(marking: Marking, essays_loaded: Assignm
         ("mark-answer", {"answer": row}),
         ("mark-here", {"answer": row}),
         ("mark-group", {"answer": row}),
-        ("mark-practise", {"answer": row}),
         ("mark-first", {"place": place}),
         ("mark-groups", {"place": place}),
     ):
@@ -264,7 +263,7 @@ def test_two_markers_and_a_head(marking: Marking) -> None:
     ta, head = marking.people.client("ta"), marking.people.client("head-ta")
     plan = marking.url("mark-plan", place=marking.room.place().pk)
     assert ta.post(plan, {"twice": "100"}).status_code == 403
-    head.post(plan, {"twice": "100", "practice": "2"})
+    head.post(plan, {"twice": "100"})
     address = marking.answer("cem")
     ta.post(
         address, {**marking.form(ta, address), "choice-claim": "2", "choice-reason": "1", "comment": "First."}
@@ -281,23 +280,6 @@ def test_two_markers_and_a_head(marking: Marking) -> None:
     page = head.get(marking.url("mark-consistency")).content.decode()
     assert "1 of 1" in page
     assert "0 of 1" in page
-
-
-def test_practice_shows_what_stands_only_afterwards(marking: Marking) -> None:
-    """Whoever practises says first what they would give."""
-    head, ta = marking.people.client("head-ta"), marking.people.client("ta")
-    head.post(marking.url("mark-plan", place=marking.room.place().pk), {"twice": "0", "practice": "5"})
-    address = marking.answer("ada")
-    sent = {"choice-claim": "2", "choice-reason": "1", "comment": "Stands."}
-    head.post(address, {**marking.form(head, address), **sent})
-    where = ta.get(marking.url("mark-practice", place=marking.room.place().pk)).headers["Location"]
-    page = ta.get(where).content.decode()
-    assert "Stands." not in page
-    assert not re.search(r'value="2" checked', page)
-    before = marking.room.states()
-    ta.post(where, {"choice-claim": "0", "choice-reason": "1"})
-    assert "Stands." in ta.get(where).content.decode()
-    assert marking.room.states() == before
 
 
 def test_statistics_are_those_of_the_class(marking: Marking) -> None:

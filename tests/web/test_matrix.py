@@ -40,9 +40,6 @@ ALLOWED = {
     "requests": (STAFF, "GET HEAD"),
     "request": (STAFF, "GET HEAD POST"),
     "set-requests-until": (LEADING, "POST"),
-    "review": (STAFF, "GET HEAD"),
-    "review-student": (STAFF, "GET HEAD"),
-    "set-wording": (STAFF[1:], "POST"),
     "bench": (STAFF, "GET HEAD POST"),
     "bench-tries": (STAFF, "GET HEAD"),
     "marking": (STAFF, "GET HEAD"),
@@ -51,16 +48,13 @@ ALLOWED = {
     "mark-names": (STAFF, "POST"),
     "mark-answer": (STAFF, "GET HEAD POST"),
     "mark-here": (STAFF, "GET HEAD"),
-    "mark-practise": (STAFF, "GET HEAD POST"),
     "mark-consistency": (STAFF, "GET HEAD"),
     "mark-groups": (STAFF, "GET HEAD"),
     "mark-gather": (STAFF, "POST"),
     "mark-take-out": (STAFF, "POST"),
     "mark-group": (STAFF, "GET HEAD POST"),
     "mark-plan": (STAFF[1:], "POST"),
-    "mark-practice": (STAFF, "GET HEAD"),
     "statistics": (STAFF, "GET HEAD"),
-    "keep-case": (STAFF[1:], "POST"),
     "retry": (STAFF[1:], "POST"),
     "attempts-of": (STAFF, "GET HEAD"),
     "attempt-file": (STAFF, "GET HEAD"),
@@ -86,26 +80,22 @@ ALLOWED = {
     "set-times": (LEADING, "POST"),
     "set-extension": (LEADING, "POST"),
     "update": (LEADING, "POST"),
-    "drafts": (STAFF[1:], "GET HEAD POST"),
-    "draft": (STAFF[1:], "GET HEAD"),
-    "draft-progress": (STAFF[1:], "GET HEAD"),
-    "draft-file": (STAFF[1:], "GET HEAD"),
-    "draft-apply": (LEADING, "POST"),
-    "draft-drop": (STAFF[1:], "POST"),
-    "draft-again": (STAFF[1:], "POST"),
+    "trial": (STAFF[1:], "GET HEAD"),
+    "trial-progress": (STAFF[1:], "GET HEAD"),
+    "trial-apply": (LEADING, "POST"),
+    "trial-drop": (LEADING, "POST"),
+    "trial-again": (STAFF[1:], "POST"),
 }
 """Who may ask for a route, and how. Whoever may not is sent to sign in, or told 403 or 404."""
 FOR_NOTHING = {
     "mark-first",
     "mark-answer",
     "mark-here",
-    "mark-practise",
     "mark-groups",
     "mark-gather",
     "mark-take-out",
     "mark-group",
     "mark-plan",
-    "mark-practice",
     "remove-key",
     "add-staff",
     "invite",
@@ -139,13 +129,13 @@ OPEN = {
 """Routes for everybody; each has tests of its own."""
 
 
-def drafted(at: Small) -> Any:
-    """A draft that changes nothing."""
-    from autograder.service.models import DraftVersion
+def tried(at: Small) -> Any:
+    """A trial of a version that changes nothing."""
+    from autograder.service.models import VersionTrial
 
     version = at.offer.version
-    return DraftVersion.objects.create(
-        offer=at.offer, version=version, base=version, subject="x", by=at.account("instructor")
+    return VersionTrial.objects.create(
+        offer=at.offer, version=version, base=version, by=at.account("instructor")
     )
 
 
@@ -189,7 +179,7 @@ def test_the_table_holds_for_every_role_and_method(at: Small) -> None:
         "connection": 999_999,
         "place": 999_999,
         "answer": 999_999,
-        "draft": drafted(at).pk,
+        "trial": tried(at).pk,
     }
     unexpected = []
     for role in ROLES:

@@ -11,8 +11,6 @@ import pytest
 from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from autograder.app import open_course
-from autograder.generate import generate
 from tests.service import course
 from tests.support import small_course
 from tests.web.people import PASSWORD, Small
@@ -145,19 +143,22 @@ def test_one_late_attempt_is_decided_on_the_page(at: Small) -> None:
 
 
 def test_staff_read_every_moment_by_the_clock_of_the_course(at: Small) -> None:
-    """Also in the log, of drafts, of invitations and of comparisons; where it has no dates it is UTC."""
+    """Also in the log, of trials, of invitations and of comparisons; where it has no dates it is UTC."""
+    from django.db import transaction
     from django.utils import timezone
 
-    from autograder.authoring.edits import TextEdit
-    from autograder.service.drafts.beginning import begin_edits
-    from autograder.service.models import Member
+    from autograder.service import audit
+    from autograder.service.models import Member, VersionTrial
     from autograder.service.telling import Comparison
 
     client = at.client("instructor")
     member = Member.objects.create(course=at.record, role="student", student="ada")
     account = at.account("instructor")
     assert account is not None
-    draft = begin_edits(at.offer, [TextEdit("layers", "number", "en", "Layers")], "of layers", account)
+    with transaction.atomic():
+        audit.note("ada", "try version", "small", course=at.record)
+    version = at.offer.version
+    trial = VersionTrial.objects.create(offer=at.offer, version=version, base=version, by=account)
     found = {"works": 0, "pairs": [], "others": {}, "remarks": []}
     Comparison.objects.create(offer=at.offer, asked_at=timezone.now(), made_at=timezone.now(), pairs=found)
     for zone in ("Asia/Tokyo", ""):
@@ -166,10 +167,8 @@ def test_staff_read_every_moment_by_the_clock_of_the_course(at: Small) -> None:
         pages = {
             "audit": client.get(f"{at.base}staff/audit/"),
             "invitation": client.post(f"{at.base}staff/members/{member.pk}/invitation"),
-            "drafts": client.get(f"{page(at)}drafts/"),
-            "draft": client.get(f"{at.base}staff/drafts/{draft.pk}/"),
+            "trial": client.get(f"{at.base}staff/trials/{trial.pk}/"),
             "similar": client.get(f"{page(at)}similar/"),
-            "review": client.get(f"{page(at)}review/"),
         }
         other = "UTC" if zone else "Asia/Tokyo"
         assert dict.fromkeys(pages, (True, False)) == {
@@ -326,8 +325,7 @@ def test_a_new_version_comes_out_of_the_folder(at: Small, tmp_path: Path) -> Non
     settings.RUNNING.folders[at.record.slug] = folder
     made, client = graded(at, "ada"), at.client("instructor")
     assert "Nothing has changed" in text(client.post(f"{page(at)}update", follow=True))
-    small_course.changed(folder / "rubrics" / "small.toml", "Parameters of the MLP", "Parameters of an MLP")
-    generate(open_course(folder), "small")
+    (folder / "assignments" / "small" / "notes.txt").write_text("for staff")
     assert "Version 2" in text(client.post(f"{page(at)}update", follow=True))
     made.refresh_from_db()
     assert (1, "graded") == (made.version.number, made.state)

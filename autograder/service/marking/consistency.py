@@ -1,4 +1,4 @@
-"""Whether markers agree: answers that two people mark, and answers with marks to practise with."""
+"""Whether markers agree: answers that two people mark."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ from autograder.service.marking.answers import MarkableCell
 from autograder.service.marking.refusals import NotTaken
 from autograder.service.models import Account, CellMark, CellPlace, IndependentMark, MarkingPlan
 
-MOST_PRACTICE = 100
-
 
 class MarkerShown(Struct, frozen=True):
     """What one person gave on average."""
@@ -36,8 +34,6 @@ class Consistency(Struct, frozen=True):
     items: Mapping[str, Agreement]
     """Of those that two people marked."""
     markers: tuple[MarkerShown, ...]
-    practice: Mapping[str, Agreement]
-    """By who practised: their points and those that stand, of all items."""
 
 
 def plan_of(place: CellPlace) -> MarkingPlan:
@@ -45,18 +41,16 @@ def plan_of(place: CellPlace) -> MarkingPlan:
     return MarkingPlan.objects.filter(place=place).first() or MarkingPlan(place=place)
 
 
-def set_plan(place: CellPlace, *, twice_percent: int, calibration: int, by: Account) -> None:
-    """Say which share two people mark, and how many marked answers are for practice.
+def set_plan(place: CellPlace, *, twice_percent: int, by: Account) -> None:
+    """Say which share two people mark.
 
     What has a mark keeps it.
 
     Raises:
-        NotTaken: a number is out of range.
+        NotTaken: the share is out of range.
     """
     if not 0 <= twice_percent <= 100:
         raise NotTaken("mark-plan-out", most=100)
-    if not 0 <= calibration <= MOST_PRACTICE:
-        raise NotTaken("mark-plan-out", most=MOST_PRACTICE)
     with transaction.atomic():
         before = plan_of(place)
         audit.note(
@@ -64,33 +58,25 @@ def set_plan(place: CellPlace, *, twice_percent: int, calibration: int, by: Acco
             "marking plan",
             f"{place.assignment}: {place.cell}",
             course=place.course,
-            before=[before.twice_percent, before.calibration],
-            after=[twice_percent, calibration],
+            before=before.twice_percent,
+            after=twice_percent,
         )
-        MarkingPlan.objects.update_or_create(
-            place=place, defaults={"twice_percent": twice_percent, "calibration": calibration}
-        )
+        MarkingPlan.objects.update_or_create(place=place, defaults={"twice_percent": twice_percent})
 
 
 def consistency(place: CellPlace, cell: MarkableCell) -> Consistency:
     """Everything about one cell."""
     rows = list(CellMark.objects.filter(place=place, answered=True).select_related("marked_by"))
     readings: dict[int, list[IndependentMark]] = defaultdict(list)
-    practice: dict[str, list[tuple[Decimal, Decimal]]] = defaultdict(list)
     by_number = {row.pk: row for row in rows}
     for one in IndependentMark.objects.filter(mark__place=place).select_related("account").order_by("pk"):
         row = by_number.get(one.mark_id)
-        if row is None or one.submission != saving.digest(row):
-            continue
-        if one.calibration:
-            practice[one.account.username] += _pairs(one.items, row.items)
-        else:
+        if row is not None and one.submission == saving.digest(row):
             readings[row.pk].append(one)
     return Consistency(
         plan_of(place),
         {item.id: agreement(list(_by_item(item.id, readings.values()))) for item in cell.items},
         _markers(rows, readings, cell),
-        {name: agreement(pairs) for name, pairs in sorted(practice.items())},
     )
 
 
@@ -99,10 +85,6 @@ def _by_item(item: str, readings: Iterable[list[IndependentMark]]) -> Iterable[t
         given = [Decimal(one.items[item]["points"]) for one in several if item in one.items]
         if len(given) > 1:
             yield given[0], given[1]
-
-
-def _pairs(own: Mapping[str, Any], stands: Mapping[str, Any]) -> list[tuple[Decimal, Decimal]]:
-    return [(Decimal(own[item]["points"]), Decimal(stands[item]["points"])) for item in own if item in stands]
 
 
 def _markers(
@@ -126,39 +108,3 @@ def _markers(
         )
         for name, several in sorted(given.items())
     )
-
-
-def to_practise(place: CellPlace, by: Account) -> CellMark | None:
-    """The next answer for practice: one with marks of somebody else; None: there is none left."""
-    plan = plan_of(place)
-    marked = CellMark.objects.filter(
-        place=place, answered=True, points__isnull=False, again=False, stage=""
-    ).exclude(items={})
-    chosen = marked.exclude(marked_by=by).order_by("shuffled", "pk")[: plan.calibration]
-    done = set(
-        IndependentMark.objects.filter(mark__place=place, account=by, calibration=True).values_list(
-            "mark", flat=True
-        )
-    )
-    return next((row for row in chosen if row.pk not in done), None)
-
-
-def practise(row: CellMark, cell: MarkableCell, given: saving.GivenMarks, by: Account) -> IndependentMark:
-    """Keep what somebody would give, beside the mark that stands; it changes nothing.
-
-    Raises:
-        NotTaken: points that the item cannot have.
-    """
-    items = saving.noted(cell, given)
-    made, _ = IndependentMark.objects.update_or_create(
-        mark=row,
-        account=by,
-        calibration=True,
-        defaults={
-            "items": items,
-            "comment": given.comment,
-            "remarks": dict(given.remarks),
-            "submission": saving.digest(row),
-        },
-    )
-    return made

@@ -48,7 +48,7 @@ def _among(which: str, by: Account, places: Iterable[CellPlace]) -> Q:
         template="encode(sha256(convert_to(%(expressions)s, 'UTF8')), 'hex')",
         output_field=CharField(),
     )  # as `saving.digest`: who marked another text, or has not finished, did not mark this one
-    mine = IndependentMark.objects.filter(account=by, calibration=False, submission=read).values("mark")
+    mine = IndependentMark.objects.filter(account=by, submission=read).values("mark")
     # An equal answer has marks. The name tells cells apart, but not assignments.
     known = CellMark.objects.filter(place__in=places, points__isnull=False, again=False).exclude(equal="")
     waiting = _OPEN & ~Q(stage=CONFLICT) & ~Q(stage=SECOND, pk__in=mine)

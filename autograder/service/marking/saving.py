@@ -209,7 +209,7 @@ def _changed(
     """
     if not of_two(row, percent):
         return changed(row, **_settled(row, cell, given), marked_by_id=by.pk)
-    before = IndependentMark.objects.filter(mark=row, account=by, calibration=False).first()
+    before = IndependentMark.objects.filter(mark=row, account=by).first()
     if given.adds and before and own_reading(row, by):
         given = _added(given, before)
     items = noted(cell, given)
@@ -217,7 +217,7 @@ def _changed(
     read = digest(row) if finished else _unfinished(row)
     said = {"comment": given.comment, "remarks": dict(given.remarks)}
     own = {"items": items, **said, "submission": read}
-    IndependentMark.objects.update_or_create(mark=row, account=by, calibration=False, defaults=own)
+    IndependentMark.objects.update_or_create(mark=row, account=by, defaults=own)
     other, flagged = others(row, by), given.flagged or row.flagged
     if not (finished and other):
         values: dict[str, Any] = {"stage": SECOND if finished or other else "", "flagged": flagged}
@@ -266,13 +266,13 @@ def others(row: CellMark, by: Account) -> list[IndependentMark]:
 
 def all_of(row: CellMark) -> list[IndependentMark]:
     """What people gave the answer as it is now, where two mark it."""
-    found = IndependentMark.objects.filter(mark=row, calibration=False, submission=digest(row))
+    found = IndependentMark.objects.filter(mark=row, submission=digest(row))
     return list(found.select_related("account").order_by("pk"))
 
 
 def own_reading(row: CellMark, by: Account) -> IndependentMark | None:
     """What somebody noted of the answer as it is now, as long as it is not settled."""
-    found = IndependentMark.objects.filter(mark=row, account=by, calibration=False).first()
+    found = IndependentMark.objects.filter(mark=row, account=by).first()
     if found is None or found.submission not in {digest(row), _unfinished(row)}:
         return None
     settled = not row.stage and (
@@ -361,7 +361,7 @@ def _stands(row: CellMark, change: Mapping[str, Any]) -> bool:
 
 
 def _put_back(row: CellMark, by: Account, before: Mapping[str, Any] | None) -> None:
-    mine = IndependentMark.objects.filter(mark=row, account=by, calibration=False)
+    mine = IndependentMark.objects.filter(mark=row, account=by)
     if before is None:
         mine.delete()
     else:

@@ -1,13 +1,11 @@
-"""Whether markers agree: the plan of each cell, what two people gave, practice; and how the class did."""
+"""Whether markers agree: the plan of each cell, and what two people gave; and how the class did."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
 
-from django.contrib import messages as notices
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import get_object_or_404
 from django.urls import reverse
 
 from autograder.feedback.labels import Labels
@@ -16,7 +14,7 @@ from autograder.marking.statistics import figures
 from autograder.marking.statistics_page import PlotWords, plots
 from autograder.service.marking import answers, consistency
 from autograder.service.marking.refusals import NotTaken
-from autograder.service.models import CellMark, CellPlace, IndependentMark, Member, Role
+from autograder.service.models import CellMark, CellPlace, Member, Role
 from autograder.service.standing import standings
 from autograder.service.store import DatabaseStore
 from autograder.web import shown
@@ -43,48 +41,21 @@ def overview(request: HttpRequest, visit: Visit, assignment: str) -> HttpRespons
         "rows": [(one, cell, consistency.consistency(one, cell)) for one, cell in cells if cell],
         "pick": Labels(language_of(request)).pick,
         "head": visit.at_least(Role.HEAD_TA),
-        "most": consistency.MOST_PRACTICE,
     }
     return page(request, "mark_consistency.html", context)
 
 
 @course_page(Role.HEAD_TA, "POST")
 def set_plan(request: HttpRequest, visit: Visit, assignment: str, place: int) -> HttpResponse:
-    """Say which share of a cell's answers two people mark, and how many are for practice."""
+    """Say which share of a cell's answers two people mark."""
     found = pages.place_of(visit, assignment, place)
-    twice, practice = (pages.number_of(request.POST.get(name, "0").strip()) for name in ("twice", "practice"))
+    twice = pages.number_of(request.POST.get("twice", "0").strip())
     try:
-        consistency.set_plan(found, twice_percent=twice, calibration=practice, by=request.user)
+        consistency.set_plan(found, twice_percent=twice, by=request.user)
     except NotTaken as error:
         pages.refuse(request, error)
     place_kwargs = {"slug": visit.course.slug, "assignment": assignment}
     return HttpResponseRedirect(reverse("mark-consistency", kwargs=place_kwargs))
-
-
-@course_page(Role.TA)
-def practice(request: HttpRequest, visit: Visit, assignment: str, place: int) -> HttpResponse:
-    """The next answer to practise with."""
-    found = consistency.to_practise(pages.place_of(visit, assignment, place), request.user)
-    parts = {"slug": visit.course.slug, "assignment": assignment}
-    if found is None:
-        notices.info(request, words(request)["t"]("mark-no-practice"))
-        return HttpResponseRedirect(reverse("mark-consistency", kwargs=parts))
-    return HttpResponseRedirect(reverse("mark-practise", kwargs={**parts, "answer": found.pk}))
-
-
-@course_page(Role.TA, "GET", "HEAD", "POST")
-def practise(request: HttpRequest, visit: Visit, assignment: str, answer: int) -> HttpResponse:
-    """An answer to practise with; what stands is shown once the person has said what they would give."""
-    found = pages.seen(visit, assignment, answer)
-    row = get_object_or_404(CellMark, pk=answer, points__isnull=False, stage="")
-    if request.method == "POST":
-        try:
-            consistency.practise(row, found.cell, pages.given(request, found.cell), request.user)
-        except NotTaken as error:
-            pages.refuse(request, error, found.cell)
-        return HttpResponseRedirect(request.path)
-    own = IndependentMark.objects.filter(mark=row, account=request.user, calibration=True).first()
-    return pages.practice_page(request, visit, found, own)
 
 
 @course_page(Role.TA)

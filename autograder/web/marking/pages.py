@@ -272,7 +272,6 @@ def _page(
         "which": _which(request),
         "waiting": queue.waiting(row.place, request.user),
         "comments": comments.offered(row.place),
-        "practice": False,
     }
     return page(request, "mark_answer.html", context, status)
 
@@ -307,24 +306,6 @@ def group_page(request: HttpRequest, visit: Visit, found: Seen, context: Mapping
     form = _EMPTY
     library = comments.offered(found.row.place)
     return page(request, "mark_group.html", {**common, "form": form, "comments": library, **context})
-
-
-def practice_page(
-    request: HttpRequest, visit: Visit, found: Seen, own: IndependentMark | None
-) -> HttpResponse:
-    """An answer to practise with: what stands is shown beside what the person gave, once they did."""
-    form = _form(found.row, own) if own else _EMPTY
-    context = {
-        **_common(request, visit, found),
-        "form": form,
-        "theirs": _form(found.row, None) if own else None,
-        "readings": [],
-        "which": "waiting",
-        "waiting": 0,
-        "comments": [],
-        "practice": True,
-    }
-    return page(request, "mark_answer.html", context)
 
 
 def _form(row: CellMark, own: IndependentMark | None) -> dict[str, Any]:

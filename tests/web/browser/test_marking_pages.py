@@ -17,7 +17,7 @@ from tests.service.room import Room, room_of
 from tests.support import essays
 from tests.web.browser.reader import Reader
 from tests.web.people import Small
-from tests.web.test_drafts_pages import form, tried
+from tests.web.test_trial_pages import address, tried
 
 if TYPE_CHECKING:
     from autograder.service.bench import Bench
@@ -60,27 +60,23 @@ def tries(one: Reader, source: str, shown: str) -> None:
 
 
 @LANGUAGES
-def test_a_draft_by_keys(at: Small, reader: Callable[..., Reader], language: str) -> None:
-    """From the form to the effect; d drops it, a applies the next one."""
+def test_a_trial_by_keys(at: Small, reader: Callable[..., Reader], language: str) -> None:
+    """d drops it, a applies the next one."""
     for student in ("ada", "bob"):
         course.handed_in(at.offer, student, course.released(at.folder))
     course.graded_without_a_box(at.offer)
     one = reader(locale=language)
     one.is_known(at, "instructor")
-    one.goto(f"{at.base}staff/a/small/drafts/")
-    one.looks("drafts")
     for key, settled in (("d", "dropped"), ("a", "applied")):
-        draft = tried(at, form(at, "layers", points__number="2,5"))
-        one.goto(f"{at.base}staff/drafts/{draft.pk}/")
-        one.looks(f"draft-{key}")
+        trial = tried(at)
+        one.goto(address(at, trial))
+        one.looks(f"trial-{key}")
         with one.page.expect_navigation():
             one.page.keyboard.press(key)
-        draft.refresh_from_db()
-        assert settled == draft.settled
-        one.goto(f"{at.base}staff/drafts/{draft.pk}/")
-        one.looks(f"draft-{settled}")
-    one.goto(f"{at.base}staff/a/small/drafts/")
-    one.looks("drafts-settled")
+        trial.refresh_from_db()
+        assert settled == trial.settled
+        one.goto(address(at, trial))
+        one.looks(f"trial-{settled}")
 
 
 @LANGUAGES
@@ -163,14 +159,11 @@ def test_groups_by_the_slider_and_a_conflict(
     with one.page.expect_navigation():
         one.page.keyboard.press("n")
     assert ["1", "1"] == [class_.row(name).points for name in ("cem", "dia")]
-    consistency.set_plan(class_.place(), twice_percent=100, calibration=5, by=head)
+    consistency.set_plan(class_.place(), twice_percent=100, by=head)
     class_.save("eva", "a", items={"claim": "2", "reason": "1"}, comment="A long reason.")
     class_.save("eva", "b", items={"claim": "0", "reason": "1"})
     one.goto(f"{base}answers/{class_.row('eva').pk}/")
     one.looks("conflict")
-    one.goto(f"{base}answers/{class_.row('cem').pk}/practise")
-    for key in ("f", "z", "p", "?"):
-        one.page.keyboard.press(key)
     one.goto(base)
     one.looks("queue")
     one.goto(f"{base}consistency/")

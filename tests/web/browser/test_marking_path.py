@@ -112,13 +112,13 @@ def test_without_a_script(class_: Room, essays_loaded: Assignment, reader: Calla
 def test_the_other_pages_can_be_read(
     class_: Room, essays_loaded: Assignment, reader: Callable[..., Reader]
 ) -> None:
-    """Groups, a group, consistency, practice, statistics."""
+    """Groups, a group, consistency, statistics."""
     from autograder.service.marking import consistency
 
     people = of(class_, essays_loaded)
     head = people.account("head-ta")
     assert head is not None
-    consistency.set_plan(class_.place(), twice_percent=20, calibration=3, by=head)
+    consistency.set_plan(class_.place(), twice_percent=20, by=head)
     for number in range(12):
         class_.save(f"s{number:02}", "x", items={"claim": "2", "reason": str(number % 2)})
     base = f"{people.base}staff/a/{essays.NAME}/mark/"
@@ -129,7 +129,6 @@ def test_the_other_pages_can_be_read(
             ("groups", f"{class_.place().pk}/groups/?near=0.6"),
             ("group", f"answers/{class_.row('ada').pk}/group?near=0.6"),
             ("consistency", "consistency/"),
-            ("practice", f"{class_.place().pk}/practice"),
             ("statistics", "../statistics/"),
         ):
             one.goto(base + path)

@@ -133,10 +133,9 @@ def test_pages_of_staff(full: Small, reader: Callable[..., Reader], language: st
     one.looks("invitation")
 
 
-def test_pages_of_requests_and_of_words(at: Small, reader: Callable[..., Reader], language: str) -> None:
-    """What a student asked and was answered, the form of whoever answers, and what a class is told."""
-    from autograder.service.marking import requests, wordings
-    from autograder.web import shown
+def test_pages_of_requests(at: Small, reader: Callable[..., Reader], language: str) -> None:
+    """What a student asked and was answered, and the form of whoever answers."""
+    from autograder.service.marking import requests
 
     question = told.RUBRIC.question("mlp")
     for who in ("ada", "bob"):
@@ -146,8 +145,6 @@ def test_pages_of_requests_and_of_words(at: Small, reader: Callable[..., Reader]
     first = requests.make(at.offer, "ada", question, question.items[0], reason)
     requests.answer(first, at.account("ta"), "No, they do not.", question)
     again = requests.make(at.offer, "ada", question, question.items[0], reason)
-    key = ("activation", "name", "choice.unknown")
-    wordings.save(at.offer, shown.loaded(at.offer), key, {"en": "It is {name}."}, by=at.account("head-ta"))
     one = reader()
     one.is_known(at)
     one.goto(at.base)
@@ -164,8 +161,6 @@ def test_pages_of_requests_and_of_words(at: Small, reader: Callable[..., Reader]
         "requests-names": f"{base}a/small/requests/?names=yes",
         "request": f"{base}requests/{again.pk}/",
         "request-answered": f"{base}requests/{first.pk}/?names=yes",
-        "review": f"{base}a/small/review/",
-        "review-student": f"{base}a/small/review/of/ada/",
     }
     tour(staff, language, pages)
 

@@ -1,4 +1,4 @@
-"""What a draft does to a class: who moves, by how much, and why."""
+"""What a trial does to a class: who moves, by how much, and why."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from autograder.marking.moves import (
 )
 from autograder.records import Graded, Score
 from autograder.service import attempts, versions
-from autograder.service.drafts import trying
-from autograder.service.drafts.marks import as_mark, followed, place_of
-from autograder.service.models import CellMark, CurrentResult, DraftVersion, State
+from autograder.service.models import CellMark, CurrentResult, State, VersionTrial
 from autograder.service.store import given_to
+from autograder.service.trials import trying
+from autograder.service.trials.marks import as_mark, followed, place_of
 
 
-class DraftEffect(Struct, frozen=True):
-    """What a draft does, as far as it is known."""
+class TrialEffect(Struct, frozen=True):
+    """What a trial does, as far as it is known."""
 
     total: int
     same: int
     """Students for whom nothing changes."""
     moved: tuple[StudentMove, ...]
     waiting: tuple[str, ...]
-    """Students whose attempt is still being graded, by the draft or by what is offered."""
+    """Students whose attempt is still being graded, by the trial or by what is offered."""
     failed: Mapping[str, str]
-    """Why it could not be graded by the draft, by student."""
+    """Why it could not be graded by the trial, by student."""
     changes: tuple[RubricChange, ...]
 
     @property
@@ -50,12 +50,13 @@ class _Scored(Struct, frozen=True):
     score: Score
 
 
-def effect(draft: DraftVersion) -> DraftEffect:
-    """Who moves by a draft; nothing is written."""
-    offer = draft.offer
-    before, after = versions.rubric_of(draft.base), versions.rubric_of(draft.version)
-    known, current, marks = _known(draft), _current(draft), _marks(draft)
-    failed = trying.failures(draft)
+def effect(trial: VersionTrial) -> TrialEffect:
+    """Who moves by a trial; nothing is written."""
+    offer = trial.offer
+    before, after = versions.rubric_of(trial.base), versions.rubric_of(trial.version)
+    known, current, marks = _known(trial), _current(trial), _marks(trial)
+    cells = {(question.notebook, cell) for question in after.questions for cell in question.cells()}
+    failed = trying.failures(trial)
     handins = attempts.all_counting(offer, after)
     moved, waiting, same = [], [], 0
     for student, handin in sorted(handins.items()):
@@ -63,7 +64,8 @@ def effect(draft: DraftVersion) -> DraftEffect:
         if result is None:
             waiting += [student] if student not in failed else []
             continue
-        rows, given = marks.get(student, []), given_to(offer, student)
+        rows = [row for row in marks.get(student, []) if place_of(row) in cells]
+        given = given_to(offer, student)
         was, submission = current.get(student) or (None, "")
         counted = attempts.as_counted(Graded(result[0], digest=result[1]), handin, after)
         follower = MarkFollower(after, was, counted.score, was is not None and submission != counted.digest)
@@ -79,38 +81,38 @@ def effect(draft: DraftVersion) -> DraftEffect:
             moved.append(found)
     failed = {who: why for who, why in failed.items() if who in handins}
     changes = tuple(rubric_changes(before, after))
-    return DraftEffect(len(handins), same, in_order(moved), tuple(waiting), failed, changes)
+    return TrialEffect(len(handins), same, in_order(moved), tuple(waiting), failed, changes)
 
 
 def _score(stored: bytes) -> Score:
     return msgspec.json.decode(stored, type=_Scored).score
 
 
-def _known(draft: DraftVersion) -> dict[uuid.UUID, tuple[Score, str]]:
-    """The draft's results with the digest of what was graded, of attempts that are graded otherwise too."""
-    rows = draft.results.filter(result__isnull=False, attempt__state=State.GRADED)
+def _known(trial: VersionTrial) -> dict[uuid.UUID, tuple[Score, str]]:
+    """The trial's results with the digest of what was graded, of attempts that are graded otherwise too."""
+    rows = trial.results.filter(result__isnull=False, attempt__state=State.GRADED)
     found = rows.values_list("attempt_id", "result__graded", "result__submission").iterator(chunk_size=50)
     return {attempt: (_score(bytes(stored)), digest) for attempt, stored, digest in found}
 
 
-def _current(draft: DraftVersion) -> dict[str, tuple[Score, str]]:
+def _current(trial: VersionTrial) -> dict[str, tuple[Score, str]]:
     """What counts now, with the digest of what was graded."""
-    rows = CurrentResult.objects.filter(course=draft.offer.course_id, assignment=draft.offer.assignment)
+    rows = CurrentResult.objects.filter(course=trial.offer.course_id, assignment=trial.offer.assignment)
     found = rows.values_list("student", "result__graded", "result__submission").iterator(chunk_size=50)
     return {student: (_score(bytes(stored)), digest) for student, stored, digest in found}
 
 
-def _marks(draft: DraftVersion) -> dict[str, list[CellMark]]:
+def _marks(trial: VersionTrial) -> dict[str, list[CellMark]]:
     """What people gave, by student."""
     found: dict[str, list[CellMark]] = {}
-    for row in touched(draft):
+    for row in touched(trial):
         found.setdefault(row.student, []).append(row)
     return found
 
 
-def touched(draft: DraftVersion) -> Iterator[CellMark]:
+def touched(trial: VersionTrial) -> Iterator[CellMark]:
     """The rows of marks that people gave."""
     rows = CellMark.objects.filter(
-        place__course=draft.offer.course_id, place__assignment=draft.offer.assignment, touched=True
+        place__course=trial.offer.course_id, place__assignment=trial.offer.assignment, touched=True
     )
     return rows.select_related("place").order_by("pk").iterator()

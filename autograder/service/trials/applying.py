@@ -1,6 +1,6 @@
-"""A draft is applied to the whole class at once, or dropped.
+"""Apply a trial to the whole class at once, or drop it.
 
-Locks are taken in one order, which other parts keep to: the course, the log, the draft, attempts, marks, and
+Locks are taken in one order, which other parts keep to: the course, the log, the trial, attempts, marks, and
 the offer at last. So students hand in until the last moment; whoever does makes it be refused.
 """
 
@@ -17,52 +17,54 @@ from autograder.marking.following import MarkFollower
 from autograder.records import Graded
 from autograder.rubric import Rubric
 from autograder.service import attempts, audit, changes, tasks, versions
-from autograder.service.drafts.marks import followed, stated
 from autograder.service.models import (
     Account,
     Attempt,
     CellMark,
     CourseRecord,
     CurrentResult,
-    DraftResult,
-    DraftVersion,
     Offer,
     PlatformCourse,
     State,
     StoredResult,
+    TrialResult,
+    VersionTrial,
 )
 from autograder.service.store import DatabaseStore
+from autograder.service.trials.marks import followed, stated
 from autograder.store import GradedEntry, Key, decode
 
+SERVER = "autograder serve"
+"""In the log, in place of a person: the server takes the folder over when it starts."""
 _TOGETHER = 32
 """Results that are in memory at a time."""
-_MOST_SUBJECT = 300
 
 
-def apply(draft: DraftVersion, by: Account, reason: str = "") -> None:
-    """Offer a draft's version, and let its results count; all of it, or nothing.
+def apply(trial: VersionTrial, by: Account, reason: str = "") -> None:
+    """Offer a trial's version, and let its results count; all of it, or nothing.
 
     Args:
-        draft: that is tried.
+        trial: that is tried.
         by: who applies it.
         reason: for students whose marks become others.
 
     Raises:
         ServiceError: it is settled, something else is offered since, somebody has no result by it yet, or
             handed in just now.
-        GradebookError: the store refused.
+        GradebookError: the store refused, or a cell is gone that a person marked.
     """
     with transaction.atomic():
-        course = CourseRecord.objects.select_for_update(no_key=True).get(pk=draft.offer.course_id)
-        row = _noted(draft, by, course, "apply draft")
+        course = CourseRecord.objects.select_for_update(no_key=True).get(pk=trial.offer.course_id)
+        row = _noted(trial, by, course, "apply version")
         if Offer.objects.get(pk=row.offer_id).version_id != row.base_id:
             raise ServiceError(
-                "something else is offered since this draft was made; drop it and make it anew"
+                "something else is offered since this trial began; drop it and take the folder over again"
             )
         rubric = versions.rubric_of(row.version)
         handins = attempts.all_counting(row.offer, rubric)
         results = _results(row, handins)
         _locked_marks(row)
+        versions.prepare(row.version)
         counted = dict.fromkeys(attempts.result_of(handin) for _, handin in sorted(handins.items()))
         rows = [results[name] for name in counted]
         for start in range(0, len(rows), _TOGETHER):
@@ -72,40 +74,40 @@ def apply(draft: DraftVersion, by: Account, reason: str = "") -> None:
         _settle(row, "applied")
 
 
-def drop(draft: DraftVersion, by: Account) -> None:
-    """Give a draft up; what was offered stays as it is.
+def drop(trial: VersionTrial, by: Account | None) -> None:
+    """Give a trial up; what was offered stays as it is.
 
     Raises:
         ServiceError: it is settled.
     """
     with transaction.atomic():
-        _settle(_noted(draft, by, draft.offer.course, "drop draft"), "dropped")
+        _settle(_noted(trial, by, trial.offer.course, "drop version"), "dropped")
 
 
-def _noted(draft: DraftVersion, by: Account, course: CourseRecord, action: str) -> DraftVersion:
-    """The draft, locked, with what is about to happen in the log.
+def _noted(trial: VersionTrial, by: Account | None, course: CourseRecord, action: str) -> VersionTrial:
+    """The trial, locked, with what is about to happen in the log.
 
     Raises:
         ServiceError: it is settled.
     """
-    subject = f"{draft.offer.assignment}: {draft.subject}"[:_MOST_SUBJECT]
-    before, after = draft.base.number, draft.version.number
-    audit.note(by.username, action, subject, course=course, before=before, after=after)
-    locked = DraftVersion.objects.select_for_update(of=("self",)).select_related(
+    who, subject = by.username if by else SERVER, trial.offer.assignment
+    before, after = trial.base.number, trial.version.number
+    audit.note(who, action, subject, course=course, before=before, after=after)
+    locked = VersionTrial.objects.select_for_update(of=("self",)).select_related(
         "offer__course", "version", "base"
     )
-    row = locked.get(pk=draft.pk)
+    row = locked.get(pk=trial.pk)
     if row.settled:
-        raise ServiceError(f"this draft was {row.settled} already")
+        raise ServiceError(f"this trial was {row.settled} already")
     return row
 
 
-def _settle(draft: DraftVersion, how: str) -> None:
-    DraftVersion.objects.filter(pk=draft.pk).update(settled=how, settled_at=timezone.now())
+def _settle(trial: VersionTrial, how: str) -> None:
+    VersionTrial.objects.filter(pk=trial.pk).update(settled=how, settled_at=timezone.now())
 
 
-def _results(draft: DraftVersion, handins: Mapping[str, Handin]) -> dict[str, DraftResult]:
-    """The draft's results by attempt, locked as the attempts are.
+def _results(trial: VersionTrial, handins: Mapping[str, Handin]) -> dict[str, TrialResult]:
+    """The trial's results by attempt, locked as the attempts are.
 
     Raises:
         ServiceError: somebody has none, or one that is not up to date.
@@ -113,7 +115,7 @@ def _results(draft: DraftVersion, handins: Mapping[str, Handin]) -> dict[str, Dr
     counting = [attempts.result_of(handin) for handin in handins.values()]
     locked = Attempt.objects.select_for_update().filter(pk__in=counting).order_by("pk")
     since = {str(one.pk): one.queued_at for one in locked if one.state == State.GRADED}
-    rows = DraftResult.objects.select_for_update(of=("self",)).filter(draft=draft).order_by("pk")
+    rows = TrialResult.objects.select_for_update(of=("self",)).filter(trial=trial).order_by("pk")
     found = {
         str(row.attempt_id): row
         for row in rows.select_related("result", "attempt").defer("result__graded")
@@ -124,40 +126,40 @@ def _results(draft: DraftVersion, handins: Mapping[str, Handin]) -> dict[str, Dr
     }
     missing = sorted(who for who, handin in handins.items() if attempts.result_of(handin) not in found)
     if missing:
-        raise ServiceError(f"not graded by this draft yet: {', '.join(missing[:5])}; wait, or try again")
+        raise ServiceError(f"not graded by this trial yet: {', '.join(missing[:5])}; wait, or try again")
     return found
 
 
-def _locked_marks(draft: DraftVersion) -> None:
+def _locked_marks(trial: VersionTrial) -> None:
     """Whoever marks now is waited for, and waits: rows are locked in the order that marking has."""
     rows = CellMark.objects.select_for_update(of=("self",)).filter(
-        place__course=draft.offer.course_id, place__assignment=draft.offer.assignment
+        place__course=trial.offer.course_id, place__assignment=trial.offer.assignment
     )
     for _ in rows.order_by("pk").values_list("pk").iterator():
         pass
 
 
 def _recorded(
-    draft: DraftVersion, rows: list[DraftResult], rubric: Rubric, handins: Mapping[str, Handin]
+    trial: VersionTrial, rows: list[TrialResult], rubric: Rubric, handins: Mapping[str, Handin]
 ) -> None:
     """Let some results count, with the marks that people gave their students."""
-    store, now = DatabaseStore(draft.offer.course), timezone.now()
+    store, now = DatabaseStore(trial.offer.course), timezone.now()
     entries = [
         _entry(row, rubric, handin)
         for row in rows
         for handin in handins.values()
         if attempts.result_of(handin) == str(row.attempt_id)
     ]
-    marks = list(_followed(draft, entries, rubric))
+    marks = list(_followed(trial, entries, rubric))
     store.record(entries)
     CellMark.objects.bulk_update(marks, ["points", "items", "again", "revision", "decided"])
     for row in rows:
-        row.attempt.version_id, row.attempt.result_id = draft.version_id, row.result_id
+        row.attempt.version_id, row.attempt.result_id = trial.version_id, row.result_id
         row.attempt.graded_at = now
     Attempt.objects.bulk_update([row.attempt for row in rows], ["version", "result", "graded_at"])
 
 
-def _entry(row: DraftResult, rubric: Rubric, handin: Handin) -> GradedEntry:
+def _entry(row: TrialResult, rubric: Rubric, handin: Handin) -> GradedEntry:
     stored = StoredResult.objects.get(pk=row.result_id)
     key = Key(*(getattr(stored, field) for field in Key.__struct_fields__))
     return attempts.counted_entry(key, _graded(bytes(stored.graded)), rubric, handin)
@@ -166,20 +168,20 @@ def _entry(row: DraftResult, rubric: Rubric, handin: Handin) -> GradedEntry:
 def _graded(stored: bytes) -> Graded:
     graded = decode(stored)
     if graded is None:
-        raise ServiceError("a result of this draft was written by another version of the program; try again")
+        raise ServiceError("a result of this trial was written by another version of the program; try again")
     return graded
 
 
-def _followed(draft: DraftVersion, entries: Iterable[GradedEntry], rubric: Rubric) -> Iterable[CellMark]:
+def _followed(trial: VersionTrial, entries: Iterable[GradedEntry], rubric: Rubric) -> Iterable[CellMark]:
     """The rows of people's marks as they will stand, not saved yet."""
     entered = {entry.key.student: entry for entry in entries}
-    of_assignment = {"course": draft.offer.course, "assignment": draft.offer.assignment}
+    of_assignment = {"course": trial.offer.course, "assignment": trial.offer.assignment}
     current = {
         row.student: row.result
         for row in CurrentResult.objects.filter(**of_assignment, student__in=entered).select_related("result")
     }
     marks = CellMark.objects.filter(
-        place__course=draft.offer.course, place__assignment=draft.offer.assignment, touched=True
+        place__course=trial.offer.course, place__assignment=trial.offer.assignment, touched=True
     )
     for row in marks.filter(student__in=entered).select_related("place"):
         entry, before = entered[row.student], current.get(row.student)
@@ -196,18 +198,18 @@ def _followed(draft: DraftVersion, entries: Iterable[GradedEntry], rubric: Rubri
         yield row
 
 
-def _offered(draft: DraftVersion, rubric: Rubric, handins: Mapping[str, Handin]) -> None:
-    """Offer the draft's version, unless something came in between.
+def _offered(trial: VersionTrial, rubric: Rubric, handins: Mapping[str, Handin]) -> None:
+    """Offer the trial's version, unless something came in between.
 
     Raises:
         ServiceError: something did.
     """
-    offer = Offer.objects.select_for_update(of=("self",)).select_related("course").get(pk=draft.offer_id)
+    offer = Offer.objects.select_for_update(of=("self",)).select_related("course").get(pk=trial.offer_id)
     now = attempts.all_counting(offer, rubric)
     if {(one.folder, one.own) for one in now.values()} != {(one.folder, one.own) for one in handins.values()}:
         raise ServiceError("somebody handed in just now; try again when that is graded")
-    Offer.objects.filter(pk=offer.pk).update(version=draft.version_id)
+    Offer.objects.filter(pk=offer.pk).update(version=trial.version_id)
     others = Attempt.objects.filter(offer=offer, state__in=(State.WAITING, State.FAILED))
-    others.update(version=draft.version_id)
+    others.update(version=trial.version_id)
     if offer.published_at and PlatformCourse.objects.filter(course=offer.course).exists():
         tasks.send_scores(offer.pk)

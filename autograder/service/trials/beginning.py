@@ -1,0 +1,61 @@
+"""Take assignments over from a course folder; begin a trial if the new version may move marks."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from autograder import assignment as assignments
+from autograder.course import Course
+from autograder.service import audit, versions
+from autograder.service.models import Account, CourseRecord, Offer, Version, VersionTrial
+from autograder.service.trials import trying
+from autograder.service.trials.applying import SERVER, drop
+
+
+def take_over(
+    record: CourseRecord, course: Course, name: str, by: Account | None = None
+) -> tuple[Offer, VersionTrial | None]:
+    """Offer an assignment of a folder, or begin a trial of its new version.
+
+    A version with another rubric or reference does not count before it was tried on everybody who has handed
+    in. Any other new version is offered at once, because no mark follows from it.
+
+    Args:
+        record: the course in the database.
+        course: its folder.
+        name: of the assignment.
+        by: who wants it; None: the server, which does not repeat a trial that somebody dropped.
+
+    Raises:
+        As `versions.offer`.
+        AutograderError: the new version cannot be used for grading.
+    """
+    version = versions.take(record, course, name)
+    offer = Offer.objects.filter(course=record, assignment=name).select_related("version", "course").first()
+    if offer is None or not offer.attempts.exists() or versions.grades_alike(offer.version, version):
+        return versions.offer(record, course, name, version), None
+    assignments.load(course, name)
+    with transaction.atomic():
+        versions.prepare(version)
+        transaction.set_rollback(True)  # only whether it could be offered; the cells stay until it is
+    versions.take_groups(offer, course)
+    return offer, _begin(offer, version, by)
+
+
+def _begin(offer: Offer, version: Version, by: Account | None) -> VersionTrial | None:
+    """Begin a trial, unless there is one of this version already; an older one is dropped."""
+    with transaction.atomic():
+        CourseRecord.objects.select_for_update(no_key=True).get(pk=offer.course_id)
+        of_offer = VersionTrial.objects.filter(offer=offer, base=offer.version_id).order_by("-pk")
+        if known := of_offer.filter(version=version, settled="").first():
+            return known
+        if by is None and of_offer.filter(version=version, settled="dropped").exists():
+            return None
+        for other in VersionTrial.objects.filter(offer=offer, settled=""):
+            drop(other, by)
+        trial = VersionTrial.objects.create(offer=offer, version=version, base=offer.version, by=by)
+        before, after = offer.version.number, version.number
+        who = by.username if by else SERVER
+        audit.note(who, "try version", offer.assignment, course=offer.course, before=before, after=after)
+    trying.catch_up(trial)
+    return trial

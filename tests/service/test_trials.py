@@ -1,0 +1,436 @@
+"""A new version is tried on the class, and applied as a whole or not at all; before, nothing of it counts."""
+
+from __future__ import annotations
+
+import datetime
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from autograder.errors import AutograderError, GradebookError, ServiceError
+from tests.service import course
+from tests.support import small_course
+
+if TYPE_CHECKING:
+    from autograder.service.models import Account, CourseRecord, Offer, VersionTrial
+
+NAME = small_course.NAME
+RIGHT = small_course.SOFTMAX.replace("    ", "  ")
+CLASS = {
+    "ada": {
+        "mlp_answer": 'mlp_parameters = "8*d_model^2"',
+        "layers_answer": "layers = 12",
+        "softmax_answer": RIGHT,
+    },
+    "bob": {"mlp_answer": 'mlp_parameters = "4*d_model^2"', "layers_answer": "layers = 13"},
+    "nil": {},
+}
+LAYERS = course.worth("layers", "number", "2")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small course in a folder, released."""
+    return course.small(tmp_path_factory.mktemp("course"))
+
+
+@pytest.fixture
+def offer(service_course: CourseRecord, folder: Path) -> Offer:
+    """Its assignment, offered by the service."""
+    from autograder.course import Course
+
+    service_course.secret = Course.at(folder).secret()
+    service_course.save()
+    return course.offered(service_course, folder)
+
+
+@pytest.fixture
+def by(offer: Offer) -> Account:
+    """An instructor."""
+    from autograder.service.models import Account
+
+    return Account.objects.create(username=f"trials-{offer.pk}")
+
+
+@pytest.fixture(scope="module")
+def worker(service_database: object) -> Iterator[Any]:
+    """A worker whose sandboxes last for all tests."""
+    from autograder.service.worker import Worker
+
+    with Worker() as made:
+        yield made
+
+
+@pytest.fixture
+def work(offer: Offer, worker: Any) -> Callable[[], None]:
+    """A function that grades what waits: attempts, then what trials want of them."""
+
+    def once() -> None:
+        from autograder.service.trials import trying
+
+        for one in offer.attempts.filter(state="waiting"):
+            worker.grade(one.pk)
+        trying.sweep()
+        for trial in trying.under_way().filter(offer=offer):
+            for row in trial.results.filter(result=None):
+                worker.try_trial(row.pk)
+
+    return once
+
+
+@pytest.fixture
+def graded(offer: Offer, folder: Path, work: Callable[[], None]) -> Offer:
+    """The class, graded by what is offered."""
+    for student, answers in CLASS.items():
+        course.handed_in(offer, student, course.answered(folder, **answers))
+    work()
+    assert {"graded"} == set(offer.attempts.values_list("state", flat=True))
+    return offer
+
+
+@pytest.fixture
+def canned(offer: Offer, folder: Path) -> Offer:
+    """Two students, for whom the layers are right, without any box."""
+    for student in ("ada", "bob"):
+        course.handed_in(offer, student, course.released(folder))
+    course.graded_without_a_box(offer)
+    return offer
+
+
+def begun(offer: Offer, folder: Path, by: Account, *edits: Callable[[str], str]) -> VersionTrial:
+    """A trial of an edited rubric."""
+    trial = course.tried(offer, folder, by, *(edits or (LAYERS,)))
+    assert trial is not None
+    return trial
+
+
+def renamed(old: str, new: str) -> Callable[[str], str]:
+    """An edit that replaces a text that is there."""
+
+    def edit(text: str) -> str:
+        assert old in text
+        return text.replace(old, new)
+
+    return edit
+
+
+def totals(offer: Offer) -> dict[str, Decimal]:
+    """What everybody has, as pages show it."""
+    from autograder.service import versions
+    from autograder.service.loaded import Loaded
+    from autograder.service.standing import standings
+
+    offer.refresh_from_db()
+    loaded = Loaded()
+    try:
+        assert versions.rubric_of(offer.version)
+        return {who: one.total for who, one in standings(offer, loaded.of(offer.version)).items()}
+    finally:
+        loaded.close()
+
+
+@pytest.mark.sandbox
+@pytest.mark.long
+def test_a_version_is_tried_told_and_applied(
+    graded: Offer, folder: Path, by: Account, work: Callable[[], None]
+) -> None:
+    """Nothing moves before; the preview is what everybody has afterwards."""
+    from autograder.service import trials
+    from autograder.service.models import AuditEntry, CellMark, CurrentResult
+
+    def counts() -> list[Any]:
+        marks = CellMark.objects.filter(place__course=graded.course).order_by("pk")
+        current = CurrentResult.objects.filter(course=graded.course).order_by("pk")
+        return [*marks.values_list("automatic", "again", "points"), *current.values_list("result")]
+
+    before, stands = counts(), totals(graded)
+    trial = begun(graded, folder, by, LAYERS, renamed("How many layers there are", "Layers"))
+    assert (graded.version_id, 3) == (trial.base_id, trial.results.count())
+    assert ["ada", "bob", "nil"] == list(trials.effect(trial).waiting)
+    with pytest.raises(ServiceError, match="not graded by this trial yet: ada, bob, nil"):
+        trials.apply(trial, by)
+    work()
+    assert (before, stands) == (counts(), totals(graded))
+    found = trials.effect(trial)
+    assert (3, 1, True) == (found.total, 1, found.complete)
+    moves = {one.student: one for one in found.moved}
+    assert {"ada": 1, "bob": 0, "nil": 0} == {who: one.by for who, one in moves.items()}
+    [item] = moves["ada"].items
+    assert ("layers", "number", 1, 2, 1, 2) == (
+        item.question,
+        item.item,
+        item.before,
+        item.after,
+        item.possible_before,
+        item.possible_after,
+    )
+    [change] = found.changes
+    assert ({"en": "How many layers there are"}, {"en": "Layers"}) == (change.text_before, change.text_after)
+    trials.apply(trial, by)
+    after = totals(graded)
+    assert {who: one.after.total for who, one in moves.items()} == after
+    assert trial.version_id == graded.version_id
+    assert {trial.version_id} == set(graded.attempts.values_list("version", flat=True))
+    assert {one.pk: one.result_id for one in graded.attempts.all()} == dict(
+        trial.results.values_list("attempt", "result")
+    )
+    entry = AuditEntry.objects.filter(course=graded.course, action="apply version").get()
+    assert (trial.base.number, trial.version.number) == (entry.before, entry.after)
+    for again in (trials.apply, trials.drop):
+        with pytest.raises(ServiceError, match="applied already"):
+            again(trial, by)
+    assert after == totals(graded)
+
+
+def test_who_hands_in_meanwhile_is_in_it(canned: Offer, by: Account, folder: Path) -> None:
+    """It is graded by what is offered, then by the trial, and only then can the trial be applied."""
+    from autograder.service import trials
+
+    trial = begun(canned, folder, by)
+    course.graded_without_a_box(canned)
+    new = course.handed_in(canned, "bob", course.answered(folder, layers_answer="layers = 12"))
+    with pytest.raises(ServiceError, match="not graded by this trial yet: bob"):
+        trials.apply(trial, by)
+    assert ("bob",) == trials.effect(trial).waiting
+    course.graded_without_a_box(canned)
+    new.refresh_from_db()
+    assert ("graded", trial.base_id) == (new.state, new.version_id)
+    trials.apply(trial, by)
+    new.refresh_from_db()
+    assert trial.version_id == new.version_id
+    assert Decimal(2) == totals(canned)["bob"]
+    assert trial.version_id == course.handed_in(trial.offer, "eve", course.released(folder)).version_id
+
+
+def test_peoples_marks_stand_and_follow_points(canned: Offer, folder: Path, by: Account) -> None:
+    """Full stays full, a half a half; a mark of a whole cell stays, to be looked at again."""
+    from autograder.service import trials
+    from autograder.service.models import CellMark
+
+    def mark(student: str, cell: str, points: str, items: dict[str, Any]) -> CellMark:
+        row = CellMark.objects.get(place__course=canned.course, place__cell=cell, student=student)
+        row.points, row.items, row.touched, row.again = points, items, True, False
+        row.save()
+        return row
+
+    full = mark("ada", "thoughts", "1", {"any": {"points": "1", "of": "1"}})
+    half = mark("bob", "thoughts", "0.5", {"any": {"points": "0.5", "of": "1"}})
+    whole = mark("ada", "layers", "0.5", {})
+    trial = begun(canned, folder, by, LAYERS, course.worth("thoughts", "any", "3"))
+    course.graded_without_a_box(canned)
+    found = trials.effect(trial)
+    expected = {one.student: one.after for one in found.moved}
+    assert [("any", 1, 3, True)] == [
+        (item.item, item.before, item.after, item.by_person)
+        for one in found.moved
+        if one.student == "ada"
+        for item in one.items
+    ]
+    trials.apply(trial, by)
+    for row in (full, half, whole):
+        row.refresh_from_db()
+    assert [("3", "3", False), ("1.5", "3", False)] == [
+        (row.points, row.items["any"]["of"], row.again) for row in (full, half)
+    ]
+    assert ("0.5", True) == (whole.points, whole.again)
+    assert {who: one.total for who, one in expected.items()} == totals(canned)
+    assert 1 == full.revision
+
+
+def test_a_trial_is_applied_once(canned: Offer, folder: Path, by: Account) -> None:
+    """Two people who apply it at the same moment: one is told that it was applied already."""
+    from django.db import connections
+
+    from autograder.service import trials
+
+    trial = begun(canned, folder, by)
+    course.graded_without_a_box(canned)
+    start, told = threading.Barrier(2), []
+
+    def once() -> None:
+        try:
+            start.wait()
+            trials.apply(trial, by)
+        except ServiceError as error:
+            told.append(str(error))
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=once) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert ["this trial was applied already"] == told
+    canned.refresh_from_db()
+    assert trial.version_id == canned.version_id
+    assert {canned.version_id} == set(canned.attempts.values_list("version", flat=True))
+
+
+def test_only_a_version_that_may_move_marks_is_tried(
+    offer: Offer, folder: Path, by: Account, tmp_path: Path
+) -> None:
+    """Before anybody handed in, and if rubric and reference stay, a new version is offered at once."""
+    from autograder.app import open_course
+    from autograder.service import trials
+    from autograder.service.models import VersionTrial
+
+    def number() -> int:
+        offer.refresh_from_db()
+        return offer.version.number
+
+    assert course.tried(offer, folder, by, LAYERS) is None
+    assert 2 == number()
+    course.handed_in(offer, "ada", course.released(folder))
+    assert course.tried(offer, folder, by, LAYERS) is None
+    copy = Path(shutil.copytree(folder, tmp_path / "course"))
+    path = copy / "rubrics" / f"{NAME}.toml"
+    path.write_text(LAYERS(path.read_text()))
+    (copy / "assignments" / NAME / "notes.txt").write_text("for staff")
+    assert trials.take_over(offer.course, open_course(copy), NAME, by)[1] is None
+    assert 3 == number()
+    reference = next(iter(sorted((copy / "reference").rglob("*.py"))))
+    reference.write_text(f"{reference.read_text()}# changed\n")
+    assert trials.take_over(offer.course, open_course(copy), NAME, by)[1] is not None
+    assert 3 == number()
+    assert 1 == VersionTrial.objects.filter(offer=offer).count()
+
+
+def test_of_several_new_versions_the_last_one_is_tried(offer: Offer, folder: Path, by: Account) -> None:
+    """The same one again goes on; another one drops it; the server does not repeat what was dropped."""
+    from autograder.service import trials
+    from autograder.service.models import AuditEntry
+
+    course.handed_in(offer, "ada", course.released(folder))
+    first = begun(offer, folder, by)
+    assert first == begun(offer, folder, by)
+    assert first == course.tried(offer, folder, None, LAYERS)
+    second = begun(offer, folder, by, course.worth("activation", "name", "4"))
+    first.refresh_from_db()
+    assert ("dropped", "") == (first.settled, second.settled)
+    trials.drop(second, by)
+    edit = course.worth("activation", "name", "4")
+    assert course.tried(offer, folder, None, edit) is None
+    assert second != begun(offer, folder, by, edit)
+    entries = AuditEntry.objects.filter(course=offer.course).order_by("pk").values_list("action", flat=True)
+    began, dropped = "try version", "drop version"
+    assert [began, dropped, began, dropped, began] == list(entries)
+    served = course.tried(offer, folder, None, course.worth("places", "summed", "3"))
+    assert served is not None
+    assert served.by is None
+    assert "autograder serve" == AuditEntry.objects.filter(course=offer.course).order_by("-pk")[0].who
+
+
+def test_what_cannot_be_tried_is_refused(canned: Offer, folder: Path, by: Account) -> None:
+    """A rubric that is none, and a cell gone that a person marked: nothing is left of it."""
+    from autograder.service.models import CellMark, VersionTrial
+
+    row = CellMark.objects.filter(place__course=canned.course, place__cell="mlp-why", student="ada")
+    row.update(points="1", touched=True)
+    before = CellMark.objects.filter(place__course=canned.course).count()
+    with pytest.raises(AutograderError, match=r"line .*cuont"):
+        begun(canned, folder, by, renamed('kind = "count"', 'kind = "cuont"'))
+    gone = renamed('manual = true\ncell = "mlp-why"\n', "manual = true\n")
+    with pytest.raises(GradebookError, match=r"mlp-why.*no longer in the release"):
+        begun(canned, folder, by, gone)
+    assert before == CellMark.objects.filter(place__course=canned.course).count()
+    assert not VersionTrial.objects.filter(offer=canned).exists()
+    row.update(points=None, touched=False)
+    trial = begun(canned, folder, by, gone)
+    assert row.exists()
+    course.graded_without_a_box(canned)
+    row.update(points="1", touched=True)  # somebody marks it while the version is tried
+    from autograder.service import trials
+
+    assert trials.effect(trial).complete
+    with pytest.raises(GradebookError, match="mlp-why"):
+        trials.apply(trial, by)
+    row.update(points=None, touched=False)
+    trials.apply(trial, by)
+    assert not row.exists()
+
+
+def test_a_trial_against_what_is_offered_no_more_cannot_be_applied(
+    offer: Offer, by: Account, folder: Path, tmp_path: Path
+) -> None:
+    """A version without a change of the rubric was offered meanwhile: no worker tries the other one."""
+    from autograder.app import open_course
+    from autograder.service import trials
+    from autograder.service.trials import trying
+
+    course.handed_in(offer, "ada", course.released(folder))
+    trial = begun(offer, folder, by)
+    [row] = trial.results.all()
+    copy = Path(shutil.copytree(folder, tmp_path / "course"))
+    (copy / "assignments" / NAME / "notes.txt").write_text("for staff")
+    trials.take_over(offer.course, open_course(copy), NAME, by)
+    with pytest.raises(ServiceError, match="something else is offered"):
+        trials.apply(trial, by)
+    assert trying.claim(row.pk) is None
+
+
+def test_a_killed_worker_costs_a_try_and_the_third_is_the_last(
+    offer: Offer, by: Account, folder: Path
+) -> None:
+    """Its lease ends, the sweep finds the result; what failed says why, and is tried again."""
+    from django.db import connection
+    from django.utils import timezone
+
+    from autograder.service import trials
+    from autograder.service.trials import trying
+
+    def jobs() -> int:
+        with connection.cursor() as cursor:
+            query = "SELECT count(*) FROM procrastinate_jobs WHERE queueing_lock = %s AND status = 'todo'"
+            cursor.execute(query, [f"trial {row.pk}"])
+            return int(cursor.fetchone()[0])
+
+    course.handed_in(offer, "ada", course.released(folder))
+    trial = begun(offer, folder, by)
+    [row] = trial.results.all()
+    for _ in range(3):
+        assert 1 == jobs()
+        with connection.cursor() as cursor:
+            cursor.execute("DELETE FROM procrastinate_jobs")
+        assert trying.claim(row.pk) is not None
+        assert trying.claim(row.pk) is None
+        trying.sweep()
+        assert 0 == jobs()
+        trial.results.update(leased_until=timezone.now() - datetime.timedelta(seconds=1))
+        trying.sweep()
+    assert 0 == jobs()
+    assert trying.claim(row.pk) is None
+    assert "ended each time" in trials.effect(trial).failed["ada"]
+    assert 1 == trials.again(trial)
+    assert (1, {}) == (jobs(), trials.effect(trial).failed)
+    claimed = trying.claim(row.pk)
+    assert claimed is not None
+    trying.give_back(claimed, "no memory")
+    row.refresh_from_db()
+    assert ("no memory", None, 1) == (row.problem, row.leased_until, row.tries)
+    trials.drop(trial, by)
+    assert trying.claim(row.pk) is None
+
+
+def test_what_a_dropped_trial_brings_late_is_not_kept(offer: Offer, by: Account, folder: Path) -> None:
+    """The worker that had it finds it settled."""
+    from autograder.records import Graded, Score
+    from autograder.service import trials, versions
+    from autograder.service.trials import trying
+    from autograder.store import Key
+
+    attempt = course.handed_in(offer, "ada", course.released(folder))
+    trial = begun(offer, folder, by)
+    claimed = trying.claim(trial.results.get().pk)
+    assert claimed is not None
+    rubric = versions.rubric_of(trial.version)
+    result = Graded(Score("ada", NAME, 1, ()), digest=attempt.digest)
+    key = Key.of("ada", attempt.digest, rubric, "e" * 64)
+    trials.drop(trial, by)
+    assert not trying.keep(claimed, result, rubric, key)
+    assert trial.results.get().result is None

@@ -1,0 +1,133 @@
+"""Instructors take a new version over and see who would move; they let it count, or drop it, with one key."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from autograder.web.site import FOLDER
+from tests.service import course
+from tests.web.people import Small
+from tests.web.test_staff import entries
+from tests.web.test_student import text
+
+HOSTILE = "</textarea><script>alert(1)</script>'&"
+LAYERS = course.worth("layers", "number", "2.5")
+
+
+def tried(at: Small, *edits: Any) -> Any:
+    """A trial of an edited rubric that was taken over, with everybody graded by it."""
+    trial = course.tried(at.offer, at.folder, at.account("instructor"), *(edits or (LAYERS,)))
+    course.graded_without_a_box(at.offer)
+    return trial
+
+
+def address(at: Small, trial: Any) -> str:
+    """The page of a trial."""
+    return f"{at.base}staff/trials/{trial.pk}/"
+
+
+@pytest.fixture
+def two(at: Small) -> Small:
+    """Two students with results."""
+    for student in ("ada", "bob"):
+        course.handed_in(at.offer, student, course.released(at.folder))
+    course.graded_without_a_box(at.offer)
+    return at
+
+
+def test_from_the_folder_to_what_counts(two: Small, tmp_path: Path) -> None:
+    """The page says who moves; a head TA cannot apply it, an instructor can; the log has all of it."""
+    folder = Path(shutil.copytree(two.folder, tmp_path / "course"))
+    settings.RUNNING.folders[two.record.slug] = folder
+    rubric = folder / "rubrics" / "small.toml"
+    rubric.write_text(LAYERS(rubric.read_text()).replace("How many layers there are", "How many?"))
+    head, leader, staff = two.client("head-ta"), two.client("instructor"), f"{two.base}staff/a/small/"
+    answer = leader.post(f"{staff}update", follow=True)
+    told, place = text(answer), answer.redirect_chain[-1][0]
+    assert "It is tried on the whole class first" in told
+    assert "0 of 2 graded by the new version" in told
+    assert 'hx-trigger="load delay:2s"' in told
+    assert "2 students are still being graded." in told
+    assert "Version 2 is being tried" in text(head.get(staff))
+    assert "Version 2 is being tried" not in text(two.client("ta").get(staff))
+    course.graded_without_a_box(two.offer)
+    assert "true" == head.get(f"{place}progress")["HX-Refresh"]
+    told = text(head.get(place))
+    assert "2 students move." in told
+    assert ">+1.5</td>" in told
+    assert "How many?" in told
+    assert "hx-get" not in told
+    assert "data-key" not in told
+    told = text(leader.get(place))
+    assert 'accesskey="a" data-key="a"' in told
+    assert 'accesskey="d" data-key="d"' in told
+    assert [403, 403] == [head.post(f"{place}{one}").status_code for one in ("apply", "drop")]
+    assert "Version 2 is offered now" in text(leader.post(f"{place}apply", follow=True))
+    assert "already" in text(leader.post(f"{place}apply", follow=True))
+    told = text(head.get(staff))
+    assert "2.5 of 14.5" in told
+    assert "being tried" not in told
+    assert [("try version", 1, 2), ("apply version", 1, 2)] == entries(two)
+    assert "version applied" in text(leader.get(f"{two.base}staff/audit/"))
+
+
+def test_what_is_dropped_changes_nothing(two: Small) -> None:
+    """The version that is offered stays."""
+    place, leader = address(two, tried(two)), two.client("instructor")
+    assert "Nothing has changed." in text(leader.post(f"{place}drop", follow=True))
+    assert "1 of 13" in text(two.client("ta").get(f"{two.base}staff/a/small/"))
+    assert "dropped already" in text(leader.post(f"{place}apply", follow=True))
+
+
+def test_texts_are_shown_as_they_are(two: Small) -> None:
+    """Markup in a rubric's text is no markup of the page."""
+    trial = tried(two, lambda text: text.replace("How many layers there are", HOSTILE))
+    told = text(two.client("instructor").get(address(two, trial)))
+    assert "alert(1)" in told
+    assert "<script>alert" not in told
+    assert "style=" not in told
+
+
+def test_a_trial_of_another_course_is_not_there(two: Small) -> None:
+    """Whatever is asked of it; and TAs and students see no trials at all."""
+    from autograder.service.models import CourseRecord
+
+    trial = tried(two)
+    other = CourseRecord.objects.create(slug=f"{two.record.slug}-other", title="Other", secret=b"s" * 32)
+    client = Small(other, two.offer, two.folder).client("instructor")
+    for role, status in (("ta", 403), ("student", 403), ("stranger", 404)):
+        assert status == two.client(role).get(address(two, trial)).status_code
+    for name in ("", "progress"):
+        assert 404 == client.get(f"/app/c/{other.slug}/staff/trials/{trial.pk}/{name}").status_code
+    for name in ("apply", "drop", "again"):
+        assert 404 == client.post(f"/app/c/{other.slug}/staff/trials/{trial.pk}/{name}").status_code
+    trial.refresh_from_db()
+    assert "" == trial.settled
+
+
+def test_a_stale_trial_can_only_be_dropped(two: Small) -> None:
+    """Something else is offered since: there is no button that would be refused."""
+    from autograder.service.models import VersionTrial
+
+    trial = tried(two)
+    other = VersionTrial.objects.create(offer=two.offer, version=two.offer.version, base=trial.version)
+    leader = two.client("instructor")
+    told = text(leader.get(address(two, other)))
+    assert "Another version is offered" in told
+    assert ('data-key="a"' in told, 'data-key="d"' in told) == (False, True)
+    assert "something else is offered" in text(leader.post(f"{address(two, other)}apply", follow=True))
+
+
+def test_the_script_is_a_file_with_a_nonce(two: Small) -> None:
+    """Keys press buttons, and nothing is written into the page."""
+    told = text(two.client("instructor").get(address(two, tried(two))))
+    assert re.search(r'<script nonce="[^"]+" src="/static/trials.js" defer></script>', told)
+    script = (FOLDER / "static" / "trials.js").read_text()
+    assert "data-key" in script
+    assert "innerHTML" not in script
