@@ -7,13 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from autograder.algebra.mistakes.diagnose import CODES
 from autograder.algebra.notation.parse import parse
-from autograder.algebra.notation.vocabulary import COMMANDS, FUNCTION_SPELLINGS, SIGNS
 from autograder.algebra.printing.text import to_text
 from autograder.authoring import grammar
 from autograder.errors import Unreadable
-from autograder.messages import sentences
 from tests.support.cases import each
 
 PAGE = (Path(__file__).parents[1] / "docs" / "formulas.md").read_text("utf-8")
@@ -45,13 +42,3 @@ def test_refused_examples_are_refused(text: str) -> None:
     """Every example of an error is one."""
     with pytest.raises(Unreadable):
         parse(text, grammar.vocabulary())
-
-
-def test_everything_stands_on_the_page() -> None:
-    """Every sign, command, spelling of a function, error and diagnosis is there."""
-    words = [*SIGNS, *FUNCTION_SPELLINGS, *CODES, *(f"\\{name}" for name in COMMANDS)]
-    words += [
-        key for key in sentences() if key.startswith("unreadable.") and key != "unreadable.unknown-name"
-    ]
-    shown = (word.replace("|", "\\|") for word in words)
-    assert [] == [word for word in shown if f"`{word}`" not in PAGE and word != "_"]
