@@ -22,7 +22,6 @@ from autograder.kinds import registered
 from autograder.records import Limits
 from tests.cli.running import only_object
 from tests.cli.running import run_cold as run
-from tests.support.cases import each
 from tests.test_architecture import LAYERS
 
 ROOT = Path(__file__).parents[1]
@@ -127,7 +126,7 @@ def test_make_targets_in_the_text_exist() -> None:
     assert set() == told - targets
 
 
-@each(("page", "words"), list(typed_commands()))
+@pytest.mark.parametrize(("page", "words"), list(typed_commands()))
 def test_commands_in_the_text_exist(page: str, words: list[str]) -> None:
     """Each command and option that a page mentions is one that the program has."""
     name, *rest = words
@@ -139,7 +138,7 @@ def test_commands_in_the_text_exist(page: str, words: list[str]) -> None:
     assert set() == {word for word in rest if word.startswith("--")} - options, page
 
 
-@each("page", PAGES)
+@pytest.mark.parametrize("page", PAGES)
 def test_links_lead_somewhere(page: str) -> None:
     """Relative links name files of this repository, and headings that exist."""
     dead = []

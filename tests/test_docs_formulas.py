@@ -11,7 +11,6 @@ from autograder.algebra.notation.parse import parse
 from autograder.algebra.printing.text import to_text
 from autograder.authoring import grammar
 from autograder.errors import Unreadable
-from tests.support.cases import each
 
 PAGE = (Path(__file__).parents[1] / "docs" / "formulas.md").read_text("utf-8")
 
@@ -28,7 +27,7 @@ def test_page_is_current() -> None:
     assert grammar.page() == PAGE
 
 
-@each(("written", "read"), [row for row in rows("Examples") if len(row) == 2])
+@pytest.mark.parametrize(("written", "read"), [row for row in rows("Examples") if len(row) == 2])
 def test_examples_are_read_as_shown(written: str, read: str) -> None:
     """Every example on the page is read as it says there, and what it says is read back the same."""
     known = grammar.vocabulary()
@@ -37,7 +36,7 @@ def test_examples_are_read_as_shown(written: str, read: str) -> None:
     assert tree == parse(read.strip("`"), known)
 
 
-@each("text", grammar.REFUSED)
+@pytest.mark.parametrize("text", grammar.REFUSED)
 def test_refused_examples_are_refused(text: str) -> None:
     """Every example of an error is one."""
     with pytest.raises(Unreadable):

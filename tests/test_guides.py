@@ -12,7 +12,6 @@ from autograder.checks.values import prose
 from autograder.messages import languages
 from autograder.rubric import Item, Question, load
 from autograder.wording import text_in
-from tests.support.cases import each
 
 ROOT = Path(__file__).parents[1]
 LINES = [
@@ -31,7 +30,7 @@ KEYS = {
 """The answer keys by assignment and cell."""
 
 
-@each(("name", "question", "item"), LINES)
+@pytest.mark.parametrize(("name", "question", "item"), LINES)
 def test_closed_lists_find_right_answers(name: str, question: Question, item: Item) -> None:
     """A list that suggests a line has words of the answer key or of the example for full credit in it."""
     guide = manual_options(question, item)

@@ -9,7 +9,6 @@ from autograder.checks.base import Draw
 from autograder.checks.options import CallOptions
 from autograder.checks.planning.drawing import Inputs, Stated
 from autograder.marking.cases import MOST_SOURCE, CallMade, as_call
-from tests.support.cases import each
 
 READ = (
     ("double(3)", CallMade("double", (3,))),
@@ -95,13 +94,13 @@ NOT_READ = (
 )
 
 
-@each("source, wanted", READ)
+@pytest.mark.parametrize(("source", "wanted"), READ)
 def test_plain_calls_are_read(source: str, wanted: CallMade) -> None:
     """Target, arguments and arrays are those that stand there."""
     assert wanted == as_call(source)
 
 
-@each("source", NOT_READ)
+@pytest.mark.parametrize("source", NOT_READ)
 def test_what_would_have_to_be_run_is_no_call(source: str) -> None:
     """Nothing is evaluated, and nothing is lost on the way."""
     assert as_call(source) is None

@@ -27,7 +27,6 @@ from autograder.records import ItemResult, Message, Status
 from autograder.rubric import parse
 from autograder.wording import LocalisedText
 from tests.marking.synthetic import answers
-from tests.support.cases import each
 
 LOOSEST = STEPS[-1]
 
@@ -73,7 +72,7 @@ def test_empty_answers_are_equal_and_near_to_nothing() -> None:
     assert [{0, 1, 2, 3}, {5}, {4}] == grouped("", "  \n", "...", "?", "→", "the model")
 
 
-@each("nearness", [-0.1, 1.1, float("nan"), 2.0])
+@pytest.mark.parametrize("nearness", [-0.1, 1.1, float("nan"), 2.0])
 def test_the_slider_has_two_ends(nearness: float) -> None:
     """A number that is not between 0 and 1 is refused by name."""
     with pytest.raises(ValueError, match="nearness: expected a number between 0 and 1"):
@@ -141,7 +140,7 @@ def test_a_chain_joins_nothing_that_is_far_apart() -> None:
     assert any(len(group) > 1 for group in grouped(*chain))
 
 
-@each("nearness", STEPS)
+@pytest.mark.parametrize("nearness", STEPS)
 def test_every_pair_is_as_near_as_the_slider_says(nearness: float) -> None:
     """The nearness of the farthest pair is told, and it is what the library's own vectors give."""
     texts = answers(300)
@@ -327,7 +326,7 @@ def proven(*several: ItemResult | Sequence[ItemResult]) -> list[set[int]]:
     return [{int(name) for name in group.members} for group in found]
 
 
-@each(
+@pytest.mark.parametrize(
     ("first", "second"),
     [
         ("2*d_model^2", "d_model*(d_model + d_model)"),
@@ -349,7 +348,7 @@ def test_formulas_that_are_proven_equal_are_one_group(first: str, second: str) -
     assert [{0, 2}, {1}] == proven(said(first), said("7*n_heads"), said(second))
 
 
-@each(
+@pytest.mark.parametrize(
     ("first", "second"),
     [
         ("d_model^2", "d_model*n_heads*d_head"),
@@ -451,7 +450,7 @@ def test_a_digest_is_the_same_where_grading_found_the_same() -> None:
     assert 64 == len(computed_digest(first))
 
 
-@each(
+@pytest.mark.parametrize(
     "other",
     [
         said("n", "granted"),
