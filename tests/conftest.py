@@ -9,8 +9,11 @@ import gc
 import os
 import random
 import re
+import reprlib
 import sys
 from collections.abc import Generator, Iterator
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, TypeVar
@@ -81,6 +84,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.get_closest_marker("timed"):
             item.add_marker(pytest.mark.flaky(reruns=TRIED_AGAIN))
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Name cases after their values also if these are containers or huge, so that ``-k`` finds them.
+
+    The name must be the same in every process, so a value whose text holds an address gets pytest's number.
+    """
+    if not isinstance(val, list | tuple | dict | int | Decimal | Fraction):
+        return None
+    try:
+        text = ascii(reprlib.repr(val))[1:-1]
+    except ValueError:  # an integer with more digits than Python prints
+        return type(val).__name__
+    return None if re.search("x[0-9a-f]{6,}>", text) else text
 
 
 @pytest.hookimpl(wrapper=True)

@@ -16,7 +16,6 @@ from autograder.records import Status
 from reference.faults import attention
 from tests.demo.marking import ROOT, marks, shipped
 from tests.support.attention_samples import ITEMS, RIGHT, WRONG, Sample
-from tests.support.cases import each
 from tests.support.solution_lines import leaked, solution_fragments
 from tests.support.thorough import sample
 
@@ -53,7 +52,7 @@ def test_the_answer_key_earns_everything() -> None:
 
 
 @pytest.mark.slow
-@each("sample", [*RIGHT, *WRONG], ids=lambda sample: sample.portrait or "right")
+@pytest.mark.parametrize("sample", [*RIGHT, *WRONG], ids=lambda sample: sample.portrait or "right")
 def test_every_sample_earns_what_it_says(sample: Sample) -> None:
     """Each style and each misconception gets exactly the points stated beside it; only mistakes lose any."""
     results = marks("mha", sample.source, assignment=NAME)

@@ -23,7 +23,6 @@ from reference.counting.mistakes.miscounts import Mistake, Task, wrong_numbers
 from reference.counting.setting import Setting
 from tests.checks.asking import DRAW
 from tests.reference.counting.test_parameters import T5_3B
-from tests.support.cases import each
 
 ROOT = Path(__file__).parents[1]
 RUBRICS = {name: load(ROOT / "rubrics" / f"{name}.toml") for name in ("gpt2", "counting")}
@@ -97,7 +96,7 @@ def planted(question: Question) -> Iterator[Trial]:
         yield from trials_of(CHECKS[question.id], key(question))
 
 
-@each("question", QUESTIONS, ids=lambda question: question.id)
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.id)
 def test_every_trial_loses_exactly_what_it_says(question: Question) -> None:
     """A planted answer costs points of the items it names, and of no other; nothing waits for a person."""
     wrong = {}
@@ -112,7 +111,7 @@ def test_every_trial_loses_exactly_what_it_says(question: Question) -> None:
     assert {} == wrong
 
 
-@each("question", QUESTIONS, ids=lambda question: question.id)
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.id)
 def test_every_item_is_lost_by_a_trial_and_some_notations_lose_nothing(question: Question) -> None:
     """No item is worth points that cannot be lost; another notation of the right answer is accepted."""
     found = list(planted(question))
@@ -121,13 +120,13 @@ def test_every_item_is_lost_by_a_trial_and_some_notations_lose_nothing(question:
     assert len({trial.name for trial in found}) == len(found)
 
 
-@each("question", QUESTIONS, ids=lambda question: question.id)
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.id)
 def test_the_key_is_right(question: Question) -> None:
     """Every item of the answer key earns its points."""
     assert {Status.PASSED} == {one.status for one in graded(question, key(question).source)}
 
 
-@each("question", QUESTIONS, ids=lambda question: question.id)
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.id)
 def test_one_configuration_for_students_and_grader(question: Question) -> None:
     """What the notebook shows is what the reference is called with, and what the trials are made for."""
     _, _, shown = CELLS[f"{question.id}-config"].partition(" = ")
@@ -165,7 +164,7 @@ def test_other_families_have_references_too(reference: str, sizes: Any) -> None:
         assert 0 < mistake["values"]["total"]["count"] != said["right"]["total"]["count"]
 
 
-@each(
+@pytest.mark.parametrize(
     ("name", "code", "entry", "number"),
     [
         ("matrices", "old-vocabulary", "wte", 50257 * 768),
@@ -211,7 +210,7 @@ def test_every_mistake_changes_a_number_somewhere() -> None:
     assert {code for code, _ in found} == {code for code, numbers in found if numbers}
 
 
-@each("name", KNOWN)
+@pytest.mark.parametrize("name", KNOWN)
 def test_every_mistake_has_its_sentences(name: str) -> None:
     """Code and family of every mistake are in the vocabulary, and no code is used twice in a question."""
     known = KNOWN[name][1]
@@ -245,7 +244,7 @@ def _given(question: Question, name: str, number: int) -> str:
     return f"{question.answer} = {rows!r}"
 
 
-@each("question", QUESTIONS, ids=lambda question: question.id)
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.id)
 def test_every_known_mistake_is_named_or_what_it_shares_with_others(question: Question) -> None:
     """The number of each mistake brings its own sentence, or a general one where another leads to it as well.
 

@@ -26,7 +26,6 @@ from autograder.rubric import Item, Question
 from reference import listings
 from reference.faults import decoder
 from tests.demo.marking import RUBRIC, SOURCE, automatic, exam, marks, released
-from tests.support.cases import each
 from tests.support.solution_lines import leaked, solution_fragments
 
 NOTEBOOK = nbformat.reads(SOURCE.read_text(), as_version=4)
@@ -115,7 +114,7 @@ def test_points_add_up() -> None:
     assert Decimal(90) == exam().assignment.points == sum(TASKS.values())
 
 
-@each("question", exam().questions, ids=lambda question: question.id)
+@pytest.mark.parametrize("question", exam().questions, ids=lambda question: question.id)
 def test_headings_state_the_points_of_the_rubric(question: Question) -> None:
     """Students read the points that the rubric gives, in both languages."""
     prompt = cells()[f"{question.id}-prompt"].source
@@ -126,7 +125,7 @@ def test_headings_state_the_points_of_the_rubric(question: Question) -> None:
     ]
 
 
-@each("question", exam().questions, ids=lambda question: question.id)
+@pytest.mark.parametrize("question", exam().questions, ids=lambda question: question.id)
 def test_a_question_is_called_the_same_everywhere(question: Question) -> None:
     """The heading in the notebook is the title on feedback pages, in both languages."""
     prompt = cells()[f"{question.id}-prompt"].source
@@ -195,7 +194,7 @@ def test_the_rubric_asks_for_each_fault() -> None:
     assert sorted(decoder.EXAM) == sorted(item.id for item in exam().question("task5-a").items)
 
 
-@each("question", AUTOMATIC, ids=lambda question: question.id)
+@pytest.mark.parametrize("question", AUTOMATIC, ids=lambda question: question.id)
 def test_the_answer_key_earns_everything(question: Question) -> None:
     """The source notebook's own answers earn all points of the automatic items."""
     given = cells()["task5-a-given"].source if question.id == "task5-a" else ""
@@ -204,7 +203,7 @@ def test_the_answer_key_earns_everything(question: Question) -> None:
 
 
 @pytest.mark.slow
-@each(("question", "item", "mistake"), mistakes("symbolic"))
+@pytest.mark.parametrize(("question", "item", "mistake"), mistakes("symbolic"))
 def test_each_named_mistake_is_named(question: Question, item: Item, mistake: Mapping[str, Any]) -> None:
     """An answer that makes a mistake of the rubric earns its points and reads its sentence."""
     names = "|".join(RIGHT)
@@ -216,7 +215,7 @@ def test_each_named_mistake_is_named(question: Question, item: Item, mistake: Ma
     assert result.status is Status.FAILED
 
 
-@each(("question", "item", "formula"), accepted())
+@pytest.mark.parametrize(("question", "item", "formula"), accepted())
 def test_each_accepted_answer_is_right(question: Question, item: Item, formula: str) -> None:
     """Every formula that the rubric accepts earns full points."""
     result = _answered(question, item, formula)
@@ -242,7 +241,7 @@ def test_a_relation_used_early_costs_a_fifth_in_every_part(part: str, formula: s
     assert "formula.early" == result.code
 
 
-@each(("question", "item", "mistake"), mistakes("choice"))
+@pytest.mark.parametrize(("question", "item", "mistake"), mistakes("choice"))
 def test_each_choice_that_is_wrong_by_name_is_named(
     question: Question, item: Item, mistake: Mapping[str, Any]
 ) -> None:

@@ -19,7 +19,6 @@ from autograder.notebook.build import build_release
 from autograder.records import Answer
 from autograder.rubric import Question, load
 from reference import corpus, decoding, gpt2, memorisation, training
-from tests.support.cases import each
 from tests.support.solution_lines import leaked, solution_fragments
 
 ROOT = Path(__file__).parents[1]
@@ -115,7 +114,7 @@ def test_points_become_a_grade() -> None:
     assert [("5.0", False), ("4.0", True), ("1.0", True)] == [(one.name, one.passed) for one in graded]
 
 
-@each("question", RUBRIC.questions, ids=lambda question: question.id)
+@pytest.mark.parametrize("question", RUBRIC.questions, ids=lambda question: question.id)
 def test_headings_state_the_points_of_the_rubric(question: Question) -> None:
     """Students read the points that the rubric gives, and in which task they are, in both languages."""
     headings = [line for line in CELLS[f"{question.id}-prompt"].source.splitlines() if line.startswith("#")]
@@ -129,7 +128,7 @@ def test_headings_state_the_points_of_the_rubric(question: Question) -> None:
         assert {"en", "de"} == set(item.text)
 
 
-@each("question", RUBRIC.questions, ids=lambda question: question.id)
+@pytest.mark.parametrize("question", RUBRIC.questions, ids=lambda question: question.id)
 def test_a_question_is_called_the_same_everywhere(question: Question) -> None:
     """The heading in the notebook is the title on feedback pages, in both languages."""
     headings = [

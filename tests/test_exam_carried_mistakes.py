@@ -9,7 +9,6 @@ import pytest
 
 from autograder.records import ItemResult, Status
 from tests.demo.marking import exam, marks
-from tests.support.cases import each
 
 CARRIED = "formula.carried-forward"
 NAMES: Mapping[str, tuple[str, ...]] = {
@@ -366,7 +365,7 @@ MISCONCEPTIONS: Mapping[str, tuple[Answers, dict[str, Decimal]]] = {
 
 
 @pytest.mark.slow
-@each("name", MISCONCEPTIONS)
+@pytest.mark.parametrize("name", MISCONCEPTIONS)
 def test_a_mistake_costs_once(name: str) -> None:
     """Later parts that are right for the student's own earlier answers lose nothing."""
     answers, expected = MISCONCEPTIONS[name]
@@ -374,7 +373,7 @@ def test_a_mistake_costs_once(name: str) -> None:
 
 
 @pytest.mark.slow
-@each(
+@pytest.mark.parametrize(
     ("answers", "item"),
     [
         ({"b": "5", "d": f"{ATTENTION} + 5"}, "d.formula"),

@@ -14,7 +14,6 @@ from autograder.kinds import make_check
 from autograder.notebook.language import in_language
 from autograder.records import Answer, Status
 from autograder.rubric import load
-from tests.support.cases import each
 
 ROOT = Path(__file__).parents[1]
 RUBRIC = load(ROOT / "rubrics" / "dl4nlp-exam.toml")
@@ -132,8 +131,8 @@ def missing(answer: str, item: str) -> set[str]:
     return {name for name, holds in cues(answer, item).items() if holds is not True}
 
 
-@each("headings", HEADINGS)
-@each("name", ZERO_SHOT)
+@pytest.mark.parametrize("headings", HEADINGS)
+@pytest.mark.parametrize("name", ZERO_SHOT)
 def test_zero_shot_prompts_are_told_right(name: str, headings: tuple[str, str]) -> None:
     """What is there and what is missing, whatever prompt follows in the same cell."""
     prompt, expected = ZERO_SHOT[name]
@@ -142,8 +141,8 @@ def test_zero_shot_prompts_are_told_right(name: str, headings: tuple[str, str]) 
     assert ALL - expected == missing(answer, "zero-shot")
 
 
-@each("headings", HEADINGS)
-@each("name", ONE_SHOT)
+@pytest.mark.parametrize("headings", HEADINGS)
+@pytest.mark.parametrize("name", ONE_SHOT)
 def test_one_shot_prompts_are_told_right(name: str, headings: tuple[str, str]) -> None:
     """Besides: exactly one solved example, before the review; the order of the prompts is free."""
     prompt, expected = ONE_SHOT[name]
@@ -179,7 +178,7 @@ def test_the_answer_key_shows_every_cue(language: str) -> None:
     assert [set(), set()] == [missing(spoken, "zero-shot"), missing(spoken, "one-shot")]
 
 
-@each("name", ONE_SHOT)
+@pytest.mark.parametrize("name", ONE_SHOT)
 def test_a_suggestion_is_no_mark(name: str) -> None:
     """Whatever is found, both lines wait for a person, have no points, and say the same to the student."""
     answer = Answer("task2-e", "markdown", f"One-shot: {ONE_SHOT[name][0]}", changed=True)
@@ -190,7 +189,7 @@ def test_a_suggestion_is_no_mark(name: str) -> None:
 
 
 @pytest.mark.timed
-@each(
+@pytest.mark.parametrize(
     "unit",
     [
         "a",

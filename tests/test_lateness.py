@@ -24,14 +24,13 @@ from autograder.lateness import (
 )
 from autograder.messages import languages
 from autograder.records import Deduction, Unit
-from tests.support.cases import each
 
 D = Decimal
 STEPS = Penalty(steps=(PenaltyStep(0, D(5)), PenaltyStep(24, D(20)), PenaltyStep(72, D("33.3"))))
 
 
-@each(
-    "penalty, late, amount",
+@pytest.mark.parametrize(
+    ("penalty", "late", "amount"),
     [
         (Penalty(per_day=D(10)), timedelta(microseconds=1), 10),
         (Penalty(per_day=D(10)), DAY, 10),
@@ -78,8 +77,8 @@ def test_a_rule_may_close() -> None:
     assert not Penalty(per_day=D(10)).closed(400 * DAY)
 
 
-@each(
-    "penalty, fault",
+@pytest.mark.parametrize(
+    ("penalty", "fault"),
     [
         (Penalty(), "expected one of per_day, per_hour and steps"),
         (Penalty(per_day=D(1), per_hour=D(1)), "expected one of per_day"),
@@ -180,12 +179,14 @@ def test_students_are_told_of_days_that_last_24_hours() -> None:
 UNITS: tuple[Unit, ...] = ("percent", "percent-of-earned", "points")
 
 
-@each(
-    "unit, amount",
-    zip(
-        UNITS,
-        ("10 percent of the possible points", "10 percent of the points earned", "10 points"),
-        strict=True,
+@pytest.mark.parametrize(
+    ("unit", "amount"),
+    list(
+        zip(
+            UNITS,
+            ("10 percent of the possible points", "10 percent of the points earned", "10 points"),
+            strict=True,
+        )
     ),
 )
 def test_students_are_told_the_rule(unit: Unit, amount: str) -> None:

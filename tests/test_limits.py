@@ -15,7 +15,6 @@ from autograder.rubric import parse
 from autograder.sandbox.inside import shell
 from autograder.sandbox.outside import box, watch
 from tests.rubric.test_rubric import GOOD
-from tests.support.cases import each
 
 FIELDS = list(Limits.__struct_fields__)
 NO_LIMIT = {Ending.EXITED, Ending.CRASHED, Ending.PROTOCOL, Ending.NOT_ASKED}
@@ -40,7 +39,7 @@ def limits_of(written: str) -> Limits:
     return parse(GOOD.replace("cell_seconds = 3\n", written + "\n").encode()).assignment.limits
 
 
-@each("name", FIELDS)
+@pytest.mark.parametrize("name", FIELDS)
 def test_a_rubric_overrides_one_limit(name: str) -> None:
     """The one that is written changes, and all others stay at their default."""
     expected = msgspec.structs.replace(Limits(), **{name: OTHERS[name]})
@@ -48,8 +47,8 @@ def test_a_rubric_overrides_one_limit(name: str) -> None:
     assert Limits() != expected
 
 
-@each("name", FIELDS)
-@each("written", ["-1", "1e30", "9" * 400, "nan", "inf", "-0.001"])
+@pytest.mark.parametrize("name", FIELDS)
+@pytest.mark.parametrize("written", ["-1", "1e30", "9" * 400, "nan", "inf", "-0.001"])
 def test_a_senseless_number_is_refused(name: str, written: str) -> None:
     """The message names the field, what may be, and what came."""
     with pytest.raises(
@@ -58,7 +57,7 @@ def test_a_senseless_number_is_refused(name: str, written: str) -> None:
         limits_of(f"{name} = {written}")
 
 
-@each("name", FIELDS)
+@pytest.mark.parametrize("name", FIELDS)
 def test_both_ends_of_a_range_are_allowed(name: str) -> None:
     """The least and the most themselves are accepted, and what is beyond is not; the default lies between."""
     least, most = ranges()[name]

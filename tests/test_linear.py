@@ -21,7 +21,7 @@ from autograder.checks.values import tables as reading
 from autograder.errors import AutograderError
 from autograder.feedback import sanitise
 from autograder.gradebook import autograded
-from autograder.notebook import closed, document, language, match, recover
+from autograder.notebook import closed, document, language, match
 from autograder.notebook import read as notebook_read
 from autograder.records import Cell
 from autograder.sandbox import limit_notes
@@ -94,7 +94,6 @@ FUNCTIONS: Mapping[str, tuple[Callable[[str], Any], int]] = {
     "strings of a notebook": (lambda text: document._STRING.sub("", text), 400_000),
     "strings of a reply": (lambda text: wire.values_in(text.encode(errors="replace")), 400_000),
     "canonical": (match.canonical, 200_000),
-    "names": (recover._DEFINED.findall, 200_000),
     "formulas": (notebook_read._FORMULA.findall, 200_000),
     "assignments": (notebook_read._ASSIGNMENT.findall, 200_000),
     "language of a cell": (lambda text: language.in_language(text, ("en", "de"), "de", "a cell"), 200_000),

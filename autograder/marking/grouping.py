@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -27,8 +27,8 @@ from autograder.algebra.notation.parse import parse_canonical, parse_relation
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.values.points import Points
 from autograder.checks.base import Draw
+from autograder.checks.values import prose
 from autograder.errors import Undecided, Unreadable
-from autograder.marking.decisive import ClassWords, Telling, form
 from autograder.records import ItemResult, Status
 from autograder.rubric import Question, Rubric
 from autograder.stream import derived
@@ -36,14 +36,14 @@ from autograder.stream import derived
 STEPS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 """Of the slider: only equal answers, … , very loose."""
 LEAST = 0.4
-"""How near two answers of a group are at the loosest steps; 1 at the tightest."""
+"""Smallest similarity within a group at the loosest step."""
 LONGEST = 4_000
-"""Characters of an answer that may stand with others than its equals."""
+"""Longest answer, in characters, that is compared; a longer one is grouped with its equals only."""
 MOST_CHARACTERS = 600_000
-"""Of all answers that are compared; the longest beyond stand with their equals alone."""
+"""Total length of the compared answers; the longest beyond it are grouped with their equals only."""
+MOST_COMPARED = 2_500
+"""Number of distinct answers that are compared, because memory and time grow with its square."""
 _WORD = re.compile(r"\w+")
-SAME_WORDS = 0.6
-"""The loosest step at which all words of two answers are the same; beyond, one of them may say more."""
 MOST_PROOFS = 1_000
 """Comparisons of formulas without exact values; what is not compared stands apart."""
 
@@ -54,7 +54,7 @@ class Binding(enum.StrEnum):
     EQUAL = "equal"
     """Their texts, up to differences that mean nothing. So is a group of one."""
     NEAR = "near"
-    """Their words, but for small ones and slips of the pen."""
+    """Most of their words and letters; they may still mean different things."""
     PROVEN = "proven"
     """Their formulas are equal for all values of the symbols."""
     COMPUTED = "computed"
@@ -70,7 +70,7 @@ class AnswerGroup(Struct, frozen=True):
     representative: str
     """The member whose text is shown for all: one of those with the most frequent text."""
     nearness: float = 1.0
-    """Of the two members that are farthest apart: 1 for equal texts, 0 for texts that share nothing."""
+    """Similarity of the two least similar members: 1 for equal texts, 0 for texts that share nothing."""
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ class _Unit(Struct, frozen=True):
     members: tuple[str, ...]
     """The first is one with the most frequent spelling."""
     comparable: bool = False
-    """Nearness to others can be told."""
+    """Its similarity to others can be computed."""
 
 
 # ---------------------------------------------------------------- texts
@@ -94,23 +94,19 @@ class _Unit(Struct, frozen=True):
 def near_groups(
     answers: Mapping[str, str], nearness: float, *, equal: Mapping[str, str]
 ) -> tuple[AnswerGroup, ...]:
-    """Group answers that say the same in the same words; the largest group first.
+    """Group equal answers and, if asked for, answers with similar wording; the largest group first.
 
-    Up to `SAME_WORDS`, two answers of a group have the same words in the same order. They may differ in
-    small words and fillers of closed lists, in endings of inflection, in notations of numbers and units, and
-    in slips of the pen (`ClassWords`). The slider says how much: they are at least ``1 - nearness`` near, and
-    at least `LEAST`, the mean of the cosines of their TF-IDF vectors over words and over characters.
-
-    Beyond, one of every two may say more than the other, such as a tail or a condition: negations, numbers,
-    limits and signs are never more, and no word stands for another one. At these steps whoever marks has to
-    look at every text, since what was added may be wrong.
+    Answers are equal if `prose.same_form` is. The similarity of two answers is the mean of the cosines of
+    their TF-IDF vectors over words and over letters; every two members of a group are at least as similar as
+    `least_similarity` says. Similar wording does not mean the same: a single *not* hardly changes it.
+    So whoever marks a near group must be shown every distinct text in it.
 
     An answer with a picture and no name stands alone, since pictures do not stand in the text.
 
     Args:
         answers: id → text. All were asked the same.
-        nearness: one of `STEPS`, or any number between 0, only equal answers, and 1.
-        equal: id → the name of the group of equal answers; where it is empty the text decides.
+        nearness: one of `STEPS`, or any number from 0, only equal answers, to 1.
+        equal: id → the name of the group of equal answers; if it is empty, the text decides.
 
     Raises:
         ValueError: ``nearness`` is not between 0 and 1.
@@ -118,11 +114,16 @@ def near_groups(
     if not 0 <= nearness <= 1:
         raise ValueError(f"nearness: expected a number between 0 and 1, got {nearness!r}")
     units = _equal_units(answers, equal)
-    near = _near_units(units, nearness) if nearness else []
+    near = _near_units(units, least_similarity(nearness)) if nearness else []
     joined = {id(unit) for group, _ in near for unit in group}
     groups = [_joined(Binding.NEAR, group, far) for group, far in near]
     groups += [_joined(Binding.EQUAL, [unit]) for unit in units if id(unit) not in joined]
     return _ordered(groups, {unit.members[0]: unit.form for unit in units})
+
+
+def least_similarity(nearness: float) -> float:
+    """Return the smallest similarity of two members of a group, from 1 down to `LEAST`."""
+    return 1 - nearness * (1 - LEAST)
 
 
 def _equal_units(answers: Mapping[str, str], equal: Mapping[str, str]) -> list[_Unit]:
@@ -137,14 +138,14 @@ def _equal_units(answers: Mapping[str, str], equal: Mapping[str, str]) -> list[_
             found["alone", name].append(name)
         else:
             if text not in forms:
-                forms[text] = form(text)
+                forms[text] = prose.same_form(text)
             found["form", forms[text]].append(name)
     units = []
     for (why, _), names in found.items():
         members = _by_spelling(names, answers)
         text = answers[members[0]]
         short = len(text) <= LONGEST
-        known = forms.get(text) or (form(text) if short else text)
+        known = forms.get(text) or (prose.same_form(text) if short else text)
         comparable = short and why != "alone" and any(char.isalnum() for char in known)
         units.append(_Unit(known, members, comparable))
     return sorted(units, key=lambda unit: (unit.form, unit.members))
@@ -157,77 +158,55 @@ def _by_spelling(names: Iterable[str], texts: Mapping[str, str]) -> tuple[str, .
     return tuple(sorted(names, key=lambda name: (-times[texts[name]], texts[name], name)))
 
 
-def _near_units(units: Sequence[_Unit], nearness: float) -> list[tuple[list[_Unit], float]]:
-    """Groups of two and more that are near, and the nearness of the two that are farthest apart."""
-    words = ClassWords([unit.form for unit in units if unit.comparable])
-    told = [(unit, Telling(unit.form, words)) for unit in units if unit.comparable]
-    alike: dict[Hashable, list[tuple[_Unit, Telling]]] = defaultdict(list)
-    for unit, telling in told:
-        alike[telling.said if nearness <= SAME_WORDS else telling.decisive].append((unit, telling))
-    several = _affordable([bucket for bucket in alike.values() if len(bucket) > 1])
-    if not several:
+def _near_units(units: Sequence[_Unit], least: float) -> list[tuple[list[_Unit], float]]:
+    """Return groups of similar units, each with the similarity of its two least similar members."""
+    compared = _affordable([unit for unit in units if unit.comparable])
+    if len(compared) < 2:
         return []
-    near = _similarity([unit.form for bucket in several for unit, _ in bucket])
-    least = max(LEAST, 1 - nearness)
-    found, start = [], 0
-    for bucket in several:
-        matrix = near(start, start + len(bucket))
-        start += len(bucket)
-        if nearness > SAME_WORDS:
-            _set_apart(matrix, least, [telling for _, telling in bucket])
-        for places in _clusters(matrix, least):
-            far = float(matrix[np.ix_(places, places)].min())
-            found.append(([bucket[place][0] for place in places], far))
-    return found
+    similarity = _similarities([unit.form for unit in compared])
+    return [
+        ([compared[place] for place in places], float(similarity[np.ix_(places, places)].min()))
+        for places in _clusters(similarity, least)
+    ]
 
 
-def _set_apart(matrix: Any, least: float, tellings: Sequence[Telling]) -> None:
-    """Make those far apart that are near in letters, though neither says all that the other says."""
-    for one, other in np.argwhere(np.triu(matrix >= least, 1)).tolist():
-        short, long = sorted((tellings[one], tellings[other]), key=lambda telling: len(telling.said))
-        if not long.adds_to(short):
-            matrix[one, other] = matrix[other, one] = 0
+def _affordable(units: Sequence[_Unit]) -> list[_Unit]:
+    """Return the shortest units within `MOST_COMPARED` and `MOST_CHARACTERS`, in their order."""
+    shortest = sorted(units, key=lambda unit: (len(unit.form), unit.form, unit.members))[:MOST_COMPARED]
+    total = np.cumsum([len(unit.form) for unit in shortest])
+    kept = {id(unit) for unit in shortest[: int(np.searchsorted(total, MOST_CHARACTERS, side="right"))]}
+    return [unit for unit in units if id(unit) in kept]
 
 
-def _affordable(buckets: Sequence[list[tuple[_Unit, Telling]]]) -> list[list[tuple[_Unit, Telling]]]:
-    """The shortest answers, up to so many characters in all; buckets that have two of them."""
-    forms = sorted(
-        (unit.form for bucket in buckets for unit, _ in bucket), key=lambda text: (len(text), text)
-    )
-    total = np.cumsum([len(text) for text in forms])
-    kept = set(forms[: int(np.searchsorted(total, MOST_CHARACTERS, side="right"))])
-    left = ([one for one in bucket if one[0].form in kept] for bucket in buckets)
-    return [bucket for bucket in left if len(bucket) > 1]
-
-
-def _similarity(forms: Sequence[str]) -> Callable[[int, int], Any]:
-    """How near texts are, as a square matrix for those from one place to another."""
+def _similarities(forms: Sequence[str]) -> Any:
+    """Return the similarity of every two texts as a square matrix, each from 0 to 1."""
+    from scipy.sparse import hstack
     from sklearn.feature_extraction.text import TfidfVectorizer  # takes a second to import
 
     words = TfidfVectorizer(analyzer=_WORD.findall, sublinear_tf=True).fit_transform(forms)
     letters = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 3), sublinear_tf=True).fit_transform(forms)
+    vectors = hstack([words, letters], format="csr")
+    # Both parts have length 1, so half of the product is the mean of the two cosines. Rounding keeps the
+    # last digits, which differ between machines, from deciding.
+    similarity = np.clip(np.round((vectors @ vectors.T).toarray() / 2, 6), 0, 1)
+    np.fill_diagonal(similarity, 1)
+    return similarity
 
-    def near(start: int, end: int) -> Any:
-        cosines = [(one[start:end] @ one[start:end].T).toarray() for one in (words, letters)]
-        # Rounded, so that no difference of machines in the last digits decides.
-        return np.clip(np.round((cosines[0] + cosines[1]) / 2, 6), 0, 1)
 
-    return near
+def _clusters(similarity: Any, least: float) -> list[list[int]]:
+    """Return clusters of two or more places in which every pair is at least this similar.
 
-
-def _clusters(near: Any, least: float) -> list[list[int]]:
-    """Places that belong together: every pair is at least so near. No chain joins what is far apart."""
+    Complete linkage, so a chain of similar texts does not join its dissimilar ends.
+    """
     from sklearn.cluster import AgglomerativeClustering
 
-    apart = 1 - near
-    np.fill_diagonal(apart, 0)
     # The library joins what is strictly below its limit.
     limit = 1 - least + 1e-9
     model = AgglomerativeClustering(
         n_clusters=None, metric="precomputed", linkage="complete", distance_threshold=limit
     )
     found: dict[int, list[int]] = defaultdict(list)
-    for place, label in enumerate(model.fit_predict(apart)):
+    for place, label in enumerate(model.fit_predict(1 - similarity)):
         found[int(label)].append(place)
     return [cluster for cluster in found.values() if len(cluster) > 1]
 

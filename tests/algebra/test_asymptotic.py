@@ -19,7 +19,6 @@ from autograder.algebra.notation.parse import parse
 from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.printing.text import to_text
 from autograder.errors import Undecided
-from tests.support.cases import each
 
 VOCABULARY = Vocabulary({name: Symbol() for name in ("n", "d", "h", "k")})
 SYMBOLS = ("n", "d", "h")
@@ -105,14 +104,14 @@ APART = [
 ]
 
 
-@each(("first", "second"), ALIKE)
+@pytest.mark.parametrize(("first", "second"), ALIKE)
 def test_alike(first: str, second: str) -> None:
     """Each is at most a constant times the other."""
     assert at_most(first, second)
     assert at_most(second, first)
 
 
-@each(("first", "second"), BELOW)
+@pytest.mark.parametrize(("first", "second"), BELOW)
 def test_below(first: str, second: str) -> None:
     """Bounded in one direction only."""
     assert at_most(first, second)
@@ -126,7 +125,7 @@ def test_apart(first: str, second: str) -> None:
     assert not at_most(second, first)
 
 
-@each(
+@pytest.mark.parametrize(
     "text",
     [
         "n - d", "(n - d)^2", "0^n", "log(n/d)", "log(1 + 1/n)", "(n + 1)^n", "exp(exp(n))", "2^(n/(n + d))",
@@ -313,7 +312,7 @@ def test_comparing_is_consistent(first: Node, second: Node) -> None:
         assert whole is None or whole.at_most
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "part"),
     [
         ("n^2 + n", "n"), ("n^2 + d", None), ("n^2 + n*d + d^2", None), ("3 + n", "3"),
@@ -328,7 +327,7 @@ def test_terms_that_say_nothing(text: str, part: str | None) -> None:
     assert part == (None if found is None else to_text(found))
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "part"),
     [
         ("12*n", "12"), ("n/2", "2"), ("n*(2*n + d)", "2"), ("(2*n)^3", "(2*n)^3"),

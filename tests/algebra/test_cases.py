@@ -18,7 +18,6 @@ from autograder.algebra.printing.text import to_text
 from autograder.algebra.values.points import Points
 from autograder.errors import Undecided
 from tests.algebra.grammars import lattice_pair
-from tests.support.cases import each
 
 VOCABULARY = Vocabulary({
     **{name: Symbol() for name in ("n", "d", "h", "k", "d_ff", "d_model", "n_heads", "t", "w")},
@@ -38,7 +37,7 @@ def equal(first: str, second: str) -> bool | None:
         return None
 
 
-@each(
+@pytest.mark.parametrize(
     ("first", "second"),
     [
         ("n*max(4d, d_ff, h*n)", "max(4*n*d, n*d_ff, h*n^2)"),
@@ -81,7 +80,7 @@ def test_equal(first: str, second: str) -> None:
     assert equal(second, first)
 
 
-@each(
+@pytest.mark.parametrize(
     ("first", "second"),
     [
         ("max(4*n*d, h*n^2)", "max(4*n*d, n*d_ff, h*n^2)"),

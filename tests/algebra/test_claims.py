@@ -11,14 +11,13 @@ from tests.algebra.mutants import FORMULAS
 from tests.algebra.test_diagnose import Case as Formulas
 from tests.algebra.test_diagnose import relations
 from tests.algebra.wrong import Case, cases
-from tests.support.cases import each
 
 LEAST_NAMED = 0.9
 IDS = [f"{case.right} <- {case.wrong}" for case in cases()]
 
 
 @pytest.mark.slow
-@each("case", cases(), ids=IDS)
+@pytest.mark.parametrize("case", cases(), ids=IDS)
 def test_what_is_said_is_true(case: Case) -> None:
     """The claim is recomputed from the sentence and what it names alone, with other numbers."""
     difference = case.difference()

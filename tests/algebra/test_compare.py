@@ -15,7 +15,6 @@ from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.values.points import Points
 from autograder.errors import AlgebraError, Undecided
 from tests.algebra.examples import NAMES, VOCABULARY, polynomials
-from tests.support.cases import each
 
 COMPARER = Comparer(Points(VOCABULARY.domains, b"a test"))
 HEADS = COMPARER.under([parse_relation("d_model = n_heads*d_head", VOCABULARY)])
@@ -26,7 +25,7 @@ def equal(first: str, second: str, comparer: Comparer = COMPARER) -> bool:
     return comparer.equal(parse(first, VOCABULARY), parse(second, VOCABULARY))
 
 
-@each(
+@pytest.mark.parametrize(
     ("first", "second"),
     [
         ("(d+h)^2", "d^2 + 2*d*h + h^2"),
@@ -71,7 +70,7 @@ def test_equal(first: str, second: str) -> None:
     assert equal(first, second)
 
 
-@each(
+@pytest.mark.parametrize(
     ("first", "second"),
     [
         ("8*d^2", "8*d"),
@@ -168,7 +167,7 @@ def test_unusable_assumptions_are_refused(texts: tuple[str, ...]) -> None:
         COMPARER.under([parse_relation(text, VOCABULARY) for text in texts])
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "same"),
     [
         ("d_model = n_heads*d_head", True),

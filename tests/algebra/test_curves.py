@@ -12,7 +12,6 @@ from autograder.algebra.printing.latex import to_latex
 from autograder.algebra.printing.mathml import to_mathml
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.values.points import Points
-from tests.support.cases import each
 
 DOMAINS = ("positive integer", "positive", "real")
 
@@ -28,8 +27,8 @@ def equal(first: str, second: str, domain: str) -> bool:
     return Comparer(Points(known.domains, b"a test")).equal(parse(first, known), parse(second, known))
 
 
-@each("domain", DOMAINS)
-@each(
+@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize(
     ("first", "second"),
     [
         ("sigmoid(x)", "1/(1+exp(-x))"),
@@ -52,8 +51,8 @@ def test_identities_hold(first: str, second: str, domain: str) -> None:
     assert equal(first, second, domain)
 
 
-@each("domain", DOMAINS)
-@each(
+@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize(
     ("first", "second"),
     [
         ("sigmoid(x)", "1"), ("sigmoid(x)", "tanh(x)"), ("sigmoid(x)", "1/(1+exp(x))"), ("tanh(x)", "x"),

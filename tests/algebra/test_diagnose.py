@@ -22,7 +22,6 @@ from autograder.records import Message
 from tests.algebra.claims import Oracle
 from tests.algebra.examples import VOCABULARY
 from tests.algebra.mutants import FORMULAS, RELATION, Formula, mutants, relation_mutants
-from tests.support.cases import each
 
 RAW = Comparer(Points(VOCABULARY.domains, b"a test"))
 GRANTED = [
@@ -68,7 +67,7 @@ case_of = functools.cache(Case)
 
 
 @pytest.mark.slow
-@each(("formula", "granted"), GRANTED, ids=IDS)
+@pytest.mark.parametrize(("formula", "granted"), GRANTED, ids=IDS)
 def test_single_mistakes_are_named(formula: Formula, granted: bool) -> None:
     """Of all answers with one mistake at least 95 % are named, from the rubric's one right formula alone."""
     found = [
@@ -101,7 +100,7 @@ def test_no_mistake_is_named_falsely(formula: Formula, granted: bool) -> None:
     assert [] == false
 
 
-@each(("formula", "granted"), GRANTED, ids=IDS)
+@pytest.mark.parametrize(("formula", "granted"), GRANTED, ids=IDS)
 def test_the_student_reads_only_what_the_student_wrote(formula: Formula, granted: bool) -> None:
     """Sentences exist in every language, and name no symbol and no term that is not in the answer."""
     for mutant, _, difference in case_of(formula, granted=granted).wrong:
@@ -161,7 +160,7 @@ def test_no_mistake_in_a_relation_is_named_falsely() -> None:
         assert oracle.true(difference.sentence, difference.params, solved), (to_text(mutant), difference)
 
 
-@each(
+@pytest.mark.parametrize(
     ("right", "wrong", "code"),
     [
         ("n*log(n)", "n^2*log(n)", "power-too-large"),
@@ -200,8 +199,10 @@ def test_functions_and_quotients(right: str, wrong: str, code: str) -> None:
     assert difference.sentence in sentences()
 
 
-@each("digits", [150, 181, 250, 308, 309, 310, 400])
-@each("text", ["floor({}*n)", "ceil(n/{})", "max({}, n)", "n^2 + {}", "log({}*n)", "(n + {})^d", "n*d/{}"])
+@pytest.mark.parametrize("digits", [150, 181, 250, 308, 309, 310, 400])
+@pytest.mark.parametrize(
+    "text", ["floor({}*n)", "ceil(n/{})", "max({}, n)", "n^2 + {}", "log({}*n)", "(n + {})^d", "n*d/{}"]
+)
 def test_numbers_beyond_floats_stop_nothing(text: str, digits: int) -> None:
     """A number that no float holds is told as wrong, or left unexplained, on either side."""
     huge, plain = (parse(text.format(number), VOCABULARY) for number in ("9" * digits, "7"))

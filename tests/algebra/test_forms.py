@@ -16,7 +16,6 @@ from autograder.algebra.notation.parse import parse, parse_relation
 from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.errors import Undecided, Unreadable
 from tests.algebra.examples import functions, polynomials
-from tests.support.cases import each
 
 VOCABULARY = Vocabulary({name: Symbol() for name in ("n", "d", "h", "L")})
 SYMBOLS = {name: sympy.Symbol(name, positive=True) for name in ("n", "d", "h")}
@@ -84,7 +83,7 @@ CASES = {
 }  # fmt: skip
 
 
-@each(
+@pytest.mark.parametrize(
     ("form", "text", "expected"),
     [(form, text, expected) for form, cases in CASES.items() for text, expected in cases.items()],
 )
@@ -162,7 +161,7 @@ def test_any_formula_has_a_verdict(tree: object) -> None:
 
 
 @pytest.mark.timed
-@each(
+@pytest.mark.parametrize(
     "text",
     [
         "(n + d)^999", "(n + d + h + L)^24", "+".join(f"1/(n + {k})" for k in range(60)), "n^999 + d",
@@ -172,7 +171,7 @@ def test_any_formula_has_a_verdict(tree: object) -> None:
     ],
     ids=range(10),
 )  # fmt: skip
-@each("form", FORMS)
+@pytest.mark.parametrize("form", FORMS)
 def test_hostile_formulas_end_quickly(form: str, text: str) -> None:
     """No form takes long on any formula: what is too large is left to a person."""
     try:

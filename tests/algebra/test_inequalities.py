@@ -13,7 +13,6 @@ from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.values.points import Points
 from autograder.errors import Undecided, Unreadable
 from tests.algebra.examples import VOCABULARY
-from tests.support.cases import each
 
 COMPARER = Comparer(Points(VOCABULARY.domains, b"a test"))
 SPELLINGS = {
@@ -33,7 +32,7 @@ def said(text: str, right: str) -> bool | None:
         return None
 
 
-@each(("sign", "spelling"), [(sign, one) for sign in SPELLINGS for one in SPELLINGS[sign]])
+@pytest.mark.parametrize(("sign", "spelling"), [(sign, one) for sign in SPELLINGS for one in SPELLINGS[sign]])
 def test_spellings_of_signs(sign: str, spelling: str) -> None:
     """A sign means the same from a keyboard, as Unicode, in HTML and in LaTeX."""
     written = parse_single(f"n {spelling} 2 d", VOCABULARY)
@@ -58,7 +57,7 @@ def test_chains_are_neighbours_in_pairs(text: str, signs: str) -> None:
         parse_single(text, VOCABULARY)
 
 
-@each(
+@pytest.mark.parametrize(
     "text",
     ["h*d_k > d", "d < h d_k", "d - h d_k < 0", "0 < h d_k - d", "-d > -h d_k", "2d < 2h d_k", "d/h < d_k",
      r"d_k > \frac{d}{h}", "d/(h d_k) < 1", "1 < h d_k/d", "d + 1 <= h d_k", "d ≤ h d_k - 1", "h d_k - d ≥ 1",
@@ -69,7 +68,7 @@ def test_an_inequality_in_every_arrangement(text: str) -> None:
     assert said(text, "d < h*d_k") is True
 
 
-@each(
+@pytest.mark.parametrize(
     "text",
     ["d > h d_k", "d ≤ h d_k", "d < h d_k + 1", "d < h d_k - 1", "-d < -h d_k", "0 < 1", "d < d + 1",
      "d*0 < h", "d = h d_k", "d < d_k", "d*(n-1) < h d_k (n-1)", "d/(n-2) < h d_k/(n-2)"],

@@ -13,7 +13,6 @@ from autograder.errors import Undecided
 from autograder.messages import sentences
 from tests.algebra.examples import VOCABULARY
 from tests.algebra.verdicts import JudgingKey, Verdict
-from tests.support.cases import each
 
 RAW = Comparer(Points(VOCABULARY.domains, b"a test"))
 HEADS = RAW.under([parse_relation("d_model = n_heads*d_head", VOCABULARY)])
@@ -31,7 +30,7 @@ def verdict(answers: JudgingKey, text: str) -> Verdict:
     return answers.verdict(parse(text, VOCABULARY))
 
 
-@each(
+@pytest.mark.parametrize(
     ("right", "wrong", "code"),
     [
         ("8*d^2", "4*d^2", "factor-too-small"),

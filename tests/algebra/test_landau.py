@@ -20,7 +20,6 @@ from autograder.algebra.printing.text import to_text
 from autograder.algebra.values.points import Points
 from autograder.errors import Undecided, Unreadable
 from tests.algebra.examples import VOCABULARY, functions, polynomials
-from tests.support.cases import each
 
 MIXED = Vocabulary({
     "n": Symbol(), "d": Symbol(), "h": Symbol(), "p": Symbol("positive"), "x": Symbol("real"),
@@ -29,7 +28,7 @@ MIXED = Vocabulary({
 COMPARER = Comparer(Points(MIXED.domains, b"a test"))
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "written"),
     [
         ("O(n^2 d)", "O(n^2*d_model)"),
@@ -86,7 +85,7 @@ def test_statements(text: str, written: str) -> None:
     assert ("" if written[0] in "n1" else written[0]) == sign_of(statement)
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "code", "offset"),
     [
         ("n O(d)", "landau-outside", 2),
@@ -159,7 +158,7 @@ HOSTILE = [
 
 
 @pytest.mark.timed
-@each("text", HOSTILE, ids=range(len(HOSTILE)))
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_costly_statements_end_quickly(text: str) -> None:
     """Whatever is handed in, it is compared, refused or left open in little time."""
     key = order(parse_landau("O(n*d_model^2 + n^2*d_model*log(n))", VOCABULARY))
@@ -176,7 +175,7 @@ def test_costly_statements_end_quickly(text: str) -> None:
     assert best < 0.05
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "written"),
     [
         ("(n, d)", "(n, d_model)"),
@@ -211,7 +210,7 @@ def test_errors_in_lists_point_to_the_place(text: str, offset: int) -> None:
     assert ("unknown-name", offset) == (caught.value.code, caught.value.offset)
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "links"),
     [
         ("n = d", ["n = d"]), ("n == d", ["n = d"]), (r"n \le d", ["n ≤ d"]), (r"n\leq d", ["n ≤ d"]),
@@ -250,7 +249,7 @@ def verdict(first: str, second: str) -> bool | None:
     return verdicts[0]
 
 
-@each(
+@pytest.mark.parametrize(
     ("first", "second", "expected"),
     [
         ("n < d", "d > n", True),

@@ -16,7 +16,6 @@ from autograder.algebra.printing.latex import to_latex
 from autograder.algebra.printing.text import to_text
 from autograder.errors import Unreadable
 from tests.algebra.examples import VOCABULARY, functions, polynomials
-from tests.support.cases import each
 
 KNOWN_TO_TEX = frozenset(
     ("alpha", "beta", "binom", "cdot", "exp", "frac", "geq", "lceil", "left", "leq", "lfloor", "lg", "ln",
@@ -57,7 +56,7 @@ def test_relations_tuples_and_lists_are_read_again(tree: Node) -> None:
         assert whole == parse_list(write(whole), VOCABULARY)
 
 
-@each("name", NAMES)
+@pytest.mark.parametrize("name", NAMES)
 def test_symbols_are_read_again(name: str) -> None:
     """Names with several letters, several subscripts, primes, digits, or a Greek letter stay themselves."""
     vocabulary = Vocabulary({one: Symbol() for one in (*NAMES, "n")})
@@ -73,7 +72,7 @@ def test_growth_is_read_again(sign: str) -> None:
     assert statement == parse_landau(to_latex(statement), VOCABULARY)
 
 
-@each("name", [*FUNCTIONS, *SIGNS])
+@pytest.mark.parametrize("name", [*FUNCTIONS, *SIGNS])
 def test_tex_knows_every_command(name: str) -> None:
     """Ceilings, floors and signs of growth are written with commands that TeX has."""
     arguments = (Sym("d_ff"), Sym("β_2_x"))[: FUNCTIONS.get(name, (1, 1))[1]]

@@ -14,7 +14,6 @@ from autograder.errors import Unreadable
 from autograder.messages import render, sentences
 from autograder.messages.reading import unreadable
 from tests.algebra.examples import VOCABULARY
-from tests.support.cases import each
 
 
 def test_every_code_in_the_source_has_a_sentence() -> None:
@@ -37,8 +36,10 @@ def test_every_code_in_the_source_has_a_sentence() -> None:
     assert len(set(raised)) > 20
 
 
-@each("text", ["8*dmodell", "8**", "(d", "4 128", "{d}{h}_", "d.{x}", "\x00\x1b[31m", "d\ud800"])
-@each("language", ["en", "de"])
+@pytest.mark.parametrize(
+    "text", ["8*dmodell", "8**", "(d", "4 128", "{d}{h}_", "d.{x}", "\x00\x1b[31m", "d\ud800"]
+)
+@pytest.mark.parametrize("language", ["en", "de"])
 def test_every_refusal_is_a_sentence(text: str, language: str) -> None:
     """The sentence shows the place, and can be written as UTF-8 whatever the text was."""
     with pytest.raises(Unreadable) as caught:

@@ -15,19 +15,20 @@ from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.values.points import Points
 from autograder.errors import RubricError, Unreadable
 from tests.algebra.examples import NOTATIONS, VOCABULARY
-from tests.support.cases import each
 
 COMPARER = Comparer(Points(VOCABULARY.domains, b"a test"))
 D, H, N = Sym("d_model"), Sym("n_heads"), Sym("n")
 
 
-@each(("right", "notation"), [(right, notation) for right, all_ in NOTATIONS.items() for notation in all_])
+@pytest.mark.parametrize(
+    ("right", "notation"), [(right, notation) for right, all_ in NOTATIONS.items() for notation in all_]
+)
 def test_notations_of_the_exams_formulas(right: str, notation: str) -> None:
     """Every usual way to write a formula of the exam is read as that formula."""
     assert COMPARER.equal(parse(notation, VOCABULARY), parse(right, VOCABULARY))
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "tree"),
     [
         ("8*d^2", Mul((Num(8), Pow(D, Num(2))))),
@@ -66,7 +67,7 @@ def test_grammar(text: str, tree: object) -> None:
     assert tree == parse(text, VOCABULARY)
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "value"),
     [
         ("124,439,808", 124439808),
@@ -92,7 +93,7 @@ def test_numbers(text: str, value: int | Fraction) -> None:
     assert Num(value) == parse(text, VOCABULARY)
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "code", "offset"),
     [
         ("", "empty", 0),
@@ -153,7 +154,7 @@ def test_errors_point_at_their_place(text: str, code: str, offset: int) -> None:
     assert (code, offset) == (caught.value.code, caught.value.offset)
 
 
-@each(
+@pytest.mark.parametrize(
     ("name", "suggestion"),
     [
         ("dmodl", "d_model"), ("d_modell", "d_model"), ("D_Modle", "d_model"), ("dm", "d_model"),

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from autograder.algebra.sizes.quantities import Quantity, of_number, read_quantity, write_quantity
 from autograder.algebra.sizes.units import PREFIXES, only_unit
 from autograder.errors import Unreadable
-from tests.support.cases import each
 
 UNITS = (
     "", "%", "parameters", "M parameters", "tokens", "B", "bit", "kB", "KiB", "MB", "MiB", "GB",
@@ -33,7 +32,7 @@ def amounts(text: str, unit: str = "", mark: str = "either") -> list[Fraction]:
     return [one.amount for one in read_quantity(text, only_unit(unit), mark).readings]  # type: ignore[arg-type]
 
 
-@each(
+@pytest.mark.parametrize(
     "text",
     [
         "124439808", "124,439,808", "124.439.808", "124 439 808", "124_439_808", "124'439'808", "124’439’808",
@@ -59,7 +58,7 @@ def test_notations_of_one_number_of_parameters(text: str) -> None:
     assert [Fraction(124439808)] == amounts(text, "parameters")
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "unit", "expected"),
     [
         ("1.234", "", ["1.234", "1234"]),
@@ -92,7 +91,7 @@ def test_marks_between_digits(text: str, unit: str, expected: list[str]) -> None
     assert [Fraction(one) for one in expected] == amounts(text, unit)
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "unit", "settled"),
     [
         ("1.234", "", False),
@@ -130,7 +129,7 @@ def test_a_question_may_state_its_convention(mark: str, text: str, amount: str) 
     assert [Fraction(amount)] == amounts(text, "", mark)
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "asked", "amount", "has_unit"),
     [
         ("4", "GiB", 4 * 1024**3, False),
@@ -163,7 +162,7 @@ def test_a_dimension_that_was_not_asked_for_is_kept() -> None:
 
 
 @pytest.mark.timed
-@each(
+@pytest.mark.parametrize(
     ("text", "code"),
     [
         ("", "no-number"),
@@ -231,7 +230,7 @@ def test_reading_gives_back_what_was_written(number: Fraction, text: str, minus:
 
 
 @pytest.mark.slow
-@each("prefix", PREFIXES)
+@pytest.mark.parametrize("prefix", PREFIXES)
 @given(number=st.integers(1, 10**6), digits=st.integers(0, 5), exponent=st.integers(0, 12))
 def test_every_prefix_in_every_notation(prefix: str, number: int, digits: int, exponent: int) -> None:
     """Points, commas and exponents of any kind give the same exact amount with every prefix."""

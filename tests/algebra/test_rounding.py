@@ -16,7 +16,6 @@ from autograder.algebra.notation.parse import parse, parse_relation
 from autograder.algebra.values.points import Points
 from autograder.errors import Undecided
 from tests.algebra.examples import VOCABULARY
-from tests.support.cases import each
 
 COMPARER = Comparer(Points(VOCABULARY.domains, b"a test"))
 
@@ -26,7 +25,7 @@ def equal(first: str, second: str) -> bool:
     return COMPARER.equal(parse(first, VOCABULARY), parse(second, VOCABULARY))
 
 
-@each(
+@pytest.mark.parametrize(
     ("first", "second"),
     [
         ("ceil(n/2)", "floor((n+1)/2)"),
@@ -58,7 +57,7 @@ def test_equal(first: str, second: str) -> None:
     assert equal(first, second)
 
 
-@each(
+@pytest.mark.parametrize(
     ("first", "second"),
     [
         ("floor(n/2)", "n/2"),

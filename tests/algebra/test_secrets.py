@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 
+import pytest
+
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.notation.parse import parse
 from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
 from autograder.algebra.values.points import Points
 from autograder.errors import Undecided
-from tests.support.cases import each
 
 SECRETS = int(os.environ.get("SECRETS", "12"))
 """A thousand were tried when this was written."""
@@ -33,7 +34,7 @@ ENTROPY = "-(p*ln(p) + (1-p)*ln(1-p))"
 ADAM = {"b": SHARE, "t": WHOLE, "m": REAL, "v": POSITIVE, "l": POSITIVE, "e": POSITIVE}
 
 
-@each(
+@pytest.mark.parametrize(
     ("domains", "first", "second", "equal"),
     [
         # entropy and cross-entropy, whatever the author declared

@@ -28,7 +28,6 @@ from autograder.errors import Undecided, Unreadable
 from autograder.kinds.general.shape import sentences as spoken
 from autograder.messages import languages, render, sentences
 from autograder.records import Message
-from tests.support.cases import each
 
 VOCABULARY = Vocabulary(
     {
@@ -66,7 +65,7 @@ def code(given_text: str, right: str, heads: str = "n_heads", names: Sequence[st
     return difference.code if difference else ""
 
 
-@each(
+@pytest.mark.parametrize(
     "text",
     [
         "(batch, n_heads, seq, d_head)", "[batch, n_heads, seq, d_head]",
@@ -95,7 +94,7 @@ def test_notations_of_one_shape(text: str) -> None:
     assert 4 == len(read_shape(text, VOCABULARY))
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "sizes"),
     [
         ("(8, 12, 128, 64)", (8, 12, 128, 64)), ("8x12x128x64", (8, 12, 128, 64)), ("8 x 12 x 128",
@@ -113,7 +112,7 @@ def test_shapes_of_numbers(text: str, sizes: tuple[int, ...]) -> None:
 
 
 @pytest.mark.timed
-@each(
+@pytest.mark.parametrize(
     ("text", "code", "sign"),
     [
         ("(b, -1)", "placeholder", "-1"),
@@ -152,7 +151,7 @@ def test_what_is_no_shape_is_refused_at_once(text: str, code: str, sign: str) ->
     assert time.thread_time() - before < 0.05
 
 
-@each(
+@pytest.mark.parametrize(
     ("given_text", "right", "expected"),
     [
         ("(b, h, s, d_k)", "(b, h, s, d_k)", ""),

@@ -19,7 +19,6 @@ from autograder.errors import Unreadable
 from autograder.messages import languages, render
 from autograder.messages.reading import unreadable
 from tests.algebra.test_typed import ENGLISH, FORMS, SPOKEN, TYPED, Typed
-from tests.support.cases import each
 
 PIECES = (
     *"dhnLNVTx0123456789 .,;:!|_^&~$#'\"{}()[]",
@@ -72,7 +71,7 @@ def test_many_soups_are_read_or_refused() -> None:
 
 
 @pytest.mark.timed
-@each(
+@pytest.mark.parametrize(
     "piece",
     [
         "N ", "N=", "= ", "≈", "a b ", "n_", "{", "(", "|", "|x", "d^", "-", "1,", "1,024", "1.024,", "0,5;",
@@ -95,7 +94,7 @@ def test_time_grows_with_the_length(piece: str) -> None:
     assert time.process_time() - begun < BUDGET
 
 
-@each(
+@pytest.mark.parametrize(
     ("marked", "form", "language"),
     [
         ("1/2▸d", "formula", "en"),
@@ -145,7 +144,7 @@ def test_the_caret_stands_where_the_doubt_is(marked: str, form: str, language: s
         assert render(unreadable(caught.value, text), spoken).endswith((".", "?"))
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "told"),
     [
         ("8*d\u202e", "U+202E (RIGHT-TO-LEFT OVERRIDE)"),
@@ -169,7 +168,7 @@ def test_sentences_name_what_was_typed(text: str, told: str) -> None:
     assert told in render(unreadable(caught.value, text), "en")
 
 
-@each("one", [one for one in TYPED if one.refused.startswith("ambiguous-comma")], ids=str)
+@pytest.mark.parametrize("one", [one for one in TYPED if one.refused.startswith("ambiguous-comma")], ids=str)
 def test_advice_about_commas_is_read(one: Typed) -> None:
     """Whatever the sentence proposes is read, and in different ways."""
     with pytest.raises(Unreadable) as caught:

@@ -8,7 +8,6 @@ from autograder.algebra.notation.parse import parse
 from autograder.algebra.notation.vocabulary import Symbol, Vocabulary, is_typo
 from autograder.algebra.sizes.units import read_unit
 from autograder.errors import Unreadable
-from tests.support.cases import each
 
 NAMES = (
     "batch_size", "loss", "d_model", "d_head", "n_heads", "n_layers", "seq_len", "max_len", "hidden", "width",
@@ -24,7 +23,7 @@ def suggestion(name: str) -> str:
     return caught.value.params["suggestion"]
 
 
-@each(
+@pytest.mark.parametrize(
     "name",
     [
         "vocab_size", "FLOPs", "softmax", "four", "cost", "since", "max_size", "kernel_len", "seq_size",
@@ -38,7 +37,7 @@ def test_what_merely_looks_alike_is_not_suggested(name: str) -> None:
     assert suggestion(name) == ""
 
 
-@each(
+@pytest.mark.parametrize(
     ("name", "meant"),
     [
         ("d_modell", "d_model"), ("d_mdoel", "d_model"), ("n_head", "n_heads"), ("num_heads", "n_heads"),

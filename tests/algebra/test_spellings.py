@@ -13,13 +13,12 @@ from autograder.algebra.printing.mathml import to_mathml
 from autograder.algebra.printing.text import to_text
 from autograder.errors import Unreadable
 from tests.algebra.examples import VOCABULARY
-from tests.support.cases import each
 
 D, H, L, N = Sym("d_model"), Sym("n_heads"), Sym("n_layers"), Sym("n")
 HALF = Div(N, Num(2))
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "tree"),
     [
         ("ceil(n/2)", Fn("ceil", (HALF,))),
@@ -82,7 +81,7 @@ def test_spellings(text: str, tree: Node) -> None:
     assert tree == parse(text, VOCABULARY)
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "value"),
     [
         ("1 000", 1000),
@@ -117,7 +116,7 @@ def test_grouped_digits_and_decimals(text: str, value: int | Fraction | None) ->
         assert Num(value) == parse(text, VOCABULARY)
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "code"),
     [
         ("max(0,5)", "ambiguous-comma"),
@@ -189,7 +188,7 @@ def test_commas_separate_in_lists_only() -> None:
     assert parse_tuple("3 x 4 x d", VOCABULARY).elements == (Num(3), Num(4), D)
 
 
-@each("name", sorted(FUNCTIONS))
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_every_function_survives_writing(name: str) -> None:
     """With the fewest and with the most arguments, a call is written and read as itself, and typeset."""
     for count in FUNCTIONS[name]:
@@ -198,7 +197,7 @@ def test_every_function_survives_writing(name: str) -> None:
         assert to_text(call) in to_mathml(call)
 
 
-@each("spelling", sorted(FUNCTION_SPELLINGS))
+@pytest.mark.parametrize("spelling", sorted(FUNCTION_SPELLINGS))
 def test_every_spelling_of_a_function_is_read(spelling: str) -> None:
     """Each takes one argument or two, and is then a function or a power."""
     arguments = 2 if FUNCTION_SPELLINGS[spelling] in ("pow", "binomial") else 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,7 +13,6 @@ from autograder.algebra.notation.tokens import Tokens, quick_tokens, tokenize
 from autograder.errors import Unreadable
 from tests.algebra.examples import NOTATIONS, VOCABULARY
 from tests.algebra.test_parse import PIECES
-from tests.support.cases import each
 
 MORE_PIECES = (
     *PIECES, "d_{model}", r"d_{\text{model}}", r"\frac{", r"\frac12", r"\binom", r"\binom{n}{2}", "x", " x ",
@@ -56,7 +56,7 @@ def test_the_quick_way_agrees(text: str) -> None:
         assert thorough(text) == quick
 
 
-@each("text", sorted({text for texts in NOTATIONS.values() for text in texts}))
+@pytest.mark.parametrize("text", sorted({text for texts in NOTATIONS.values() for text in texts}))
 def test_notations_are_read_alike_both_ways(text: str) -> None:
     """The notations of the exam's formulas mean the same whichever way they are cut."""
     assert thorough(text) == parse(text, VOCABULARY)

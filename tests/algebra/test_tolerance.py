@@ -20,7 +20,6 @@ from autograder.algebra.sizes.tolerance import (
     significant_digits,
 )
 from autograder.algebra.sizes.units import only_unit
-from tests.support.cases import each
 
 EXACT = Tolerance()
 RIGHT = "497.759232 MB"
@@ -36,7 +35,7 @@ def differs(text: str, right: str = RIGHT, tolerance: Tolerance = EXACT, unit: s
     return difference(quantity(text, unit), quantity(right, unit), tolerance)
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "code"),
     [
         ("497759232 B", ""),
@@ -81,7 +80,7 @@ def test_misconceptions_with_ratios(text: str, right: str, code: str) -> None:
     assert code == differs(text, right, unit="%")
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "code"),
     [
         ("498 MB", ""),

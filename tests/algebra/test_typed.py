@@ -20,7 +20,6 @@ from autograder.messages import languages, render
 from autograder.messages.reading import unreadable
 from autograder.student.reading import NotRead, Read, read_value
 from autograder.wording import decimal_comma
-from tests.support.cases import each
 
 ENGLISH = Vocabulary(
     {
@@ -120,7 +119,7 @@ def test_there_are_many() -> None:
     assert SIGNS
 
 
-@each("one", [one for one in TYPED if not one.refused], ids=str)
+@pytest.mark.parametrize("one", [one for one in TYPED if not one.refused], ids=str)
 def test_right_notations_are_read(one: Typed) -> None:
     """Each is read as what it means."""
     trees = read_text(one.text, one.form, SPOKEN[one.language])
@@ -128,7 +127,7 @@ def test_right_notations_are_read(one: Typed) -> None:
     assert same(trees[0], meaning(one.meant))
 
 
-@each("one", [one for one in TYPED if one.refused], ids=str)
+@pytest.mark.parametrize("one", [one for one in TYPED if one.refused], ids=str)
 def test_what_is_open_to_doubt_is_asked(one: Typed) -> None:
     """Each is refused with its reason, at a place inside the text, in a whole sentence of either language."""
     with pytest.raises(Unreadable) as caught:
@@ -144,7 +143,7 @@ def test_what_is_open_to_doubt_is_asked(one: Typed) -> None:
         )
 
 
-@each("one", TYPED, ids=str)
+@pytest.mark.parametrize("one", TYPED, ids=str)
 def test_students_are_told_the_same(one: Typed) -> None:
     """What runs in the notebook reads each text as the grader does, and says the same sentence."""
     told = read_value(one.text, "symbolic", one.form, SPOKEN[one.language], "de")

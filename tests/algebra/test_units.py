@@ -8,7 +8,6 @@ import pytest
 
 from autograder.algebra.sizes.units import PREFIXES, UnitReading, base_text, only_unit, possible, read_unit
 from autograder.errors import Unreadable
-from tests.support.cases import each
 
 LONG = {
     "k": "kilo", "M": "mega", "G": "giga", "T": "tera", "P": "peta", "E": "exa",
@@ -26,7 +25,7 @@ def meanings(text: str) -> set[tuple[Fraction, tuple[tuple[str, int], ...]]]:
     }
 
 
-@each("prefix", PREFIXES)
+@pytest.mark.parametrize("prefix", PREFIXES)
 def test_every_prefix_of_bytes_and_bits(prefix: str) -> None:
     """The SI prefixes are powers of 1000, the others powers of 1024; a bit is an eighth of a byte."""
     size = (1024 if prefix.endswith("i") else 1000) ** ("kMGTPE".index(prefix[0].replace("K", "k")) + 1)
@@ -41,7 +40,7 @@ def test_every_prefix_of_bytes_and_bits(prefix: str) -> None:
         assert {(Fraction(size, 8), BYTE)} == meanings(f"{prefix}b")
 
 
-@each("prefix", PREFIXES)
+@pytest.mark.parametrize("prefix", PREFIXES)
 def test_every_prefix_of_operations(prefix: str) -> None:
     """FLOPS may be operations or operations per second; with /s there is no doubt."""
     size = Fraction(PREFIXES[prefix])
@@ -51,7 +50,7 @@ def test_every_prefix_of_operations(prefix: str) -> None:
         assert {(size, RATE)} == meanings(spelling), spelling
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "factor", "dimension"),
     [
         ("KB", 1000, BYTE),
@@ -95,7 +94,7 @@ def test_small_times(text: str, factor: int) -> None:
     assert {(Fraction(1, factor), (("second", 1),))} == meanings(text)
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "scales"),
     [
         ("M", [10**6]),
@@ -116,7 +115,7 @@ def test_words_for_large_numbers(text: str, scales: list[int]) -> None:
     assert scales == [one.scale for one in read_unit(text) if one.unit is None]
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "name", "suggestion"),
     [
         ("tokns", "tokns", "tokens"),
@@ -157,7 +156,9 @@ def test_a_rubric_names_one_unit() -> None:
         )  # fmt: skip
 
 
-@each("text", ["MB", "Gibit", "FLOP", "TFLOP/s", "PF-days", "parameters", "M tokens", "B/token", "%", "days"])
+@pytest.mark.parametrize(
+    "text", ["MB", "Gibit", "FLOP", "TFLOP/s", "PF-days", "parameters", "M tokens", "B/token", "%", "days"]
+)
 def test_a_unit_is_written_so_that_it_can_be_read(text: str) -> None:
     """Reading a unit's own text gives the unit again."""
     unit = only_unit(text)

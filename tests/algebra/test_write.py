@@ -15,7 +15,6 @@ from autograder.algebra.printing.mathml import to_mathml
 from autograder.algebra.printing.text import to_text
 from autograder.errors import Unreadable
 from tests.algebra.examples import NOTATIONS, VOCABULARY, functions, polynomials
-from tests.support.cases import each
 
 ALL = sorted({notation for notations in NOTATIONS.values() for notation in notations})
 
@@ -39,7 +38,7 @@ def test_canonical_text(text: str, written: str) -> None:
     assert written == to_text(parse(text, VOCABULARY))
 
 
-@each("text", ALL)
+@pytest.mark.parametrize("text", ALL)
 def test_notations_survive_writing(text: str) -> None:
     """Reading what was written gives the same tree."""
     tree = parse(text, VOCABULARY)

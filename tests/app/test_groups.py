@@ -17,7 +17,6 @@ from autograder.grades import PersonMark
 from autograder.store.memory import MemoryStore
 from tests.app.test_classes import opening
 from tests.grading.test_batch import CONTROL, NAME, hand_in, make_course
-from tests.support.cases import each
 
 pytestmark = pytest.mark.sandbox
 WRONG = CONTROL.replace(b"return 2 * x", b"return 3 * x")
@@ -141,8 +140,8 @@ def test_the_report_names_what_is_not_consistent(course: Course) -> None:
     course.groups.write_text(before)
 
 
-@each(
-    "shares, drop, lowest",
+@pytest.mark.parametrize(
+    ("shares", "drop", "lowest"),
     [
         ([(5, 10), (9, 10), (1, 2)], 1, [2]),
         ([(5, 10), (9, 10), (1, 3)], 1, [2]),

@@ -11,7 +11,6 @@ from autograder.app.rosters import import_roster, listed_students
 from autograder.course import Course
 from autograder.errors import CourseError
 from autograder.store import Student
-from tests.support.cases import each
 from tests.support.downloads import make_course
 
 MOODLE = "First name,Last name,ID number,Email address,Groups\nAda,Lovelace,s1,ada@example.org,A\n"
@@ -35,7 +34,7 @@ def course(tmp_path: Path) -> Course:
     return make_course(tmp_path / "course", roster="")
 
 
-@each(
+@pytest.mark.parametrize(
     ("data", "expected"),
     [
         (MOODLE.encode(), Student("s1", "Ada", "Lovelace", "ada@example.org")),
@@ -53,7 +52,7 @@ def test_lists_of_platforms_are_read(data: bytes, expected: Student) -> None:
     assert (expected,) == listed_students(data)
 
 
-@each(
+@pytest.mark.parametrize(
     ("data", "told"),
     [
         (b"PK\x03\x04", "save the list as CSV"),

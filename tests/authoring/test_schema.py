@@ -16,7 +16,6 @@ from jsonschema import Draft202012Validator
 
 from autograder.authoring.schema import schema
 from autograder.kinds import registered
-from tests.support.cases import each
 from tests.test_docs_rubric import EXAMPLES, HEAD
 
 ROOT = Path(__file__).parents[2]
@@ -53,7 +52,7 @@ def test_shipped_rubrics_are_accepted(path: Path) -> None:
     assert [] == [error.message for error in validator().iter_errors(tomllib.loads(path.read_text("utf-8")))]
 
 
-@each("number", range(len(EXAMPLES)))
+@pytest.mark.parametrize("number", range(len(EXAMPLES)))
 def test_examples_of_the_docs_are_accepted(number: int) -> None:
     """Every example of docs/rubric.md, with a head where it has none."""
     example = EXAMPLES[number]
@@ -77,7 +76,7 @@ def changed(change: Callable[[Table], Any]) -> Table:
     return table
 
 
-@each(
+@pytest.mark.parametrize(
     "error",
     [
         lambda table: table.update(versoin=1),
@@ -110,7 +109,7 @@ def test_errors_are_refused(error: Callable[[Table], Any]) -> None:
     assert not validator().is_valid(changed(error))
 
 
-@each("kind", registered())
+@pytest.mark.parametrize("kind", registered())
 def test_what_graders_read_is_known_in_every_kind(kind: str) -> None:
     """Items that a person decides on have a guide, examples and a closed list, whatever the kind."""
     item = {"id": "i", "points": 1, "text": {"en": "T"}, "manual": True, "guide": "G", "suggest": ["order"]}

@@ -16,7 +16,6 @@ from autograder.records import ItemResult, Message, Status
 from autograder.rubric import Question, Rubric, load
 from autograder.wording import LocalisedText
 from tests.checks.asking import DRAW, answer, check_of, judge, value
-from tests.support.cases import each
 from tests.support.local_box import LocalBox
 
 RUBRICS = Path(__file__).parents[2] / "rubrics"
@@ -67,7 +66,7 @@ def raising(question: Question, rubric: Rubric) -> tuple[ItemResult, ...]:
 
 
 @pytest.mark.slow
-@each(("assignment", "asked"), NAMED)
+@pytest.mark.parametrize(("assignment", "asked"), NAMED)
 def test_a_case_is_named_in_the_language_of_the_page(assignment: str, asked: str) -> None:
     """A German sentence has the German name and not the English one; staff read the English one."""
     rubric = load(RUBRICS / f"{assignment}.toml")

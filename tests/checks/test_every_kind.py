@@ -21,7 +21,6 @@ from autograder.messages import checks, languages, render, sentences
 from autograder.records import Answer, Ending, ItemResult, Observation, Status
 from autograder.rubric import Rubric, load
 from tests.support import anything
-from tests.support.cases import each
 from tests.test_docs_rubric import EXAMPLES, rubric_of
 
 DRAW = Draw(b"any")
@@ -62,7 +61,7 @@ def _keeps_the_rules(rubric: Rubric, results: tuple[ItemResult, ...]) -> None:
             assert render(one.student, language) != ""
 
 
-@each(("rubric", "check"), every_check)
+@pytest.mark.parametrize(("rubric", "check"), every_check())
 @settings(max_examples=30, deadline=None)
 @given(seed=SEEDS)
 def test_judging_is_total(rubric: Rubric, check: Check, seed: int) -> None:
@@ -78,7 +77,7 @@ def test_judging_is_total(rubric: Rubric, check: Check, seed: int) -> None:
     _keeps_the_rules(rubric, check.judge(evidence))
 
 
-@each(("rubric", "check"), every_check)
+@pytest.mark.parametrize(("rubric", "check"), every_check())
 @settings(max_examples=10, deadline=None)
 @given(seed=SEEDS)
 def test_any_values_from_a_whole_plan(rubric: Rubric, check: Check, seed: int) -> None:
@@ -97,8 +96,10 @@ def test_any_values_from_a_whole_plan(rubric: Rubric, check: Check, seed: int) -
     _keeps_the_rules(rubric, check.judge(Evidence(given_answer, observed, expected, draw=DRAW)))
 
 
-@each("huge", [10**5000, [10**5000, 1], {"wpe": -(10**5000)}, ("fp16", 10**5000)], ids=type)
-@each(("rubric", "check"), every_check)
+@pytest.mark.parametrize(
+    "huge", [10**5000, [10**5000, 1], {"wpe": -(10**5000)}, ("fp16", 10**5000)], ids=type
+)
+@pytest.mark.parametrize(("rubric", "check"), every_check())
 def test_integers_that_python_does_not_print(rubric: Rubric, check: Check, huge: object) -> None:
     """An integer beyond Python's limit for printing is judged like any other wrong answer."""
     given_answer = Answer("q-answer", "code", "x = f()", changed=True)
@@ -107,7 +108,7 @@ def test_integers_that_python_does_not_print(rubric: Rubric, check: Check, huge:
     _keeps_the_rules(rubric, check.judge(Evidence(given_answer, observed, observed, draw=DRAW)))
 
 
-@each(("rubric", "check"), every_check)
+@pytest.mark.parametrize(("rubric", "check"), every_check())
 def test_an_untouched_cell_earns_nothing(rubric: Rubric, check: Check) -> None:
     """The released stub has no plan and no points, and automatic items are NO_ANSWER."""
     stub = Answer("q-answer", "code", "# YOUR CODE HERE\nraise NotImplementedError()", changed=False)

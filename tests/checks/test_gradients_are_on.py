@@ -13,7 +13,6 @@ from autograder.records import Answer, Call, Ref, Scenario
 from reference.audits import trials
 from tests.checks.test_every_kind import DRAW, every_check
 from tests.kinds.transformers.audit_questions import sit
-from tests.support.cases import each
 
 
 def plans(check: Check) -> Iterator[Scenario]:
@@ -30,7 +29,7 @@ def of_student(call: Call) -> bool:
     return not (isinstance(call.target, Ref) and call.target.name in ("recorder", "fill", "gradients"))
 
 
-@each(("rubric", "check"), every_check)
+@pytest.mark.parametrize(("rubric", "check"), every_check())
 def test_every_kind_calls_student_code_with_gradients(rubric: object, check: Check) -> None:
     """Every call of a name of the notebook, and of an object made from one, has autograd on."""
     del rubric

@@ -15,7 +15,6 @@ from autograder.records import Answer, ItemResult, Observation
 from autograder.rubric import Rubric, parse
 from autograder.verify.matrix import mark, row
 from tests.checks.asking import DRAW
-from tests.support.cases import each
 from tests.test_docs_rubric import EXAMPLES, rubric_of
 
 HEAD = 'version = 1\n[assignment]\nname = "trials"\npoints = {points}\n'
@@ -259,7 +258,7 @@ class Paper:
         ]
 
 
-@each("case", CASES)
+@pytest.mark.parametrize("case", CASES)
 def test_every_trial_loses_exactly_what_it_says(case: str) -> None:
     """Named mistakes earn their points, alternatives everything, misconceptions never everything."""
     text, keys = CASES[case]
@@ -276,7 +275,7 @@ def test_every_trial_loses_exactly_what_it_says(case: str) -> None:
     assert [] == wrong
 
 
-@each("case", CASES)
+@pytest.mark.parametrize("case", CASES)
 def test_every_item_is_lost_by_a_trial(case: str) -> None:
     """No item of these kinds is without a mistake that it must notice, and an answer that it must take."""
     text, keys = CASES[case]

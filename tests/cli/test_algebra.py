@@ -7,7 +7,6 @@ import subprocess
 import pytest
 
 from tests.cli.running import only_object, run
-from tests.support.cases import each
 
 SYMBOLS = "n_layers:L,n_heads:h,d_model:d:d_{model},d_head,x=real"
 EQUALS = "12*n_layers*d_model^2"
@@ -19,7 +18,7 @@ def algebra(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-@each(
+@pytest.mark.parametrize(
     ("words", "code", "said"),
     [
         (("12 L d²",), 0, "read as: 12*n_layers*d_model^2"),
@@ -93,7 +92,7 @@ def test_switches_print_more() -> None:
 
 
 @pytest.mark.slow
-@each(
+@pytest.mark.parametrize(
     ("words", "code", "said"),
     [
         (("8d²", "--question", "task3-b"), 0, "verdict: equal"),

@@ -16,7 +16,6 @@ from autograder.app import run_statistics
 from autograder.cli import report
 from autograder.cli.app import app
 from tests.cli.running import ASSIGNMENT, ROOT, run, run_cold
-from tests.support.cases import each
 
 COMMANDS: dict[str, Any] = dict(vars(typer.main.get_command(app))["commands"])
 NEED_CONFINEMENT = (
@@ -66,7 +65,7 @@ def test_the_commands() -> None:
 
 
 @pytest.mark.slow
-@each("name", sorted(COMMANDS))
+@pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_help_shows_an_example(name: str) -> None:
     """Each command's help ends with an example that its own parser accepts."""
     shown = run(name, "--help")

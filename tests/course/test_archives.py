@@ -17,7 +17,6 @@ from autograder.course.archives import PackedFile, file_fault, is_leftover, plac
 from autograder.errors import SourceError
 from autograder.platforms import staging
 from autograder.platforms.staging import digest_of, stage
-from tests.support.cases import each
 from tests.support.downloads import archive
 
 PARTS = st.sampled_from(
@@ -50,7 +49,7 @@ def test_no_name_leads_out_of_the_folder(files: dict[str, bytes]) -> None:
         assert len(kept) + len(done.refused) + passed >= len(files)
 
 
-@each(
+@pytest.mark.parametrize(
     ("path", "fault"),
     [
         ("a/b.txt", ""),
@@ -70,7 +69,7 @@ def test_places_in_an_archive(path: str, fault: str) -> None:
     assert (fault in place_fault(path)) if fault else place_fault(path) == ""
 
 
-@each(
+@pytest.mark.parametrize(
     ("path", "fault"),
     [
         ("a/b.txt", ""),

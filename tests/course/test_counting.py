@@ -18,7 +18,6 @@ from autograder.errors import CourseError
 from autograder.lateness import Penalty
 from autograder.records import Deduction
 from autograder.timestamps import SlipUse, Timing
-from tests.support.cases import each
 
 RUBRIC = """
 version = 1
@@ -116,7 +115,9 @@ MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 NO_SLIP = "[course.slip_days]\ndays = 3\nmost = 2\n"
 
 
-@each("late, amount", [(10 * MINUTE, 0), (11 * MINUTE, 10), (DAY, 10), (DAY + MINUTE, 20), (9 * DAY, 50)])
+@pytest.mark.parametrize(
+    ("late", "amount"), [(10 * MINUTE, 0), (11 * MINUTE, 10), (DAY, 10), (DAY + MINUTE, 20), (9 * DAY, 50)]
+)
 def test_a_penalty_follows_from_the_time_alone(
     tmp_path_factory: pytest.TempPathFactory, late: timedelta, amount: int
 ) -> None:
@@ -229,8 +230,8 @@ def test_what_a_person_decided_takes_no_slip_days(course: Course) -> None:
     assert (SlipUse(0, 3, 3), None) == (timing(course, "one").slip, timing(course, "one").deduction)
 
 
-@each(
-    "old, new, message",
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
     [
         ('late = "penalty"', 'late = "penality"', "late"),
         ("per_day = 10, ", "", "penalty: expected one of per_day, per_hour and steps"),
@@ -325,8 +326,8 @@ def test_groups_may_change_from_one_assignment_to_the_next(course: Course) -> No
     assert {"blue": ("bob", "cleo"), "red": ("ada",)} == groups["two"]
 
 
-@each(
-    "text, message",
+@pytest.mark.parametrize(
+    ("text", "message"),
     [
         ("red,ada,\nblue,ada,\n", "'ada' stands twice for one: in 'red' (line 2) and in 'blue' (line 3)"),
         ("red,ada,\nred,ada,\n", "stands twice for one"),

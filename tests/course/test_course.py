@@ -19,7 +19,6 @@ from autograder.course import Course, manifest, name_fault, schedule
 from autograder.course.rows import read_rows
 from autograder.errors import CourseError, RubricError
 from autograder.rubric import load as load_rubric
-from tests.support.cases import each
 
 
 @pytest.fixture
@@ -78,7 +77,7 @@ def test_timestamps_are_read_as_nbgrader_writes_them(
     assert expected == course.handins("exam")[0].submitted_at
 
 
-@each(
+@pytest.mark.parametrize(
     ("name", "fault"),
     [
         ("", "it has 0 characters"),

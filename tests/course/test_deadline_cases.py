@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
+import pytest
 from msgspec import Struct
 
 from autograder import rubric as rubrics
 from autograder.course import Course, Handin
 from autograder.course.counting import everybody
 from autograder.grades import CellPoints, QuestionPoints, Standing
-from tests.support.cases import each
 
 RUBRIC = """
 version = 1
@@ -269,7 +269,7 @@ def told(handin: Handin, name: str, earned: Decimal) -> Counted | str:
     return (late, f"{(earned - total).normalize():f}", timing.slip.used if timing.slip else 0)
 
 
-@each("name", CASES)
+@pytest.mark.parametrize("name", CASES)
 def test_what_counts_and_what_it_costs(name: str, tmp_path: Path) -> None:
     """For every student of the case."""
     case = CASES[name]

@@ -15,7 +15,6 @@ from autograder.demo.answers import Sample, assignment
 from autograder.errors import NotebookError
 from autograder.records import ItemResult
 from tests.demo.marking import automatic, exam, marks, released
-from tests.support.cases import each
 
 RIGHT, WRONG = papers.ANSWERS.right, papers.ANSWERS.wrong
 RIGHT_WIDE_MLP = RIGHT["task3-h"][0].source
@@ -48,7 +47,7 @@ def earlier(question: str) -> dict[str, ItemResult]:
 
 
 @pytest.mark.slow
-@each(("question", "sample"), samples(RIGHT, WRONG))
+@pytest.mark.parametrize(("question", "sample"), samples(RIGHT, WRONG))
 def test_every_sample_earns_what_it_says(question: str, sample: Sample) -> None:
     """The rubric gives each answer of the demo exactly the points stated beside it."""
     assert dict(sample.points) == automatic(marks(question, sample.source, earlier=earlier(question)))
@@ -85,7 +84,7 @@ def test_right_answers_earn_all_automatic_points() -> None:
         assert [full] * len(written) == [dict(sample.points) for sample in written]
 
 
-@each(("question", "sample"), samples(WRONG))
+@pytest.mark.parametrize(("question", "sample"), samples(WRONG))
 def test_wrong_answers_lose_points_and_have_a_portrait(question: str, sample: Sample) -> None:
     """A wrong sample earns less than the automatic items hold, and says in words what is wrong."""
     full = sum(item.points for item in exam().question(question).items if not item.manual)

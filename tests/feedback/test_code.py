@@ -11,7 +11,6 @@ from markupsafe import Markup
 
 from autograder.feedback.code import MOST_COLOURED, Line, code_blocks, code_lines
 from autograder.feedback.sanitise import printable_text
-from tests.support.cases import each
 
 STARTER = 'def scale(x, d):\n    """Scale the scores."""\n    return x / d\n\n\ny = scale(2, 4)'
 
@@ -28,7 +27,7 @@ def test_what_is_new_and_what_is_gone() -> None:
     assert 7 == len(lines)
 
 
-@each("starter", [None, "", "# YOUR CODE HERE\nraise NotImplementedError", "\n\n"])
+@pytest.mark.parametrize("starter", [None, "", "# YOUR CODE HERE\nraise NotImplementedError", "\n\n"])
 def test_an_answer_of_its_own_has_no_signs(starter: str | None) -> None:
     """Where not a line was handed out that stays, all of it is the student's."""
     assert {""} == {line.sign for line in code_lines("a = 1\n\nb = 2", starter)}

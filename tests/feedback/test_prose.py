@@ -9,7 +9,6 @@ from collections.abc import Callable
 import pytest
 
 from autograder.feedback.prose import given_prose, prose, written_prose
-from tests.support.cases import each
 
 PNG = (
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwAD"
@@ -46,7 +45,7 @@ def test_tables_are_tables() -> None:
     assert "<code>2</code>" in found
 
 
-@each(
+@pytest.mark.parametrize(
     "text",
     [
         "<script>alert(1)</script>",
@@ -75,7 +74,7 @@ def test_pictures_at_hand_are_shown_and_others_described() -> None:
     assert "[a point]" in found
 
 
-@each("show", [given_prose, written_prose])
+@pytest.mark.parametrize("show", [given_prose, written_prose])
 def test_headings_of_a_text_do_not_join_the_pages_outline(show: Callable[[str], str]) -> None:
     """In Markdown and in HTML they are lines of their own, in bold or not."""
     found = show("# One\n\n<h2>Two</h2>\n\ntext")

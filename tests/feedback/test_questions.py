@@ -29,7 +29,6 @@ from autograder.records import (
 from tests.feedback.examples import HOSTILE, RUBRIC, TOML, good, item, middling, png, release, said, stream
 from tests.feedback.test_render import OUR_TAGS, Page
 from tests.redteam.pages import page_faults
-from tests.support.cases import each
 
 LABELS = Labels("en")
 STARTER = "class MultiHeadAttention(nn.Module):\n    def forward(self, x):\n        raise NotImplementedError"
@@ -88,7 +87,7 @@ def test_the_text_of_the_question_stands_in_it() -> None:
     assert "The question" not in render(good(), RUBRIC)
 
 
-@each(
+@pytest.mark.parametrize(
     ("source", "language", "shown"),
     [
         ("One\n<!-- de -->\nEins", "en", "<p>One</p>"),

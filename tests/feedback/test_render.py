@@ -35,7 +35,6 @@ from autograder.records import (
     Status,
 )
 from tests.feedback.examples import RUBRIC, good, graded, hostile, item, middling, said
-from tests.support.cases import each
 
 STUDENTS = {"good": good(), "middling": middling(), "hostile": hostile()}
 OUR_TAGS = frozenset(
@@ -304,8 +303,8 @@ def test_troubled_cells_are_unfolded() -> None:
     assert "Some output was longer than the limit" in found.text
 
 
-@each("ending", list(Ending))
-@each("language", ["en", "de"])
+@pytest.mark.parametrize("ending", list(Ending))
+@pytest.mark.parametrize("language", ["en", "de"])
 def test_every_ending_is_explained(ending: Ending, language: str) -> None:
     """Each way in which a cell can end the run has its sentence in both languages."""
     executed = ExecutedNotebook("exam", (Cell("while True: pass"),), (CellRun(ending=ending),))
@@ -314,8 +313,8 @@ def test_every_ending_is_explained(ending: Ending, language: str) -> None:
     assert expected in page(graded("x", (), executed), language).text
 
 
-@each("met", list(LimitKind))
-@each("language", ["en", "de"])
+@pytest.mark.parametrize("met", list(LimitKind))
+@pytest.mark.parametrize("language", ["en", "de"])
 def test_every_limit_met_is_explained(met: LimitKind, language: str) -> None:
     """A cell that met a limit without being ended says which, how much it is, and what to do."""
     run = CellRun(met=(LimitEvent(met, seen=True),), truncated=met is LimitKind.OUTPUT)
@@ -437,9 +436,9 @@ def contrast(first: str, second: str) -> float:
     return (lighter + 0.05) / (darker + 0.05)
 
 
-@each("scheme", [0, 1], ids=["light", "dark"])
-@each("ink", ["ink", "soft", "good", "partly", "bad", "open"])
-@each("ground", ["paper", "card", "shade", "bad-back", "open-back"])
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+@pytest.mark.parametrize("ink", ["ink", "soft", "good", "partly", "bad", "open"])
+@pytest.mark.parametrize("ground", ["paper", "card", "shade", "bad-back", "open-back"])
 def test_contrast_is_sufficient(scheme: int, ink: str, ground: str) -> None:
     """Every text colour on every ground has at least the contrast 4.5 (WCAG AA), in light and dark."""
     palettes = re.findall(r":root \{(.*?)\}", render(good(), RUBRIC), re.DOTALL)

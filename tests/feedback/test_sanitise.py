@@ -21,7 +21,6 @@ from autograder.feedback.sanitise import (
 )
 from autograder.records import Message
 from tests.feedback.examples import HOSTILE, png
-from tests.support.cases import each
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()))
 DANGEROUS = re.compile(
@@ -31,7 +30,7 @@ DANGEROUS = re.compile(
 )
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "shown"),
     [
         ("\x1b[1;31mred\x1b[0m", "red"),
@@ -83,7 +82,7 @@ def test_a_cut_is_marked() -> None:
     assert "abc…" == printable_text("abcdef", 3)
 
 
-@each("fragment", HOSTILE)
+@pytest.mark.parametrize("fragment", HOSTILE)
 def test_hostile_html_is_disarmed(fragment: str) -> None:
     """Nothing that runs, fetches, links, styles or names survives the allow-list."""
     assert not DANGEROUS.search(clean_html(fragment) or "")
@@ -154,7 +153,7 @@ def test_jpegs_are_measured() -> None:
     assert f"data:image/jpeg;base64,{data}" == image_uri("image/jpeg", data)
 
 
-@each(
+@pytest.mark.parametrize(
     ("mime", "content"),
     [
         ("image/svg+xml", b"<svg/>"),
@@ -195,7 +194,7 @@ def test_mathml_keeps_its_structure() -> None:
     assert markup == clean_mathml(markup)
 
 
-@each("text", HOSTILE)
+@pytest.mark.parametrize("text", HOSTILE)
 def test_mathml_holds_no_other_markup(text: str) -> None:
     """Whatever stands inside MathML, nothing but MathML comes out."""
     cleaned = clean_mathml(
@@ -204,7 +203,7 @@ def test_mathml_holds_no_other_markup(text: str) -> None:
     assert not DANGEROUS.search(cleaned.replace("<math>", ""))
 
 
-@each(
+@pytest.mark.parametrize(
     "text", ["[x](javascript:alert(1))", "![x](http://a)", "[x][y]", "[y]: http://a", "<b>$x$`y`|z&amp;\\("]
 )
 def test_in_comments_of_nbgrader_no_text_is_a_link_or_markup(text: str) -> None:

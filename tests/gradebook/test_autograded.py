@@ -18,7 +18,6 @@ from autograder.gradebook import autograded_files, autograded_notebook, write_au
 from autograder.gradebook.autograded import harmless_markdown
 from autograder.records import Graded
 from tests.feedback.examples import HOSTILE, good, hostile, middling, png, release
-from tests.support.cases import each
 
 RELEASES = {"exam": release()}
 
@@ -71,7 +70,7 @@ def test_hostile_outputs_have_no_dangerous_type() -> None:
     assert {"text/plain", "image/jpeg"} >= types
 
 
-@each(
+@pytest.mark.parametrize(
     "source",
     [
         *HOSTILE[1:],

@@ -22,7 +22,6 @@ from autograder.notebook.student_check import FILE_NAME, build_student_check
 from autograder.records import Graded, Limits, Status
 from autograder.sandbox.levels import Isolation
 from autograder.sandbox.pool import Pool
-from tests.support.cases import each
 
 pytestmark = pytest.mark.sandbox
 
@@ -202,7 +201,7 @@ def test_fifty_megabytes_of_ballast_cost_no_point(class_: tuple[Course, dict[str
     assert FULL == points(class_[1]["fifty-megabytes"].graded)
 
 
-@each("folder", sorted(one.name for one in FAULTS.iterdir() if one.name[0] != "_"))
+@pytest.mark.parametrize("folder", sorted(one.name for one in FAULTS.iterdir() if one.name[0] != "_"))
 def test_a_broken_file_gets_a_clear_result(class_: tuple[Course, dict[str, Outcome]], folder: str) -> None:
     """A refused file says why in every item; a read one carries the notes its folder expects."""
     expected = tomllib.loads((FAULTS / folder / "expected.toml").read_text(encoding="utf-8"))

@@ -21,7 +21,6 @@ from autograder.messages import render
 from autograder.records import FileState, Graded, HandedFile, Status
 from autograder.sandbox.pool import Pool
 from autograder.verify import validate, verify
-from tests.support.cases import each
 from tests.support.files_course import LM, STARTER, written
 
 pytestmark = pytest.mark.sandbox
@@ -139,7 +138,7 @@ def test_a_named_mistake_of_a_module_is_told(grader: Grader) -> None:
     assert render(item.student, "en").endswith("it is not doubled.")
 
 
-@each(
+@pytest.mark.parametrize(
     ("content", "state", "code"),
     [
         (None, FileState.MISSING, "file.missing"),
@@ -164,7 +163,7 @@ def test_a_result_that_is_not_there_is_told(
     }
 
 
-@each(
+@pytest.mark.parametrize(
     ("content", "state", "code"),
     [
         (None, FileState.MISSING, "file.missing"),

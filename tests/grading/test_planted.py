@@ -12,7 +12,6 @@ from autograder.checks.base import Trial
 from autograder.errors import CourseError
 from autograder.grading.planted import MOST_TRIALS, read_trials
 from autograder.rubric import Item, Question
-from tests.support.cases import each
 
 QUESTION = Question(
     "attention",
@@ -32,7 +31,7 @@ def test_a_trial_is_read_with_its_points_as_exact_decimals() -> None:
     assert Decimal(1) == read_trials([{**GOOD, "points": {"cross": 1}}], QUESTION)[0].points["cross"]
 
 
-@each(
+@pytest.mark.parametrize(
     ("value", "told"),
     [
         (None, "expected a list"),

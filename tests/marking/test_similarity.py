@@ -17,7 +17,6 @@ from autograder.marking.similarity.pairs import AlikePair, alike_pairs, to_perce
 from autograder.marking.similarity.prose import shingles
 from autograder.marking.similarity.works import ComparedWork, Comparing, Work, WorkPiece, pieces_of
 from autograder.records import Cell, Markdown
-from tests.support.cases import each
 from tests.support.copied_class import FORMS, PLANTED, copied_class, hidden
 
 SOURCE = '''\
@@ -114,7 +113,9 @@ def work(student: str, given: Sequence[WorkPiece] = (), **cells: str) -> Compare
     return Comparing().compared(Work(student, pieces, tuple(given)))
 
 
-@each("copy", {"renamed": RENAMED, "reordered": REORDERED, "reformatted": REFORMATTED}.values())
+@pytest.mark.parametrize(
+    "copy", {"renamed": RENAMED, "reordered": REORDERED, "reformatted": REFORMATTED}.values()
+)
 def test_what_hides_nothing(copy: str) -> None:
     """Other names, comments, texts, annotations, layout, and another order of functions."""
     assert features(SOURCE) == features(copy)
@@ -126,8 +127,8 @@ def test_another_way_to_write_it_is_another_work() -> None:
     assert len(one & other) < 0.1 * min(len(one), len(other))
 
 
-@each(
-    "one, other, same",
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
     [
         ("a = 2 * x + y", "b = y + x * 2", True),
         ("a = f(x, k=1, j=2)", "a = f(x, j=2, k=1)", True),
@@ -345,7 +346,7 @@ DEEP = {
 }
 
 
-@each("name", DEEP)
+@pytest.mark.parametrize("name", DEEP)
 @pytest.mark.slow
 @pytest.mark.timed
 def test_hostile_code_costs_little_and_stops_nobody(name: str) -> None:

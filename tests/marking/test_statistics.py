@@ -25,7 +25,6 @@ from autograder.records import (
     Status,
 )
 from autograder.rubric import Rubric, parse
-from tests.support.cases import each
 
 TOML = """
 version = 1
@@ -245,8 +244,8 @@ def test_mistakes_with_answers_of_nobody() -> None:
     assert {"en": "It is 2."} == found[0].said.text
 
 
-@each(
-    "text, names, wanted",
+@pytest.mark.parametrize(
+    ("text", "names", "wanted"),
     [
         ("Ada wrote adapt, ADA.", ("Ada",), "… wrote adapt, …."),
         ("by Ada Lovelace", ("Ada Lovelace",), "by …"),
@@ -297,7 +296,7 @@ SCALES = {
 }
 
 
-@each("name", SCALES)
+@pytest.mark.parametrize("name", SCALES)
 def test_grades_if_all_boundaries_lay_elsewhere(name: str) -> None:
     """As many have each grade as when everybody had so many points less."""
     of = rubric(*SCALES[name])
@@ -317,7 +316,7 @@ def test_grades_if_all_boundaries_lay_elsewhere(name: str) -> None:
         assert (by, passed) == (moved.by, moved.passed)
 
 
-@each("name", SCALES)
+@pytest.mark.parametrize("name", SCALES)
 def test_grades_if_one_boundary_lay_elsewhere(name: str) -> None:
     """Who has that grade or a better one: those at the moved boundary, or at a better one that stayed."""
     of = rubric(*SCALES[name])

@@ -6,7 +6,6 @@ import pytest
 
 from autograder.errors import NotebookError
 from autograder.notebook.language import in_language
-from tests.support.cases import each
 
 LANGUAGES = ("en", "de")
 CELL = """### (a) One matrix
@@ -35,8 +34,8 @@ def test_a_release_shows_one_language_or_all(wanted: str, shown: str) -> None:
     assert shown == in_language(CELL, LANGUAGES, wanted, "here")
 
 
-@each("wanted", ["", "en", "de"])
-@each(
+@pytest.mark.parametrize("wanted", ["", "en", "de"])
+@pytest.mark.parametrize(
     "cell",
     [
         "",

@@ -10,7 +10,6 @@ import pytest
 from autograder.notebook.match import LOST
 from autograder.notebook.read import read
 from autograder.notebook.release import load_release
-from tests.support.cases import each
 
 STUB = "def double(x):\n    raise NotImplementedError()"
 OWN = "def double(x):\n    return x + x"
@@ -44,7 +43,7 @@ def notes(released: tuple[str, ...], written: tuple[str, ...]) -> list[tuple[str
     return sorted((note.code, note.place) for note in found.notes if note.place in released)
 
 
-@each(
+@pytest.mark.parametrize(
     ("released", "written", "expected"),
     [
         (("one",), (OWN,), [("answer-recovered", "one")]),

@@ -29,7 +29,6 @@ from autograder.kinds import forms
 from autograder.notebook.student_check import SILENT, build_student_check, sources
 from autograder.rubric import Rubric, RubricSymbol
 from autograder.student.report import examine
-from tests.support.cases import each
 
 ROOT = Path(__file__).parents[2]
 TEXT = """
@@ -171,7 +170,7 @@ SYMBOLS = {
 FORMULA = {"kind": "symbolic", "answer": "size", "names": {"size": ""}, "symbols": SYMBOLS, "visible": []}
 
 
-@each(
+@pytest.mark.parametrize(
     ("name", "value"),
     [
         ("formula", "8*d_model^2"),
@@ -218,7 +217,7 @@ def test_readable_answers_are_called_readable(say: Callable[..., str], name: str
     assert FINE in say(name, **{KINDS[name][1]: value})
 
 
-@each(
+@pytest.mark.parametrize(
     ("name", "value", "sentence"),
     [
         ("formula", None, "size is still empty (None)"),
@@ -364,8 +363,8 @@ class Hostile:
     __hash__ = None  # type: ignore[assignment]
 
 
-@each("name", [*KINDS, "nothing", None, 7, ["x"], "hostile"])
-@each("language", ["", None, ["en"]])
+@pytest.mark.parametrize("name", [*KINDS, "nothing", None, 7, ["x"], "hostile"])
+@pytest.mark.parametrize("language", ["", None, ["en"]])
 def test_the_check_never_raises(say: Callable[..., str], name: object, language: object) -> None:
     """Whatever the question, the language and the values are, something is printed and nothing raised."""
     values = {KINDS[key][1]: Hostile() for key in KINDS if KINDS[key][1]}

@@ -17,7 +17,6 @@ from autograder.notebook.match import LOST
 from autograder.notebook.read import read
 from autograder.notebook.release import Release
 from autograder.records import Submission
-from tests.support.cases import each
 
 FAULTS = Path(__file__).parents[1] / "submissions" / "notebooks"
 FOLDERS = sorted(folder.name for folder in FAULTS.iterdir() if not folder.name.startswith("_"))
@@ -39,7 +38,7 @@ GRADED = [folder for folder in FOLDERS if "code" not in expectation(folder)]
 REFUSED = [folder for folder in FOLDERS if folder not in GRADED]
 
 
-@each("folder", REFUSED)
+@pytest.mark.parametrize("folder", REFUSED)
 def test_what_is_no_notebook_is_refused_by_name(folder: str, release: Release) -> None:
     """Bytes that cannot be graded raise a NotebookError whose code is the expected one."""
     with pytest.raises(NotebookError) as caught:
@@ -48,14 +47,14 @@ def test_what_is_no_notebook_is_refused_by_name(folder: str, release: Release) -
     assert str(caught.value).isprintable()
 
 
-@each("folder", GRADED)
+@pytest.mark.parametrize("folder", GRADED)
 def test_odd_notebooks_leave_exactly_the_expected_notes(folder: str, release: Release) -> None:
     """Each oddity is noted for staff, and nothing else is."""
     found = Counter(note.code for note in submission(folder, release).notes)
     assert expectation(folder)["notes"] == dict(found)
 
 
-@each("folder", GRADED)
+@pytest.mark.parametrize("folder", GRADED)
 def test_every_answer_is_found(folder: str, release: Release) -> None:
     """Whatever the fault, each answer is the control's, unless expected.toml says otherwise."""
     expected = expectation(folder)
@@ -69,14 +68,14 @@ def test_every_answer_is_found(folder: str, release: Release) -> None:
             assert own.get(grade_id, control[grade_id].source) == answer.source
 
 
-@each("folder", GRADED)
+@pytest.mark.parametrize("folder", GRADED)
 def test_answers_that_cannot_be_told_ask_for_a_human(folder: str, release: Release) -> None:
     """The note answer-cell-lost stands for exactly the answers that expected.toml lists as lost."""
     found = [note.place for note in submission(folder, release).notes if note.code == LOST]
     assert expectation(folder).get("lost", []) == found
 
 
-@each("folder", GRADED)
+@pytest.mark.parametrize("folder", GRADED)
 def test_locked_cells_are_the_releases(folder: str, release: Release) -> None:
     """Each locked cell of the release stands in the program exactly once with the release's text."""
     program = [
@@ -88,7 +87,7 @@ def test_locked_cells_are_the_releases(folder: str, release: Release) -> None:
     assert sorted(expected) == sorted(program)
 
 
-@each("folder", [f for f in GRADED if f not in ("reordered", "only-answers")])
+@pytest.mark.parametrize("folder", [f for f in GRADED if f not in ("reordered", "only-answers")])
 def test_restored_cells_stand_where_the_release_has_them(folder: str, release: Release) -> None:
     """The program's matched cells are in the release's order unless the student moved them."""
     program = [cell.grade_id for cell in submission(folder, release).cells if cell.grade_id]
@@ -135,7 +134,7 @@ def test_memory_bombs_are_refused(filler: str, times: int, code: str, release: R
 
 
 @pytest.mark.timed
-@each("filler", ['\\"', "\\", '"', '""', '"\\'])
+@pytest.mark.parametrize("filler", ['\\"', "\\", '"', '""', '"\\'])
 def test_hostile_quotes_cost_no_time(filler: str, release: Release) -> None:
     """Unclosed strings and runs of quotes are refused in at most three seconds, whatever their length."""
     data = ('{"cells": [' + "{" * 2_100_000 + '"' + filler * (8_000_000 // len(filler))).encode()
@@ -146,7 +145,7 @@ def test_hostile_quotes_cost_no_time(filler: str, release: Release) -> None:
 
 
 @pytest.mark.timed
-@each("filler", ["\n", " \n", "$", "$a", "a ", "a = ", "def ", "\r", "\t"])
+@pytest.mark.parametrize("filler", ["\n", " \n", "$", "$a", "a ", "a = ", "def ", "\r", "\t"])
 def test_hostile_sources_cost_no_time(filler: str, release: Release, release_bytes: bytes) -> None:
     """A megabyte of anything in an answer cell, its type flipped, is read in at most five seconds."""
     tree = json.loads(release_bytes)

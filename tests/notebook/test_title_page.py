@@ -22,7 +22,6 @@ from autograder.rubric import Rubric, parse
 from autograder.timestamps import Window
 from tests.demo.marking import EXAM, SOURCE, exam
 from tests.rubric.test_exam import GOOD
-from tests.support.cases import each
 
 BERLIN = ZoneInfo("Europe/Berlin")
 WINDOW = Window(
@@ -160,7 +159,7 @@ def test_details_are_read_without_running_anything() -> None:
 
 
 @pytest.mark.timed
-@each(
+@pytest.mark.parametrize(
     "source",
     [
         "family_name = open('/etc/passwd').read()",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.platforms.people import ListedStudent, Match, Naming, Register
-from tests.support.cases import each
 
 STUDENTS = (
     ListedStudent("s1", "Ada", "Lovelace", "ada@example.org", "alovelace", "4001"),
@@ -18,7 +18,7 @@ STUDENTS = (
 REGISTER = Register(STUDENTS, {"The Countess": "s1"})
 
 
-@each(
+@pytest.mark.parametrize(
     ("identity", "student"),
     [
         (Naming("s1"), "s1"),

@@ -13,7 +13,6 @@ import torch
 from reference.audits import attention, specimens, translation
 from reference.audits.audit import Audit, executed
 from reference.faults.attention import listing
-from tests.support.cases import each
 
 NOTEBOOK = Path(__file__).parents[2] / "assignments" / "gpt2" / "gpt2.ipynb"
 LEFT = {"source": torch.tensor([[3, 4, 5]]), "target": torch.tensor([[0, 0, 6, 7]])}
@@ -146,7 +145,7 @@ MASK = torch.tensor([[1, 0, 1, 0], [0, 1, 1, 1], [1, 1, 0, 1], [0, 0, 1, 1]]).re
 MASK[1, 0, 0], MASK[2, 0, 1] = torch.tensor([0, 1, 0, 1]), torch.tensor([1, 0, 0, 0])
 
 
-@each("seed", range(12))
+@pytest.mark.parametrize("seed", range(12))
 def test_right_classes_are_right_in_every_style(seed: int) -> None:
     """Any mixture of styles gives the numbers of the listing."""
     source = specimens.program("", random.Random(seed))
@@ -154,7 +153,7 @@ def test_right_classes_are_right_in_every_style(seed: int) -> None:
         assert torch.allclose(output(listing(), mask), output(source, mask), atol=1e-12)
 
 
-@each(
+@pytest.mark.parametrize(
     "misconception",
     [misconception for misconceptions in specimens.GROUPS.values() for misconception in misconceptions],
 )
@@ -177,7 +176,7 @@ def test_classes_are_drawn() -> None:
 
 
 @pytest.mark.slow
-@each("site", specimens.SITES)
+@pytest.mark.parametrize("site", specimens.SITES)
 def test_no_behaviour_of_an_expression_is_more_frequent_than_another(site: str) -> None:
     """Who tries every branch of a class finds each behaviour equally often: no majority is the right one."""
     options = {"": specimens.SITES[site].right, **specimens.SITES[site].misconceptions}

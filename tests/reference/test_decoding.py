@@ -11,7 +11,6 @@ from torch import Tensor
 
 from reference import decoding
 from reference.outcomes import beam_outcomes, distribution, greedy_outcomes
-from tests.support.cases import each
 from tests.support.gpt2_twin import tiny, twin
 
 SEEDS = range(60)
@@ -38,7 +37,7 @@ def same(ours: Tensor, theirs: Tensor) -> bool:
     return bool((kept == torch.isfinite(theirs)).all()) and torch.allclose(ours[kept], theirs[kept])
 
 
-@each("seed", SEEDS)
+@pytest.mark.parametrize("seed", SEEDS)
 def test_filters_equal_the_processors_of_transformers(seed: int, processors: ModuleType) -> None:
     """Top-k, top-p, min-p, the penalty and the n-gram ban leave the same tokens with the same logits."""
     logits, tokens = drawn(seed)
@@ -55,7 +54,7 @@ def test_filters_equal_the_processors_of_transformers(seed: int, processors: Mod
         assert same(decoding.repetition_penalty(logits, tokens, penalty), theirs)
 
 
-@each("seed", SEEDS)
+@pytest.mark.parametrize("seed", SEEDS)
 def test_probabilities_equal_the_chain_of_transformers(seed: int, processors: ModuleType) -> None:
     """Temperature, top-k and top-p one after the other, then softmax."""
     logits, tokens = drawn(seed)
@@ -96,7 +95,7 @@ def padded(rows: list[Tensor], pad: int) -> tuple[Tensor, Tensor]:
     return tokens, mask
 
 
-@each("seed", range(20))
+@pytest.mark.parametrize("seed", range(20))
 def test_greedy_equals_generate(seed: int) -> None:
     """A batch padded on the left, with rows that end at different times, is continued alike."""
     from transformers import GenerationConfig
@@ -116,7 +115,7 @@ def test_greedy_equals_generate(seed: int) -> None:
     assert [[row] for row in ours.tolist()] == outcomes
 
 
-@each("seed", range(40))
+@pytest.mark.parametrize("seed", range(40))
 def test_beam_search_equals_generate(seed: int) -> None:
     """With and without an end, penalties and banned n-grams, the best hypothesis is that of transformers."""
     from transformers import GenerationConfig

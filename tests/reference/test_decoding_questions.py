@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import torch
 
 from autograder.kinds.transformers.decoding.contracts import Filters
 from reference import decoding, decoding_questions
 from reference.faults.decoding import MISCONCEPTIONS
 from reference.faults.misconception import compiled, planted
-from tests.support.cases import each
 from tests.support.local_box import _outside
 
 ARGUMENTS: dict[str, tuple[Any, ...]] = {
@@ -25,7 +25,9 @@ JUDGE = Filters("either")
 CASES = [(name, misconception) for name in ARGUMENTS for misconception in MISCONCEPTIONS[name]]
 
 
-@each(("name", "misconception"), CASES, ids=[f"{name}-{misconception.name}" for name, misconception in CASES])
+@pytest.mark.parametrize(
+    ("name", "misconception"), CASES, ids=[f"{name}-{misconception.name}" for name, misconception in CASES]
+)
 def test_a_misconception_is_told_from_what_is_right(name: str, misconception: Any) -> None:
     """Over some draws a mistake gives something else at least once, and what is right as well never does."""
     oracle = getattr(decoding_questions, name)

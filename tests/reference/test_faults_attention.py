@@ -10,7 +10,6 @@ import torch
 
 from reference.attention import MultiHeadAttention
 from reference.faults.attention import catalogue, listing
-from tests.support.cases import each
 
 FAULTS = tuple(fault.id for fault in catalogue() if not fault.equivalent)
 EQUIVALENT = tuple(fault.id for fault in catalogue() if fault.equivalent)
@@ -64,7 +63,7 @@ def test_right_listings_equal_the_reference(fault: str) -> None:
         torch.testing.assert_close(found(*tensors, given), right(*tensors, given))
 
 
-@each("fault", FAULTS)
+@pytest.mark.parametrize("fault", FAULTS)
 def test_every_misconception_is_planted_and_still_python(fault: str) -> None:
     """Each misconception changes the listing's meaning, and leaves a class of the same name."""
     planted = ast.parse(listing([fault]))

@@ -15,7 +15,6 @@ from reference.faults.decoder import ACCEPTED, EXAM, catalogue, listing, trials
 from reference.faults.decoder_faults import FAULTS
 from reference.faults.fault import Fault, compatible, exclusive
 from reference.listings import RIGHT
-from tests.support.cases import each
 
 ENTRIES = {entry["id"]: entry for entry in catalogue()}
 SUBSETS = [some for count in (0, 1, 2, 8) for some in combinations(EXAM, count)]
@@ -63,7 +62,7 @@ def test_the_repair_kind_knows_the_same_faults() -> None:
 
 
 @pytest.mark.slow
-@each("one", FAULTS, ids=lambda fault: fault.id)
+@pytest.mark.parametrize("one", FAULTS, ids=lambda fault: fault.id)
 def test_faults_of_one_question_do_not_get_in_each_others_way(one: Fault) -> None:
     """What may be drawn together can be planted in either order, and the repair kind accepts it too."""
     for other in FAULTS:
@@ -91,7 +90,7 @@ def test_a_reason_is_given_for_each_exclusion() -> None:
     assert min(map(len, reasons.values())) > 20
 
 
-@each("fault", FAULTS, ids=lambda fault: fault.id)
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.id)
 def test_each_fault_changes_the_program_and_nothing_around_it(fault: Fault) -> None:
     """The listing with it is another program, whose other lines are the key's."""
     source = listing([fault.id])

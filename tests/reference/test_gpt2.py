@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
-from tests.support.cases import each
 from tests.support.gpt2_twin import tiny, twin
 
 SEEDS = range(12)
 
 
-@each("seed", SEEDS)
+@pytest.mark.parametrize("seed", SEEDS)
 def test_logits_equal_those_of_transformers(seed: int) -> None:
     """With the same weights the logits agree at every position, whatever the sizes."""
     model = tiny(seed)
@@ -18,7 +18,7 @@ def test_logits_equal_those_of_transformers(seed: int) -> None:
     assert torch.allclose(twin(model)(tokens).logits, model(tokens), rtol=1e-9, atol=1e-9)
 
 
-@each("seed", SEEDS)
+@pytest.mark.parametrize("seed", SEEDS)
 def test_padding_on_the_left_changes_nothing(seed: int) -> None:
     """With its mask a row that is padded on the left has the logits of the row without padding."""
     model = tiny(seed)

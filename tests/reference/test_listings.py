@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from reference import attention, decoder
 from reference.faults.decoder import listing
 from reference.listings import GIVEN, RIGHT
-from tests.support.cases import each
 from tests.support.local_box import LocalBox
 
 SIZES = (13, 8, 2, 2, 12, 0.25, 9)
@@ -76,10 +75,10 @@ def test_the_given_block_is_the_reference_one() -> None:
     torch.testing.assert_close(given(query, memory, memory, mask), expected, **TOLERANCE)
 
 
-@each("grad", [False, True])
-@each("training", [False, True])
-@each("dtype", [torch.float32, torch.float64])
-@each("shape", [None, (5,), (5, 5), (3, 1, 1, 5), (1, 4, 5, 5), (3, 4, 5, 5)])
+@pytest.mark.parametrize("grad", [False, True])
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("shape", [None, (5,), (5, 5), (3, 1, 1, 5), (1, 4, 5, 5), (3, 4, 5, 5)])
 def test_the_given_attention_keeps_the_contract(
     shape: tuple[int, ...] | None, dtype: torch.dtype, training: bool, grad: bool
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import sympy
 import torch
 from hypothesis import given, settings
@@ -9,7 +10,6 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from reference import parameters
-from tests.support.cases import each
 
 
 class _Head(nn.Module):
@@ -98,7 +98,7 @@ def test_the_modified_mlp_has_the_stated_shapes_and_runs(d_model: int) -> None:
     assert _value(parameters.mlp_three_inputs_with_bias(), d_model=d_model) == _count(with_bias)
 
 
-@each(
+@pytest.mark.parametrize(
     ("name", "text"),
     [
         ("attention_matrix", "d_head*d_model"),

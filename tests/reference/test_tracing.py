@@ -12,7 +12,6 @@ from torch import Tensor
 from reference.tracing import backward, gradients, shapes, visibility
 from reference.tracing.listings import LISTINGS, Listing
 from reference.tracing.visibility import Architecture
-from tests.support.cases import each
 
 
 def drawn(seed: int, *sizes: tuple[int, ...]) -> list[Tensor]:
@@ -40,8 +39,8 @@ def arguments(name: str, seed: int) -> list[Tensor]:
 NAMES = ("softmax", "matmul", "cross_entropy", "layer_norm", "attention")
 
 
-@each("seed", range(4))
-@each("name", NAMES)
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", NAMES)
 def test_three_witnesses_agree(name: str, seed: int) -> None:
     """The written gradient is autograd's to the last digits, and that of differences within the bound."""
     oracle: gradients.Oracle = getattr(gradients, name)
@@ -95,7 +94,7 @@ def reached(architecture: Architecture) -> Tensor:
     return torch.linalg.matrix_power(one, architecture.layers) > 0
 
 
-@each(
+@pytest.mark.parametrize(
     "architecture",
     [
         Architecture("encoder", 5),

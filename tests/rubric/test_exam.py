@@ -8,7 +8,6 @@ import pytest
 
 from autograder.errors import RubricError
 from autograder.rubric import parse
-from tests.support.cases import each
 
 GOOD = """
 version = 1
@@ -71,7 +70,7 @@ def test_tasks_and_times_are_read() -> None:
     assert (90, 100) == (assignment.exam.minutes, assignment.exam.whole_minutes)
 
 
-@each(
+@pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         (

@@ -12,7 +12,6 @@ import pytest
 from autograder import rubric as rubrics
 from autograder.errors import Place, RubricError
 from autograder.rubric.lines import _Lines, line_of, located
-from tests.support.cases import each
 
 ROOT = Path(__file__).parents[2]
 RUBRICS = sorted((ROOT / "rubrics").glob("*.toml"))
@@ -55,7 +54,7 @@ def test_every_key_has_its_line(text: str) -> None:
     assert [] == [(key, line) for key, line in keys if str(key) not in written[line - 1]]
 
 
-@each(
+@pytest.mark.parametrize(
     ("path", "line"),
     [
         (("version",), 2),

@@ -9,7 +9,6 @@ import pytest
 
 from autograder.errors import RubricError
 from autograder.rubric import load, parse
-from tests.support.cases import each
 
 GOOD = """
 version = 2
@@ -57,7 +56,7 @@ def test_a_rubric_is_read_with_exact_points() -> None:
     assert 3.0 == rubric.assignment.limits.cell_seconds
 
 
-@each(
+@pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         (

@@ -14,7 +14,6 @@ from autograder import rubric
 from autograder.errors import RubricError
 from autograder.rubric import scales
 from autograder.rubric.scales import Grade, Scale
-from tests.support.cases import each
 
 OWN = (
     'scale = [{ grade = "gut", from = 80 }, { grade = "bestanden", from = 45.5 }, { grade = "-", from = 0 }]'
@@ -79,7 +78,7 @@ def rank(given: Scale, points: Decimal) -> Fraction:
     return -Fraction(grade.name.removesuffix(" %"))
 
 
-@each(
+@pytest.mark.parametrize(
     ("points", "grade"),
     [
         *(("45", "4.0"), ("44.999", "5.0"), ("44.5", "5.0"), ("0", "5.0"), ("-3", "5.0")),
@@ -189,7 +188,7 @@ def test_a_boundary_belongs_to_the_better_grade(given: Scale) -> None:
         assert worse.grade == exact.grade(better.least - Decimal("1e-12")).name
 
 
-@each(
+@pytest.mark.parametrize(
     ("toml", "message"),
     [
         ("scal = 3", "did you mean 'scale'"),

@@ -10,12 +10,11 @@ import pytest
 from tests.sabotage.detectors import DETECTORS, Detector, ask
 from tests.sabotage.weakening import LAYERS, ROOT, Edit, StaleEditError, Weakening, weakened
 from tests.sabotage.weakenings import WEAKENINGS
-from tests.support.cases import each
 
 NAMES = [f"{one.layer}: {one.name}" for one in WEAKENINGS]
 
 
-@each("one", WEAKENINGS, ids=NAMES)
+@pytest.mark.parametrize("one", WEAKENINGS, ids=NAMES)
 def test_a_weakening_fits_the_program(one: Weakening) -> None:
     """Every text stands exactly once, the new one differs, and what comes of it is still Python."""
     contents = {edit.file: (ROOT / edit.file).read_text(encoding="utf-8") for edit in one.edits}

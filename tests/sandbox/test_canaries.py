@@ -20,7 +20,6 @@ from autograder.sandbox.proof import doctor, selftest
 from autograder.sandbox.proof.canaries import CANARIES
 from autograder.sandbox.proof.doctor import examine, healthy
 from tests.support.broken_sandbox import BrokenSandbox, Edits, tried_here
-from tests.support.cases import each
 
 Patch = pytest.MonkeyPatch
 
@@ -248,7 +247,7 @@ def test_an_unbroken_copy_holds(tmp_path: Path) -> None:
     assert {canary.name for canary in tried_here()} <= held
 
 
-@each("name", [canary.name for canary in CANARIES])
+@pytest.mark.parametrize("name", [canary.name for canary in CANARIES])
 def test_every_canary_has_its_missing_layer(name: str) -> None:
     """No canary is without a test in which it sings."""
     assert name in {broken.canary for broken in BROKEN.values()}

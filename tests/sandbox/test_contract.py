@@ -12,7 +12,6 @@ from tests.sandbox.facts_asks import ASKS, TORCH
 from tests.sandbox.facts_cells import CELLS
 from tests.sandbox.facts_endings import CALL_ENDINGS, CELL_ENDINGS, QUIET_ENDINGS
 from tests.sandbox.facts_values import VALUES
-from tests.support.cases import each
 
 FACTS = (*CELLS, *ASKS, *TORCH, *VALUES, *CELL_ENDINGS, *CALL_ENDINGS, *QUIET_ENDINGS)
 
@@ -30,7 +29,7 @@ def test_holds_for_the_real_sandbox(fact: Fact, isolation: Isolation, levels: Le
     contract.check(levels.sandbox(isolation, torch=fact.torch), fact)
 
 
-@each("fact", FACTS, ids=says)
+@pytest.mark.parametrize("fact", FACTS, ids=says)
 def test_holds_for_the_fake_sandbox(fact: Fact) -> None:
     """A fake sandbox loaded with a fact's outcomes shows the same fact."""
     contract.check(contract.loaded(fact), fact)

@@ -13,7 +13,6 @@ import pytest
 from autograder.errors import BoxLost, SandboxFault
 from autograder.records import Ending
 from autograder.sandbox.outside.exit_cause import check, ends_by_itself, is_process_one
-from tests.support.cases import each
 
 KILLED, FAULTED, EXITED = int(signal.SIGKILL), int(signal.SIGSEGV), 3 << 8
 """Wait statuses."""
@@ -29,7 +28,7 @@ def outcome(ending: Ending, report: dict[str, int], **facts: object) -> str:
     return "student"
 
 
-@each(
+@pytest.mark.parametrize(
     ("ending", "report", "facts", "whose"),
     [
         (Ending.CRASHED, {"status": KILLED}, {}, "BoxLost"),
@@ -54,7 +53,7 @@ def test_whose_doing_it_was(
     assert whose == outcome(ending, report, **facts)
 
 
-@each(
+@pytest.mark.parametrize(
     ("status", "expected"),
     [
         ("Pid:\t7\nNSpid:\t7\t1\n", True),

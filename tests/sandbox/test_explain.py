@@ -14,10 +14,9 @@ from autograder.sandbox.outside.launched import Launched
 from autograder.sandbox.outside.namespaces import NamespaceSandbox, explain_failure, preload_missing
 from autograder.sandbox.runtime import current_runtime
 from tests.sandbox.contract import LIMITS
-from tests.support.cases import each
 
 
-@each(
+@pytest.mark.parametrize(
     ("error", "remedy"),
     [
         (

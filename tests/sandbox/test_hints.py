@@ -11,7 +11,6 @@ import pytest
 
 from autograder.records import LimitKind
 from autograder.sandbox.inside.hints import AGAIN, reported_limits
-from tests.support.cases import each
 
 
 def chained(*errors: BaseException) -> BaseException:
@@ -21,7 +20,7 @@ def chained(*errors: BaseException) -> BaseException:
     return errors[0]
 
 
-@each(
+@pytest.mark.parametrize(
     ("error", "words"),
     [
         (None, []),

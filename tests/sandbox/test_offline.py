@@ -14,7 +14,6 @@ from autograder.records import LimitEvent, LimitKind, Limits
 from autograder.sandbox.base import Box, Environment
 from autograder.sandbox.inside.models import OFFLINE
 from autograder.sandbox.pool import start_sandbox
-from tests.support.cases import each
 
 pytestmark = pytest.mark.sandbox
 
@@ -85,7 +84,7 @@ def test_transformers_loads_a_model_by_its_name(box: Box) -> None:
     assert LimitEvent(LimitKind.NETWORK, told=True) in run.met
 
 
-@each(
+@pytest.mark.parametrize(
     "source",
     [
         "import urllib.request\nurllib.request.urlopen('https://example.org')",

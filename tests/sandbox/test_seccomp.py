@@ -10,7 +10,6 @@ import pytest
 
 from autograder.errors import SandboxUnavailable
 from autograder.sandbox.inside import seccomp
-from tests.support.cases import each
 
 GROUPS = (*seccomp.ALLOWED, *seccomp.REFUSED)
 BY_ARGUMENT = {"clone", "socket", "fcntl", "prctl", "ioctl", "setsockopt", "prlimit64", "setrlimit"}
@@ -49,7 +48,7 @@ def test_every_group_has_a_reason_of_its_own() -> None:
     assert all(reason.strip() for reason in reasons)
 
 
-@each(
+@pytest.mark.parametrize(
     "name",
     [
         "execve",

@@ -10,7 +10,6 @@ import torch
 
 from autograder.sandbox.inside import stand_in
 from autograder.sandbox.inside.guest import stand_ins
-from tests.support.cases import each
 
 SOURCE = """
 import numpy, torch
@@ -64,7 +63,7 @@ def test_what_is_known_stands_in() -> None:
     assert [{"factor": 2}] == [one[3] for one in made.unknown()]
 
 
-@each(
+@pytest.mark.parametrize(
     "value",
     [
         np.arange(6, dtype="int32").reshape(2, 3),

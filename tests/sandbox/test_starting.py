@@ -23,7 +23,6 @@ from autograder.sandbox.outside.namespaces import ZygoteSandbox
 from autograder.sandbox.pool import Pool, start_sandbox
 from autograder.sandbox.retry import MAX_FAULTS
 from tests.sandbox.contract import LIMITS
-from tests.support.cases import each
 from tests.support.leftovers import settled, traces
 
 pytestmark = pytest.mark.sandbox
@@ -69,8 +68,8 @@ def cases() -> Iterator[Any]:
 
 
 @pytest.mark.slow
-@each("error", [NO_MEMORY, RuntimeError("nobody foresaw it"), KeyboardInterrupt()])
-@each(("isolation", "owner", "attribute"), list(cases()))
+@pytest.mark.parametrize("error", [NO_MEMORY, RuntimeError("nobody foresaw it"), KeyboardInterrupt()])
+@pytest.mark.parametrize(("isolation", "owner", "attribute"), list(cases()))
 def test_a_start_that_fails_leaves_nothing(
     isolation: Isolation, owner: Any, attribute: str, error: BaseException
 ) -> None:

@@ -15,7 +15,6 @@ from safetensors.numpy import load, save
 
 from autograder.sandbox.exchange import tensors
 from autograder.sandbox.inside.plain import own_array
-from tests.support.cases import each
 
 DTYPES = ["bool", "float16", "float32", "float64"]
 DTYPES += [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
@@ -100,7 +99,7 @@ def test_an_array_that_lies_unevenly_is_read_all_the_same() -> None:
 ONE = {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}
 
 
-@each(
+@pytest.mark.parametrize(
     ("description", "numbers"),
     [
         (b"{", b""),

@@ -16,7 +16,6 @@ from hypothesis.extra import numpy as st_numpy
 from autograder.records import Opaque, Ref, Tensor
 from autograder.sandbox.exchange import values, wire
 from tests.sandbox.contract import assert_same
-from tests.support.cases import each
 
 KEYS = st.one_of(st.text(max_size=5), st.integers(), st.booleans(), st.none())
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -112,7 +111,7 @@ def test_any_bytes_are_a_message_or_a_protocol_error(body: bytes, tensors: bytes
     assert isinstance(arrays, dict)
 
 
-@each("depth", [*range(900, 1000, 3), 100_000])
+@pytest.mark.parametrize("depth", [*range(900, 1000, 3), 100_000])
 def test_no_depth_of_nesting_is_unforeseen(depth: int) -> None:
     """At every depth around the recursion limit, wherever it stands in the reply."""
     nested = "[" * depth + "]" * depth
@@ -176,8 +175,10 @@ def safetensors(header: Any, content: bytes) -> bytes:
     return len(text).to_bytes(8, "little") + text + content
 
 
-@each("dtype", ["F32", "BF16", "F8_E4M3", "F8_E8M0", "F4", "C64", "I4", "STRING", "", None, 7])
-@each(
+@pytest.mark.parametrize(
+    "dtype", ["F32", "BF16", "F8_E4M3", "F8_E8M0", "F4", "C64", "I4", "STRING", "", None, 7]
+)
+@pytest.mark.parametrize(
     ("shape", "offsets"),
     [
         ([1], [0, 4]),

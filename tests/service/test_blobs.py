@@ -13,7 +13,6 @@ import pytest
 
 from autograder.errors import ServiceError
 from tests.service import course
-from tests.support.cases import each
 from tests.web.people import Small
 
 if TYPE_CHECKING:
@@ -182,7 +181,7 @@ def test_a_store_that_fails_is_told(
         blobs.put([b"new: " + data])
 
 
-@each(
+@pytest.mark.parametrize(
     "address",
     [
         "s3://",

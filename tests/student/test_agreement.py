@@ -19,7 +19,6 @@ from autograder.notebook.student_check import build_student_check, read_specific
 from autograder.student.report import MISSING, PROBLEM, READY
 from autograder.student.saved_notebook import report_on
 from autograder.verify.papers import with_sources
-from tests.support.cases import each
 from tests.support.small_course import answer, cell
 
 NAME = "sheet"
@@ -236,8 +235,8 @@ CASES = [
 ]
 
 
-@each("language", ["en", "de"])
-@each("case", CASES, ids=lambda case: f"{case[0]}: {case[1][:40]}")
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}: {case[1][:40]}")
 def test_both_say_the_same(release: bytes, checking: str, case: tuple[str, str, str], language: str) -> None:
     """One state for one answer; and one sentence, where the file does not say that nothing was touched."""
     name, source, state = case

@@ -7,14 +7,13 @@ from typing import Any
 import pytest
 
 from autograder.student.report import MISSING, PROBLEM, READY, examine
-from tests.support.cases import each
 
 HUGE = 0xF**6000
 """An integer that Python does not print; in a cell it can stand as a hexadecimal number."""
 
 
-@each("language", ["en", "de"])
-@each(
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize(
     ("kind", "form", "value", "state"),
     [
         ("symbolic", "", HUGE, PROBLEM),

@@ -18,7 +18,6 @@ from autograder.errors import NotebookError
 from autograder.generate import generate
 from autograder.student.report import MISSING, PROBLEM, READY
 from autograder.student.saved_files import digest, look_at
-from tests.support.cases import each
 from tests.support.files_course import LM, STARTER, written
 
 
@@ -48,7 +47,7 @@ def looked(path: str, content: bytes | NotebookError | None, **asked: Any) -> li
     return [(line.state, line.text) for line in look_at(entry, handed, "en")]
 
 
-@each(
+@pytest.mark.parametrize(
     ("path", "content", "state", "said"),
     [
         ("p.npy", saved(np.zeros((3, 2), "int8")), READY, "p.npy is there (134 B: int8 (3, 2))"),
@@ -134,7 +133,7 @@ def inspected(release: Path, name: str, tmp_path: Path, files: Mapping[str, byte
     return inspect_notebook(tmp_path / f"{name}.ipynb")
 
 
-@each(
+@pytest.mark.parametrize(
     ("files", "said"),
     [
         ({}, ["count: lm.py is missing.", "report: report.md is missing."]),

@@ -12,7 +12,6 @@ from autograder.errors import RubricError
 from autograder.rubric import Visible
 from autograder.student.visible_checks import MOST_SHOWN, VisibleCheckResult, run_visible_checks, shown_call
 from autograder.tables import convert
-from tests.support.cases import each
 
 SUM = {"args": [{"array": [[1.0, 2.0]]}, 3], "type": "ndarray", "shape": [1, 2], "value": [[4.0, 5.0]]}
 
@@ -79,7 +78,7 @@ def _raise_endless(*_: Any) -> None:
     raise Endless
 
 
-@each(
+@pytest.mark.parametrize(
     "function",
     [
         lambda x, y: Hostile(),
@@ -92,7 +91,7 @@ def _raise_endless(*_: Any) -> None:
         7,
     ],
 )
-@each("visible", [SUM, {"args": [1, 2], "value": 3}, {"parameters": ["x", "y", "z"]}])
+@pytest.mark.parametrize("visible", [SUM, {"args": [1, 2], "value": 3}, {"parameters": ["x", "y", "z"]}])
 def test_nothing_a_function_does_gets_through(function: Any, visible: dict[str, Any]) -> None:
     """Whatever comes back is one short sentence that says it is not as asked."""
     outcome = tried(function, **visible)

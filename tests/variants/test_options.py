@@ -7,7 +7,6 @@ import pytest
 from autograder.errors import RubricError
 from autograder.rubric import Rubric, parse
 from autograder.variants.drawing import Fault, Variant
-from tests.support.cases import each
 
 RUBRIC = """
 version = 1
@@ -101,7 +100,7 @@ def test_questions_without_placeholders_are_the_very_same() -> None:
     assert common.question("repair") is not rubric.question("repair")
 
 
-@each(
+@pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ("where =", "were =", "unknown key 'were'; did you mean 'where'"),

@@ -9,7 +9,6 @@ import pytest
 from autograder.errors import NotebookError, RubricError
 from autograder.notebook.fill import Listing, fill_notebook, label, label_of
 from autograder.variants.expressions import fill, fill_table
-from tests.support.cases import each
 
 VALUES = {"d_model": 768, "n_heads": 12, "activation": "GELU"}
 
@@ -30,7 +29,7 @@ def test_values_stand_where_placeholders_were(text: str, filled: str | None) -> 
     assert (filled if filled is not None else text.replace("⟦d_model⟧", "768")) == fill(text, VALUES, "here")
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("⟦d_modle⟧", "here: .*'d_modle' is not drawn; did you mean 'd_model'"),

@@ -13,7 +13,6 @@ from autograder.sandbox import limit_notes
 from autograder.verify import headroom
 from autograder.verify.findings import Mark, VerifyFinding
 from autograder.verify.matrix import coverage, mark, matrix, most, row
-from tests.support.cases import each
 
 RUBRIC = parse(
     b"""
@@ -89,7 +88,7 @@ def findings(trial: Trial, got: Score, key: dict[str, Mark] | None = None) -> li
 LOST = (Status.FAILED, "0")
 
 
-@each(
+@pytest.mark.parametrize(
     ("item", "status", "points", "expected"),
     [
         ("a", Status.PASSED, "2", Mark.KEPT),

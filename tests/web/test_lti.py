@@ -12,7 +12,6 @@ from jwcrypto.jwk import JWK
 
 from autograder.errors import ServiceError
 from autograder.web import identity
-from tests.support.cases import each
 from tests.web.lms import LTI, ROLES, LearningPlatform
 from tests.web.people import Small
 from tests.web.test_identity import written
@@ -127,7 +126,7 @@ def test_who_is_on_the_list_keeps_their_place(
     assert "somebody else has this id" in answer.content.decode()
 
 
-@each(
+@pytest.mark.parametrize(
     ("roles", "role", "leads"),
     [
         (("Instructor",), "instructor", "staff/"),
@@ -174,7 +173,7 @@ def test_an_administrator_is_found_by_nobodys_word(
 
 
 @pytest.mark.slow
-@each(
+@pytest.mark.parametrize(
     "claims",
     [
         {f"{LTI}/deployment_id": "2"},
@@ -219,7 +218,7 @@ def test_what_is_not_right_lets_nobody_in(
     assert before == members(at)
 
 
-@each(
+@pytest.mark.parametrize(
     "claims",
     [
         {f"{LTI}/context": {"id": "their course", "title": None, "label": None, "type": None}},
@@ -305,7 +304,9 @@ def test_only_the_platforms_own_key_signs(
     assert 400 == client.post("/app/lti/launch", right).status_code
 
 
-@each("sent", [{"iss": "https://another.example.org"}, {"client_id": "x"}, {"login_hint": ""}, {"iss": ""}])
+@pytest.mark.parametrize(
+    "sent", [{"iss": "https://another.example.org"}, {"client_id": "x"}, {"login_hint": ""}, {"iss": ""}]
+)
 def test_only_stated_platforms_begin(at: Small, lms: LearningPlatform, sent: dict[str, str]) -> None:
     """Others are told so, and sent nowhere."""
     stated = {"iss": lms.address, "client_id": lms.client, "login_hint": "me", **sent}
@@ -391,7 +392,7 @@ def test_the_class_list_is_taken_over(at: Small, connected: PlatformCourse, lms:
     assert str(own.pk) == again.session["_auth_user_id"]
 
 
-@each(
+@pytest.mark.parametrize(
     "answer",
     [
         [{"roles": []}],
@@ -803,7 +804,7 @@ def test_the_file_of_platforms(tmp_path: Any) -> None:
     assert "sourcedid" == identity.read_platforms(path)["moodle"].student
 
 
-@each(
+@pytest.mark.parametrize(
     ("stated", "told"),
     [
         (

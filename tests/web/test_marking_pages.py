@@ -228,6 +228,29 @@ def test_a_group_is_marked_at_once_and_taken_apart(marking: Marking) -> None:
     assert {marking.room.row(one).points for one in ("ada", "ben")} == {None}
 
 
+def test_every_text_of_a_group_of_similar_wording_is_shown(
+    marking: Marking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Similar wording may mean the opposite: no text gets a mark unread, however many there are."""
+    from autograder.service.models import CellMark
+    from autograder.web.marking import groups
+
+    monkeypatch.setattr(groups, "_MOST_VARIANTS", 1)
+    client, place = marking.people.client("ta"), marking.room.place().pk
+    texts = {"cem": "The mask is needed in this layer.", "dia": "The mask is not needed in this layer."}
+    for student, text in texts.items():
+        CellMark.objects.filter(pk=marking.room.row(student).pk).update(text=text, equal="")
+    address = f"{marking.url('mark-group', answer=marking.room.row('cem').pk)}?near=1.0"
+    page = client.get(address).content.decode()
+    assert all(f'<p class="written">{text}</p>' in page for text in texts.values())
+    assert "more texts" not in page
+    assert "read every text" in page
+    assert (
+        "read every text"
+        in client.get(f"{marking.url('mark-groups', place=place)}?near=1.0").content.decode()
+    )
+
+
 def test_from_group_to_group(marking: Marking) -> None:
     """Whoever has marked a group sees the next one in which an answer waits; at last the list of cells."""
     client, place = marking.people.client("ta"), marking.room.place().pk

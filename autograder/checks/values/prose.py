@@ -39,8 +39,6 @@ _GERMAN = _listed(
     "wurde diese dieser dieses diesem nun sehr immer nichts etwas welche welcher welches bereits "
     "schon anhand sowie"
 )
-SMALL = _ENGLISH | _GERMAN
-"""Frequent small words of the two languages that courses are held in."""
 _OTHERS = _listed(
     "le la les des un une est et pour dans que qui pas sur avec sont ce cette il elle par plus au "
     "aux du el los las una es y para con por se no su como del lo al gli che di è per non sono della "
@@ -67,8 +65,7 @@ _LETTERS = r"\w{0,60}"
 _SILENT = frozenset(".…-–—_,;:?!'\"")
 _LIST_MARK = re.compile(r"(?:\d{1,2}|[A-Za-z])[.)]|[-*+•]")
 _EMPHASIS = re.compile(r"(?<!\w)([*_`]{1,3})(?=\S)([^*_`\n]+?)(?<=\S)\1(?!\w)")
-SENTENCE_MARKS = frozenset(".,;:!?…\"'„“”‚‘’«»‹›`´")
-_SENTENCE_MARK = re.compile(f"[{re.escape(''.join(SENTENCE_MARKS))}]")
+_SENTENCE_MARK = re.compile("[" + re.escape(".,;:!?…\"'„“”‚‘’«»‹›`´") + "]")
 _QUOTES_AND_DASHES = str.maketrans({"–": "-", "—": "-", "−": "-", "‐": "-", "‑": "-"})
 _HIGHEST = 30
 _JOINER = "\u034f"

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from autograder.feedback.labels import Labels
 from autograder.feedback.sanitise import printable_text
-from autograder.marking.grouping import STEPS
+from autograder.marking.grouping import STEPS, Binding
 from autograder.service.marking import answers, groups, queue, saving
 from autograder.service.marking.groups import Grouped
 from autograder.service.marking.refusals import NotTaken
@@ -139,10 +139,10 @@ def group(request: HttpRequest, visit: Visit, assignment: str, answer: int) -> H
     if own is None:
         raise Http404
     rows = {row.pk: row for row in CellMark.objects.filter(pk__in=own.members)}
+    # Similar wording may mean the opposite, so none of these texts is left out.
+    most = len(own.parts) if own.binding == Binding.NEAR else _MOST_VARIANTS
     variants = [
-        (rows[part[0]], len(part), ",".join(map(str, part)))
-        for part in own.parts[:_MOST_VARIANTS]
-        if part[0] in rows
+        (rows[part[0]], len(part), ",".join(map(str, part))) for part in own.parts[:most] if part[0] in rows
     ]
     context: dict[str, Any] = {
         "group": own,

@@ -78,12 +78,13 @@ MARKING: Mapping[str, str | tuple[str, str]] = {
     "web.mark-key-undo": "undo",
     "web.mark-key-help": "this help",
     "web.mark-group": ("1 answer", "{number} answers"),
-    "web.mark-groups-told": "Equal answers stand together. Near ones are put together only by you: what you "
-    "save for a group is given to all of its answers.",
-    "web.mark-nearness": "How far groups reach: left only equal answers, right near ones as well",
+    "web.mark-groups-told": "Equal answers are grouped. The slider also groups answers with similar wording, "
+    "which may mean the opposite: read every text of such a group. Points that you save for a group are "
+    "given to all of its answers.",
+    "web.mark-nearness": "Similarity of grouped answers: equal on the left, loosely similar on the right",
     "web.mark-show": "Show",
     "web.mark-kind-equal": "equal",
-    "web.mark-kind-near": "near",
+    "web.mark-kind-near": "similar wording: read every text",
     "web.mark-kind-proven": "proven equal",
     "web.mark-kind-computed": "graded the same",
     "web.mark-kind-gathered": "put together by people",

@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pytest
 
 from autograder.checks.judging.carried import (
     CODES,
@@ -22,7 +23,6 @@ from autograder.checks.judging.results import Finding, failed, no_answer, result
 from autograder.messages import languages, render
 from autograder.records import Call, ItemResult, Message, Observation, Opaque, Ref, Scenario, Status, Tensor
 from autograder.rubric import Item, Question
-from tests.support.cases import each
 
 KEY = "0a" * 32
 ITEM = Item("one", Decimal(2), {"en": "one"})
@@ -43,7 +43,7 @@ def test_calls_are_read_with_their_arguments() -> None:
     assert [("f", KEY, tuple(arguments), {"dim": -1})] == told(["f", KEY, arguments, {"dim": -1}])
 
 
-@each(
+@pytest.mark.parametrize(
     "entry",
     [
         None,

@@ -13,7 +13,6 @@ from autograder.errors import RubricError
 from autograder.records import Status
 from autograder.rubric.lines import line_of
 from tests.checks.asking import answer, check_of, judge
-from tests.support.cases import each
 
 ASKED = """
 [[question]]
@@ -129,7 +128,7 @@ def test_staff_read_cues_and_nobody_gets_points() -> None:
     assert (missing.status, missing.points, missing.student) == (found.status, found.points, found.student)
 
 
-@each(
+@pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         (

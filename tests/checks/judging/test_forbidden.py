@@ -15,7 +15,6 @@ from autograder.records import Call, ItemResult, Scenario, Status
 from reference.listings import GIVEN
 from tests.checks.asking import DRAW, answer, check_of
 from tests.kinds.transformers.attention_styles import STYLES
-from tests.support.cases import each
 from tests.support.local_box import LocalBox
 
 FORBIDDEN = ("scaled_dot_product_attention", "MultiheadAttention")
@@ -179,7 +178,7 @@ def test_every_way_to_derivatives_is_autograd(call: str) -> None:
 
 
 @pytest.mark.slow
-@each("style", STYLES)
+@pytest.mark.parametrize("style", STYLES)
 def test_among_the_right_styles_only_torchs_own_are_forbidden(style: str) -> None:
     """A class written from products and a softmax is never suspected."""
     results = sit(STYLES[style], IMPLEMENTATION)
@@ -249,7 +248,7 @@ INNOCENT = {
 }
 
 
-@each("source", INNOCENT.values(), ids=INNOCENT)
+@pytest.mark.parametrize("source", INNOCENT.values(), ids=INNOCENT)
 def test_names_that_the_answer_does_not_reach_cost_nothing(source: str) -> None:
     """Own functions of the same name, comments and comparisons beside the answer are not uses."""
     results = sit(f"{HEAD}{source}\n")

@@ -7,12 +7,12 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pytest
 
 from autograder.checks.base import TrialResults
 from autograder.checks.judging.named import ScenarioResults, told_as_named
 from autograder.checks.judging.results import Finding, failed, review
 from autograder.checks.options import Rules
-from tests.support.cases import each
 
 RIGHT = np.array([[0.5, 0.25], [1.5, 0.75]])
 WRONG = RIGHT.T * 1.25
@@ -103,7 +103,7 @@ def test_only_what_is_wrong_is_told() -> None:
 NAN = float("nan")
 
 
-@each(
+@pytest.mark.parametrize(
     ("wrong", "right", "is_told"),
     [
         (0.123, 0.5, True),

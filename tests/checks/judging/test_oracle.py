@@ -17,7 +17,6 @@ from autograder.kinds import kinds
 from autograder.messages import render, sentences, template
 from autograder.records import ItemResult, Status
 from tests.checks.asking import DRAW, check_of, error, judge, value
-from tests.support.cases import each
 
 COUNT = """
 [[question]]
@@ -62,7 +61,7 @@ def test_the_reference_is_called_with_the_config() -> None:
     assert ({"model": {"n_layers": 2}, "share": 0.5},) == call.args
 
 
-@each(
+@pytest.mark.parametrize(
     ("given", "code"),
     [
         (100, "passed"),
@@ -134,7 +133,7 @@ QUANTITY = COUNT.replace('"count"', '"quantity"').replace(
 )
 
 
-@each(
+@pytest.mark.parametrize(
     ("given", "code"),
     [
         ("8 GB", "passed"),

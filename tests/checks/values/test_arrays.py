@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as numpy_strategies
@@ -10,7 +11,6 @@ from hypothesis.extra import numpy as numpy_strategies
 from autograder.checks.options import Rules
 from autograder.checks.values.arrays import compare_values
 from autograder.records import Opaque, Ref, Tensor
-from tests.support.cases import each
 
 NAN, INF = float("nan"), float("inf")
 
@@ -20,7 +20,7 @@ def tensor(numbers: object, dtype: str = "float32", device: str = "cpu") -> Tens
     return Tensor(np.array(numbers, "float32" if dtype == "bfloat16" else dtype), dtype, device)
 
 
-@each(
+@pytest.mark.parametrize(
     ("actual", "expected", "rules"),
     [
         (1, 1, {}),
@@ -51,7 +51,7 @@ def test_equal_values(actual: object, expected: object, rules: dict[str, object]
     assert compare_values(actual, expected, Rules(**rules)) is None  # type: ignore[arg-type]
 
 
-@each(
+@pytest.mark.parametrize(
     ("actual", "expected", "rules", "code"),
     [
         (2, 1, {}, "value.number"),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.checks.values.literal import Literal, answer_literal, plain_texts, tree_literal
-from tests.support.cases import each
 
 
-@each(
+@pytest.mark.parametrize(
     ("source", "value"),
     [
         ('x = "8*d_model^2"', "8*d_model^2"),
@@ -39,7 +39,7 @@ def test_plain_literals(source: str, value: object) -> None:
     assert Literal(value) == answer_literal(source, "x")
 
 
-@each(
+@pytest.mark.parametrize(
     "source",
     [
         "",

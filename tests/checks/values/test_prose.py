@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.checks.values import prose
-from tests.support.cases import each
 
 ENGLISH = """
 The encoder reads the source text and turns it into a vector.
@@ -111,7 +110,7 @@ def test_short_and_mixed_texts(text: str, language: str) -> None:
     assert language == prose.language(text)
 
 
-@each(
+@pytest.mark.parametrize(
     "text",
     [
         *(
@@ -134,7 +133,7 @@ def test_what_says_nothing(text: str) -> None:
     assert prose.unwritten(text)
 
 
-@each(
+@pytest.mark.parametrize(
     "text",
     [
         "4.",
@@ -174,7 +173,7 @@ def test_trivial_differences(one: str, other: str) -> None:
     assert prose.same_form(one) == prose.same_form(other)
 
 
-@each(
+@pytest.mark.parametrize(
     ("one", "other"),
     [
         *(("2.5", "25"), ("d^2", "d2"), ("d²", "d2"), ("a < b", "a > b"), ("-1", "1"), ("(a+b)*c", "a+b*c")),

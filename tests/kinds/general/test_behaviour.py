@@ -11,7 +11,6 @@ from autograder.checks.base import Evidence
 from autograder.errors import RubricError
 from autograder.records import Ending, ItemResult, LimitKind, Observation, Status, Tensor
 from tests.checks.asking import DRAW, answer, check_of, ended, error, met, value
-from tests.support.cases import each
 from tests.support.local_box import LocalBox
 
 ATTENTION = """
@@ -385,7 +384,7 @@ def test_an_unchanged_cell_is_no_answer() -> None:
     assert {(Status.NO_ANSWER, Decimal(0))} == {(one.status, one.points) for one in results}
 
 
-@each(
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         (('cases = ["self"]', 'cases = ["selv"]'), "no case 'selv'"),

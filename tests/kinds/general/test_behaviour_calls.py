@@ -14,11 +14,10 @@ from autograder.rubric import parse
 from tests.checks.asking import DRAW, answer, check_of
 from tests.kinds.general.test_behaviour import ATTEND, ATTENTION, FUNCTION, RIGHT
 from tests.support.calling_course import RUBRIC
-from tests.support.cases import each
 from tests.support.local_box import LocalBox
 
 
-@each(
+@pytest.mark.parametrize(
     ("change", "said"),
     [
         (('["weights"]', '["weihgts"]'), "'weihgts' is no question before this one.*did you mean 'weights'"),

@@ -11,7 +11,6 @@ from autograder.kinds.general.causality import compared
 from autograder.messages import languages, render
 from autograder.records import ItemResult, Observation, Status
 from tests.checks.asking import DRAW, answer, check_of, judge
-from tests.support.cases import each
 from tests.support.local_box import LocalBox
 
 HEAD = (
@@ -65,7 +64,7 @@ def test_the_words_name_who_leaks_to_whom() -> None:
     assert ("0", "2", "4") == (params["query"], params["key"], params["count"])  # two outputs in two examples
 
 
-@each(
+@pytest.mark.parametrize(
     ("source", "code"),
     [
         ("def f(x, p): return x * 0", "causality.nothing"),

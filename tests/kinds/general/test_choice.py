@@ -13,7 +13,6 @@ from autograder.messages import render
 from autograder.records import ItemResult, Opaque, Status
 from autograder.rubric import parse
 from tests.checks.asking import DRAW, answer, check_of, judge, value
-from tests.support.cases import each
 
 TICK = """
 [[question]]
@@ -121,7 +120,7 @@ def test_a_text_cell_can_be_a_choice() -> None:
     assert Status.PASSED == judge(check, given)[0].status
 
 
-@each(
+@pytest.mark.parametrize(
     ("written", "points", "code"),
     [
         ("['a', 'c']", "2", ""),

@@ -14,7 +14,6 @@ from autograder.errors import RubricError
 from autograder.records import Ending, Opaque, Status, Tensor
 from autograder.student.report import PROBLEM, READY, examine
 from tests.checks.asking import DRAW, answer, check_of, ended, error, judge, value
-from tests.support.cases import each
 
 TOTAL = """
 [[question]]
@@ -58,7 +57,7 @@ credit = "each"
 """
 
 
-@each(
+@pytest.mark.parametrize(
     "written",
     [
         124_439_808,
@@ -105,7 +104,7 @@ def test_notations_of_one_number(written: object) -> None:
     assert Whole(124_439_808) == whole(written)
 
 
-@each(
+@pytest.mark.parametrize(
     ("written", "code"),
     [
         (True, "count.bool"),

@@ -13,7 +13,6 @@ from autograder.kinds.general.debugging import inside
 from autograder.kinds.general.debugging.inside import as_asked, of_last_module
 from autograder.records import Answer, Call, Observation, Ref, Scenario, Status
 from autograder.sandbox.pool import Pool
-from tests.support.cases import each
 from tests.support.debugging_course import DebuggingCourse
 
 SOURCE = '''
@@ -113,7 +112,7 @@ def returning(words: str, *planted: tuple[str, str]) -> str:
 
 
 @pytest.mark.sandbox
-@each(
+@pytest.mark.parametrize(
     "words",
     [
         "return self.head(x).argmax(-1)",
@@ -136,7 +135,9 @@ def test_another_form_costs_that_fault_alone(course: DebuggingCourse, words: str
 
 
 @pytest.mark.sandbox
-@each("words", ["return self.nothing(x)", "return None if x.sum() > 1e9 else self.head(x)[5]", "1 / 0"])
+@pytest.mark.parametrize(
+    "words", ["return self.nothing(x)", "return None if x.sum() > 1e9 else self.head(x)[5]", "1 / 0"]
+)
 def test_code_that_raises_or_gives_nothing_is_no_other_form(course: DebuggingCourse, words: str) -> None:
     """No fault is won by it and none is lost."""
     results = course.sit(returning(words))
@@ -222,7 +223,7 @@ def test_nothing_is_asked_within_where_the_form_is_right(
     assert len(course.search.probes) == len(asked)
 
 
-@each(
+@pytest.mark.parametrize(
     ("right", "wrong", "message"),
     [
         ('"head"\n', '"haed"\n', "no fault 'haed'; known: places, twice, tanh, head"),

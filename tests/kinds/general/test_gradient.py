@@ -15,7 +15,6 @@ from autograder.messages import languages, render
 from autograder.records import ItemResult, Status, Tensor
 from reference.tracing import gradients
 from tests.checks.asking import DRAW, answer, check_of, judge, value
-from tests.support.cases import each
 from tests.support.local_box import LocalBox
 
 MATMUL = """
@@ -87,7 +86,7 @@ def test_right_ones_pass_in_every_form(returned: str) -> None:
     assert [Status.PASSED] * 2 == [one.status for one in results], results
 
 
-@each(
+@pytest.mark.parametrize(
     ("returned", "codes"),
     [
         ("g.T @ b.T, a.T @ g", ("value.differs", "passed")),
@@ -158,7 +157,7 @@ def cross_entropy(z, y):
 """
 
 
-@each(
+@pytest.mark.parametrize(
     ("name", "source", "returned", "code"),
     [
         ("layer_norm", NORM, "s * (i - mean - variance), (g * n).sum(0), g.sum(0)", "passed"),

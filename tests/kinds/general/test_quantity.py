@@ -17,7 +17,6 @@ from autograder.kinds.general.quantity import sentences
 from autograder.messages import languages, render
 from autograder.records import ItemResult, Message, Opaque, Ref, Status, Tensor
 from tests.checks.asking import DRAW, answer, check_of, judge, value
-from tests.support.cases import each
 
 MEMORY = """
 [[question]]
@@ -79,7 +78,7 @@ def returned(question: str, given: object) -> ItemResult:
     return item
 
 
-@each(
+@pytest.mark.parametrize(
     "written",
     [
         497.759232, "497.759232", "497.759232 MB", "497,759232 MB", "497759232 B", "497,759,232 bytes",
@@ -92,7 +91,7 @@ def test_notations_of_one_quantity(written: object) -> None:
     assert (Status.PASSED, Decimal(2)) == (one(MEMORY, written).status, one(MEMORY, written).points)
 
 
-@each(
+@pytest.mark.parametrize(
     ("written", "code", "points"),
     [
         ("497.76 MB", "quantity.digits", "0"),
@@ -157,7 +156,7 @@ def test_a_question_may_state_the_decimal_mark() -> None:
     assert "quantity.thousand" == one(stated.replace("497.759232", "1.244"), "1.244 MB").code
 
 
-@each(
+@pytest.mark.parametrize(
     ("units", "written", "code"),
     [
         ("required", "498 MB", ""),
@@ -204,7 +203,7 @@ def test_tolerances(tolerance: str, right: list[object], wrong: list[object]) ->
     assert [Status.FAILED] * len(wrong) == [one(rubric, written).status for written in wrong]
 
 
-@each(
+@pytest.mark.parametrize(
     ("given", "code"),
     [
         (497.759232, ""),
@@ -310,7 +309,7 @@ def test_further_answers_and_the_most_telling_explanation() -> None:
     assert "quantity.thousand" == one(rubric, "510 GB").code
 
 
-@each(
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         (("value = 497.759232\n", ""), "nothing says what is right"),
@@ -428,8 +427,8 @@ def test_the_right_value_may_name_the_unit() -> None:
         check_of(rubric.replace('"497.759232 MB"', '"497.759232 mb"'))
 
 
-@each("kind", ["quantity", "count", "shape"])
-@each("text", ["", "  \n", "...", "$ $"])
+@pytest.mark.parametrize("kind", ["quantity", "count", "shape"])
+@pytest.mark.parametrize("text", ["", "  \n", "...", "$ $"])
 def test_a_text_without_content_is_no_answer(kind: str, text: str) -> None:
     """A blank text, or the dots that stood there, is nothing handed in, and no wrong answer."""
     unit = 'unit = "MB"\n' if kind == "quantity" else ""

@@ -30,7 +30,6 @@ from autograder.messages import languages, render
 from autograder.records import Answer, ItemResult, Observation, Status
 from tests.checks.asking import DRAW, answer, check_of
 from tests.support import anything
-from tests.support.cases import each
 from tests.support.local_box import LocalBox
 
 HEAD = '[[question]]\nid = "q"\nkind = "score"\npoints = 2\nanswer = "f"\nreference = "m:f"\n'
@@ -111,7 +110,7 @@ def told(result: ItemResult, language: str = "en") -> str:
 # ------------------------------------------------------------ what a measure earns
 
 
-@each(
+@pytest.mark.parametrize(
     ("apart", "code", "points"),
     [
         (0.0, "score.top", 2),
@@ -139,7 +138,7 @@ def test_what_is_told_are_the_measure_and_the_next_step() -> None:
     assert "f: 0.500001" in told(near)  # and not the 0.5 that would have reached the step
 
 
-@each(
+@pytest.mark.parametrize(
     ("times", "said"),
     [(1e5, r"\d{11}"), (1e19, r"\d\.\d+ × 10\^38"), (1e140, r"\d\.\d+ × 10\^280")],
 )
@@ -150,7 +149,7 @@ def test_a_measure_of_any_size_is_told(times: float, said: str) -> None:
     assert re.match(f"f: {said} on 60", told(result)), told(result)
 
 
-@each(
+@pytest.mark.parametrize(
     ("wrong", "code"),
     [(0, "score.top"), (10, "score.tier"), (30, "score.below"), (45, "score.floor")],
 )
@@ -254,7 +253,7 @@ MODELS: Mapping[str, tuple[str, str, str, str]] = {
 }
 
 
-@each("form", MODELS)
+@pytest.mark.parametrize("form", MODELS)
 def test_every_planted_output_loses_all_and_is_told_why(form: str) -> None:
     """What `autograder verify` plants for a form ends with the sentence it names; the key itself passes."""
     more, item, key, reference = MODELS[form]
@@ -282,7 +281,7 @@ def _codes(check: ScoreCheck, key: str) -> set[str]:
     return {code for trial in trials_of(check, answer(key)) for code in trial.codes.values()}
 
 
-@each(
+@pytest.mark.parametrize(
     ("body", "code"),
     [
         ("return x.sum(1) - x.mean() + X.mean()", "score.batch"),  # statistics of the whole batch
@@ -383,7 +382,7 @@ CHECKPOINT = (
 FILED = question('asks = "file"\nreads = "model.safetensors"')
 
 
-@each(
+@pytest.mark.parametrize(
     ("tensors", "code"),
     [
         ({"w": torch.ones(3), "b": torch.tensor(0.0)}, "score.top"),
@@ -449,7 +448,7 @@ def test_a_file_counts_although_its_cell_is_blank(tmp_path: Path, monkeypatch: p
     assert Status.NO_ANSWER is judged(FILED, "", CHECKPOINT).status
 
 
-@each(
+@pytest.mark.parametrize(
     ("name", "content", "code"),
     [
         ("p.csv", "\n".join(map(str, range(60))), "score.floor"),
@@ -485,7 +484,7 @@ def test_any_bytes_are_tensors_or_refused(data: bytes, length: int, framed: bool
     assert all(isinstance(one, np.ndarray) for one in found.values())
 
 
-@each(
+@pytest.mark.parametrize(
     "header",
     [
         [],
@@ -506,7 +505,7 @@ def test_headers_that_lie_are_refused(header: Any) -> None:
 # ------------------------------------------------------------ our own faults, and rubrics
 
 
-@each(
+@pytest.mark.parametrize(
     ("old", "new"),
     [
         ('told = {"args": [X], "count": 60}', "return 3"),
@@ -536,7 +535,7 @@ def test_what_is_missing_is_no_answer_even_then() -> None:
     assert ("name.missing", Status.NO_ANSWER) == (result.code, result.status)
 
 
-@each(
+@pytest.mark.parametrize(
     ("more", "item", "said"),
     [
         ("", "", "at least one is needed"),

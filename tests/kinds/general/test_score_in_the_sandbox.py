@@ -17,7 +17,6 @@ from autograder.messages import render
 from autograder.records import ItemResult, Status
 from autograder.sandbox.pool import Pool
 from autograder.verify import verify
-from tests.support.cases import each
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 Sit = Callable[..., ItemResult]
@@ -74,7 +73,7 @@ EVEN = (
 )
 
 
-@each(
+@pytest.mark.parametrize(
     ("source", "code"),
     [
         (EVEN, "score.floor"),

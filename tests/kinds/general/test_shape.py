@@ -12,7 +12,6 @@ from autograder.kinds import make_check
 from autograder.records import Opaque, Status, Tensor
 from autograder.rubric import parse
 from tests.checks.asking import DRAW, answer, check_of, judge, value
-from tests.support.cases import each
 
 SCORES = """
 [[question]]
@@ -78,7 +77,7 @@ def test_an_array_stands_for_its_shape(given: object) -> None:
     assert Status.PASSED == judge(check_of(SCORES), "shape = scores", [value(given)])[0].status
 
 
-@each(
+@pytest.mark.parametrize(
     ("written", "code", "axes"),
     [
         ("(8, 128, 12, 64)", "shape.heads-not-moved", "heads, length"),
@@ -199,7 +198,7 @@ text = { en = "Split first." }
 GRANTED = ATTENTION.replace("value =", 'assume = ["heads"]\nvalue =')
 
 
-@each(
+@pytest.mark.parametrize(
     ("written", "code", "points"),
     [
         ("(batch, n_heads, seq, d_head)", "", "2"),
@@ -238,7 +237,7 @@ def test_a_shape_of_symbols_is_read_back() -> None:
     assert "" == judge(check, "shape = '(batch, -1)'")[0].reading
 
 
-@each(
+@pytest.mark.parametrize(
     ("given", "code"),
     [
         (("batch", "n_heads", "seq", "d_head"), ""),

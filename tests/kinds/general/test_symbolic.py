@@ -11,10 +11,9 @@ from autograder.messages import render
 from autograder.records import Answer, Status
 from tests.algebra.examples import NOTATIONS
 from tests.kinds.general.symbolic_exam import CHECKS, LAYER, altered, formula, judged, own
-from tests.support.cases import each
 
 
-@each("text", NOTATIONS["8*d_model^2"])
+@pytest.mark.parametrize("text", NOTATIONS["8*d_model^2"])
 def test_every_notation_passes(text: str) -> None:
     """However the reference's formula is written, it earns full points and is read back."""
     result = formula("b", "mlp", text)
@@ -28,7 +27,7 @@ def test_other_right_answers() -> None:
     assert Status.PASSED is formula("b", "mlp", "8d² + 5d").status
 
 
-@each(
+@pytest.mark.parametrize(
     ("question", "source", "code", "points"),
     [
         ("b", "mlp = '4d²'", "one-matrix", "0.5"),
@@ -89,7 +88,7 @@ def test_chains_of_equations(text: str, status: Status) -> None:
     assert status is formula("d", "layer", text).status
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "status", "code"),
     [
         ("d_model = n_heads*d_head", Status.PASSED, ""),
@@ -112,7 +111,7 @@ def test_relations(text: str, status: Status, code: str) -> None:
     assert Status.PASSED is results["formula"].status
 
 
-@each(
+@pytest.mark.parametrize(
     ("literal", "status", "code"),
     [
         ("'(3*d_model, 4*d_model)'", Status.PASSED, ""),
@@ -151,7 +150,7 @@ def test_an_order_without_a_name_of_its_own() -> None:
     assert judged(check, "h", source)["first"].code == "formula.tuple-order"
 
 
-@each(
+@pytest.mark.parametrize(
     ("earlier", "text", "code", "points"),
     [
         ("16d²", "20 L d²", "", "6"),

@@ -12,7 +12,6 @@ from autograder.messages import render
 from autograder.records import Opaque, Status
 from autograder.rubric import parse
 from tests.kinds.general.form_exam import HEAD, check_of, outcome, result_of
-from tests.support.cases import each
 
 SET = 'form = "set"\naccept = ["{n*d, n^2, 2*d}"]\n'
 LIST = 'form = "list"\naccept = ["n*d, n^2, 2*d"]\n'
@@ -23,7 +22,7 @@ remark = [{ code = "sorted", when = "{n*d, n^2, 2*d}", text = { en = "All of the
 """
 
 
-@each(
+@pytest.mark.parametrize(
     "answer",
     [
         "{n*d, n^2, 2*d}", "n^2, 2 d, n d", ("n*d", "2*d", "n**2"), ["n^2", "d + d", "d n"],
@@ -144,7 +143,7 @@ EQUATION = check_of('form = "relation"\naccept = ["d = n_heads*d_head"]\n')
 BOUND = check_of('form = "relation"\naccept = ["n*n_heads <= d"]\n')
 
 
-@each(
+@pytest.mark.parametrize(
     "text",
     [
         "d = h d_k", "d == h*d_k", "Eq(d, h*d_k)", "d/h = d_k", "d - h d_k = 0", "2 d = 2 h d_k",
@@ -167,7 +166,7 @@ def test_inequalities_in_any_arrangement(text: str) -> None:
     assert ("", Decimal(6)) == outcome(BOUND, text)
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "code"),
     [
         ("n h >= d", "formula.relation-direction"),
@@ -192,7 +191,7 @@ def test_wrong_inequalities_have_names(text: str, code: str) -> None:
 AT_MOST = check_of('form = "relation"\naccept = ["n <= d"]\n')
 
 
-@each(
+@pytest.mark.parametrize(
     "text",
     ["0 < n <= d", "1 <= n <= d", "n <= d <= d", "n <= d <= 2d", "n <= d < d + 1", "-1 < n <= d <= d*n",
      "d >= n > 0", "n <= d = d", "0 <= n - 1 <= d - 1", "n <= d <= n d"],

@@ -11,7 +11,6 @@ from autograder.errors import RubricError
 from autograder.kinds.general.symbolic import SymbolicCheck
 from autograder.records import Answer, ItemResult, Message, Status
 from autograder.rubric import Rubric, parse
-from tests.support.cases import each
 
 RUBRIC = """
 version = 1
@@ -207,7 +206,7 @@ def test_a_result_carried_forward_is_not_blamed_on_the_next_step() -> None:
     assert judged("j", "20*L*d^2", right).code == "once"
 
 
-@each(
+@pytest.mark.parametrize(
     ("question", "old", "new", "message"),
     [
         ("i", 'from = "h.sum"', 'from = "i.formula"', "in an earlier question, got 'i.formula'"),

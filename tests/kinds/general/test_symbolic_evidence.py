@@ -21,7 +21,6 @@ from autograder.records import (
     Status,
 )
 from tests.kinds.general.symbolic_exam import CHECKS, DRAW, formula, judged
-from tests.support.cases import each
 
 
 def test_plans_ask_only_for_what_the_source_hides() -> None:
@@ -45,7 +44,7 @@ def test_the_reference_is_called_where_it_is_needed() -> None:
     assert () == CHECKS["c"].reference_plan(DRAW)
 
 
-@each(
+@pytest.mark.parametrize(
     ("value", "status", "code"),
     [
         ("8*d_model^2", Status.PASSED, ""),

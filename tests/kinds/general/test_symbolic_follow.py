@@ -12,7 +12,6 @@ from autograder.errors import RubricError
 from autograder.kinds.general.symbolic import SymbolicCheck
 from autograder.records import Answer, ItemResult, Status
 from autograder.rubric import Rubric, parse
-from tests.support.cases import each
 
 RUBRIC = """
 version = 1
@@ -140,7 +139,7 @@ def graded(**sources: str) -> dict[str, ItemResult]:
 FIRST = "one = {!r}\nshape = '(w, 4*w)'\nentries = '4*w^2'"
 
 
-@each(
+@pytest.mark.parametrize(
     ("before", "two", "three", "points", "code"),
     [
         ("2*w", "3*k", "2*w + 3*k", "5", ""),
@@ -272,7 +271,7 @@ def test_verify_plants_what_follows_from_each_named_mistake() -> None:
     assert [{"sum": Decimal(3)}] * 2 == [dict(trial.points) for trial in some]
 
 
-@each(
+@pytest.mark.parametrize(
     ("question", "old", "new", "message"),
     [
         ("third", 'left = "first.sum"', 'left = "first.none"', "got 'first.none'; there are: first.sum, "),

@@ -10,12 +10,11 @@ from autograder.errors import RubricError
 from autograder.messages import render
 from autograder.records import Status
 from tests.kinds.general.form_exam import check_of, outcome, result_of
-from tests.support.cases import each
 
 LAYER = 'accept = ["4*n*d*n_heads + 8*d^2"]\n'
 
 
-@each(
+@pytest.mark.parametrize(
     ("options", "text", "code"),
     [
         ('must = ["collected"]', "4 n d h + 8 d^2", ""),
@@ -90,7 +89,7 @@ def test_what_is_too_large_to_factor_goes_to_a_person() -> None:
     assert (Status.NEEDS_REVIEW, "formula.undecided") == (result.status, result.code)
 
 
-@each(
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ('must = ["expand"]', "must: unknown name 'expand'; did you mean 'expanded'"),

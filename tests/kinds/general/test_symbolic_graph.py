@@ -27,7 +27,6 @@ from autograder.rubric import Rubric, load, parse
 from tests.algebra import exam
 from tests.algebra.exam import FORMULAS, VOCABULARY
 from tests.kinds.general.symbolic_exam import CHECKS, judged
-from tests.support.cases import each
 from tests.verify.test_shipped import ROOT, SHIPPED
 
 RUBRIC = """
@@ -177,7 +176,7 @@ def test_doubt_goes_to_a_person() -> None:
     assert Status.NEEDS_REVIEW is judge("exp(exp(exp(exp(n_heads))))").status
 
 
-@each(
+@pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ('next = "widths"', 'next = "width"', "next: 'width' is no later step"),
@@ -317,7 +316,7 @@ def one_by_one(graph: CreditGraph, situation: Situation) -> tuple[CreditStep, ..
     return tuple(taken)
 
 
-@each("name", list(FORMULAS))
+@pytest.mark.parametrize("name", list(FORMULAS))
 def test_steps_that_are_passed_over_would_not_be_taken(name: str) -> None:
     """What is known of an answer by its values alone spares conditions, and never changes what it earns."""
     formula = FORMULAS[name]

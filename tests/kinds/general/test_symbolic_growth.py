@@ -13,7 +13,6 @@ from autograder.messages import render
 from autograder.records import Answer, Observation, Opaque, Status
 from autograder.rubric import parse
 from tests.kinds.general.form_exam import HEAD, check_of, outcome, result_of
-from tests.support.cases import each
 
 COST = 'form = "asymptotic"\naccept = ["O(12*n*d^2 + n^2*d)"]\n'
 LENIENT = check_of(COST)
@@ -50,13 +49,13 @@ def test_no_symbol_is_given_away() -> None:
     assert "asymptotic.too-small-in" == outcome(check, "O(n*d)")[0]
 
 
-@each("text", RIGHT)
+@pytest.mark.parametrize("text", RIGHT)
 def test_one_order_in_many_notations(text: str) -> None:
     """An order of growth is right however it is written."""
     assert ("", Decimal(6)) == outcome(LENIENT, text)
 
 
-@each(
+@pytest.mark.parametrize(
     ("text", "code"),
     [
         ("O(n^2 d)", "asymptotic.too-small-in"),
@@ -168,7 +167,7 @@ def test_the_reference_is_the_exact_cost() -> None:
     assert [Status.PASSED, Status.FAILED] == [result.status for (result,) in verdicts]
 
 
-@each(
+@pytest.mark.parametrize(
     ("item", "message"),
     [
         (f'{COST}constants = "refused"\n', "constants"),

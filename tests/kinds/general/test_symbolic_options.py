@@ -7,12 +7,11 @@ import pytest
 from autograder.errors import RubricError
 from autograder.kinds.general.symbolic import SymbolicCheck
 from tests.kinds.general.symbolic_exam import altered
-from tests.support.cases import each
 
 STEP = 'step = [{ id = "all", when = "right", points = 2 }]'
 
 
-@each(
+@pytest.mark.parametrize(
     ("question", "old", "new", "message"),
     [
         ("b", 'accept = ["8*d_model^2 +', 'acept = ["8*d_model^2 +', "did you mean 'accept'"),

@@ -11,7 +11,6 @@ from autograder.errors import RubricError
 from autograder.kinds.general.symbolic import SymbolicCheck
 from autograder.records import Answer, ItemResult, Status
 from autograder.rubric import Rubric, parse
-from tests.support.cases import each
 
 RUBRIC = """
 version = 1
@@ -81,7 +80,7 @@ def marked(number: str = "0", shape: str = "(0, 0)", hidden: str = "(d, 4*d)") -
     return known
 
 
-@each(
+@pytest.mark.parametrize(
     ("number", "points"),
     [
         ("4*d^2 + 8*d^2 = 12*d^2", "3"),
@@ -104,7 +103,7 @@ def test_what_a_wrong_formula_is_worth(number: str, points: str) -> None:
     assert (Decimal(points), points == "3") == (found.points, found.status is Status.PASSED)
 
 
-@each(
+@pytest.mark.parametrize(
     ("number", "points"),
     [
         ("12*d^2 + 8*d + h", "3"),
@@ -135,7 +134,7 @@ def test_a_slip_is_told_where_it_is() -> None:
     assert {"left": "6*d^2 + 6*d^2", "right": "13*d^2"} == dict(found.student.params)
 
 
-@each(
+@pytest.mark.parametrize(
     ("hidden", "shape", "points"),
     [
         ("(d, 4*d)", "(4*d, d)", "2"),
@@ -161,7 +160,7 @@ def test_an_entry_that_nobody_can_decide_goes_to_a_person() -> None:
     assert Status.NEEDS_REVIEW is found.status
 
 
-@each(
+@pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ("slip_points = 2", "slip_points = 3", "slip_points: expected from 0 to below 3"),

@@ -19,7 +19,6 @@ from autograder.kinds.general.table import sentences as tables
 from autograder.messages import render
 from autograder.records import Answer, ItemResult, Opaque, Status, Tensor
 from tests.checks.asking import DRAW, answer, check_of, error, judge, value
-from tests.support.cases import each
 
 TABLE = """
 [[question]]
@@ -123,7 +122,7 @@ def changed(row: int, column: int, entry: Any) -> list[tuple[Any, ...]]:
     return [tuple(one) for one in rows]
 
 
-@each(
+@pytest.mark.parametrize(
     "given",
     [
         ROWS,
@@ -166,7 +165,7 @@ def test_a_literal_needs_no_run() -> None:
     assert {Status.PASSED} == {one.status for one in judge(check, text)}
 
 
-@each(
+@pytest.mark.parametrize(
     ("given", "expected", "item", "code"),
     [
         (changed(0, 1, (50257, 768)), ("3", "2", "3", "3"), "shapes", "shape.axis"),
@@ -217,7 +216,7 @@ def test_the_order_is_free_unless_the_rubric_says_so() -> None:
     assert ("1", "3", "3", "3") == points(ROWS[::-1])
 
 
-@each(
+@pytest.mark.parametrize(
     ("given", "code"),
     [
         (7, "table.form"),
@@ -317,8 +316,8 @@ def summed(kind: str, given: Any, change: tuple[str, str] = ("", "")) -> list[It
     return list(judge(check_of(rubric), "parts = f()", [value(given)], [value(oracle(kind))]))
 
 
-@each("kind", ["count", "quantity"])
-@each(
+@pytest.mark.parametrize("kind", ["count", "quantity"])
+@pytest.mark.parametrize(
     ("rows", "expected", "code"),
     [
         ((100, 10, 220), (4, 2), ""),
@@ -372,7 +371,7 @@ def test_a_reference_that_does_not_know_a_cell_is_our_fault(expected: Any) -> No
     assert [Status.NEEDS_REVIEW] * 2 == [one.status for one in results]
 
 
-@each(
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         (('kind = "key"\n', 'kind = "count"\n'), "the first one has kind 'key'"),

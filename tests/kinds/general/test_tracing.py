@@ -15,7 +15,6 @@ from autograder.kinds.general.tracing import TracingCheck
 from autograder.messages import languages, render
 from autograder.records import ItemResult, Status
 from tests.checks.asking import DRAW, answer, check_of, error, value
-from tests.support.cases import each
 from tests.support.local_box import LocalBox
 
 REFERENCE = LocalBox("from reference.tracing.shapes import traced as shapes")
@@ -73,7 +72,7 @@ def test_right_shapes_are_not_asked_about_again() -> None:
     assert Status.PASSED is judged(TOLD, {}).status
 
 
-@each(
+@pytest.mark.parametrize(
     ("check", "own", "points", "words"),
     [
         (TOLD, {"scores": SHORT}, 5, "axis #4 is wrong"),

@@ -13,7 +13,6 @@ from autograder.messages import languages, render
 from autograder.records import Ending, ItemResult, Observation, Status
 from tests.demo.marking import marks, shipped
 from tests.support.attention_classes import OWN, RIGHT, WRONG, Sample
-from tests.support.cases import each
 from tests.support.thorough import sample
 
 ALL = {**RIGHT, **OWN, **WRONG}
@@ -104,7 +103,7 @@ def test_what_a_named_misconception_costs_is_all_it_costs() -> None:
 
 
 @pytest.mark.slow
-@each("written", OWN.values(), ids=OWN)
+@pytest.mark.parametrize("written", OWN.values(), ids=OWN)
 def test_names_of_ones_own_cost_half_a_point(written: Sample) -> None:
     """The text states the names; four maps that are there and learn are worth half of that item."""
     results = marks("mha", written.source, assignment="attention")

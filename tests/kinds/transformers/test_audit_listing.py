@@ -25,7 +25,6 @@ from autograder.records import Message, Observation, Status, Tensor
 from reference.audits import trials
 from tests.checks.asking import check_of as check_from
 from tests.kinds.transformers.audit_questions import asked, check_of, sit
-from tests.support.cases import each
 
 PLANTED = [
     pytest.param(question, trial, id=f"{question}: {trial['name']}")
@@ -45,7 +44,7 @@ def lost(question: str, source: str) -> set[str]:
     return {name for name, one in sit(question, source).items() if one.status is not Status.PASSED}
 
 
-@each(("question", "trial"), PLANTED)
+@pytest.mark.parametrize(("question", "trial"), PLANTED)
 def test_planted_answers_lose_what_they_say(question: str, trial: dict[str, Any]) -> None:
     """Evidence earns its items and nothing else does; every sentence can be said."""
     results = sit(question, trial["source"])
@@ -73,7 +72,7 @@ HOSTILE = {
 }
 
 
-@each("code", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize("code", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_counterexamples_prove_nothing(code: str) -> None:
     """Whatever a counterexample does, it costs its own finding and leaves the other one standing."""
     results = sit("translator", f"{PROVED}\n{code}\ntranslator_findings[0] = ('make_target_mask', left)\n")
@@ -157,7 +156,7 @@ def test_only_checked_inputs_reach_the_reference() -> None:
 NUMBERS = Input("x", "numbers", axes=2)
 
 
-@each(
+@pytest.mark.parametrize(
     ("value", "wanted", "code"),
     [
         (np.ones((2, 2)), NUMBERS, ""),
@@ -231,7 +230,7 @@ def test_a_violation_is_a_difference_that_counts(value: Any, wrong: bool) -> Non
     assert wrong is violates(found, value)
 
 
-@each(
+@pytest.mark.parametrize(
     ("place", "met"),
     [
         (23, True),

@@ -15,7 +15,6 @@ from reference.audits import trials
 from tests.checks.asking import DRAW, answer
 from tests.checks.asking import check_of as check_from
 from tests.kinds.transformers.audit_questions import asked, check_of, observed, sit
-from tests.support.cases import each
 from tests.support.thorough import sample
 
 pytestmark = pytest.mark.apart
@@ -176,7 +175,7 @@ def asked_with(words: list[Any]) -> Any:
 RAISED = Observation(ok=False, error="RuntimeError")
 
 
-@each(
+@pytest.mark.parametrize(
     ("words", "points"),
     [
         ([True] * 4 + [False] * 8, ("2", "1")),

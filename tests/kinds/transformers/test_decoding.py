@@ -20,7 +20,6 @@ from autograder.kinds.transformers.decoding.contracts import (
 )
 from autograder.records import Ending, ItemResult, Observation, Status, Tensor
 from tests.checks.asking import DRAW, answer, check_of, ended, error, value
-from tests.support.cases import each
 from tests.support.local_box import LocalBox
 
 TIES = 'draw = "integers", shape = [3, 9], low = 0, high = 4, dtype = "float64"'
@@ -174,7 +173,7 @@ HOSTILE = {
 }
 
 
-@each("name", HOSTILE)
+@pytest.mark.parametrize("name", HOSTILE)
 def test_what_is_no_answer_earns_nothing(name: str) -> None:
     """Whatever is returned ends as a clear result without points, never as a fault of ours."""
     source, status = HOSTILE[name]
@@ -299,7 +298,7 @@ def test_judges_are_total() -> None:
         assert Samples(5).read([one], {(1,): 1.0})[1] is not None
 
 
-@each(
+@pytest.mark.parametrize(
     ("old", "new", "told"),
     [
         ("rounds = 2", "round = 2", "did you mean 'rounds'"),

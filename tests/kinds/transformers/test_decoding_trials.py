@@ -18,7 +18,6 @@ from reference import decoding_questions, gpt2
 from reference.faults.decoding import MISCONCEPTIONS
 from reference.faults.misconception import Misconception, planted
 from tests.checks.asking import answer
-from tests.support.cases import each
 from tests.support.local_box import LocalBox
 from tests.support.thorough import sample
 
@@ -84,8 +83,8 @@ def test_a_misconception_loses_exactly_its_items_and_is_named(
 
 
 @pytest.mark.slow
-@each("question", QUESTIONS, ids=lambda question: question.id)
-@each("secret", SECRETS)
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.id)
+@pytest.mark.parametrize("secret", SECRETS)
 def test_the_right_answer_earns_everything(question: Question, secret: bytes) -> None:
     """The reference's own text passes every item."""
     results = sit(question, oracle(question).source, secret)

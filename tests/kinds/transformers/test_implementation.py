@@ -19,7 +19,6 @@ from reference.faults.attention import catalogue, listing
 from tests.checks.asking import DRAW, answer, check_of, ended
 from tests.kinds.transformers.attention_questions import CHECKS, GENERAL, STRICT, lost, sit
 from tests.kinds.transformers.attention_styles import STYLES
-from tests.support.cases import each
 from tests.support.local_box import LocalBox
 from tests.support.thorough import sample
 
@@ -51,7 +50,7 @@ PROBES = {
 
 
 @pytest.mark.slow
-@each("fault", FAULTS)
+@pytest.mark.parametrize("fault", FAULTS)
 def test_every_misconception_loses_what_its_probe_says(fault: str) -> None:
     """Where everything is stated and asked, every misconception is noticed by the item of its probe."""
     results = sit(listing([fault]), "strict")
@@ -73,7 +72,7 @@ def test_rewritings_that_are_right_lose_nothing(fault: str) -> None:
 
 
 @pytest.mark.slow
-@each("style", STYLES)
+@pytest.mark.parametrize("style", STYLES)
 def test_every_right_style_keeps_full_marks(style: str) -> None:
     """Storage, names, orders of arguments and conventions of masks are told from what the class does."""
     assert {} == lost(sit(STYLES[style]))
@@ -210,8 +209,8 @@ def test_what_a_class_says_of_its_parameters_changes_nothing(told: str, question
     assert lost(sit(wrong, question)) == lost(sit(f"{wrong}\n    def {told}", question))
 
 
-@each("source", HOSTILE.values(), ids=HOSTILE)
-@each("question", CHECKS)
+@pytest.mark.parametrize("source", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize("question", CHECKS)
 def test_hostile_classes_never_earn_the_numbers(source: str, question: str) -> None:
     """Whatever a class does, judging gives a result for each item, and the values are not earned."""
     check, given = CHECKS[question], answer(source)
@@ -239,7 +238,7 @@ def test_odd_evidence_is_judged(question: str) -> None:
     assert {"review.fault"} == {one.code for one in check.judge(Evidence(given, ()))}
 
 
-@each(
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         (("n_heads = [2, 3, 4]", "n_heads = [5]"), "no multiple of n_heads = 5"),

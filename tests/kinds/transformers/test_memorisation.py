@@ -11,7 +11,6 @@ from autograder.records import Ending, Status
 from reference.memorisation_questions import REPORT, SOURCE
 from tests.checks.asking import DRAW, answer, check_of, ended, error, value
 from tests.kinds.transformers.test_memorisation_trials import sit
-from tests.support.cases import each
 
 TOML = """
 [[question]]
@@ -37,7 +36,7 @@ def judged(*observed: object) -> tuple[Status, str]:
     return result.status, result.code
 
 
-@each(
+@pytest.mark.parametrize(
     ("told", "status", "code"),
     [
         (None, Status.NO_ANSWER, "value.none"),

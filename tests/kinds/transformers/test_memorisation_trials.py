@@ -20,7 +20,6 @@ from reference import memorisation as key
 from reference.faults.memorisation import MISCONCEPTIONS
 from reference.memorisation_questions import memorisation_trials
 from tests.checks.asking import answer
-from tests.support.cases import each
 from tests.support.local_box import LocalBox
 
 RUBRIC = load(Path(__file__).parents[3] / "rubrics" / "gpt2.toml")
@@ -42,8 +41,8 @@ def sit(source: str, secret: bytes) -> dict[str, ItemResult]:
 
 
 @pytest.mark.slow
-@each("trial", memorisation_trials, ids=lambda trial: trial["name"])
-@each("secret", SECRETS)
+@pytest.mark.parametrize("trial", memorisation_trials(), ids=lambda trial: trial["name"])
+@pytest.mark.parametrize("secret", SECRETS)
 def test_a_trial_loses_exactly_its_items(trial: dict[str, Any], secret: bytes) -> None:
     """Whatever the secret draws, the items that a trial names are lost and no other."""
     results = sit(trial["source"], secret)

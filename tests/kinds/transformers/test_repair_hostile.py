@@ -14,7 +14,6 @@ from autograder.messages import render
 from autograder.records import Ending, Observation, Opaque, Ref, Scenario, Status, Tensor
 from reference.faults.decoder import EXAM as FAULT_IDS
 from reference.listings import RIGHT
-from tests.support.cases import each
 from tests.support.repair_draws import COVERING
 from tests.support.repair_question import DRAW, answer, check, check_of, evidence, sit
 
@@ -90,8 +89,8 @@ def _earned(observed: list[tuple[Observation, ...]]) -> set[str]:
     return {result.item for result in results if result.status is Status.PASSED}
 
 
-@each("width", [12, 23])
-@each("seed", range(5))
+@pytest.mark.parametrize("width", [12, 23])
+@pytest.mark.parametrize("seed", range(5))
 def test_noise_earns_nothing(width: int, seed: int) -> None:
     """Random outputs, new at every call, show no repair."""
     random = np.random.default_rng(seed)
@@ -124,7 +123,7 @@ def test_one_wild_number_spoils_only_its_own_experiment() -> None:
     assert passed == {"position_table", "shape_order", "embedding_dropout", "output_head"}
 
 
-@each(
+@pytest.mark.parametrize(
     "body",
     [
         "return 'logits'",

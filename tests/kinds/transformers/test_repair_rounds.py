@@ -14,7 +14,6 @@ from autograder.messages import render
 from autograder.records import Ending, ItemResult, Observation, Status
 from reference.faults.decoder import EXAM
 from reference.listings import GIVEN, RIGHT
-from tests.support.cases import each
 from tests.support.local_box import LocalBox
 from tests.support.repair_question import DRAW, answer, check, evidence, listing, sit
 
@@ -115,7 +114,7 @@ def test_a_decoder_without_working_layers_keeps_what_stands_around_them() -> Non
     assert all("has no attribute 'gone'" in result.staff for result in hidden)
 
 
-@each(
+@pytest.mark.parametrize(
     ("before", "after"),
     [
         ("return self.output_head(x)", "return self.head(x)"),

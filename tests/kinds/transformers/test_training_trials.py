@@ -17,7 +17,6 @@ from reference.faults.misconception import Misconception, planted
 from reference.faults.training import MISCONCEPTIONS
 from reference.training_questions import SOURCE
 from tests.checks.asking import answer
-from tests.support.cases import each
 from tests.support.local_box import LocalBox
 
 RUBRIC = load(Path(__file__).parents[3] / "rubrics" / "gpt2.toml")
@@ -54,8 +53,8 @@ def test_the_right_trainer_earns_everything(secret: bytes) -> None:
 
 
 @pytest.mark.slow
-@each("misconception", MISCONCEPTIONS, ids=lambda misconception: misconception.name)
-@each("secret", SECRETS)
+@pytest.mark.parametrize("misconception", MISCONCEPTIONS, ids=lambda misconception: misconception.name)
+@pytest.mark.parametrize("secret", SECRETS)
 def test_a_misconception_loses_exactly_its_items_and_is_named(
     misconception: Misconception, secret: bytes
 ) -> None:

@@ -13,7 +13,6 @@ from autograder.errors import RubricError
 from autograder.messages import languages, render
 from autograder.records import ItemResult, Opaque, Status, Tensor
 from tests.checks.asking import DRAW, answer, check_of, error, judge, value
-from tests.support.cases import each
 from tests.support.local_box import LocalBox
 
 WRITTEN = LocalBox("from reference.tracing.visibility import written as seen")
@@ -92,7 +91,7 @@ def band(length: int, width: int) -> list[list[int]]:
     return [[int(0 <= t - s < width) for s in range(length)] for t in range(length)]
 
 
-@each(
+@pytest.mark.parametrize(
     ("check", "given", "code"),
     [
         (DECODER, [list(row) for row in zip(*LOWER, strict=True)], "transposed"),

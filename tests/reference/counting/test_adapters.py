@@ -9,7 +9,6 @@ from reference.counting.adapters import lora
 from reference.counting.catalogue import DECODERS
 from reference.counting.decoder import Decoder
 from tests.reference.counting import real
-from tests.support.cases import each
 
 NAMES = {
     "attention_q": "q_proj",
@@ -38,7 +37,7 @@ def adapted(model: Decoder, rank: int, targets: tuple[str, ...]) -> int:
     return real.size(one for one in built.parameters() if one.requires_grad)
 
 
-@each(
+@pytest.mark.parametrize(
     ("name", "targets"),
     [
         ("Llama-3-8B", ("attention_q", "attention_v")),
@@ -48,7 +47,7 @@ def adapted(model: Decoder, rank: int, targets: tuple[str, ...]) -> int:
         ("GPT-2", ("attention_qkv",)),
     ],
 )
-@each("rank", [1, 8])
+@pytest.mark.parametrize("rank", [1, 8])
 def test_adapters_are_counted_right(name: str, targets: tuple[str, ...], rank: int) -> None:
     """Two matrices for each target, of grouped and fused projections, too."""
     model = Decoder.of(DECODERS[name])

@@ -15,7 +15,6 @@ from reference.counting.catalogue import DECODERS
 from reference.counting.decoder import Decoder, parameters, total
 from tests.reference.counting import real
 from tests.reference.counting.test_operations import BATCH, GPT2, LENGTH, MODELS
-from tests.support.cases import each
 
 
 def size(tensor: Tensor) -> int:
@@ -23,8 +22,8 @@ def size(tensor: Tensor) -> int:
     return tensor.numel() * tensor.element_size()
 
 
-@each("name", MODELS)
-@each("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_a_cache_has_the_bytes_of_its_real_tensors(name: str, dtype: str) -> None:
     """Keys and values of all layers after a real forward pass."""
     model = MODELS[name]

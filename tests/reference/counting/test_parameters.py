@@ -14,7 +14,6 @@ from reference.counting import families
 from reference.counting.catalogue import DECODERS
 from reference.counting.decoder import Decoder, active_parameters, parameters, total
 from tests.reference.counting import real
-from tests.support.cases import each
 
 TOTALS = {
     "GPT-2": 124_439_808,
@@ -59,14 +58,14 @@ GATED_PARTS = {
 }
 
 
-@each("name", DECODERS)
+@pytest.mark.parametrize("name", DECODERS)
 def test_a_published_model_has_its_published_size(name: str) -> None:
     """The formula, the real model's parameters and the published number are one."""
     counts = parameters(Decoder.of(DECODERS[name]))
     assert TOTALS[name] == total(counts) == real.size(real.build(Decoder.of(DECODERS[name])).parameters())
 
 
-@each("name", DECODERS)
+@pytest.mark.parametrize("name", DECODERS)
 def test_every_component_is_counted_right(name: str) -> None:
     """Component by component the real model has what the formula says."""
     model = Decoder.of(DECODERS[name])
