@@ -11,7 +11,7 @@ from typing import Any
 
 from autograder import timestamps
 from autograder.grading import scoring
-from autograder.kinds import foreign
+from autograder.kinds import foreign_entries
 from autograder.records import Graded, ItemResult
 from autograder.rubric import Rubric, parse, read_tables
 from autograder.rubric.dependence import dependents
@@ -42,7 +42,7 @@ def reusable(before: bytes, after: bytes, graded: Graded) -> dict[str, tuple[Ite
     if _without(old["assignment"], _OF_ASSIGNMENT) != _without(new["assignment"], _OF_ASSIGNMENT):
         return {}
     rubric = parse(before)
-    if foreign({question.kind for question in rubric.questions}):
+    if foreign_entries({question.kind for question in rubric.questions}):
         return {}  # another package's kind may look at results that it does not name
     tables = {table["id"]: table for table in new["question"]}
     earlier = {table["id"]: table for table in old["question"]}
