@@ -1,4 +1,4 @@
-"""What makes a class be graded again: `GRADING_VERSION`, Python, libraries, and nothing else of this package."""
+"""Of this package `GRADING_VERSION` alone makes a class be graded again; so do versions of libraries."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def grade_begun(
 ) -> GradedClass:
     """Grade what was begun with and record it. Run again, it goes on where it was stopped.
 
-    What is known already is not graded: the same bytes under the same rubric, reference, grading version and libraries.
+    What is known already is not graded: the same bytes under the same rubric, reference and versions.
 
     Args:
         begun: the class; its pool is closed at the end.

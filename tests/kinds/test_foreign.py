@@ -216,7 +216,7 @@ print(json.dumps([
 
 
 def test_results_depend_on_the_version_of_its_distribution(place: Path, tmp_path: Path) -> None:
-    """Another version makes a class be graded again if its rubric asks such a question; other code does not."""
+    """Another version counts if the rubric asks such a question; other code of the same version does not."""
     code = """
 from autograder.grading_version import list_versions
 print(json.dumps([list_versions((), ("riddle", "count")), list_versions((), ("count",))]))
