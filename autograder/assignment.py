@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import importlib.metadata
-import importlib.util
 import itertools
-import platform
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -22,7 +18,8 @@ from autograder.course import Course
 from autograder.course import manifest as manifests
 from autograder.course.manifest import Manifest, StudentRelease
 from autograder.errors import CourseError, NotebookError, Place, PreloadMissing, RubricError
-from autograder.kinds import foreign, make_check
+from autograder.grading_version import GRADING_VERSION, list_versions
+from autograder.kinds import make_check
 from autograder.notebook.document import MAX_SOURCE
 from autograder.notebook.files import read_file
 from autograder.notebook.release import Release, load_release
@@ -34,39 +31,6 @@ from autograder.rubric import NotebookFile, Question, Rubric
 from autograder.rubric.files import STARTER_BYTES
 from autograder.sandbox.base import Environment
 from autograder.variants.drawing import Catalogues, Variant, draw
-
-TELLING = frozenset(
-    {
-        "__init__",
-        "__main__",
-        "adopting",
-        "app",
-        "authoring",
-        "cli",
-        "demo",
-        "feedback",
-        "generate",
-        "gradebook",
-        "grades",
-        "marking",
-        "messages",
-        "mutation",
-        "paper",
-        "personal",
-        "platforms",
-        "service",
-        "store",
-        "student",
-        "verify",
-        "web",
-    }
-)
-"""Parts that do not decide about a result: they make what is handed out, whose bytes are part of the digest
-themselves, or words, tables and pages of results. A sentence is put in words when a page is made. Of
-`messages` checks only ask which mistakes have a name. All others decide; a test compares with the imports."""
-_PROGRAM = Path(__file__).parent
-_DEPENDED_ON = ("ipython", "numpy", "python-flint", "sympy", "torch", "transformers")
-"""Installed packages that results depend on, whatever a rubric preloads: formulas are compared with flint."""
 
 
 class Assignment(Struct, frozen=True, eq=False):
@@ -295,19 +259,24 @@ class Assignment(Struct, frozen=True, eq=False):
             return {}
 
     def box_digest(self, environment: Environment) -> str:
-        """Return the SHA-256 of what student code meets in a box besides the notebook: programs and files."""
-        parts = [program_digest(), *packages(environment.preload), *_digests(environment.files)]
+        """Return the SHA-256 of what student code meets in a box besides the notebook: versions and files."""
+        versions = list_versions(environment.preload)
+        parts = [f"grading {GRADING_VERSION}", *versions, *_digests(environment.files)]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
-    def digest(self) -> str:
-        """SHA-256 over what results depend on besides submission and rubric (see `program_digest`)."""
-        digest = hashlib.sha256(self.course.secret())
+    def versions(self) -> list[str]:
+        """Return the versions of Python and libraries that results depend on; see `list_versions`."""
         kinds = [question.kind for question in self.rubric.questions]
-        parts = [
-            self.course.reference_digest(),
-            program_digest(),
-            *packages(self.rubric.assignment.preload, kinds),
-        ]
+        return list_versions(self.rubric.assignment.preload, kinds)
+
+    def digest(self) -> str:
+        """Return the SHA-256 of what results depend on besides submission and rubric.
+
+        It covers the secret, the reference, `GRADING_VERSION`, the versions of Python and libraries, the
+        release, and what was handed out and lies beside it.
+        """
+        digest = hashlib.sha256(self.course.secret())
+        parts = [self.course.reference_digest(), f"grading {GRADING_VERSION}", *self.versions()]
         parts += [self.manifest.digest()] if self.manifest else []
         for notebook in self.rubric.assignment.notebooks:
             parts.append(hashlib.sha256(self.release_bytes[notebook.name]).hexdigest())
@@ -380,20 +349,6 @@ def _released(folder: Path, notebook: NotebookFile, *, adopted: bool) -> bytes:
         raise CourseError(f"{path}: {error}") from error
 
 
-def program_digest(root: Path = _PROGRAM) -> str:
-    """SHA-256 over this package's own code, so that results follow its changes; without `TELLING`.
-
-    Args:
-        root: of the package.
-    """
-    digest = hashlib.sha256()
-    for path in sorted((*root.rglob("*.py"), *root.rglob("*.bpf"))):
-        place = path.relative_to(root)
-        if place.parts[0].removesuffix(".py") not in TELLING:
-            digest.update(place.as_posix().encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()
-
-
 def _digests(files: Iterable[tuple[str, Path]]) -> list[str]:
     """The path and SHA-256 of each file, and of those in each folder."""
     found = []
@@ -416,51 +371,3 @@ def _digest(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
-
-
-def packages(preload: Iterable[str] = (), kinds: Iterable[str] = ()) -> list[str]:
-    """The interpreter and the packages that marks depend on, by version.
-
-    Student code runs with them, the reference does, and formulas are compared with one of them.
-
-    Args:
-        preload: the modules that a rubric has imported beforehand.
-        kinds: of its questions: the code of those that another package brings counts by its content.
-    """
-    versions = [f"python {sys.version_info.major}.{sys.version_info.minor}.{sys.version_info.micro}"]
-    versions.append(platform.machine())
-    versions += [_version(name) for name in _DEPENDED_ON]
-    modules = sorted({module.partition(".")[0] for module in preload} - set(_DEPENDED_ON))
-    versions += [found for module in modules for found in _versions(module)]
-    return versions + [f"kind {kind.name} {_code(kind.folder)}" for kind in foreign(sorted(kinds))]
-
-
-def _code(folder: Path) -> str:
-    """SHA-256 of all modules in a folder."""
-    digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        digest.update(path.relative_to(folder).as_posix().encode() + b"\0" + _digest(path).encode())
-    return digest.hexdigest()
-
-
-def _version(name: str) -> str:
-    try:
-        return f"{name} {importlib.metadata.version(name)}"
-    except importlib.metadata.PackageNotFoundError:
-        return f"{name} absent"
-
-
-def _versions(module: str) -> list[str]:
-    """Of the packages that bring a module; where none does, the digest of its file."""
-    if module in sys.stdlib_module_names:
-        return []
-    owners = importlib.metadata.packages_distributions().get(module)
-    if owners:
-        return [_version(name) for name in sorted(set(owners))]
-    try:
-        found = importlib.util.find_spec(module)
-    except (ImportError, ValueError):
-        found = None
-    if found is None or not found.origin or not Path(found.origin).is_file():
-        return [f"{module} absent"]
-    return [f"{module} {hashlib.sha256(Path(found.origin).read_bytes()).hexdigest()}"]

@@ -32,7 +32,7 @@ LAYERS = (
     {"notebook", "sandbox"},
     {"checks", "course", "grades"},
     {"kinds"},
-    {"feedback", "student", "store", "platforms"},
+    {"feedback", "student", "store", "platforms", "grading_version"},
     {"gradebook", "paper", "authoring", "marking", "adopting"},
     {"assignment"},
     {"grading", "generate"},

@@ -7,7 +7,6 @@ each environment by which a class was graded is kept in the private folder of th
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,24 +16,21 @@ from msgspec import Struct
 
 from autograder import atomic
 from autograder import rubric as rubrics
-from autograder.assignment import Assignment, packages, program_digest
+from autograder.assignment import Assignment
 from autograder.course import Course
 from autograder.errors import CourseError, RubricError
+from autograder.grading_version import GRADING_VERSION
 from autograder.paths import files_in
 from autograder.rubric import Rubric
 from autograder.rubric.dependence import dependents
 from autograder.sandbox.levels import Isolation, environment_digest
 
-_SHORT = 8
-"""Characters of a digest that is shown."""
 _MOST_NAMED = 6
 
 
 class GradingBasis(Struct, frozen=True):
     """An environment in parts that can be told."""
 
-    program: str
-    """Version, and the beginning of the digest of its code."""
     libraries: tuple[str, ...]
     """The interpreter, the machine's kind and packages, each with its version."""
     reference: Mapping[str, str]
@@ -43,6 +39,8 @@ class GradingBasis(Struct, frozen=True):
     """Digest by file of the release."""
     variants: str
     isolation: str
+    grading_version: int = 0
+    """`GRADING_VERSION`; 0 if it was kept before that existed."""
 
 
 class BasisDifference(Struct, frozen=True):
@@ -110,8 +108,9 @@ def basis_differences(
     if before is None or after is None:
         yield BasisDifference("graded by an earlier version of the program, which did not note what it used")
         return
-    if before.program != after.program:
-        yield BasisDifference(f"program: {before.program} → {after.program}")
+    if before.grading_version != after.grading_version:
+        was_graded = before.grading_version or "earlier"
+        yield BasisDifference(f"grading version: {was_graded} → {after.grading_version}")
     was, now = set(before.libraries), set(after.libraries)
     if was != now:
         gone = ", ".join(one for one in before.libraries if one not in now)
@@ -198,18 +197,13 @@ def basis_of(assignment: Assignment, isolation: Isolation) -> GradingBasis:
         for path in sorted(course.reference.rglob("*.py"))
         if path.is_file()
     }
-    try:
-        version = importlib.metadata.version("autograder")
-    except importlib.metadata.PackageNotFoundError:
-        version = "without a version"
-    kinds = [question.kind for question in rubric.questions]
     return GradingBasis(
-        f"autograder {version} ({program_digest()[:_SHORT]})",
-        tuple(packages(rubric.assignment.preload, kinds)),
+        tuple(assignment.versions()),
         reference,
         release,
         assignment.manifest.digest() if assignment.manifest else "",
         isolation.value,
+        GRADING_VERSION,
     )
 
 

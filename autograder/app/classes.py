@@ -113,7 +113,7 @@ def grade_begun(
 ) -> GradedClass:
     """Grade what was begun with and record it. Run again, it goes on where it was stopped.
 
-    What is known already is not graded: the same bytes under the same rubric, reference and program.
+    What is known already is not graded: the same bytes under the same rubric, reference and versions.
 
     Args:
         begun: the class; its pool is closed at the end.
@@ -152,8 +152,8 @@ def grade_begun(
 
 
 _HELD = (
-    "{} students keep the results that their published marks are made of, though rubric, reference or "
-    "program have changed since: {}; who would move, and why: autograder regrade {}"
+    "{} students keep the results that their published marks are made of, though the rubric, the reference, "
+    "the grading version or a library has changed since: {}; who would move, and why: autograder regrade {}"
 )
 
 

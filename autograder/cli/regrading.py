@@ -52,7 +52,7 @@ def regrade(
     workers: WorkersOption = 0,
     isolation: IsolationOption = FULL,
 ) -> None:
-    """Tell who gains and loses what, and why, after a change of rubric, reference or program."""
+    """Tell who gains and loses what, and why, after a change of rubric or reference, or an upgrade."""
     from autograder.app import regrade_report, regrading
     from autograder.cli import report
 

@@ -16,9 +16,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder import atomic
-from autograder.assignment import Assignment, packages
+from autograder.assignment import Assignment
 from autograder.checks.base import Draw, Observations
 from autograder.errors import BoxEnded, CourseError
+from autograder.grading_version import list_versions
 from autograder.records import Limits, Scenario
 from autograder.rubric import Question
 from autograder.sandbox.base import Box
@@ -294,7 +295,7 @@ def cache_key(assignment: Assignment, secret: bytes, parts: Sequence[str]) -> st
         secret: the course's.
         parts: what else they depend on.
     """
-    versions = packages(assignment.rubric.assignment.preload)
+    versions = list_versions(assignment.rubric.assignment.preload)
     course = (assignment.course.reference_digest(), assignment.files_digest())
     all_parts = [assignment.rubric.digest, *course, *versions, *parts]
     return hashlib.sha256(secret + "\n".join(all_parts).encode()).hexdigest()

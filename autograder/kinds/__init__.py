@@ -94,6 +94,7 @@ def make_check(question: Question, rubric: Rubric) -> Check:
     return made
 
 
-def foreign(names: Iterable[str]) -> list[Kind]:
-    """Those of these kinds that another package registers."""
-    return [kind(name) for name in dict.fromkeys(names) if package(registered()[name]) != OURS]
+def foreign_entries(names: Iterable[str]) -> list[EntryPoint]:
+    """Return the entry points of those of these kinds that another package registers."""
+    entries = [registered()[name] for name in dict.fromkeys(names) if name in registered()]
+    return [entry for entry in entries if package(entry) != OURS]

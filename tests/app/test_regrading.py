@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import shutil
 import sqlite3
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from autograder import assignment as assignments
+from autograder import grading_version
 from autograder.app import basis, classes, course_log, regrade_report, regrading
 from autograder.app.published import read_published
 from autograder.app.regrading import Regrade, RegradeChoice
@@ -22,6 +24,7 @@ from autograder.course import Course
 from autograder.errors import CourseError
 from autograder.gradebook import Gradebook
 from autograder.grades import PersonMark
+from autograder.grading_version import GRADING_VERSION
 from tests.support import small_course
 from tests.support.made_once import made_once
 from tests.support.regraded_class import NAME, accept_13, hand_in, make_class
@@ -198,19 +201,35 @@ def test_a_changed_reference_is_named_where_it_is_asked(course: Course) -> None:
 
 
 def test_an_upgrade_is_the_reason_where_it_is_one(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Versions of program and libraries before and after; marks that are the same move nobody."""
-    from autograder import assignment as module
-
-    monkeypatch.setattr(module, "_version", lambda name: f"{name} 99.1")
-    monkeypatch.setattr(module, "program_digest", lambda: "f" * 64)
-    monkeypatch.setattr(basis, "program_digest", lambda: "f" * 64)
+    """Versions of grading and libraries before and after; marks that are the same move nobody."""
+    monkeypatch.setattr(grading_version, "_name_version", lambda name: f"{name} 99.1")
+    for module in (assignments, basis):
+        monkeypatch.setattr(module, "GRADING_VERSION", GRADING_VERSION + 1)
     found = regrade(course)
     assert () == found.moved
-    program, libraries = sorted(found.differences, reverse=True)
-    assert program.endswith("(ffffffff)")
-    assert program.startswith("program: autograder ")
+    versions, libraries = sorted(found.differences)
+    assert f"grading version: {GRADING_VERSION} → {GRADING_VERSION + 1}" == versions
     assert "numpy 99.1" in libraries.partition("→")[2]
     assert "numpy " in libraries.partition("→")[0]
+
+
+def test_results_from_before_the_grading_version_are_read_and_explained(course: Course) -> None:
+    """What was kept with a digest of the program says so, and its marks are compared as ever."""
+    accept_13(course)
+    with Gradebook(course.gradebook) as book:
+        environment = book.keys(NAME)["bob"].environment
+    path = course.private / "graded-by" / f"{environment}.json"
+    kept_then = json.loads(path.read_bytes())
+    del kept_then["grading_version"]
+    old = "0" * 64
+    kept_then["program"] = "autograder 0.1.0 (0a1b2c3d)"
+    path.with_name(f"{old}.json").write_text(json.dumps(kept_then))
+    with sqlite3.connect(course.gradebook) as database:
+        database.execute("UPDATE autograder_result SET environment = ?", [old])
+    database.close()
+    found = regrade(course)
+    assert {"bob": Decimal("0.25")} == by(found)
+    assert f"grading version: earlier → {GRADING_VERSION}" in found.differences
 
 
 def test_marks_of_people_follow_what_their_items_are_worth(course: Course) -> None:

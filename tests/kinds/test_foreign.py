@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -214,24 +215,24 @@ print(json.dumps([
     assert [True, "riddle", FILES["riddles/reference.md"], True] == found
 
 
-def test_its_code_counts_among_what_results_depend_on(place: Path) -> None:
-    """Another word in its module makes a class be graded again; only where a rubric asks such a question."""
+def test_results_depend_on_the_version_of_its_distribution(place: Path, tmp_path: Path) -> None:
+    """Another version counts if the rubric asks such a question; other code of the same version does not."""
     code = """
-from autograder.assignment import packages
-print(json.dumps([packages((), ("riddle", "count")), packages((), ("count",))]))
+from autograder.grading_version import list_versions
+print(json.dumps([list_versions((), ("riddle", "count")), list_versions((), ("count",))]))
 """
-    before = told(place, code)
-    module = place / "riddles" / "__init__.py"
-    text = module.read_text("utf-8")
-    try:
-        module.write_text(f"{text}# another word\n", "utf-8")
-        after = told(place, code)
-    finally:
-        module.write_text(text, "utf-8")
-    assert isinstance(before, list)
-    assert isinstance(after, list)
-    assert before[0] != after[0]
-    assert before[1] == after[1]
+    site = shutil.copytree(place, tmp_path / "site")
+    module, metadata = site / "riddles" / "__init__.py", site / "riddles-1.0.dist-info" / "METADATA"
+    first = told(site, code)
+    module.write_text(module.read_text("utf-8") + "# another word\n", "utf-8")
+    assert first == told(site, code)
+    metadata.write_text(metadata.read_text("utf-8").replace("Version: 1.0", "Version: 1.1"), "utf-8")
+    second = told(site, code)
+    assert isinstance(first, list)
+    assert isinstance(second, list)
+    assert "kind riddle riddles 1.0" in first[0]
+    assert "kind riddle riddles 1.1" in second[0]
+    assert first[1] == second[1]
 
 
 @pytest.mark.slow
