@@ -122,6 +122,5 @@ def test_a_number_that_tells_files_apart_is_no_mark_of_a_copy() -> None:
         (["1.py"], ["2.py"], ["1.py"]),
         (["2 (1).py"], ["2.py"], ["2.py"]),
     ):
-        assert dict(zip(names, placed, strict=True)) == meant_places(names, expected, is_never_notebook), (
-            names
-        )
+        found = meant_places(names, expected, is_never_notebook)
+        assert dict(zip(names, placed, strict=True)) == found, names

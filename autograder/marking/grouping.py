@@ -180,12 +180,12 @@ def _affordable(units: Sequence[_Unit]) -> list[_Unit]:
 
 def _similarities(forms: Sequence[str]) -> Any:
     """Return the similarity of every two texts as a square matrix, each from 0 to 1."""
-    from scipy.sparse import hstack
     from sklearn.feature_extraction.text import TfidfVectorizer  # takes a second to import
+    from sklearn.pipeline import FeatureUnion
 
-    words = TfidfVectorizer(analyzer=_WORD.findall, sublinear_tf=True).fit_transform(forms)
-    letters = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 3), sublinear_tf=True).fit_transform(forms)
-    vectors = hstack([words, letters], format="csr")
+    words = TfidfVectorizer(analyzer=_WORD.findall, sublinear_tf=True)
+    letters = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 3), sublinear_tf=True)
+    vectors = FeatureUnion([("words", words), ("letters", letters)]).fit_transform(forms)
     # Both parts have length 1, so half of the product is the mean of the two cosines. Rounding keeps the
     # last digits, which differ between machines, from deciding.
     similarity = np.clip(np.round((vectors @ vectors.T).toarray() / 2, 6), 0, 1)
