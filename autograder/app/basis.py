@@ -106,7 +106,7 @@ def basis_differences(
         rubric: tells which questions a reference is asked about.
     """
     if before is None or after is None:
-        yield BasisDifference("graded by an earlier version of the program, which did not note what it used")
+        yield BasisDifference("what the class was graded with before was not kept")
         return
     if before.grading_version != after.grading_version:
         was_graded = before.grading_version or "earlier"

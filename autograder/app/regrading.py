@@ -210,8 +210,8 @@ class _Regrading:
             stands[student] = _Stands(graded, key, rubric, own)
         if unknown:
             self._remarks.append(
-                f"the rubric by which {name_list(unknown)} were graded was not kept by an earlier version of "
-                "the program: what they had is taken from their results"
+                f"the rubric by which {name_list(unknown)} were graded was not kept: what they had is taken "
+                "from their results"
             )
         return stands
 

@@ -57,7 +57,7 @@ class Key(Struct, frozen=True):
     rubric: str
     """Digest of the rubric's file (`Rubric.digest`)."""
     environment: str
-    """Digest of what computed it: the program, the reference, the packages, the secret's fingerprint."""
+    """Digest of what computed it (`Assignment.digest`), and of the level of isolation."""
 
     @classmethod
     def of(cls, student: str, submission: str, rubric: Rubric, environment: str) -> Key:
