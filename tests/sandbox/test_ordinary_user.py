@@ -26,6 +26,7 @@ UID = 61_999
 SCRIPT = Path(__file__).parents[1] / "support/ordinary_user.py"
 SUBSET = (
     "tests/sandbox/test_contract.py",
+    "tests/sandbox/test_bare.py",
     "tests/sandbox/test_confinement.py",
     "tests/sandbox/test_isolation.py",
     "tests/sandbox/test_box_cleanup.py",

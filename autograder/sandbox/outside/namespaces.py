@@ -176,6 +176,8 @@ class ZygoteSandbox:
         return box
 
     def _open(self, limits: Limits, seed: int) -> NamespaceBox:
+        if self._control.fileno() < 0:
+            raise SandboxFault("the sandbox is closed")
         with self._user() as identity, self._grouped(limits) as group:
             request = self._request(limits, seed, group, identity)
             if self._crowding:
