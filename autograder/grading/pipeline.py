@@ -45,7 +45,7 @@ from autograder.grading.handed_files import NotebookFiles, read_files
 from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
 from autograder.limits import budgets
 from autograder.notebook.match import LOST
-from autograder.notebook.read import details, read
+from autograder.notebook.read import details
 from autograder.records import (
     Answer,
     Cell,
@@ -394,7 +394,7 @@ class _SubmissionRun:
                 if data.code not in ABSENT or release.has_answers:
                     raise data
                 data = assignment.release_bytes[notebook.name]  # all of it is given
-            submission = read(data, release, student=self._handed.student, assignment=assignment.name)
+            submission = assignment.read_submission(notebook.name, data, self._handed.student)
         except NotebookError as error:
             self.notes.append(Note(error.code, str(error), notebook.name))
             self.results.update(scoring.refused_results(assignment.rubric, error, notebook=notebook.name))

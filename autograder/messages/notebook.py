@@ -16,6 +16,7 @@ SENTENCES: Mapping[str, str] = {
     "notebook.elsewhere": (
         "This cell is read as your answer {name}, because the answer cell itself is missing or unchanged."
     ),
+    "notebook.found": "This answer cell is empty or unchanged. Your answer was found in the cells {cells}.",
     "notebook.apart": (
         "This is a copy of the answer cell {name}. It is run or shown as a cell of your own, and is not read "
         "as that answer."

@@ -10,10 +10,11 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from autograder.notebook.displaced import FIELDS, take_details_apart
 from autograder.notebook.document import (
     MAX_SOURCE,
     Document,
@@ -35,13 +36,18 @@ from autograder.syntax import UNREADABLE, parsed
 MAX_NOTES = 200
 _FORMULA = re.compile(r"\$[^$]+\$")
 _ASSIGNMENT = re.compile(r"^[ \t]*\w+[ \t]*=(?!=)", re.MULTILINE)
-FIELDS = ("family_name", "first_name", "student_number", "programme")
-"""The names that the cell below the title page assigns."""
 _MOST_CODE = 4_000
 _MOST_SIGNS = 100
 
 
-def read(data: bytes, release: Release, *, student: str, assignment: str) -> Submission:
+def read(
+    data: bytes,
+    release: Release,
+    *,
+    student: str,
+    assignment: str,
+    names_asked: Mapping[str, Collection[str]] = {},
+) -> Submission:
     """Read one notebook of one student.
 
     Args:
@@ -49,6 +55,8 @@ def read(data: bytes, release: Release, *, student: str, assignment: str) -> Sub
         release: the notebook as it was given out.
         student: who handed it in.
         assignment: the assignment's name.
+        names_asked: grade_id → the names that the rubric asks for, to find answers outside their cells; see
+            `autograder.notebook.release.names_asked`.
 
     Returns:
         The cells to run in the student's order, with the release's locked cells in their place, and an
@@ -60,9 +68,9 @@ def read(data: bytes, release: Release, *, student: str, assignment: str) -> Sub
     """
     document = parse(data)
     cells = _with_ids(document.cells, release) if release.foreign else document.cells
-    cells, taken_apart, unmerged = unmerge(cells, release)
+    cells, taken_apart, unmerged = unmerge(take_details_apart(cells, names_asked), release)
     matching = match(cells, release)
-    recovery = recover(cells, release, matching)
+    recovery = recover(cells, release, matching, names_asked)
     places = {**matching.places, **recovery.places}
     types = _types(cells, release.by_id, places)
     answer_cells = {**matching.parts, **recovery.written_elsewhere}

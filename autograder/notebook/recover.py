@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
 from autograder.notebook.copies import names
+from autograder.notebook.displaced import SearchedNotebook, find_code, is_details
 from autograder.notebook.document import RawCell, canonical
 from autograder.notebook.match import LOST, Matching, region
 from autograder.notebook.release import Release, ReleaseCell
 from autograder.records import Note
+
+BESIDE = "answer-beside-stub"
+"""Code of the note about an answer in a new cell beside its unchanged cell."""
 
 
 class Recovery(Struct, frozen=True):
@@ -29,8 +33,20 @@ class Recovery(Struct, frozen=True):
     notes: tuple[Note, ...] = ()
 
 
-def recover(cells: Sequence[RawCell], release: Release, matching: Matching) -> Recovery:
-    """Look for the answers that `match` did not find or found empty."""
+def recover(
+    cells: Sequence[RawCell],
+    release: Release,
+    matching: Matching,
+    names_asked: Mapping[str, Collection[str]] = {},
+) -> Recovery:
+    """Look for the answers that `match` did not find or found empty.
+
+    Args:
+        cells: of the submission.
+        release: the student's own.
+        matching: which cell is which.
+        names_asked: grade_id → the names that the rubric asks for.
+    """
     known = release.by_id
     pool = _pool(cells, release, matching)
     places: dict[str, int] = {}
@@ -53,7 +69,17 @@ def recover(cells: Sequence[RawCell], release: Release, matching: Matching) -> R
     rest -= {index for indices in elsewhere.values() for index in indices}
     merged = _inside_others(cells, release, open_ids, matching, notes)
     elsewhere |= merged
-    for grade_id in [one for one in open_ids if one not in merged]:
+    notebook = SearchedNotebook(
+        cells,
+        release,
+        names_asked,
+        {**matching.places, **places},
+        {**{name: parts for name, parts in matching.parts.items() if len(parts) > 1}, **elsewhere},
+        pool,
+    )
+    elsewhere |= (displaced := find_code(notebook, notes))
+    notes[:] = [note for note in notes if note.code != BESIDE or note.place not in displaced]
+    for grade_id in [one for one in open_ids if one not in elsewhere]:
         near, note = _lost(cells, known, grade_id, {**matching.places, **places}, rest)
         notes.append(note)
         if near:
@@ -74,6 +100,7 @@ def _pool(cells: Sequence[RawCell], release: Release, matching: Matching) -> set
         and cell.source.strip()
         and canonical(cell.source) not in given
         and not _is_half_of_locked(cell, known)
+        and not is_details(cell)
     }
 
 
@@ -162,7 +189,7 @@ def _beside_stubs(
             text = (
                 f"The answer cell is unchanged; the student wrote beside it (cell {numbers}), which is taken."
             )
-            notes.append(Note("answer-beside-stub", text, grade_id))
+            notes.append(Note(BESIDE, text, grade_id))
     return found
 
 

@@ -59,6 +59,9 @@ def _on_answers(
         named = ", ".join(numbers[:_MOST_NAMED]) + (", …" if len(numbers) > _MOST_NAMED else "")
         for index in parts:
             yield index, Message(code, {"name": name, "cells": named})
+        own = matching.places.get(name)
+        if code != "notebook.unsure" and own is not None and own not in parts:
+            yield own, Message("notebook.found", {"cells": named})
     for name, index in recovery.places.items():
         yield index, Message("notebook.elsewhere", {"name": name, "cells": ""})
 

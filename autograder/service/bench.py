@@ -37,7 +37,6 @@ from autograder.errors import (
 from autograder.feedback.sanitise import printable_text
 from autograder.grading.expected import box_seed
 from autograder.marking.cases import MOST_SOURCE
-from autograder.notebook.read import read
 from autograder.records import Cell, CellRun, Ending, Limits, Markdown
 from autograder.sandbox.base import Box, Environment
 from autograder.sandbox.pool import Pool
@@ -427,7 +426,7 @@ class Bench:
         if name not in files and release.has_answers:
             raise NotebookError("missing", f"{name} was not handed in")
         data = files.get(name, assignment.release_bytes[notebook])
-        submission = read(data, release, student=attempt.student, assignment=assignment.name)
+        submission = assignment.read_submission(notebook, data, attempt.student)
         given = {one: files[one] for one in wanted.own if one in files}
         cells = (one.source for one in submission.cells if isinstance(one, Cell))
         modules = (text.decode(errors="replace") for path, text in given.items() if path.endswith(".py"))

@@ -1,0 +1,57 @@
+"""Answers outside their cells, from the file to marks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from autograder import assignment as assignments
+from autograder.generate import generate
+from autograder.grading.pipeline import Grader
+from autograder.records import Status
+from autograder.sandbox.pool import Pool
+from tests.grading.test_split_answers import Cells, marks, of_question, sit
+from tests.support.small_course import NAME, SOFTMAX, small_course
+
+pytestmark = pytest.mark.sandbox
+
+
+@pytest.fixture(scope="module")
+def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
+    """Code and a text in one notebook, formulas in the other."""
+    course = small_course(tmp_path_factory.mktemp("course"))
+    generate(course, NAME)
+    with Pool() as pool:
+        yield Grader(assignments.load(course, NAME), pool)
+
+
+def plain(source: str) -> dict[str, Any]:
+    """Return a code cell of the student's own."""
+    return {"cell_type": "code", "metadata": {}, "source": source, "outputs": [], "execution_count": None}
+
+
+@pytest.mark.parametrize("where", [0, -1, None], ids=["first cell", "last cell", "in another answer"])
+def test_grade_judges_formulas_that_stand_in_other_cells(where: int | None, grader: Grader) -> None:
+    """The names exist when the notebook has run."""
+    source = 'mlp_parameters = "8*d_model^2"'
+
+    def change(cells: Cells) -> None:
+        if where is None:
+            other = next(cell for cell in cells if marks(cell) == "layers-answer")
+            other["source"] = f"layers = 12\n{source}"
+        else:
+            cells.insert(where if where == 0 else len(cells), plain(source))
+
+    graded = sit(grader, "formulas", change)
+    assert of_question(graded, "mlp")[0] == Decimal(2)
+    if where is None:
+        assert (Decimal(1), {Status.PASSED}) == of_question(graded, "layers")
+
+
+def test_grade_judges_a_function_that_stands_above_everything(grader: Grader) -> None:
+    """The blank cell, which would raise, does not undo it."""
+    graded = sit(grader, "code", lambda cells: cells.insert(0, plain(f"import numpy\n\n{SOFTMAX}")))
+    assert (Decimal(3), {Status.PASSED}) == of_question(graded, "softmax")

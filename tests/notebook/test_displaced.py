@@ -1,0 +1,207 @@
+"""Answers outside their cells: code is known by the name it defines, a text needs manual review."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from autograder.notebook.match import LOST
+from autograder.notebook.read import read
+from autograder.notebook.release import load_release
+from autograder.records import Cell, Submission
+
+Cells = list[dict[str, Any]]
+STUB = "# {name} = ...\n# YOUR CODE HERE\nraise NotImplementedError()"
+BLANK_TEXT = "YOUR ANSWER HERE"
+DETAILS = 'family_name = "{name}"\nstudent_number = "{number}"'
+NAMES = {"width": {"width"}, "depth": {"depth"}, "parts": {"parts"}}
+TEXT = "The encoder reads the whole sentence before the decoder starts."
+
+
+def make_cell(source: str, grade_id: str = "", *, kind: str = "code", answer: bool = False) -> dict[str, Any]:
+    """Return a cell; one with a grade_id is locked, or an answer."""
+    flags = {"grade": False, "solution": answer, "locked": not answer, "task": False, "schema_version": 3}
+    marks = {"nbgrader": {"grade_id": grade_id, **flags}} if grade_id else {}
+    code = {"outputs": [], "execution_count": None} if kind == "code" else {}
+    return {"cell_type": kind, "metadata": marks, "source": source, **code}
+
+
+def make_release() -> Cells:
+    """Return an exam: a title page, three code answers and two written ones."""
+    cells = [
+        make_cell("# Exam\nWrite your name below.", kind="markdown"),
+        make_cell(DETAILS.format(name="", number="")),
+    ]
+    for name in NAMES:
+        stub = 'parts = {"first": "..."}\nraise NotImplementedError()' if name == "parts" else STUB
+        cells += [
+            make_cell(f"How large is {name}?", f"{name}-prompt", kind="markdown"),
+            make_cell(stub.replace("{name}", name), name, answer=True),
+            make_cell(f"check({name!r})", f"{name}-check"),
+        ]
+    for name in ("why", "how"):
+        cells += [
+            make_cell(f"Explain {name}.", f"{name}-prompt", kind="markdown"),
+            make_cell(BLANK_TEXT, name, kind="markdown", answer=True),
+        ]
+    return cells
+
+
+def make_notebook(cells: Cells) -> bytes:
+    """Return the notebook's bytes."""
+    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}).encode()
+
+
+def hand_in(change: Callable[[Cells], object]) -> Submission:
+    """Read the exam after a change to its cells; the details cell is filled in."""
+    cells = make_release()
+    cells[1]["source"] = DETAILS.format(name="Lovelace", number="1815")
+    change(cells)
+    release = load_release(make_notebook(make_release()), "exam")
+    return read(make_notebook(cells), release, student="s", assignment="exam", names_asked=NAMES)
+
+
+def position(cells: Cells, grade_id: str) -> int:
+    """Return where the cell with a grade_id stands."""
+    return next(
+        index
+        for index, cell in enumerate(cells)
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") == grade_id
+    )
+
+
+def write(cells: Cells, grade_id: str, source: str) -> None:
+    """Replace the source of a cell."""
+    cells[position(cells, grade_id)]["source"] = source
+
+
+def answer_all(cells: Cells, *, without: tuple[str, ...] = ()) -> None:
+    """Answer every question in its own cell."""
+    for name in NAMES:
+        if name not in without:
+            write(cells, name, f"{name} = 3")
+    for name in ("why", "how"):
+        if name not in without:
+            write(cells, name, f"{TEXT} ({name})")
+
+
+def lost(submission: Submission) -> set[str]:
+    """Return the answers that need manual review."""
+    return {note.place for note in submission.notes if note.code == LOST}
+
+
+def remarks(submission: Submission) -> set[str]:
+    """Return the codes of what the student is told."""
+    return {remark.message.code for remark in submission.remarks}
+
+
+def text_of(submission: Submission, grade_id: str) -> str:
+    """Return what is read as an answer; empty for a blank one."""
+    answer = submission.answers[grade_id]
+    return answer.source if answer.changed else ""
+
+
+ELSEWHERE: dict[str, Callable[[Cells], object]] = {
+    "plain cell at the end": lambda cells: cells.append(make_cell("width = 7")),
+    "plain cell at the start": lambda cells: cells.insert(0, make_cell("width = 7")),
+    "below the check": lambda cells: cells.insert(position(cells, "width-check") + 1, make_cell("width = 7")),
+    "another question's cell": lambda cells: write(cells, "depth", "depth = 3\nwidth = 7"),
+    "the details cell": lambda cells: cells[1].update(source=cells[1]["source"] + "\nwidth = 7"),
+    "among several names": lambda cells: cells.append(make_cell("width, height = 7, 8")),
+    "in a branch": lambda cells: cells.append(make_cell("if True:\n    width = 7")),
+}
+
+
+@pytest.mark.parametrize("blank", ["untouched", "emptied", "deleted"])
+@pytest.mark.parametrize("place", ELSEWHERE)
+def test_read_finds_code_by_its_name_in_any_cell(place: str, blank: str) -> None:
+    """The answer is judged, and staff and student are told where it was found."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells, without=("width",))
+        ELSEWHERE[place](cells)
+        if blank == "emptied":
+            write(cells, "width", "")
+        elif blank == "deleted":
+            del cells[position(cells, "width")]
+
+    submission = hand_in(change)
+    assert "7" in text_of(submission, "width")
+    assert "Lovelace" not in text_of(submission, "width")
+    assert not lost(submission)
+    assert {"answer-found", "answer-beside-stub", "answer-recovered", "answer-merged"}.intersection(
+        note.code for note in submission.notes if note.place == "width"
+    )
+    assert "notebook.elsewhere" in remarks(submission)
+    if blank != "deleted":
+        assert "notebook.found" in remarks(submission)
+
+
+def test_read_prefers_the_cell_with_the_name_to_a_scratch_cell_beside_the_blank_one() -> None:
+    """A scratch cell below the blank cell does not hide the answer."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells, without=("width",))
+        cells.insert(position(cells, "width") + 1, make_cell("print(2 + 2)"))
+        cells.append(make_cell("width = 7"))
+
+    assert "width = 7" in text_of(hand_in(change), "width")
+
+
+def test_read_runs_the_blank_cell_before_the_answer_that_stands_above_it() -> None:
+    """Otherwise the placeholder's values would replace the answer."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells, without=("parts",))
+        cells.insert(2, make_cell('parts = {"first": "encoder"}'))
+
+    submission = hand_in(change)
+    sources = [cell.source for cell in submission.cells if isinstance(cell, Cell)]
+    assert sources.index('parts = {"first": "encoder"}') > next(
+        index for index, source in enumerate(sources) if '"..."' in source
+    )
+
+
+def test_read_leaves_two_different_definitions_to_manual_review() -> None:
+    """Nobody can tell which of the cells is the answer."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells, without=("width",))
+        cells.insert(2, make_cell("width = 7"))
+        cells.append(make_cell("width = 8"))
+
+    submission = hand_in(change)
+    assert lost(submission) == {"width"}
+    assert {"width = 7", "width = 8"} <= set(text_of(submission, "width").split("\n"))
+
+
+@pytest.mark.parametrize(
+    "scratch",
+    ["print(2 + 2)", "total = 3 * 4", "def helper(width):\n    return width", "[width for width in [1]]"],
+    ids=["a call", "another name", "a parameter", "a comprehension"],
+)
+def test_read_does_not_take_scratch_code_for_an_answer(scratch: str) -> None:
+    """A blank answer stays blank, and nothing needs manual review."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells, without=("width", "how"))
+        cells.append(make_cell(scratch))
+
+    submission = hand_in(change)
+    assert not text_of(submission, "width")
+    assert not submission.notes
+    assert not submission.remarks
+
+
+def test_read_does_not_take_the_answer_to_a_question_about_the_same_name() -> None:
+    """Two questions may ask for one name; the answer to one of them is not the answer to the other."""
+    release = [make_cell(STUB.format(name="x"), name, answer=True) for name in ("first", "second")]
+    between = make_cell("print()", "locked")
+    cells = [release[0], between, {**release[1], "source": "x = 1"}]
+    loaded = load_release(make_notebook([release[0], between, release[1]]), "exam")
+    asked = {"first": {"x"}, "second": {"x"}}
+    submission = read(make_notebook(cells), loaded, student="s", assignment="exam", names_asked=asked)
+    assert not submission.answers["first"].changed
