@@ -38,7 +38,7 @@ from autograder.errors import (
 )
 from autograder.grading import scoring, storage_limit
 from autograder.grading.carrying import RightResults, carried_forward
-from autograder.grading.cell_tests import CellTests, with_start
+from autograder.grading.cell_tests import CellTests, cells_to_run
 from autograder.grading.expected import box_seed, tried_values
 from autograder.grading.failed_imports import FailedImport, failed_imports, with_failed_imports
 from autograder.grading.handed_files import NotebookFiles, read_files
@@ -437,7 +437,7 @@ class _SubmissionRun:
         cell_tests = CellTests(
             assignment, notebook, submission.cells, sandbox, seed=self._grader.seed, stopwatch=stopwatch
         )
-        cells = with_start(submission.cells, assignment.rubric.assignment.cell_start)
+        cells = cells_to_run(submission.cells, assignment, notebook.name)
         timeouts = self._timeouts_of(environment, cells, files)
         session = Session(
             sandbox,

@@ -26,6 +26,7 @@ from autograder.notebook.document import (
 )
 from autograder.notebook.match import LOST, Matching, match
 from autograder.notebook.pictures import rename_clashing_pictures, take_out_pictures
+from autograder.notebook.placeholders import note_placeholders
 from autograder.notebook.recover import Recovery, recover
 from autograder.notebook.release import Release, ReleaseCell
 from autograder.notebook.remarks import remarks
@@ -77,21 +78,31 @@ def read(
     cells = rename_clashing_pictures(cells, answer_cells.values())
     program, restored = _program(cells, release, matching, recovery, types)
     positions = {index: at for at, (index, _) in enumerate(program) if index is not None}
-    found = (*unmerged, *matching.notes, *recovery.notes, *restored)
+    ran = [cell for _, cell in program]
+    placeholders = note_placeholders(ran, release)
+    found = (*unmerged, *matching.notes, *recovery.notes, *restored, *placeholders.values())
     notes = (*document.notes, *_language(document, release), *found)
     return Submission(
         student=student,
         assignment=assignment,
         notebook=release.name,
         digest=hashlib.sha256(data).hexdigest(),
-        cells=tuple(cell for _, cell in program),
+        cells=tuple(ran),
         answers=_answers(cells, release, places, answer_cells, types),
         notes=_capped(notes),
         answer_cells={
             grade_id: tuple(positions[index] for index in indices if index in positions)
             for grade_id, indices in answer_cells.items()
         },
-        remarks=remarks(cells, release, matching, recovery, positions, taken_apart=taken_apart),
+        remarks=remarks(
+            cells,
+            release,
+            matching,
+            recovery,
+            positions,
+            taken_apart=taken_apart,
+            skipped=placeholders,
+        ),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from autograder.notebook.document import RawCell, canonical
 from autograder.notebook.match import LOST, Matching
@@ -23,6 +23,7 @@ def remarks(
     positions: Mapping[int, int],
     *,
     taken_apart: Collection[int] = (),
+    skipped: Iterable[int] = (),
 ) -> tuple[CellRemark, ...]:
     """Return the remarks in the order of the cells they are about.
 
@@ -33,6 +34,7 @@ def remarks(
         recovery: what was found besides.
         positions: index of a cell → its position in the notebook as it is run.
         taken_apart: what stood beside given text in a merged cell.
+        skipped: positions of cells with a placeholder above the answer, which is not run.
     """
     found = [
         *_on_answers(matching, recovery, positions),
@@ -40,6 +42,7 @@ def remarks(
         *_on_own_cells(matching, recovery, taken_apart),
     ]
     placed = [CellRemark(positions[index], message) for index, message in found if index in positions]
+    placed += [CellRemark(position, Message("notebook.placeholder")) for position in skipped]
     return tuple(sorted(placed, key=lambda remark: remark.position)[:MOST_REMARKS])
 
 

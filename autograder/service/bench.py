@@ -37,6 +37,7 @@ from autograder.errors import (
 from autograder.feedback.sanitise import printable_text
 from autograder.grading.expected import box_seed
 from autograder.marking.cases import MOST_SOURCE
+from autograder.notebook.placeholders import without_placeholders
 from autograder.records import Cell, CellRun, Ending, Limits, Markdown
 from autograder.sandbox.base import Box, Environment
 from autograder.sandbox.pool import Pool
@@ -432,7 +433,7 @@ class Bench:
         modules = (text.decode(errors="replace") for path, text in given.items() if path.endswith(".py"))
         return _Program(
             assignment.environment(wanted, (*cells, *modules)),
-            submission.cells,
+            tuple(without_placeholders(submission.cells, release)),
             assignment.rubric.assignment.limits,
             box_seed(assignment.course.secret(), assignment.name),
             given,

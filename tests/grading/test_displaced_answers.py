@@ -55,3 +55,20 @@ def test_grade_judges_a_function_that_stands_above_everything(grader: Grader) ->
     """The blank cell, which would raise, does not undo it."""
     graded = sit(grader, "code", lambda cells: cells.insert(0, plain(f"import numpy\n\n{SOFTMAX}")))
     assert (Decimal(3), {Status.PASSED}) == of_question(graded, "softmax")
+
+
+@pytest.mark.parametrize(
+    ("notebook", "question", "answer"),
+    [("code", "softmax", SOFTMAX), ("formulas", "mlp", 'mlp_parameters = "8*d_model^2"')],
+)
+def test_grade_runs_the_answer_below_a_placeholder(
+    notebook: str, question: str, answer: str, grader: Grader
+) -> None:
+    """Whoever forgets to delete the release's own statement has answered all the same."""
+
+    def change(cells: Cells) -> None:
+        cell = next(cell for cell in cells if marks(cell) == f"{question}-answer")
+        cell["source"] = f"raise NotImplementedError()\n{answer}"
+
+    graded = sit(grader, notebook, change)
+    assert Status.PASSED in {one.status for one in graded.score.items if one.question == question}

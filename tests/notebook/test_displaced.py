@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from autograder.notebook.match import LOST
+from autograder.notebook.placeholders import without_placeholders
 from autograder.notebook.read import read
 from autograder.notebook.release import load_release
 from autograder.records import Cell, Submission
@@ -205,3 +206,41 @@ def test_read_does_not_take_the_answer_to_a_question_about_the_same_name() -> No
     asked = {"first": {"x"}, "second": {"x"}}
     submission = read(make_notebook(cells), loaded, student="s", assignment="exam", names_asked=asked)
     assert not submission.answers["first"].changed
+
+
+@pytest.mark.parametrize(
+    ("source", "is_skipped"),
+    [
+        ("raise NotImplementedError()\nwidth = 7", True),
+        ("# width = ...\n# YOUR CODE HERE\nraise NotImplementedError()\n\nwidth = 7", True),
+        ("width = 7\nraise NotImplementedError()", False),
+        ("def width():\n    raise NotImplementedError()\nwidth()", False),
+        ("raise ValueError()\nwidth = 7", False),
+        ("text = '''\nraise NotImplementedError()\n'''", False),
+    ],
+    ids=["bare", "below the comments", "below the answer", "in a function", "another error", "in a text"],
+)
+def test_read_notes_a_placeholder_above_the_answer(source: str, is_skipped: bool) -> None:
+    """The release's own statement is not run; the cell is shown as it was handed in."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells)
+        write(cells, "width", source)
+
+    submission = hand_in(change)
+    release = load_release(make_notebook(make_release()), "exam")
+    ran = without_placeholders(submission.cells, release)
+    index = next(index for index, cell in enumerate(submission.cells) if cell.grade_id == "width")
+    assert submission.cells[index].source == source
+    assert (ran[index].source != source) == is_skipped
+    assert ran[index].source.count("\n") == source.count("\n")
+    assert ("placeholder-skipped" in {note.code for note in submission.notes}) == is_skipped
+    assert ("notebook.placeholder" in remarks(submission)) == is_skipped
+
+
+def test_read_leaves_an_untouched_cell_as_it_is() -> None:
+    """Code that the release has below its own placeholder is not run either."""
+    stub = make_cell("raise NotImplementedError()\nprint(width)", "width", answer=True)
+    release = load_release(make_notebook([stub]), "exam")
+    submission = read(make_notebook([stub]), release, student="s", assignment="exam")
+    assert list(submission.cells) == without_placeholders(submission.cells, release)
