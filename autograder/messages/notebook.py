@@ -21,6 +21,10 @@ SENTENCES: Mapping[str, str] = {
         "The statement that marks an empty answer stands above your answer. It was not run, so that your "
         "answer below it counts. Delete it."
     ),
+    "notebook.unassigned": (
+        "These answers are blank, and this cell may contain one of them: {names}. They need manual review, "
+        "and whoever marks them sees this cell."
+    ),
     "notebook.apart": (
         "This is a copy of the answer cell {name}. It is run or shown as a cell of your own, and is not read "
         "as that answer."

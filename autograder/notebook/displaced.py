@@ -1,8 +1,7 @@
-"""Answers outside their cells: code that another cell defines, and texts that belong to no answer.
+"""Code answers outside their cells, which are blank or missing.
 
-The cell of such an answer is blank, or missing. Code tells itself by the name that the rubric asks for, so it
-is judged like any other answer. A text does not: if a written answer is blank and there are texts of the
-student's own, nobody but a person can tell whether one of them is the answer.
+Code tells itself by the name that the rubric asks for, so it is judged like any other answer. Texts do not;
+see `owntexts`.
 """
 
 from __future__ import annotations
@@ -26,13 +25,6 @@ FIELDS = ("family_name", "first_name", "student_number", "programme")
 """The names that the cell below the title page assigns."""
 MOST_TEXTS = 10
 """Cells that are shown as what may be a blank answer; an honest student has a few."""
-_FEWEST_WORDS = 3
-_FEWEST_WORDS_IN_CODE = 5
-"""Of the comments of a cell together, or of a string: most remarks about a line of code are shorter."""
-_WORD = re.compile(r"[^\W\d_]{2,}")
-_TEXT_MAGIC = re.compile(r"%%(?:markdown|html|latex)\b[^\n]*\n")
-_PICTURE = re.compile(r"!\[[^\]]*\]\(|<img\b")
-_FORMULA = re.compile(r"\$[^$]+\$")
 _FORGETS_ALL = re.compile(r"^[ \t]*%reset\b", re.MULTILINE)
 
 
@@ -140,7 +132,7 @@ def find_code(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple[
                 redefines(notebook.cells[earlier].source, notebook.cells[later].source, wanted)
                 for earlier, later in itertools.pairwise(holding)
             ):
-                numbers = _numbers(notebook.cells, holding)
+                numbers = list_numbers(notebook.cells, holding)
                 text = (
                     f"The answer cell is blank; cells {numbers} define its name differently: manual review."
                 )
@@ -148,7 +140,7 @@ def find_code(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple[
                 found[grade_id] = tuple(holding)
                 continue
             found[grade_id] = tuple(sorted({*parts, *holding}))
-            numbers = _numbers(notebook.cells, holding)
+            numbers = list_numbers(notebook.cells, holding)
             text = f"The answer cell is blank or missing; cell {numbers} defines its name and is taken."
             notes.append(Note("answer-found", text, grade_id))
     return found
@@ -181,6 +173,7 @@ def _bound(source: str) -> set[str]:
     return found
 
 
-def _numbers(cells: Sequence[RawCell], indices: Sequence[int]) -> str:
+def list_numbers(cells: Sequence[RawCell], indices: Sequence[int]) -> str:
+    """Return the numbers of cells for a note, at most ten of them."""
     more = "…" if len(indices) > MOST_TEXTS else ""
     return ", ".join(str(cells[index].number) for index in indices[:MOST_TEXTS]) + more

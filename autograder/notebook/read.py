@@ -121,9 +121,14 @@ def _program(
     known, places = release.by_id, {**matching.places, **recovery.places}
     owner = {index: grade_id for grade_id, index in places.items()}
     part_of = {index: grade_id for grade_id, parts in matching.parts.items() for index in parts}
+    told_elsewhere = {
+        name: indices
+        for name, indices in recovery.written_elsewhere.items()
+        if name not in recovery.unassigned
+    }
     program: list[tuple[int | None, Cell | Markdown]] = []
     notes: list[Note] = []
-    for index in _order(len(cells), places, recovery.written_elsewhere):
+    for index in _order(len(cells), places, told_elsewhere):
         cell, grade_id = cells[index], owner.get(index, "")
         if grade_id and known[grade_id].is_locked:
             program.append((index, _released(known[grade_id])))

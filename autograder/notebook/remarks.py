@@ -51,7 +51,12 @@ def _on_answers(
 ) -> Iterator[tuple[int, Message]]:
     """Tell which cells are read as an answer, if it is not its own cell alone."""
     doubtful = {note.place for note in (*matching.notes, *recovery.notes) if note.code == LOST}
+    unassigned: dict[int, list[str]] = {}
     for name, parts in {**matching.parts, **recovery.written_elsewhere}.items():
+        if name in recovery.unassigned:
+            for index in parts:
+                unassigned.setdefault(index, []).append(name)
+            continue
         if name in doubtful:
             code = "notebook.unsure"
         elif len(parts) > 1:
@@ -65,6 +70,9 @@ def _on_answers(
         own = matching.places.get(name)
         if code != "notebook.unsure" and own is not None and own not in parts:
             yield own, Message("notebook.found", {"cells": named})
+    for index, blank in unassigned.items():
+        named = ", ".join(blank[:_MOST_NAMED]) + (", …" if len(blank) > _MOST_NAMED else "")
+        yield index, Message("notebook.unassigned", {"names": named})
     for name, index in recovery.places.items():
         yield index, Message("notebook.elsewhere", {"name": name, "cells": ""})
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from autograder import assignment as assignments
+from autograder.feedback.render import render, render_cells
 from autograder.generate import generate
 from autograder.grading.pipeline import Grader
 from autograder.records import Status
@@ -72,3 +73,20 @@ def test_grade_runs_the_answer_below_a_placeholder(
 
     graded = sit(grader, notebook, change)
     assert Status.PASSED in {one.status for one in graded.score.items if one.question == question}
+
+
+def test_grade_leaves_a_blank_written_answer_to_a_person_who_sees_the_text(grader: Grader) -> None:
+    """A text that belongs to no answer may be it; the student reads the same."""
+    text = {"cell_type": "markdown", "metadata": {}, "source": "Large scores overflow in the exponential."}
+    graded = sit(grader, "code", lambda cells: cells.insert(0, text))
+    assert of_question(graded, "thoughts")[1] == {"review.cells"}
+    question = next(one for one in grader.assignment.rubric.questions if one.id == "thoughts")
+    page = render_cells(graded, grader.assignment.rubric, "code", {question.answer_cell}, "en")
+    assert text["source"] in page
+    assert "may contain one of them" in render(graded, grader.assignment.rubric)
+
+
+def test_grade_gives_a_blank_notebook_with_scratch_code_no_review(grader: Grader) -> None:
+    """Nothing that could be an answer: no answer."""
+    graded = sit(grader, "code", lambda cells: cells.insert(0, plain("import numpy\nprint(numpy.ones(3))")))
+    assert Status.NEEDS_REVIEW not in {item.status for item in graded.score.items}

@@ -244,3 +244,142 @@ def test_read_leaves_an_untouched_cell_as_it_is() -> None:
     release = load_release(make_notebook([stub]), "exam")
     submission = read(make_notebook([stub]), release, student="s", assignment="exam")
     assert list(submission.cells) == without_placeholders(submission.cells, release)
+
+
+def insert_beside(cells: Cells, grade_id: str, source: str, kind: str = "markdown") -> None:
+    """Insert a cell of the student's own below an answer."""
+    cells.insert(position(cells, grade_id) + 1, make_cell(source, kind=kind))
+
+
+TEXT_PLACES: dict[str, Callable[[Cells], object]] = {
+    "raw cell below": lambda cells: insert_beside(cells, "why", TEXT, "raw"),
+    "text cell among the code": lambda cells: insert_beside(cells, "width-check", TEXT),
+    "text cell at the start": lambda cells: cells.insert(0, make_cell(TEXT, kind="markdown")),
+    "text cell at the end": lambda cells: cells.append(make_cell(TEXT, kind="markdown")),
+    "a picture": lambda cells: insert_beside(cells, "width-check", "![](attachment:sketch.png)"),
+    "the title page": lambda cells: cells[0].update(source=cells[0]["source"] + f"\n{TEXT}"),
+    "comment in a cell below": lambda cells: insert_beside(cells, "why", f"# {TEXT}", "code"),
+    "printed by a cell below": lambda cells: insert_beside(cells, "why", f'print("""{TEXT}""")', "code"),
+    "prose in a code cell below": lambda cells: insert_beside(cells, "why", TEXT, "code"),
+    "magic of a text": lambda cells: insert_beside(cells, "depth-check", f"%%markdown\n{TEXT}", "code"),
+    "comment in the code before it": lambda cells: write(cells, "parts", f"parts = 3\n# {TEXT}"),
+    "string in the code before it": lambda cells: write(cells, "parts", f'parts = 3\nwhy = "{TEXT}"'),
+    "comment in a check": lambda cells: write(cells, "parts-check", f"# {TEXT}\ncheck('parts')"),
+}
+
+
+@pytest.mark.parametrize("place", TEXT_PLACES)
+def test_read_leaves_a_blank_written_answer_to_manual_review_if_a_text_may_be_it(place: str) -> None:
+    """The text is shown with the answer; the code answers are judged as before."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells, without=("why",))
+        TEXT_PLACES[place](cells)
+
+    submission = hand_in(change)
+    assert lost(submission) == {"why"}
+    assert "notebook.unassigned" in remarks(submission)
+    assert (TEXT if place != "a picture" else "sketch.png") in text_of(submission, "why")
+    assert "Lovelace" not in text_of(submission, "why")
+
+
+NO_TEXTS: dict[str, Callable[[Cells], object]] = {
+    "two words": lambda cells: cells.insert(2, make_cell("Nothing here", kind="markdown")),
+    "a heading": lambda cells: cells.insert(2, make_cell("## My own attempts and tests", kind="markdown")),
+    "a copied question": lambda cells: cells.insert(2, make_cell("Explain why.", kind="markdown")),
+    "scratch code": lambda cells: insert_beside(
+        cells, "why", "for number in range(3):\n    print(number)", "code"
+    ),
+    "a short comment": lambda cells: insert_beside(cells, "why", "# try the shapes\nprint(1)", "code"),
+    "code as a comment": lambda cells: insert_beside(
+        cells, "why", "# print(one, two, three, four, five)", "code"
+    ),
+    "a comment far away": lambda cells: insert_beside(cells, "width", f"# {TEXT}\nprint(1)", "code"),
+    "a docstring": lambda cells: write(
+        cells, "parts", f'parts = 3\ndef f():\n    """{TEXT}"""\n    # {TEXT}'
+    ),
+    "the answer's own value": lambda cells: write(cells, "parts", f'parts = "{TEXT}"'),
+    "the student's name": lambda cells: cells[1].update(
+        source=f'# {TEXT}\nfamily_name = "a very long name of six words"'
+    ),
+    "a picture's output": lambda cells: insert_beside(cells, "why", "plot()", "code"),
+}
+
+
+@pytest.mark.parametrize("blank", ["untouched", "deleted"])
+@pytest.mark.parametrize("place", NO_TEXTS)
+def test_read_counts_a_blank_written_answer_as_none_if_no_text_may_be_it(place: str, blank: str) -> None:
+    """Scratch code, headings and short remarks ask for nobody; nor does the cell with the student's name."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells, without=("why",))
+        NO_TEXTS[place](cells)
+        if blank == "deleted":
+            del cells[position(cells, "why")]
+
+    submission = hand_in(change)
+    if blank == "deleted" and place in {"two words", "a heading"}:
+        return  # the only text there is stands for the missing cell
+    assert not text_of(submission, "why")
+    assert not lost(submission)
+
+
+def test_read_shows_texts_at_the_end_with_every_blank_written_answer() -> None:
+    """They stand below the last question by chance, and are not taken for its answer alone."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells, without=("why",))
+        cells.append(make_cell(f"why: {TEXT}", kind="markdown"))
+
+    submission = hand_in(change)
+    assert lost(submission) == {"why"}
+    assert TEXT in text_of(submission, "why")
+
+
+def test_read_shows_a_bounded_number_of_texts() -> None:
+    """Hundreds of notes are no reason to show hundreds of cells with every blank answer."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells, without=("why",))
+        for number in range(50):
+            insert_beside(cells, "width-check", f"{TEXT} {number}")
+
+    assert text_of(hand_in(change), "why").count(TEXT) == 10
+
+
+@pytest.mark.parametrize(
+    "write_text",
+    [
+        lambda cells: cells.append(make_cell("```python\nwidth = 7\n```", kind="markdown")),
+        lambda cells: write(cells, "why", f"{TEXT}\n\n```\nwidth = 7\n```"),
+        lambda cells: insert_beside(cells, "width", "$7 d^2$"),
+        lambda cells: insert_beside(cells, "width", "width = 7", "raw"),
+    ],
+    ids=["fenced in a text cell", "fenced in a written answer", "formula beside it", "raw cell"],
+)
+def test_read_leaves_a_blank_code_answer_to_manual_review_if_a_text_has_it(
+    write_text: Callable[[Cells], object],
+) -> None:
+    """A text is never run, but somebody reads it."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells, without=("width",))
+        write_text(cells)
+
+    submission = hand_in(change)
+    assert lost(submission) == {"width"}
+    assert "7" in text_of(submission, "width")
+    assert submission.answers["why"].changed
+
+
+@pytest.mark.parametrize("grade_id", ["why", "width"])
+def test_read_counts_a_deleted_answer_as_none_if_nothing_else_was_written(grade_id: str) -> None:
+    """The cell with the student's name and number is never offered in its place."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells, without=(grade_id,))
+        del cells[position(cells, grade_id)]
+
+    submission = hand_in(change)
+    assert [note.code for note in submission.notes] == ["answer-cell-missing"]
+    assert not text_of(submission, grade_id)
