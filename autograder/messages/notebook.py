@@ -25,6 +25,10 @@ SENTENCES: Mapping[str, str] = {
         "These answers are blank, and this cell may contain one of them: {names}. They need manual review, "
         "and whoever marks them sees this cell."
     ),
+    "notebook.rebound": (
+        "This cell assigns or deletes {names} after your answer has defined it. What a name means at the end "
+        "of the notebook may be what is graded."
+    ),
     "notebook.apart": (
         "This is a copy of the answer cell {name}. It is run or shown as a cell of your own, and is not read "
         "as that answer."

@@ -173,6 +173,45 @@ def _bound(source: str) -> set[str]:
     return found
 
 
+def find_rebound(notebook: SearchedNotebook, notes: list[Note]) -> dict[int, tuple[str, ...]]:
+    """Return the cells that assign or delete what an answer above them defines, and the names they change."""
+    owners = notebook.owners()
+    changed: dict[int, tuple[str, ...]] = {}
+    for index in sorted({*notebook.own, *owners}):
+        source = notebook.cells[index].source
+        if notebook.cells[index].cell_type != "code":
+            continue
+        rebound = _rebound(source)
+        forgets_all = bool(_FORGETS_ALL.search(source))
+        for grade_id in notebook.names_asked:
+            cells = notebook.cells_of(grade_id)
+            if not cells or index <= max(cells) or notebook.is_blank(grade_id):
+                continue
+            defined = notebook.names_of(grade_id) & _bound_in(notebook, cells)
+            names_lost = defined if forgets_all else defined & rebound
+            names_lost -= _names_of_owners(notebook, owners.get(index, set()))
+            if names_lost:
+                changed[index] = tuple(sorted({*changed.get(index, ()), *names_lost}))
+                named = ", ".join(sorted(names_lost))
+                text = f"Cell {notebook.cells[index].number} assigns or deletes {named} after the answer."
+                notes.append(Note("answer-rebound", text, grade_id))
+    return changed
+
+
+def _bound_in(notebook: SearchedNotebook, indices: Sequence[int]) -> set[str]:
+    return set().union(*(_bound(notebook.cells[index].source) for index in indices))
+
+
+def _rebound(source: str) -> set[str]:
+    """The names that a cell assigns or deletes at top level."""
+    tree = parse_cell(source)
+    if tree is None:
+        return set()  # it does not run
+    deletes = (statement for statement in tree.body if isinstance(statement, ast.Delete))
+    targets = (target for statement in deletes for target in statement.targets)
+    return bound_names(*tree.body) | {target.id for target in targets if isinstance(target, ast.Name)}
+
+
 def list_numbers(cells: Sequence[RawCell], indices: Sequence[int]) -> str:
     """Return the numbers of cells for a note, at most ten of them."""
     more = "…" if len(indices) > MOST_TEXTS else ""

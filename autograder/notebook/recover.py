@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.notebook.copies import names, parse_cell
-from autograder.notebook.displaced import SearchedNotebook, find_code, is_details
+from autograder.notebook.displaced import SearchedNotebook, find_code, find_rebound, is_details
 from autograder.notebook.document import RawCell, canonical
 from autograder.notebook.match import LOST, Matching, region
 from autograder.notebook.owntexts import find_texts
@@ -34,6 +34,8 @@ class Recovery(Struct, frozen=True):
     """Answers that stand in other cells of the student's, in order."""
     unassigned: frozenset[str] = frozenset()
     """Those of them that may stand in texts of the student's own; nobody but a person can tell."""
+    rebound: Mapping[int, tuple[str, ...]] = {}
+    """Cells that assign or delete what an answer above them defines → these names."""
     notes: tuple[Note, ...] = ()
 
 
@@ -90,13 +92,15 @@ def recover(
         elsewhere |= {grade_id: near} if near else {}
     rest -= {index for indices in elsewhere.values() for index in indices}
     elsewhere |= _continued(cells, known, matching, rest, notes)
-    unassigned = find_texts(replace(notebook, parts={**notebook.parts, **elsewhere}), notes)
+    notebook = replace(notebook, parts={**notebook.parts, **elsewhere})
+    unassigned = find_texts(notebook, notes)
     notes += [
         Note("answer-cell-missing", "The answer cell is missing; counted as unanswered.", grade_id)
         for grade_id in open_ids
         if grade_id not in elsewhere and grade_id not in unassigned
     ]
-    return Recovery(places, elsewhere | unassigned, frozenset(unassigned), tuple(notes))
+    rebound = find_rebound(notebook, notes)
+    return Recovery(places, elsewhere | unassigned, frozenset(unassigned), rebound, tuple(notes))
 
 
 def _pool(cells: Sequence[RawCell], release: Release, matching: Matching) -> set[int]:

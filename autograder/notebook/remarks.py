@@ -86,6 +86,8 @@ def _on_own_cells(
     for index, name in matching.apart.items():
         if index not in read:
             yield index, Message("notebook.apart", {"name": name})
+    for index, changed in recovery.rebound.items():
+        yield index, Message("notebook.rebound", {"names": ", ".join(changed[:_MOST_NAMED])})
     for index in taken_apart:
         if index not in read:
             yield index, Message("notebook.taken-apart")

@@ -383,3 +383,30 @@ def test_read_counts_a_deleted_answer_as_none_if_nothing_else_was_written(grade_
     submission = hand_in(change)
     assert [note.code for note in submission.notes] == ["answer-cell-missing"]
     assert not text_of(submission, grade_id)
+
+
+@pytest.mark.parametrize(
+    ("later", "is_told"),
+    [
+        ("del width", True),
+        ("width = width * 2", True),
+        ("%reset -f", True),
+        ("for width in range(3):\n    pass", True),
+        ("print(width)", False),
+        ("def f():\n    width = 1", False),
+        ("other = width", False),
+    ],
+)
+def test_read_tells_which_cell_changes_an_answer_later(later: str, is_told: bool) -> None:
+    """Scratch code at the end may cost an answer its points: student and staff learn which cell it was."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells)
+        cells.append(make_cell(later))
+
+    submission = hand_in(change)
+    told = [note.text for note in submission.notes if note.code == "answer-rebound" and note.place == "width"]
+    number = len(submission.cells)
+    assert told == ([f"Cell {number} assigns or deletes width after the answer."] if is_told else [])
+    rebound = {one.position for one in submission.remarks if one.message.code == "notebook.rebound"}
+    assert rebound == ({number - 1} if is_told else set())
