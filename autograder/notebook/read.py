@@ -95,13 +95,7 @@ def read(
             for grade_id, indices in answer_cells.items()
         },
         remarks=remarks(
-            cells,
-            release,
-            matching,
-            recovery,
-            positions,
-            taken_apart=taken_apart,
-            skipped=placeholders,
+            cells, release, matching, recovery, positions, taken_apart=taken_apart, skipped=placeholders
         ),
     )
 

@@ -75,19 +75,14 @@ def recover(
     rest -= {index for indices in elsewhere.values() for index in indices}
     merged = _inside_others(cells, release, open_ids, matching, notes)
     elsewhere |= merged
-    notebook = SearchedNotebook(
-        cells,
-        release,
-        names_asked,
-        {**matching.places, **places},
-        {**{name: parts for name, parts in matching.parts.items() if len(parts) > 1}, **elsewhere},
-        pool,
-    )
+    split = {name: parts for name, parts in matching.parts.items() if len(parts) > 1}
+    found_places = {**matching.places, **places}
+    notebook = SearchedNotebook(cells, release, names_asked, found_places, {**split, **elsewhere}, pool)
     elsewhere |= (displaced := find_code(notebook, notes))
     notes[:] = [note for note in notes if note.code != BESIDE or note.place not in displaced]
     rest -= {index for indices in displaced.values() for index in indices}
     for grade_id in [one for one in open_ids if one not in elsewhere]:
-        near, lost = _lost(cells, known, grade_id, {**matching.places, **places}, rest)
+        near, lost = _lost(cells, known, grade_id, found_places, rest)
         notes += lost
         elsewhere |= {grade_id: near} if near else {}
     rest -= {index for indices in elsewhere.values() for index in indices}
