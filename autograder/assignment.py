@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -22,7 +22,8 @@ from autograder.grading_version import GRADING_VERSION, list_versions
 from autograder.kinds import make_check
 from autograder.notebook.document import MAX_SOURCE
 from autograder.notebook.files import read_file
-from autograder.notebook.release import Release, load_release
+from autograder.notebook.read import read
+from autograder.notebook.release import Release, load_release, names_asked
 from autograder.notebook.student_check import FILE_NAME, SILENT, SILENT_OTTER, released_language
 from autograder.paths import files_below, is_regular
 from autograder.preloading import preloaded, preloaded_for
@@ -151,6 +152,19 @@ class Assignment(Struct, frozen=True, eq=False):
     def questions(self, notebook: str) -> tuple[Question, ...]:
         """The questions of one notebook, in the rubric's order."""
         return tuple(question for question in self.rubric.questions if question.notebook == notebook)
+
+    def names_asked(self, notebook: str) -> Mapping[str, Collection[str]]:
+        """Return the names that each answer cell of a notebook is to define, by grade_id."""
+        return names_asked(self.releases[notebook], self.questions(notebook))
+
+    def read_submission(self, notebook: str, data: bytes, student: str) -> Submission:
+        """Read what a student handed in as one of the notebooks.
+
+        Raises:
+            NotebookError: the bytes are not a notebook.
+        """
+        asked = self.names_asked(notebook)
+        return read(data, self.releases[notebook], student=student, assignment=self.name, names_asked=asked)
 
     def answer(self, question: Question, submission: Submission) -> Answer | None:
         """The student's answer to a question; None when the release has no cell for it."""

@@ -24,7 +24,6 @@ from autograder.course import Course, Handin
 from autograder.errors import CourseError
 from autograder.feedback.comparison import ComparisonRow, ComparisonView, render_comparison
 from autograder.grading.batch import collect
-from autograder.notebook.read import read
 from autograder.records import Cell, ItemResult, Score, Status
 from autograder.rubric import Question
 from autograder.syntax import UNREADABLE, parsed
@@ -273,8 +272,7 @@ class _Pair(Struct, frozen=True):
         handed = collect(self.assignment, self.handin).notebooks.get(question.notebook)
         if not isinstance(handed, bytes):
             return "", []
-        release = self.assignment.releases[question.notebook]
-        submission = read(handed, release, student=self.handin.student, assignment=self.assignment.name)
+        submission = self.assignment.read_submission(question.notebook, handed, self.handin.student)
         answer = self.assignment.answer(question, submission)
         code = [one.source for one in submission.cells if isinstance(one, Cell) and not one.locked]
         return answer.source if answer else "", code

@@ -157,7 +157,13 @@ def _work(
             remarks.append(f"{student}: {notebook} is not compared: {data}")
             continue
         try:
-            submission = read(data, releases[notebook], student=student, assignment=assignment.name)
+            submission = read(
+                data,
+                releases[notebook],
+                student=student,
+                assignment=assignment.name,
+                names_asked=assignment.names_asked(notebook),
+            )
         except NotebookError as error:
             remarks.append(f"{student}: {notebook} is not compared: {error}")
             continue

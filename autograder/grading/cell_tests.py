@@ -17,12 +17,21 @@ from autograder.checks.judging.judgeable import (
     names_used,
     rebinding,
 )
+from autograder.notebook.placeholders import without_placeholders
 from autograder.records import Cell, CellOutcome, CellTest, Markdown
 from autograder.rubric import NotebookFile
 from autograder.sandbox.base import Sandbox
 from autograder.sandbox.session import Session, Visit
 from autograder.sandbox.testing import CellTester, Key, visit
 from autograder.stopwatch import Stopwatch
+
+
+def cells_to_run(
+    cells: Sequence[Cell | Markdown], assignment: Assignment, notebook: str
+) -> Sequence[Cell | Markdown]:
+    """Return the cells as they run: no placeholder above an answer, and the start line before plain code."""
+    ran = without_placeholders(cells, assignment.releases[notebook])
+    return with_start(ran, assignment.rubric.assignment.cell_start)
 
 
 def with_start(cells: Sequence[Cell | Markdown], line: str) -> Sequence[Cell | Markdown]:

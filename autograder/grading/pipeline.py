@@ -38,14 +38,14 @@ from autograder.errors import (
 )
 from autograder.grading import scoring, storage_limit
 from autograder.grading.carrying import RightResults, carried_forward
-from autograder.grading.cell_tests import CellTests, with_start
+from autograder.grading.cell_tests import CellTests, cells_to_run
 from autograder.grading.expected import box_seed, tried_values
 from autograder.grading.failed_imports import FailedImport, failed_imports, with_failed_imports
 from autograder.grading.handed_files import NotebookFiles, read_files
 from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
 from autograder.limits import budgets
 from autograder.notebook.match import LOST
-from autograder.notebook.read import details, read
+from autograder.notebook.read import details
 from autograder.records import (
     Answer,
     Cell,
@@ -394,7 +394,7 @@ class _SubmissionRun:
                 if data.code not in ABSENT or release.has_answers:
                     raise data
                 data = assignment.release_bytes[notebook.name]  # all of it is given
-            submission = read(data, release, student=self._handed.student, assignment=assignment.name)
+            submission = assignment.read_submission(notebook.name, data, self._handed.student)
         except NotebookError as error:
             self.notes.append(Note(error.code, str(error), notebook.name))
             self.results.update(scoring.refused_results(assignment.rubric, error, notebook=notebook.name))
@@ -437,7 +437,7 @@ class _SubmissionRun:
         cell_tests = CellTests(
             assignment, notebook, submission.cells, sandbox, seed=self._grader.seed, stopwatch=stopwatch
         )
-        cells = with_start(submission.cells, assignment.rubric.assignment.cell_start)
+        cells = cells_to_run(submission.cells, assignment, notebook.name)
         timeouts = self._timeouts_of(environment, cells, files)
         session = Session(
             sandbox,

@@ -16,6 +16,19 @@ SENTENCES: Mapping[str, str] = {
     "notebook.elsewhere": (
         "This cell is read as your answer {name}, because the answer cell itself is missing or unchanged."
     ),
+    "notebook.found": "This answer cell is empty or unchanged. Your answer was found in the cells {cells}.",
+    "notebook.placeholder": (
+        "The statement that marks an empty answer stands above your answer. It was not run, so that your "
+        "answer below it counts. Delete it."
+    ),
+    "notebook.unassigned": (
+        "These answers are blank, and this cell may contain one of them: {names}. They need manual review, "
+        "and whoever marks them sees this cell."
+    ),
+    "notebook.rebound": (
+        "This cell assigns or deletes {names} after your answer has defined it. What a name means at the end "
+        "of the notebook may be what is graded."
+    ),
     "notebook.apart": (
         "This is a copy of the answer cell {name}. It is run or shown as a cell of your own, and is not read "
         "as that answer."

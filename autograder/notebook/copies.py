@@ -118,19 +118,19 @@ def _contradict(cells: Sequence[RawCell], parts: Sequence[int], own: int | None,
     the cell that the release's cell id proves to be the original, and otherwise cannot be told.
     """
     sources = [cells[index].source for index in parts]
-    trees = [_tree(source) for source in sources]
-    if None in trees and _tree("\n".join(sources)) is not None:
+    trees = [parse_cell(source) for source in sources]
+    if None in trees and parse_cell("\n".join(sources)) is not None:
         return True  # split within a statement
     first = parts.index(own) if own in parts else None
     for number, later in enumerate(parts):
         before = parts[:number] if first is None else [own] if number > first else []
         for earlier in before:
-            if earlier is not None and _redefines(cells[earlier].source, cells[later].source, wanted):
+            if earlier is not None and redefines(cells[earlier].source, cells[later].source, wanted):
                 return True
     return False
 
 
-def _redefines(earlier: str, later: str, wanted: set[str]) -> bool:
+def redefines(earlier: str, later: str, wanted: set[str]) -> bool:
     """Whether a cell gives another meaning to a name that an earlier one defines as well."""
     old, new = _definitions(earlier), _definitions(later)
     common = (old.keys() & new.keys()) & (wanted or old.keys())
@@ -139,7 +139,7 @@ def _redefines(earlier: str, later: str, wanted: set[str]) -> bool:
 
 def _definitions(source: str) -> Mapping[str, str]:
     """Name → how a cell defines it at top level; a statement that builds on the old value is left out."""
-    tree = _tree(source)
+    tree = parse_cell(source)
     if tree is None:
         return dict.fromkeys(names(source), source)
     found: dict[str, str] = {}
@@ -164,8 +164,11 @@ def _bound(statement: ast.stmt) -> Iterable[str]:
     return [node.id for node in stored if isinstance(node.ctx, ast.Store)]
 
 
-def _tree(source: str) -> ast.Module | None:
-    """The syntax tree of a cell, without lines that only a notebook understands."""
+def parse_cell(source: str) -> ast.Module | None:
+    """Return the syntax tree of a cell; None if it is too long or no Python.
+
+    Lines that only a notebook understands are left out.
+    """
     if len(source) > _MOST_CODE:
         return None
     try:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from urllib.parse import quote
 
 from msgspec.structs import replace
 
+from autograder.notebook.displaced import FIELDS, take_details_apart
 from autograder.notebook.document import (
     MAX_SOURCE,
     Document,
@@ -26,6 +27,7 @@ from autograder.notebook.document import (
 )
 from autograder.notebook.match import LOST, Matching, match
 from autograder.notebook.pictures import take_out_pictures
+from autograder.notebook.placeholders import note_placeholders
 from autograder.notebook.recover import Recovery, recover
 from autograder.notebook.release import Release, ReleaseCell
 from autograder.notebook.remarks import remarks
@@ -36,13 +38,18 @@ from autograder.syntax import UNREADABLE, parsed
 MAX_NOTES = 200
 _FORMULA = re.compile(r"\$[^$]+\$")
 _ASSIGNMENT = re.compile(r"^[ \t]*\w+[ \t]*=(?!=)", re.MULTILINE)
-FIELDS = ("family_name", "first_name", "student_number", "programme")
-"""The names that the cell below the title page assigns."""
 _MOST_CODE = 4_000
 _MOST_SIGNS = 100
 
 
-def read(data: bytes, release: Release, *, student: str, assignment: str) -> Submission:
+def read(
+    data: bytes,
+    release: Release,
+    *,
+    student: str,
+    assignment: str,
+    names_asked: Mapping[str, Collection[str]] = {},
+) -> Submission:
     """Read one notebook of one student.
 
     Args:
@@ -50,6 +57,8 @@ def read(data: bytes, release: Release, *, student: str, assignment: str) -> Sub
         release: the notebook as it was given out.
         student: who handed it in.
         assignment: the assignment's name.
+        names_asked: grade_id → the names that the rubric asks for, to find answers outside their cells; see
+            `autograder.notebook.release.names_asked`.
 
     Returns:
         The cells to run in the student's order, with the release's locked cells in their place, and an
@@ -61,30 +70,34 @@ def read(data: bytes, release: Release, *, student: str, assignment: str) -> Sub
     """
     document = parse(data)
     cells = _with_ids(document.cells, release) if release.foreign else document.cells
-    cells, taken_apart, unmerged = unmerge(cells, release)
+    cells, taken_apart, unmerged = unmerge(take_details_apart(cells, names_asked), release)
     matching = match(cells, release)
-    recovery = recover(cells, release, matching)
+    recovery = recover(cells, release, matching, names_asked)
     places = {**matching.places, **recovery.places}
     types = _types(cells, release.by_id, places)
     answer_cells = {**matching.parts, **recovery.written_elsewhere}
     cells = _rename_clashing_pictures(cells, answer_cells.values())
     program, restored = _program(cells, release, matching, recovery, types)
     positions = {index: at for at, (index, _) in enumerate(program) if index is not None}
-    found = (*unmerged, *matching.notes, *recovery.notes, *restored)
+    ran = [cell for _, cell in program]
+    placeholders = note_placeholders(ran, release)
+    found = (*unmerged, *matching.notes, *recovery.notes, *restored, *placeholders.values())
     notes = (*document.notes, *_language(document, release), *found)
     return Submission(
         student=student,
         assignment=assignment,
         notebook=release.name,
         digest=hashlib.sha256(data).hexdigest(),
-        cells=tuple(cell for _, cell in program),
+        cells=tuple(ran),
         answers=_answers(cells, release, places, answer_cells, types),
         notes=_capped(notes),
         answer_cells={
             grade_id: tuple(positions[index] for index in indices if index in positions)
             for grade_id, indices in answer_cells.items()
         },
-        remarks=remarks(cells, release, matching, recovery, positions, taken_apart=taken_apart),
+        remarks=remarks(
+            cells, release, matching, recovery, positions, taken_apart=taken_apart, skipped=placeholders
+        ),
     )
 
 
@@ -103,9 +116,14 @@ def _program(
     known, places = release.by_id, {**matching.places, **recovery.places}
     owner = {index: grade_id for grade_id, index in places.items()}
     part_of = {index: grade_id for grade_id, parts in matching.parts.items() for index in parts}
+    told_elsewhere = {
+        name: indices
+        for name, indices in recovery.written_elsewhere.items()
+        if name not in recovery.unassigned
+    }
     program: list[tuple[int | None, Cell | Markdown]] = []
     notes: list[Note] = []
-    for index in _order(len(cells), places, recovery.written_elsewhere):
+    for index in _order(len(cells), places, told_elsewhere):
         cell, grade_id = cells[index], owner.get(index, "")
         if grade_id and known[grade_id].is_locked:
             program.append((index, _released(known[grade_id])))

@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from autograder.notebook.copies import names
+from autograder.notebook.copies import names, parse_cell
+from autograder.notebook.displaced import SearchedNotebook, find_code, find_rebound, is_details
 from autograder.notebook.document import RawCell, canonical
 from autograder.notebook.match import LOST, Matching, region
+from autograder.notebook.owntexts import find_texts
 from autograder.notebook.release import Release, ReleaseCell
 from autograder.records import Note
+
+BESIDE = "answer-beside-stub"
+"""Code of the note about an answer in a new cell beside its unchanged cell."""
 
 
 class Recovery(Struct, frozen=True):
@@ -26,11 +32,27 @@ class Recovery(Struct, frozen=True):
     """Answer cells that were recognised with certainty."""
     written_elsewhere: Mapping[str, tuple[int, ...]]
     """Answers that stand in other cells of the student's, in order."""
+    unassigned: frozenset[str] = frozenset()
+    """Those of them that may stand in texts of the student's own; nobody but a person can tell."""
+    rebound: Mapping[int, tuple[str, ...]] = {}
+    """Cells that assign or delete what an answer above them defines → these names."""
     notes: tuple[Note, ...] = ()
 
 
-def recover(cells: Sequence[RawCell], release: Release, matching: Matching) -> Recovery:
-    """Look for the answers that `match` did not find or found empty."""
+def recover(
+    cells: Sequence[RawCell],
+    release: Release,
+    matching: Matching,
+    names_asked: Mapping[str, Collection[str]] = {},
+) -> Recovery:
+    """Look for the answers that `match` did not find or found empty.
+
+    Args:
+        cells: of the submission.
+        release: the student's own.
+        matching: which cell is which.
+        names_asked: grade_id → the names that the rubric asks for.
+    """
     known = release.by_id
     pool = _pool(cells, release, matching)
     places: dict[str, int] = {}
@@ -53,13 +75,27 @@ def recover(cells: Sequence[RawCell], release: Release, matching: Matching) -> R
     rest -= {index for indices in elsewhere.values() for index in indices}
     merged = _inside_others(cells, release, open_ids, matching, notes)
     elsewhere |= merged
-    for grade_id in [one for one in open_ids if one not in merged]:
-        near, note = _lost(cells, known, grade_id, {**matching.places, **places}, rest)
-        notes.append(note)
-        if near:
-            elsewhere[grade_id] = near
+    split = {name: parts for name, parts in matching.parts.items() if len(parts) > 1}
+    found_places = {**matching.places, **places}
+    notebook = SearchedNotebook(cells, release, names_asked, found_places, {**split, **elsewhere}, pool)
+    elsewhere |= (displaced := find_code(notebook, notes))
+    notes[:] = [note for note in notes if note.code != BESIDE or note.place not in displaced]
+    rest -= {index for indices in displaced.values() for index in indices}
+    for grade_id in [one for one in open_ids if one not in elsewhere]:
+        near, lost = _lost(cells, known, grade_id, found_places, rest)
+        notes += lost
+        elsewhere |= {grade_id: near} if near else {}
     rest -= {index for indices in elsewhere.values() for index in indices}
-    return Recovery(places, elsewhere | _continued(cells, known, matching, rest, notes), tuple(notes))
+    elsewhere |= _continued(cells, known, matching, rest, notes)
+    notebook = replace(notebook, parts={**notebook.parts, **elsewhere})
+    unassigned = find_texts(notebook, notes)
+    notes += [
+        Note("answer-cell-missing", "The answer cell is missing; counted as unanswered.", grade_id)
+        for grade_id in open_ids
+        if grade_id not in elsewhere and grade_id not in unassigned
+    ]
+    rebound = find_rebound(notebook, notes)
+    return Recovery(places, elsewhere | unassigned, frozenset(unassigned), rebound, tuple(notes))
 
 
 def _pool(cells: Sequence[RawCell], release: Release, matching: Matching) -> set[int]:
@@ -74,6 +110,7 @@ def _pool(cells: Sequence[RawCell], release: Release, matching: Matching) -> set
         and cell.source.strip()
         and canonical(cell.source) not in given
         and not _is_half_of_locked(cell, known)
+        and not is_details(cell)
     }
 
 
@@ -162,7 +199,7 @@ def _beside_stubs(
             text = (
                 f"The answer cell is unchanged; the student wrote beside it (cell {numbers}), which is taken."
             )
-            notes.append(Note("answer-beside-stub", text, grade_id))
+            notes.append(Note(BESIDE, text, grade_id))
     return found
 
 
@@ -234,14 +271,23 @@ def _lost(
     grade_id: str,
     places: Mapping[str, int],
     rest: set[int],
-) -> tuple[tuple[int, ...], Note]:
-    """An answer that may stand in any of several cells: all of them are its text, and a human is asked."""
-    same_type = sorted(index for index in rest if cells[index].cell_type == known[grade_id].cell_type)
+) -> tuple[tuple[int, ...], list[Note]]:
+    """An answer that may stand in any of several cells: all of them are its text, and a human is asked.
+
+    A written answer is not looked for in code, but prose that stands in a code cell is no code.
+    """
+    is_code = known[grade_id].cell_type == "code"
+    fitting = [index for index in sorted(rest) if is_code or not _is_python(cells[index])]
+    same_type = [index for index in fitting if (cells[index].cell_type == "code") == is_code]
     _, _, span = region(grade_id, known, places, len(cells), locked=False)
-    inside = tuple(index for index in sorted(rest) if index in span)
-    near = tuple(index for index in same_type if index in span) or inside or tuple(same_type or sorted(rest))
+    inside = tuple(index for index in fitting if index in span)
+    near = tuple(index for index in same_type if index in span) or inside or tuple(same_type or fitting)
     if not near:
-        return (), Note("answer-cell-missing", "The answer cell is missing; counted as unanswered.", grade_id)
+        return (), []
     numbers = ", ".join(str(cells[index].number) for index in near[:10]) + ("…" if len(near) > 10 else "")
     text = f"The answer cell is missing and cannot be told among cells {numbers}; needs a human."
-    return near, Note(LOST, text, grade_id)
+    return near, [Note(LOST, text, grade_id)]
+
+
+def _is_python(cell: RawCell) -> bool:
+    return cell.cell_type == "code" and parse_cell(cell.source) is not None

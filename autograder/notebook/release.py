@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -90,6 +90,24 @@ class Release(Struct, frozen=True):
             f"notebook {self.name!r}: question {question.id!r} has no answer cell; expected a solution cell "
             f"{' or '.join(map(repr, names))}; {hint(names[0], solutions)}"
         )
+
+
+def names_asked(release: Release, questions: Iterable[Question]) -> dict[str, frozenset[str]]:
+    """Return the names that each answer cell is to define: grade_id → of its questions and their items.
+
+    Args:
+        release: a notebook.
+        questions: that stand in it.
+    """
+    answers = {cell.grade_id for cell in release.cells if cell.is_answer}
+    found: dict[str, frozenset[str]] = {}
+    for question in questions:
+        grade_id = next((one for one in (question.answer_cell, question.id) if one in answers), "")
+        stated = [question.answer, *(item.options.get("answer", "") for item in question.items)]
+        names = {name for name in stated if isinstance(name, str) and name.isidentifier()}
+        if grade_id and names and not question.file:
+            found[grade_id] = found.get(grade_id, frozenset()) | names
+    return found
 
 
 def load_release(data: bytes, name: str, *, source: bool = False) -> Release:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from autograder.notebook.document import RawCell, canonical
 from autograder.notebook.match import LOST, Matching
@@ -23,6 +23,7 @@ def remarks(
     positions: Mapping[int, int],
     *,
     taken_apart: Collection[int] = (),
+    skipped: Iterable[int] = (),
 ) -> tuple[CellRemark, ...]:
     """Return the remarks in the order of the cells they are about.
 
@@ -33,6 +34,7 @@ def remarks(
         recovery: what was found besides.
         positions: index of a cell → its position in the notebook as it is run.
         taken_apart: what stood beside given text in a merged cell.
+        skipped: positions of cells with a placeholder above the answer, which is not run.
     """
     found = [
         *_on_answers(matching, recovery, positions),
@@ -40,6 +42,7 @@ def remarks(
         *_on_own_cells(matching, recovery, taken_apart),
     ]
     placed = [CellRemark(positions[index], message) for index, message in found if index in positions]
+    placed += [CellRemark(position, Message("notebook.placeholder")) for position in skipped]
     return tuple(sorted(placed, key=lambda remark: remark.position)[:MOST_REMARKS])
 
 
@@ -48,7 +51,12 @@ def _on_answers(
 ) -> Iterator[tuple[int, Message]]:
     """Tell which cells are read as an answer, if it is not its own cell alone."""
     doubtful = {note.place for note in (*matching.notes, *recovery.notes) if note.code == LOST}
+    unassigned: dict[int, list[str]] = {}
     for name, parts in {**matching.parts, **recovery.written_elsewhere}.items():
+        if name in recovery.unassigned:
+            for index in parts:
+                unassigned.setdefault(index, []).append(name)
+            continue
         if name in doubtful:
             code = "notebook.unsure"
         elif len(parts) > 1:
@@ -59,6 +67,12 @@ def _on_answers(
         named = ", ".join(numbers[:_MOST_NAMED]) + (", …" if len(numbers) > _MOST_NAMED else "")
         for index in parts:
             yield index, Message(code, {"name": name, "cells": named})
+        own = matching.places.get(name)
+        if code != "notebook.unsure" and own is not None and own not in parts:
+            yield own, Message("notebook.found", {"cells": named})
+    for index, blank in unassigned.items():
+        named = ", ".join(blank[:_MOST_NAMED]) + (", …" if len(blank) > _MOST_NAMED else "")
+        yield index, Message("notebook.unassigned", {"names": named})
     for name, index in recovery.places.items():
         yield index, Message("notebook.elsewhere", {"name": name, "cells": ""})
 
@@ -72,6 +86,8 @@ def _on_own_cells(
     for index, name in matching.apart.items():
         if index not in read:
             yield index, Message("notebook.apart", {"name": name})
+    for index, changed in recovery.rebound.items():
+        yield index, Message("notebook.rebound", {"names": ", ".join(changed[:_MOST_NAMED])})
     for index in taken_apart:
         if index not in read:
             yield index, Message("notebook.taken-apart")

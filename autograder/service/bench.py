@@ -36,7 +36,7 @@ from autograder.errors import (
 )
 from autograder.feedback.sanitise import printable_text
 from autograder.grading.expected import box_seed
-from autograder.notebook.read import read
+from autograder.notebook.placeholders import without_placeholders
 from autograder.records import Cell, CellRun, Ending, Limits, Markdown
 from autograder.sandbox.base import Box, Environment
 from autograder.sandbox.pool import Pool
@@ -428,13 +428,13 @@ class Bench:
         if name not in files and release.has_answers:
             raise NotebookError("missing", f"{name} was not handed in")
         data = files.get(name, assignment.release_bytes[notebook])
-        submission = read(data, release, student=attempt.student, assignment=assignment.name)
+        submission = assignment.read_submission(notebook, data, attempt.student)
         given = {one: files[one] for one in wanted.own if one in files}
         cells = (one.source for one in submission.cells if isinstance(one, Cell))
         modules = (text.decode(errors="replace") for path, text in given.items() if path.endswith(".py"))
         return _Program(
             assignment.environment(wanted, (*cells, *modules)),
-            submission.cells,
+            tuple(without_placeholders(submission.cells, release)),
             assignment.rubric.assignment.limits,
             box_seed(assignment.course.secret(), assignment.name),
             given,

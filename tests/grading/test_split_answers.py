@@ -12,7 +12,7 @@ import nbformat
 import pytest
 
 from autograder import assignment as assignments
-from autograder.feedback.answers import MarkedCell
+from autograder.feedback.answers import answer_text
 from autograder.feedback.render import render, render_cells
 from autograder.generate import generate
 from autograder.gradebook import autograded_notebook
@@ -162,9 +162,8 @@ def test_grade_keeps_both_questions_when_a_copied_cell_is_a_helper(grader: Grade
 def test_marker_reads_both_halves_of_a_written_answer(grader: Grader) -> None:
     """In one piece: on the marking pages, in nbgrader's copy, and in the student's feedback."""
     graded = sit(grader, "code", lambda cells: split(cells, "thoughts", "First half.", "Second half."))
-    question = next(one for one in grader.assignment.rubric.questions if "thoughts" in one.cells())
-    written = MarkedCell(question, "thoughts", tuple(question.items), whole=True, secret=b"s")
-    assert written.answers([graded]) == {"ada": "First half.\n\nSecond half."}
+    question = next(one for one in grader.assignment.rubric.questions if one.id == "thoughts")
+    assert answer_text(graded, question, question.items[0]) == "First half.\n\nSecond half."
     copied = autograded_notebook(executed(graded, "code"), grader.assignment.release_bytes["code"])
     nbformat.validate(nbformat.reads(copied.decode(), as_version=4))
     cells = json.loads(copied)["cells"]

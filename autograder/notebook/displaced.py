@@ -1,0 +1,218 @@
+"""Code answers outside their cells, which are blank or missing.
+
+Code tells itself by the name that the rubric asks for, so it is judged like any other answer. Texts do not;
+see `owntexts`.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autograder.notebook.copies import names, parse_cell, redefines
+from autograder.notebook.document import RawCell, canonical
+from autograder.notebook.match import LOST
+from autograder.notebook.release import Release
+from autograder.records import Note
+from autograder.syntax import bound_names, first_line
+
+FIELDS = ("family_name", "first_name", "student_number", "programme")
+"""The names that the cell below the title page assigns."""
+MOST_TEXTS = 10
+"""Cells that are shown as what may be a blank answer; an honest student has a few."""
+_FORGETS_ALL = re.compile(r"^[ \t]*%reset\b", re.MULTILINE)
+
+
+class SearchedNotebook(Struct, frozen=True):
+    """What is looked through."""
+
+    cells: Sequence[RawCell]
+    release: Release
+    names_asked: Mapping[str, Collection[str]]
+    """grade_id → the names that the rubric asks for in this answer."""
+    places: Mapping[str, int]
+    """grade_id → the cell that is it."""
+    parts: Mapping[str, Sequence[int]]
+    """grade_id → all cells that are read as the answer, if it is not its own cell alone."""
+    own: Collection[int]
+    """Cells of the student's own that may hold an answer, also those that are read as one."""
+
+    def is_blank(self, grade_id: str) -> bool:
+        """Whether nothing is read as this answer so far."""
+        if grade_id in self.parts or grade_id not in self.places:
+            return grade_id not in self.parts
+        source = self.cells[self.places[grade_id]].source
+        return not source.strip() or canonical(source) == canonical(self.release.by_id[grade_id].source)
+
+    def names_of(self, grade_id: str) -> set[str]:
+        """The names that an answer is to define."""
+        return set(self.names_asked.get(grade_id, ())) or names(self.release.by_id[grade_id].source)
+
+    def cells_of(self, grade_id: str) -> tuple[int, ...]:
+        """All cells that are read as an answer."""
+        place = self.places.get(grade_id)
+        return tuple(self.parts.get(grade_id, () if place is None else (place,)))
+
+    def owners(self) -> dict[int, set[str]]:
+        """Cell → the answers that it is, or is a part of."""
+        found: dict[int, set[str]] = {}
+        for cell in self.release.cells:
+            for index in self.cells_of(cell.grade_id) if cell.is_answer else ():
+                found.setdefault(index, set()).add(cell.grade_id)
+        return found
+
+
+def take_details_apart(
+    cells: Sequence[RawCell], names_asked: Mapping[str, Collection[str]]
+) -> tuple[RawCell, ...]:
+    """Give answers that stand in the cell with the student's name and number a cell of their own.
+
+    Whoever marks the answer must not read the name.
+    """
+    wanted = {name for asked in names_asked.values() for name in asked}
+    found: list[RawCell] = []
+    for cell in cells:
+        tree = parse_cell(cell.source) if is_details(cell) else None
+        if tree is None or not wanted & bound_names(*tree.body):
+            found.append(cell)
+            continue
+        lines = cell.source.split("\n")
+        groups: list[tuple[bool, int]] = []
+        for statement in tree.body:
+            is_detail = bool(bound_names(statement).intersection(FIELDS))
+            if not groups or groups[-1][0] != is_detail:
+                groups.append((is_detail, first_line(statement) - 1))
+        ends = [start for _, start in groups[1:]] + [len(lines)]
+        for number, ((is_detail, start), end) in enumerate(zip(groups, ends, strict=True)):
+            source = "\n".join(lines[start if number else 0 : end]).strip("\n")
+            marks = {} if is_detail else {"nbgrader": None, "id": ""}
+            found.append(replace(cell, source=source, **marks))
+    return tuple(found)
+
+
+def is_details(cell: RawCell) -> bool:
+    """Whether a cell assigns the student's name or number."""
+    if cell.cell_type != "code" or not any(name in cell.source for name in FIELDS):
+        return False
+    return bool(_bound(cell.source).intersection(FIELDS))
+
+
+def find_code(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple[int, ...]]:
+    """Return the blank code answers whose names another cell of the student's defines."""
+    owners = notebook.owners()
+    defined = {
+        index: _bound(notebook.cells[index].source)
+        for index in sorted({*notebook.own, *owners})
+        if notebook.cells[index].cell_type == "code"
+    }
+    found: dict[str, tuple[int, ...]] = {}
+    for grade_id, original in notebook.release.by_id.items():
+        if not original.is_answer or original.cell_type != "code":
+            continue
+        wanted, parts = notebook.names_of(grade_id), notebook.parts.get(grade_id, ())
+        if not (notebook.is_blank(grade_id) or parts) or any(wanted & defined.get(at, set()) for at in parts):
+            continue
+        place = notebook.places.get(grade_id)
+        if parts and (place is None or place in parts):  # written into, but without the name
+            continue
+        holding = [
+            index
+            for index, bound in defined.items()
+            if index != place and wanted & (bound - _names_of_owners(notebook, owners.get(index, set())))
+        ]
+        if place is None and (len(holding) > 1 or _is_asked_twice(notebook, wanted)):
+            continue  # which cell is whose cannot be told
+        if holding:
+            if any(
+                redefines(notebook.cells[earlier].source, notebook.cells[later].source, wanted)
+                for earlier, later in itertools.pairwise(holding)
+            ):
+                numbers = list_numbers(notebook.cells, holding)
+                text = (
+                    f"The answer cell is blank; cells {numbers} define its name differently: manual review."
+                )
+                notes.append(Note(LOST, text, grade_id))
+                found[grade_id] = tuple(holding)
+                continue
+            found[grade_id] = tuple(sorted({*parts, *holding}))
+            numbers = list_numbers(notebook.cells, holding)
+            text = f"The answer cell is blank or missing; cell {numbers} defines its name and is taken."
+            notes.append(Note("answer-found", text, grade_id))
+    return found
+
+
+def _is_asked_twice(notebook: SearchedNotebook, wanted: Collection[str]) -> bool:
+    """Whether two answers are to define the same name."""
+    answers = (cell.grade_id for cell in notebook.release.cells if cell.is_answer)
+    return sum(bool(notebook.names_of(grade_id).intersection(wanted)) for grade_id in answers) > 1
+
+
+def _names_of_owners(notebook: SearchedNotebook, owners: Collection[str]) -> set[str]:
+    """The names that a cell defines because it is an answer itself, or was given with them."""
+    of_stubs = (names(notebook.release.by_id[grade_id].source) for grade_id in owners)
+    return set().union(*of_stubs, *(notebook.names_of(grade_id) for grade_id in owners))
+
+
+def _bound(source: str) -> set[str]:
+    """The names that a cell binds at top level, one of whose entries or attributes it sets included."""
+    tree = parse_cell(source)
+    if tree is None:
+        return names(source)
+    found = bound_names(*tree.body)
+    for statement in tree.body:
+        for target in statement.targets if isinstance(statement, ast.Assign) else ():
+            base: ast.expr = target
+            while isinstance(base, ast.Subscript | ast.Attribute):
+                base = base.value
+            found |= {base.id} if isinstance(base, ast.Name) else set()
+    return found
+
+
+def find_rebound(notebook: SearchedNotebook, notes: list[Note]) -> dict[int, tuple[str, ...]]:
+    """Return the cells that assign or delete what an answer above them defines, and the names they change."""
+    owners = notebook.owners()
+    changed: dict[int, tuple[str, ...]] = {}
+    for index in sorted({*notebook.own, *owners}):
+        source = notebook.cells[index].source
+        if notebook.cells[index].cell_type != "code":
+            continue
+        rebound = _rebound(source)
+        forgets_all = bool(_FORGETS_ALL.search(source))
+        for grade_id in notebook.names_asked:
+            cells = notebook.cells_of(grade_id)
+            if not cells or index <= max(cells) or notebook.is_blank(grade_id):
+                continue
+            defined = notebook.names_of(grade_id) & _bound_in(notebook, cells)
+            names_lost = defined if forgets_all else defined & rebound
+            names_lost -= _names_of_owners(notebook, owners.get(index, set()))
+            if names_lost:
+                changed[index] = tuple(sorted({*changed.get(index, ()), *names_lost}))
+                named = ", ".join(sorted(names_lost))
+                text = f"Cell {notebook.cells[index].number} assigns or deletes {named} after the answer."
+                notes.append(Note("answer-rebound", text, grade_id))
+    return changed
+
+
+def _bound_in(notebook: SearchedNotebook, indices: Sequence[int]) -> set[str]:
+    return set().union(*(_bound(notebook.cells[index].source) for index in indices))
+
+
+def _rebound(source: str) -> set[str]:
+    """The names that a cell assigns or deletes at top level."""
+    tree = parse_cell(source)
+    if tree is None:
+        return set()  # it does not run
+    deletes = (statement for statement in tree.body if isinstance(statement, ast.Delete))
+    targets = (target for statement in deletes for target in statement.targets)
+    return bound_names(*tree.body) | {target.id for target in targets if isinstance(target, ast.Name)}
+
+
+def list_numbers(cells: Sequence[RawCell], indices: Sequence[int]) -> str:
+    """Return the numbers of cells for a note, at most ten of them."""
+    more = "…" if len(indices) > MOST_TEXTS else ""
+    return ", ".join(str(cells[index].number) for index in indices[:MOST_TEXTS]) + more

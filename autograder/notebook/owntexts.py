@@ -1,0 +1,159 @@
+"""Texts of the student's own that may be a blank answer: only a person can tell, so they get manual review.
+
+A text cell that belongs to no answer may be any blank written answer of the notebook. Comments and strings in
+code count only next to a blank written answer, because most of them explain the code. A code answer may stand
+in a text, too, as a block of code or as a formula.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from autograder.notebook.copies import names, parse_cell
+from autograder.notebook.displaced import MOST_TEXTS, SearchedNotebook, list_numbers
+from autograder.notebook.document import RawCell
+from autograder.notebook.match import LOST, region
+from autograder.notebook.release import ReleaseCell
+from autograder.records import Note
+from autograder.syntax import bound_names, first_line
+
+_FEWEST_WORDS = 3
+_FEWEST_WORDS_IN_CODE = 5
+"""Of a cell's comments together, or of one string: a shorter one hardly answers a question."""
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_TEXT_MAGIC = re.compile(r"\s*%%(?:markdown|html|latex)\b[^\n]*\n")
+_PICTURE = re.compile(r"!\[[^\]]*\]\(|<img\b")
+_FORMULA = re.compile(r"\$[^$]+\$")
+_CODE_MARKS = re.compile(r"[=({\[:]")
+_MARKUP = re.compile(r"^[ \t>*`$-]+", re.MULTILINE)
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def find_texts(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple[int, ...]]:
+    """Return the blank answers that may stand in texts of the student's own: grade_id → these cells."""
+    texts = _texts_of_no_answer(notebook)
+    found: dict[str, tuple[int, ...]] = {}
+    for grade_id, original in notebook.release.by_id.items():
+        if not original.is_answer or not notebook.is_blank(grade_id):
+            continue
+        if original.cell_type == "code":
+            near = _texts_with_code(notebook, original, texts)
+        else:
+            near = texts | _code_with_texts(notebook, original)
+        if near:
+            at = _expected_position(notebook, original)
+            nearest = sorted(near, key=lambda index: abs(index - at))[:MOST_TEXTS]
+            found[grade_id] = tuple(sorted(nearest))
+            numbers = list_numbers(notebook.cells, found[grade_id])
+            text = f"The answer is blank, but may stand in cell {numbers}; needs manual review."
+            notes.append(Note(LOST, text, grade_id))
+    return found
+
+
+def _texts_of_no_answer(notebook: SearchedNotebook) -> set[int]:
+    """The student's own text cells that are read as no answer.
+
+    A text below the last cell of the release follows an answer by chance, so it is one of them although it is
+    shown with that answer.
+    """
+    end = max(notebook.places.values(), default=-1)
+    read = {index for index in notebook.owners() if index < end or index in notebook.places.values()}
+    given = _given_lines(notebook)
+    return {
+        index
+        for index in notebook.own
+        if index not in read and _is_text(notebook.cells[index]) and _has_text(notebook.cells[index], given)
+    }
+
+
+def _given_lines(notebook: SearchedNotebook) -> set[str]:
+    return {line.strip() for cell in notebook.release.cells for line in cell.source.split("\n")}
+
+
+def _is_text(cell: RawCell) -> bool:
+    return cell.cell_type != "code" or bool(_TEXT_MAGIC.match(cell.source))
+
+
+def _has_text(cell: RawCell, given: set[str]) -> bool:
+    """Whether a text cell has more than headings and what was given."""
+    source = _TEXT_MAGIC.sub("", cell.source, count=1)
+    own = [line for line in source.split("\n") if line.strip() not in given and not line.startswith("#")]
+    text = "\n".join(own)
+    return len(_WORD.findall(text)) >= _FEWEST_WORDS or bool(_PICTURE.search(text) or _FORMULA.search(text))
+
+
+def _code_with_texts(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:
+    """The code cells next to a written answer whose comments or strings may be it."""
+    answers = [cell.grade_id for cell in notebook.release.cells if cell.is_answer]
+    number = answers.index(original.grade_id)
+    before = [notebook.places[name] for name in answers[:number] if name in notebook.places]
+    after = [notebook.places[name] for name in answers[number + 1 :] if name in notebook.places]
+    span = range(before[-1] + 1 if before else 0, after[0] if after else len(notebook.cells))
+    near = {index: set[str]() for index in notebook.own if index in span}
+    previous = answers[number - 1] if number else ""
+    if previous and not notebook.is_blank(previous):
+        near |= {index: notebook.names_of(previous) for index in notebook.cells_of(previous)}
+    given = _given_lines(notebook)
+    return {
+        index
+        for index, asked in near.items()
+        if notebook.cells[index].cell_type == "code" and _explains(notebook.cells[index].source, given, asked)
+    }
+
+
+def _explains(source: str, given: set[str], asked: set[str]) -> bool:
+    """Whether code has a longer text outside of its functions and classes.
+
+    Args:
+        source: of a cell.
+        given: lines of the release.
+        asked: names whose values are an answer themselves.
+    """
+    lines = source.split("\n")
+    tree = parse_cell(source)
+    strings: list[str] = []
+    for statement in tree.body if tree else ():
+        if isinstance(statement, _Definition):
+            for number in range(first_line(statement) - 1, statement.end_lineno or 0):
+                lines[number] = ""
+        elif not bound_names(statement) & asked:
+            strings += [
+                node.value
+                for node in ast.walk(statement)
+                if isinstance(node, ast.Constant) and isinstance(node.value, str)
+            ]
+    comments = [line.lstrip("# \t") for line in lines if line.startswith("#")]
+    own = [text for text in comments if text and f"# {text}" not in given and parse_cell(text) is None]
+    own_strings = (text for text in strings if not given.issuperset(text.strip().split("\n")))
+    if tree is None and not _CODE_MARKS.search(source):
+        own = lines  # prose in a code cell
+    return any(len(_WORD.findall(text)) >= _FEWEST_WORDS_IN_CODE for text in ("\n".join(own), *own_strings))
+
+
+def _texts_with_code(notebook: SearchedNotebook, original: ReleaseCell, texts: set[int]) -> set[int]:
+    """The text cells that define a code answer's names, or that show a formula where the answer belongs."""
+    known = notebook.release.by_id
+    _, _, span = region(original.grade_id, known, notebook.places, len(notebook.cells), locked=True)
+    written = {index for name in known if known[name].is_answer for index in notebook.cells_of(name)}
+    wanted = notebook.names_of(original.grade_id)
+    return {
+        index
+        for index in _text_cells(notebook, {*notebook.own, *written})
+        if wanted & names(_MARKUP.sub("", notebook.cells[index].source))
+        or (index in texts and index in span and _FORMULA.search(notebook.cells[index].source))
+    }
+
+
+def _text_cells(notebook: SearchedNotebook, indices: set[int]) -> Iterator[int]:
+    return (index for index in indices if _is_text(notebook.cells[index]))
+
+
+def _expected_position(notebook: SearchedNotebook, original: ReleaseCell) -> int:
+    """Return where an answer stands, or would stand."""
+    if original.grade_id in notebook.places:
+        return notebook.places[original.grade_id]
+    known = notebook.release.by_id
+    _, _, span = region(original.grade_id, known, notebook.places, len(notebook.cells), locked=False)
+    return span.start

@@ -1,0 +1,92 @@
+"""Answers outside their cells, from the file to marks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from autograder import assignment as assignments
+from autograder.feedback.render import render, render_cells
+from autograder.generate import generate
+from autograder.grading.pipeline import Grader
+from autograder.records import Status
+from autograder.sandbox.pool import Pool
+from tests.grading.test_split_answers import Cells, marks, of_question, sit
+from tests.support.small_course import NAME, SOFTMAX, small_course
+
+pytestmark = pytest.mark.sandbox
+
+
+@pytest.fixture(scope="module")
+def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
+    """Code and a text in one notebook, formulas in the other."""
+    course = small_course(tmp_path_factory.mktemp("course"))
+    generate(course, NAME)
+    with Pool() as pool:
+        yield Grader(assignments.load(course, NAME), pool)
+
+
+def plain(source: str) -> dict[str, Any]:
+    """Return a code cell of the student's own."""
+    return {"cell_type": "code", "metadata": {}, "source": source, "outputs": [], "execution_count": None}
+
+
+@pytest.mark.parametrize("where", [0, -1, None], ids=["first cell", "last cell", "in another answer"])
+def test_grade_judges_formulas_that_stand_in_other_cells(where: int | None, grader: Grader) -> None:
+    """The names exist when the notebook has run."""
+    source = 'mlp_parameters = "8*d_model^2"'
+
+    def change(cells: Cells) -> None:
+        if where is None:
+            other = next(cell for cell in cells if marks(cell) == "layers-answer")
+            other["source"] = f"layers = 12\n{source}"
+        else:
+            cells.insert(where if where == 0 else len(cells), plain(source))
+
+    graded = sit(grader, "formulas", change)
+    assert of_question(graded, "mlp")[0] == Decimal(2)
+    if where is None:
+        assert (Decimal(1), {Status.PASSED}) == of_question(graded, "layers")
+
+
+def test_grade_judges_a_function_that_stands_above_everything(grader: Grader) -> None:
+    """The blank cell, which would raise, does not undo it."""
+    graded = sit(grader, "code", lambda cells: cells.insert(0, plain(f"import numpy\n\n{SOFTMAX}")))
+    assert (Decimal(3), {Status.PASSED}) == of_question(graded, "softmax")
+
+
+@pytest.mark.parametrize(
+    ("notebook", "question", "answer"),
+    [("code", "softmax", SOFTMAX), ("formulas", "mlp", 'mlp_parameters = "8*d_model^2"')],
+)
+def test_grade_runs_the_answer_below_a_placeholder(
+    notebook: str, question: str, answer: str, grader: Grader
+) -> None:
+    """Whoever forgets to delete the release's own statement has answered all the same."""
+
+    def change(cells: Cells) -> None:
+        cell = next(cell for cell in cells if marks(cell) == f"{question}-answer")
+        cell["source"] = f"raise NotImplementedError()\n{answer}"
+
+    graded = sit(grader, notebook, change)
+    assert Status.PASSED in {one.status for one in graded.score.items if one.question == question}
+
+
+def test_grade_leaves_a_blank_written_answer_to_a_person_who_sees_the_text(grader: Grader) -> None:
+    """A text that belongs to no answer may be it; the student reads the same."""
+    text = {"cell_type": "markdown", "metadata": {}, "source": "Large scores overflow in the exponential."}
+    graded = sit(grader, "code", lambda cells: cells.insert(0, text))
+    assert of_question(graded, "thoughts")[1] == {"review.cells"}
+    question = next(one for one in grader.assignment.rubric.questions if one.id == "thoughts")
+    page = render_cells(graded, grader.assignment.rubric, "code", {question.answer_cell}, "en")
+    assert text["source"] in page
+    assert "may contain one of them" in render(graded, grader.assignment.rubric)
+
+
+def test_grade_gives_a_blank_notebook_with_scratch_code_no_review(grader: Grader) -> None:
+    """Nothing that could be an answer: no answer."""
+    graded = sit(grader, "code", lambda cells: cells.insert(0, plain("import numpy\nprint(numpy.ones(3))")))
+    assert Status.NEEDS_REVIEW not in {item.status for item in graded.score.items}

@@ -1,0 +1,412 @@
+"""Answers outside their cells: code is known by the name it defines, a text needs manual review."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from autograder.notebook.match import LOST
+from autograder.notebook.placeholders import without_placeholders
+from autograder.notebook.read import read
+from autograder.notebook.release import load_release
+from autograder.records import Cell, Submission
+
+Cells = list[dict[str, Any]]
+STUB = "# {name} = ...\n# YOUR CODE HERE\nraise NotImplementedError()"
+BLANK_TEXT = "YOUR ANSWER HERE"
+DETAILS = 'family_name = "{name}"\nstudent_number = "{number}"'
+NAMES = {"width": {"width"}, "depth": {"depth"}, "parts": {"parts"}}
+TEXT = "The encoder reads the whole sentence before the decoder starts."
+
+
+def make_cell(source: str, grade_id: str = "", *, kind: str = "code", answer: bool = False) -> dict[str, Any]:
+    """Return a cell; one with a grade_id is locked, or an answer."""
+    flags = {"grade": False, "solution": answer, "locked": not answer, "task": False, "schema_version": 3}
+    marks = {"nbgrader": {"grade_id": grade_id, **flags}} if grade_id else {}
+    code = {"outputs": [], "execution_count": None} if kind == "code" else {}
+    return {"cell_type": kind, "metadata": marks, "source": source, **code}
+
+
+def make_release() -> Cells:
+    """Return an exam: a title page, three code answers and two written ones."""
+    cells = [
+        make_cell("# Exam\nWrite your name below.", kind="markdown"),
+        make_cell(DETAILS.format(name="", number="")),
+    ]
+    for name in NAMES:
+        stub = 'parts = {"first": "..."}\nraise NotImplementedError()' if name == "parts" else STUB
+        cells += [
+            make_cell(f"How large is {name}?", f"{name}-prompt", kind="markdown"),
+            make_cell(stub.replace("{name}", name), name, answer=True),
+            make_cell(f"check({name!r})", f"{name}-check"),
+        ]
+    for name in ("why", "how"):
+        cells += [
+            make_cell(f"Explain {name}.", f"{name}-prompt", kind="markdown"),
+            make_cell(BLANK_TEXT, name, kind="markdown", answer=True),
+        ]
+    return cells
+
+
+def make_notebook(cells: Cells) -> bytes:
+    """Return the notebook's bytes."""
+    return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}).encode()
+
+
+def hand_in(change: Callable[[Cells], object]) -> Submission:
+    """Read the exam after a change to its cells; the details cell is filled in."""
+    cells = make_release()
+    cells[1]["source"] = DETAILS.format(name="Lovelace", number="1815")
+    change(cells)
+    release = load_release(make_notebook(make_release()), "exam")
+    return read(make_notebook(cells), release, student="s", assignment="exam", names_asked=NAMES)
+
+
+def position(cells: Cells, grade_id: str) -> int:
+    """Return where the cell with a grade_id stands."""
+    return next(
+        index
+        for index, cell in enumerate(cells)
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") == grade_id
+    )
+
+
+def write(cells: Cells, grade_id: str, source: str) -> None:
+    """Replace the source of a cell."""
+    cells[position(cells, grade_id)]["source"] = source
+
+
+def answer_all(cells: Cells, *, without: tuple[str, ...] = ()) -> None:
+    """Answer every question in its own cell."""
+    for name in NAMES:
+        if name not in without:
+            write(cells, name, f"{name} = 3")
+    for name in ("why", "how"):
+        if name not in without:
+            write(cells, name, f"{TEXT} ({name})")
+
+
+def lost(submission: Submission) -> set[str]:
+    """Return the answers that need manual review."""
+    return {note.place for note in submission.notes if note.code == LOST}
+
+
+def remarks(submission: Submission) -> set[str]:
+    """Return the codes of what the student is told."""
+    return {remark.message.code for remark in submission.remarks}
+
+
+def text_of(submission: Submission, grade_id: str) -> str:
+    """Return what is read as an answer; empty for a blank one."""
+    answer = submission.answers[grade_id]
+    return answer.source if answer.changed else ""
+
+
+ELSEWHERE: dict[str, Callable[[Cells], object]] = {
+    "plain cell at the end": lambda cells: cells.append(make_cell("width = 7")),
+    "plain cell at the start": lambda cells: cells.insert(0, make_cell("width = 7")),
+    "below the check": lambda cells: cells.insert(position(cells, "width-check") + 1, make_cell("width = 7")),
+    "another question's cell": lambda cells: write(cells, "depth", "depth = 3\nwidth = 7"),
+    "the details cell": lambda cells: cells[1].update(source=cells[1]["source"] + "\nwidth = 7"),
+    "among several names": lambda cells: cells.append(make_cell("width, height = 7, 8")),
+    "in a branch": lambda cells: cells.append(make_cell("if True:\n    width = 7")),
+}
+
+
+@pytest.mark.parametrize("blank", ["untouched", "emptied", "deleted"])
+@pytest.mark.parametrize("place", ELSEWHERE)
+def test_read_finds_code_by_its_name_in_any_cell(place: str, blank: str) -> None:
+    """The answer is judged, and staff and student are told where it was found."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells, without=("width",))
+        ELSEWHERE[place](cells)
+        if blank == "emptied":
+            write(cells, "width", "")
+        elif blank == "deleted":
+            del cells[position(cells, "width")]
+
+    submission = hand_in(change)
+    assert "7" in text_of(submission, "width")
+    assert "Lovelace" not in text_of(submission, "width")
+    assert not lost(submission)
+    assert {"answer-found", "answer-beside-stub", "answer-recovered", "answer-merged"}.intersection(
+        note.code for note in submission.notes if note.place == "width"
+    )
+    assert "notebook.elsewhere" in remarks(submission)
+    if blank != "deleted":
+        assert "notebook.found" in remarks(submission)
+
+
+def test_read_prefers_the_cell_with_the_name_to_a_scratch_cell_beside_the_blank_one() -> None:
+    """A scratch cell below the blank cell does not hide the answer."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells, without=("width",))
+        cells.insert(position(cells, "width") + 1, make_cell("print(2 + 2)"))
+        cells.append(make_cell("width = 7"))
+
+    assert "width = 7" in text_of(hand_in(change), "width")
+
+
+def test_read_runs_the_blank_cell_before_the_answer_that_stands_above_it() -> None:
+    """Otherwise the placeholder's values would replace the answer."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells, without=("parts",))
+        cells.insert(2, make_cell('parts = {"first": "encoder"}'))
+
+    submission = hand_in(change)
+    sources = [cell.source for cell in submission.cells if isinstance(cell, Cell)]
+    assert sources.index('parts = {"first": "encoder"}') > next(
+        index for index, source in enumerate(sources) if '"..."' in source
+    )
+
+
+def test_read_leaves_two_different_definitions_to_manual_review() -> None:
+    """Nobody can tell which of the cells is the answer."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells, without=("width",))
+        cells.insert(2, make_cell("width = 7"))
+        cells.append(make_cell("width = 8"))
+
+    submission = hand_in(change)
+    assert lost(submission) == {"width"}
+    assert {"width = 7", "width = 8"} <= set(text_of(submission, "width").split("\n"))
+
+
+@pytest.mark.parametrize(
+    "scratch",
+    ["print(2 + 2)", "total = 3 * 4", "def helper(width):\n    return width", "[width for width in [1]]"],
+    ids=["a call", "another name", "a parameter", "a comprehension"],
+)
+def test_read_does_not_take_scratch_code_for_an_answer(scratch: str) -> None:
+    """A blank answer stays blank, and nothing needs manual review."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells, without=("width", "how"))
+        cells.append(make_cell(scratch))
+
+    submission = hand_in(change)
+    assert not text_of(submission, "width")
+    assert not submission.notes
+    assert not submission.remarks
+
+
+def test_read_does_not_take_the_answer_to_a_question_about_the_same_name() -> None:
+    """Two questions may ask for one name; the answer to one of them is not the answer to the other."""
+    release = [make_cell(STUB.format(name="x"), name, answer=True) for name in ("first", "second")]
+    between = make_cell("print()", "locked")
+    cells = [release[0], between, {**release[1], "source": "x = 1"}]
+    loaded = load_release(make_notebook([release[0], between, release[1]]), "exam")
+    asked = {"first": {"x"}, "second": {"x"}}
+    submission = read(make_notebook(cells), loaded, student="s", assignment="exam", names_asked=asked)
+    assert not submission.answers["first"].changed
+
+
+@pytest.mark.parametrize(
+    ("source", "is_skipped"),
+    [
+        ("raise NotImplementedError()\nwidth = 7", True),
+        ("# width = ...\n# YOUR CODE HERE\nraise NotImplementedError()\n\nwidth = 7", True),
+        ("width = 7\nraise NotImplementedError()", False),
+        ("def width():\n    raise NotImplementedError()\nwidth()", False),
+        ("raise ValueError()\nwidth = 7", False),
+        ("text = '''\nraise NotImplementedError()\n'''", False),
+    ],
+    ids=["bare", "below the comments", "below the answer", "in a function", "another error", "in a text"],
+)
+def test_read_notes_a_placeholder_above_the_answer(source: str, is_skipped: bool) -> None:
+    """The release's own statement is not run; the cell is shown as it was handed in."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells)
+        write(cells, "width", source)
+
+    submission = hand_in(change)
+    release = load_release(make_notebook(make_release()), "exam")
+    ran = without_placeholders(submission.cells, release)
+    index = next(index for index, cell in enumerate(submission.cells) if cell.grade_id == "width")
+    assert submission.cells[index].source == source
+    assert (ran[index].source != source) == is_skipped
+    assert ran[index].source.count("\n") == source.count("\n")
+    assert ("placeholder-skipped" in {note.code for note in submission.notes}) == is_skipped
+    assert ("notebook.placeholder" in remarks(submission)) == is_skipped
+
+
+def test_read_leaves_an_untouched_cell_as_it_is() -> None:
+    """Code that the release has below its own placeholder is not run either."""
+    stub = make_cell("raise NotImplementedError()\nprint(width)", "width", answer=True)
+    release = load_release(make_notebook([stub]), "exam")
+    submission = read(make_notebook([stub]), release, student="s", assignment="exam")
+    assert list(submission.cells) == without_placeholders(submission.cells, release)
+
+
+def insert_beside(cells: Cells, grade_id: str, source: str, kind: str = "markdown") -> None:
+    """Insert a cell of the student's own below an answer."""
+    cells.insert(position(cells, grade_id) + 1, make_cell(source, kind=kind))
+
+
+TEXT_PLACES: dict[str, Callable[[Cells], object]] = {
+    "raw cell below": lambda cells: insert_beside(cells, "why", TEXT, "raw"),
+    "text cell among the code": lambda cells: insert_beside(cells, "width-check", TEXT),
+    "text cell at the start": lambda cells: cells.insert(0, make_cell(TEXT, kind="markdown")),
+    "text cell at the end": lambda cells: cells.append(make_cell(TEXT, kind="markdown")),
+    "a picture": lambda cells: insert_beside(cells, "width-check", "![](attachment:sketch.png)"),
+    "the title page": lambda cells: cells[0].update(source=cells[0]["source"] + f"\n{TEXT}"),
+    "comment in a cell below": lambda cells: insert_beside(cells, "why", f"# {TEXT}", "code"),
+    "printed by a cell below": lambda cells: insert_beside(cells, "why", f'print("""{TEXT}""")', "code"),
+    "prose in a code cell below": lambda cells: insert_beside(cells, "why", TEXT, "code"),
+    "magic of a text": lambda cells: insert_beside(cells, "depth-check", f"%%markdown\n{TEXT}", "code"),
+    "comment in the code before it": lambda cells: write(cells, "parts", f"parts = 3\n# {TEXT}"),
+    "string in the code before it": lambda cells: write(cells, "parts", f'parts = 3\nwhy = "{TEXT}"'),
+    "comment in a check": lambda cells: write(cells, "parts-check", f"# {TEXT}\ncheck('parts')"),
+}
+
+
+@pytest.mark.parametrize("place", TEXT_PLACES)
+def test_read_leaves_a_blank_written_answer_to_manual_review_if_a_text_may_be_it(place: str) -> None:
+    """The text is shown with the answer; the code answers are judged as before."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells, without=("why",))
+        TEXT_PLACES[place](cells)
+
+    submission = hand_in(change)
+    assert lost(submission) == {"why"}
+    assert "notebook.unassigned" in remarks(submission)
+    assert (TEXT if place != "a picture" else "sketch.png") in text_of(submission, "why")
+    assert "Lovelace" not in text_of(submission, "why")
+
+
+NO_TEXTS: dict[str, Callable[[Cells], object]] = {
+    "two words": lambda cells: cells.insert(2, make_cell("Nothing here", kind="markdown")),
+    "a heading": lambda cells: cells.insert(2, make_cell("## My own attempts and tests", kind="markdown")),
+    "a copied question": lambda cells: cells.insert(2, make_cell("Explain why.", kind="markdown")),
+    "scratch code": lambda cells: insert_beside(
+        cells, "why", "for number in range(3):\n    print(number)", "code"
+    ),
+    "a short comment": lambda cells: insert_beside(cells, "why", "# try the shapes\nprint(1)", "code"),
+    "code as a comment": lambda cells: insert_beside(
+        cells, "why", "# print(one, two, three, four, five)", "code"
+    ),
+    "a comment far away": lambda cells: insert_beside(cells, "width", f"# {TEXT}\nprint(1)", "code"),
+    "a docstring": lambda cells: write(
+        cells, "parts", f'parts = 3\ndef f():\n    """{TEXT}"""\n    # {TEXT}'
+    ),
+    "the answer's own value": lambda cells: write(cells, "parts", f'parts = "{TEXT}"'),
+    "the student's name": lambda cells: cells[1].update(
+        source=f'# {TEXT}\nfamily_name = "a very long name of six words"'
+    ),
+    "a picture's output": lambda cells: insert_beside(cells, "why", "plot()", "code"),
+}
+
+
+@pytest.mark.parametrize("blank", ["untouched", "deleted"])
+@pytest.mark.parametrize("place", NO_TEXTS)
+def test_read_counts_a_blank_written_answer_as_none_if_no_text_may_be_it(place: str, blank: str) -> None:
+    """Scratch code, headings and short remarks ask for nobody; nor does the cell with the student's name."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells, without=("why",))
+        NO_TEXTS[place](cells)
+        if blank == "deleted":
+            del cells[position(cells, "why")]
+
+    submission = hand_in(change)
+    if blank == "deleted" and place in {"two words", "a heading"}:
+        return  # the only text there is stands for the missing cell
+    assert not text_of(submission, "why")
+    assert not lost(submission)
+
+
+def test_read_shows_texts_at_the_end_with_every_blank_written_answer() -> None:
+    """They stand below the last question by chance, and are not taken for its answer alone."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells, without=("why",))
+        cells.append(make_cell(f"why: {TEXT}", kind="markdown"))
+
+    submission = hand_in(change)
+    assert lost(submission) == {"why"}
+    assert TEXT in text_of(submission, "why")
+
+
+def test_read_shows_a_bounded_number_of_texts() -> None:
+    """Hundreds of notes are no reason to show hundreds of cells with every blank answer."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells, without=("why",))
+        for number in range(50):
+            insert_beside(cells, "width-check", f"{TEXT} {number}")
+
+    assert text_of(hand_in(change), "why").count(TEXT) == 10
+
+
+@pytest.mark.parametrize(
+    "write_text",
+    [
+        lambda cells: cells.append(make_cell("```python\nwidth = 7\n```", kind="markdown")),
+        lambda cells: write(cells, "why", f"{TEXT}\n\n```\nwidth = 7\n```"),
+        lambda cells: insert_beside(cells, "width", "$7 d^2$"),
+        lambda cells: insert_beside(cells, "width", "width = 7", "raw"),
+    ],
+    ids=["fenced in a text cell", "fenced in a written answer", "formula beside it", "raw cell"],
+)
+def test_read_leaves_a_blank_code_answer_to_manual_review_if_a_text_has_it(
+    write_text: Callable[[Cells], object],
+) -> None:
+    """A text is never run, but somebody reads it."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells, without=("width",))
+        write_text(cells)
+
+    submission = hand_in(change)
+    assert lost(submission) == {"width"}
+    assert "7" in text_of(submission, "width")
+    assert submission.answers["why"].changed
+
+
+@pytest.mark.parametrize("grade_id", ["why", "width"])
+def test_read_counts_a_deleted_answer_as_none_if_nothing_else_was_written(grade_id: str) -> None:
+    """The cell with the student's name and number is never offered in its place."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells, without=(grade_id,))
+        del cells[position(cells, grade_id)]
+
+    submission = hand_in(change)
+    assert [note.code for note in submission.notes] == ["answer-cell-missing"]
+    assert not text_of(submission, grade_id)
+
+
+@pytest.mark.parametrize(
+    ("later", "is_told"),
+    [
+        ("del width", True),
+        ("width = width * 2", True),
+        ("%reset -f", True),
+        ("for width in range(3):\n    pass", True),
+        ("print(width)", False),
+        ("def f():\n    width = 1", False),
+        ("other = width", False),
+    ],
+)
+def test_read_tells_which_cell_changes_an_answer_later(later: str, is_told: bool) -> None:
+    """Scratch code at the end may cost an answer its points: student and staff learn which cell it was."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells)
+        cells.append(make_cell(later))
+
+    submission = hand_in(change)
+    told = [note.text for note in submission.notes if note.code == "answer-rebound" and note.place == "width"]
+    number = len(submission.cells)
+    assert told == ([f"Cell {number} assigns or deletes width after the answer."] if is_told else [])
+    rebound = {one.position for one in submission.remarks if one.message.code == "notebook.rebound"}
+    assert rebound == ({number - 1} if is_told else set())
