@@ -1,4 +1,4 @@
-"""Imports that failed while a notebook ran: an answer that needs a missing package gets manual review.
+"""Imports and magics that failed while a notebook ran: an answer that needs a missing package gets manual review.
 
 A student cannot know which packages there are where notebooks are graded. The rest of the cell is run all the
 same (`sandbox.inside.shell`), so an import that nothing uses costs nothing.
@@ -23,6 +23,8 @@ IMPORT_FAILED = "import-failed"
 _MISSING = re.compile(
     r"^(?:ModuleNotFoundError|ImportError): .*?'([\w.]{1,80})'(?: from '([\w.]{1,80})')?", re.M
 )
+_NO_MAGIC = re.compile(r"^UsageError: Line magic function `%([^`\s]{1,40})` not found", re.M)
+_EXTENSION = re.compile(r"^[ \t]*%(?:load|reload)_ext[ \t]+([\w.]+)", re.M)
 _RAISED = re.compile(r"\b(NameError|ModuleNotFoundError|ImportError): [^\n]*?'([\w.]{1,80})'")
 _MOST_TEXT = 20_000
 """Characters of an error's text that are searched; its last line says what failed."""
@@ -34,6 +36,7 @@ class FailedImport(Struct, frozen=True):
     number: int
     """Of the cell, counted from 1."""
     package: str
+    """Or the magic that is not there, with its percent sign."""
     names: frozenset[str]
     """What the import would have bound."""
     defines: frozenset[str]
@@ -41,7 +44,8 @@ class FailedImport(Struct, frozen=True):
 
     def note(self) -> Note:
         """Return what staff are told."""
-        text = f"cannot import {self.package!r}; the other statements of the cell were run"
+        fault = "there is no magic" if self.package.startswith("%") else "cannot import"
+        text = f"{fault} {self.package!r}; the other statements of the cell were run"
         return Note(IMPORT_FAILED, text, f"cell {self.number}")
 
 
@@ -56,17 +60,16 @@ def failed_imports(
     """
     found = []
     for number, (cell, run) in enumerate(zip(cells, runs, strict=False), 1):
-        texts = (
-            [output.data.get("text/plain", "") for output in run.outputs if output.kind == "error"]
-            if run
-            else []
-        )
-        for text in texts:
-            for named, module in _MISSING.findall(text[-_MOST_TEXT:]):
-                package = module or named
+        for output in run.outputs if run else ():
+            text = output.data.get("text/plain", "")[-_MOST_TEXT:]
+            packages = {module or named for named, module in _MISSING.findall(text)}
+            for package in sorted(packages) if output.kind == "error" else ():
                 bound = frozenset(_bound(cell.source, package))
-                if bound:  # otherwise it was imported further inside
+                if bound or package in _EXTENSION.findall(cell.source):  # else it was imported further inside
                     found.append(FailedImport(number, package, bound, frozenset(names(cell.source))))
+            if output.kind == "stream" and run and run.error:
+                magics = dict.fromkeys(_NO_MAGIC.findall(text))
+                found += [FailedImport(number, f"%{name}", frozenset(), frozenset()) for name in magics]
     return tuple(found)
 
 

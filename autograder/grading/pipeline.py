@@ -42,6 +42,7 @@ from autograder.grading.cell_tests import CellTests, with_start
 from autograder.grading.expected import box_seed, tried_values
 from autograder.grading.failed_imports import FailedImport, failed_imports, with_failed_imports
 from autograder.grading.handed_files import NotebookFiles, read_files
+from autograder.grading.stopped_cells import StoppedCell, find_stopped_cells, note_stopped, review_stopped
 from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
 from autograder.limits import budgets
 from autograder.notebook.match import LOST
@@ -341,8 +342,10 @@ class _SubmissionRun:
         self.spent = Spent()
         self.stated: dict[str, str] = {}
         self._tests: Mapping[str, Mapping[str, CellOutcome]] = {}
-        self._asked: set[str] = set()
-        """Questions about which a box was asked."""
+        self._asked: dict[str, set[str]] = {}
+        """Questions about which a box was asked, and for which names."""
+        self._stopped: tuple[StoppedCell, ...] = ()
+        """Cells of the present notebook that stopped before they defined something."""
         self._failed_imports: tuple[FailedImport, ...] = ()
         """Of the present notebook."""
         self._broken = ""
@@ -461,6 +464,7 @@ class _SubmissionRun:
                 self._broken = ""
                 self._failed_imports = failed_imports(submission.cells, session.runs)
                 self.notes += (one.note() for one in self._failed_imports)
+                self._stopped = find_stopped_cells(submission.cells, session.runs, submission.answers)
                 self._tests = cell_tests.outcomes(session)
                 self.isolation += cell_tests.stamp
                 for question in assignment.questions(notebook.name):
@@ -575,6 +579,8 @@ class _SubmissionRun:
         results = files.explained(judged.results, question) if question.file else judged.results
         # A module runs in whichever cell imports it.
         results = with_failed_imports(results, self._failed_imports)
+        results = review_stopped(results, self._stopped, self._asked.get(question.id, ()), parts)
+        self.notes += note_stopped(results, question.id)
         ran = session.runs if question.file else [session.runs[at] for at in parts]
         return with_lost_cell(results, ended=any(one is not None and one.ending is not None for one in ran))
 
@@ -584,7 +590,8 @@ class _SubmissionRun:
         What the box says after it could be the answer to another question, and our fault read as the
         student's.
         """
-        self._asked.add(place)
+        names = self._asked.setdefault(place, set())
+        names.update(call.target for one in plan for call in one.calls if isinstance(call.target, str))
         if self._broken:
             raise SandboxFault(f"not asked after an error in an earlier question: {self._broken}")
         try:

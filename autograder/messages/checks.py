@@ -49,6 +49,10 @@ _GENERAL = {
         "Your answer needs “{package}”, which cannot be imported where notebooks are graded. A person looks "
         "at it."
     ),
+    "review.stopped": (
+        "The cell stopped with {error} before it came to “{name}”, which it defines further down. A person "
+        "looks at it."
+    ),
     "review.ended": (
         "While your notebook was run, its process was ended or stood still more than once, for no reason "
         "that we can see. This was therefore not judged automatically. A person looks at it."
