@@ -1,8 +1,8 @@
 """Cells that stopped at an error before they defined what stands further down.
 
-The statement that raised may have nothing to do with the answer below it: it reads a file of the student's own
-machine, asks for input, or is left over from the release. An answer that was never defined for this reason
-gets manual review instead of a zero.
+The statement that raised may have nothing to do with the answer below it: it reads a file of the student's
+own machine, asks for input, or is left over from the release. An answer that was never defined for this
+reason gets manual review instead of a zero.
 """
 
 from __future__ import annotations
@@ -107,9 +107,8 @@ def _statements_not_run(tree: ast.Module, line: int, error: str) -> list[ast.stm
         last = statement.end_lineno or statement.lineno
         if last < line:
             continue
-        if statement.lineno > line:
-            left.append(statement)
-        elif isinstance(statement, ast.If | ast.With | ast.For | ast.While | ast.Try):
+        is_block = isinstance(statement, ast.If | ast.With | ast.For | ast.While | ast.Try)
+        if statement.lineno > line or is_block:
             left.append(statement)
         elif isinstance(statement, ast.Import | ast.ImportFrom) and error.endswith(
             ("ImportError", "ModuleNotFoundError")
@@ -135,7 +134,8 @@ def _review(
 
 def _explained(result: ItemResult, cell: StoppedCell, name: str) -> ItemResult:
     error = quote(cell.error, 60)
-    where = f"cell {cell.position + 1} stopped at line {cell.line or '?'} with {error}, before it defined {name!r}"
+    place = f"cell {cell.position + 1} stopped at line {cell.line or '?'}"
+    where = f"{place} with {error}, before it defined {name!r}"
     return replace(
         result,
         status=Status.NEEDS_REVIEW,

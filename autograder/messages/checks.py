@@ -65,6 +65,18 @@ _GENERAL = {
     "review.missing": "This was not judged because of a fault on our side. A person looks at it.",
     "refused": "Nothing in this notebook was graded: {reason}",
     "refused.review": "The notebook could not be graded automatically: {reason} A person looks at it.",
+    "review.module": (
+        "Your answer needs the file “{file}”. You handed it in, but this assignment does not take it along "
+        "when notebooks are graded. A person looks at it."
+    ),
+    "review.copy": (
+        "This answer earned no points, but you also handed in “{file}”, which was not graded and has another "
+        "answer. A person looks at it."
+    ),
+    "review.written-beside": (
+        "No text is answered in this notebook, but these files were not graded: {files}. Your answers may be "
+        "in them, so a person looks at them."
+    ),
     "review.unread": (
         "This notebook earned no points, but these files were not graded: {files}. Your work may be in "
         "them, so a person looks at them."
