@@ -56,7 +56,16 @@ SUBLAYERS = {
         {"key", "reading"},
     ),
     "grading": (
-        {"scoring", "expected", "failed_imports", "storage_limit", "handed_files", "cell_tests"},
+        {
+            "scoring",
+            "expected",
+            "failed_imports",
+            "stopped_cells",
+            "unread_work",
+            "storage_limit",
+            "handed_files",
+            "cell_tests",
+        },
         {"planted", "carrying"},
         {"mistakes"},
         {"listings"},

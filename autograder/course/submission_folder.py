@@ -26,6 +26,8 @@ MOST_ARCHIVES = 20
 """Archives of one submission that are unpacked."""
 MOST_SNIFFED = 10
 """Files of another ending that are read to see whether they contain a notebook."""
+MOST_COPIES = 3
+"""Other notebooks beside the one that is graded that are compared with it."""
 MOST_NAMED = 5
 """Files that one sentence names."""
 _MOST_NAME = 80
@@ -37,6 +39,8 @@ _PRESENT = 0
 ARCHIVES = frozenset((".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".bz2", ".xz"))
 _EXPORTS = frozenset((".html", ".htm", ".pdf", ".txt", ".json", ".md", ".docx"))
 """How files end that students hand in by mistake in the place of a notebook."""
+_OF_PROGRAMS = frozenset(("thumbs.db", "desktop.ini"))
+"""Files that operating systems leave in folders."""
 CHECK_FILE = "coursecheck.py"
 ABSENT = frozenset(("missing", "no-notebook", "unread-files"))
 """Codes of errors about a notebook that is not there, unlike one that is there and cannot be read."""
@@ -51,6 +55,10 @@ class SubmissionFiles(Struct, frozen=True):
     """Where the files lay that were not found under the name that is asked for, by path."""
     unread: tuple[str, ...] = ()
     """Files that are not graded, although they may contain somebody's work; in ASCII."""
+    beside: tuple[str, ...] = ()
+    """Further files that are not graded: they matter only if work is missing. In ASCII."""
+    copies: Mapping[str, bytes] = {}
+    """Other notebooks beside those that are graded, by the name they have in ``unread``."""
 
 
 class Readability(Struct, frozen=True):
@@ -143,6 +151,7 @@ def read_folder(folder: Path, rubric: Rubric, *, only_notebooks: bool = False) -
     contents = {path: _read_at(folder, path, most) for path, most in asked.items()}
     taken: dict[str, str] = {}
     loose: list[str] = []
+    copies: dict[str, bytes] = {}
     if folder.is_dir():
         try:
             with listed(folder) as listing, contextlib.ExitStack() as opened:
@@ -151,11 +160,13 @@ def read_folder(folder: Path, rubric: Rubric, *, only_notebooks: bool = False) -
                 if any(is_absent(one) for one in contents.values()):
                     names += _read_elsewhere(found, asked, contents, taken, opened)
                 loose = [name for name in dict.fromkeys(names) if _is_loose(name, contents, taken, rubric)]
+                copies = {} if only_notebooks else _read_copies(found, loose)
         except (OSError, SourceError):  # the folder changed, or cannot be looked at: what was read stands
             loose = []
     notebooks = [path for path in asked if path.endswith(_NOTEBOOK)]
     unread = _unread(loose, contents, notebooks)
-    return SubmissionFiles(explain_absent(contents, notebooks, unread), taken, unread)
+    beside = files_beside(loose, unread)
+    return SubmissionFiles(explain_absent(contents, notebooks, unread), taken, unread, beside, copies)
 
 
 def is_absent(content: bytes | NotebookError) -> bool:
@@ -187,10 +198,30 @@ def explain_absent(
     return explained
 
 
-def unread_files(
+def files_beside(loose: Iterable[str], unread: Collection[str]) -> tuple[str, ...]:
+    """Return the files that are not graded and not in ``unread``, without those that no student writes."""
+    names = [printable_name(name) for name in loose if not _is_made_by_programs(name)]
+    return tuple(name for name in names if name not in unread)
+
+
+def _is_made_by_programs(name: str) -> bool:
+    parts = name.casefold().split("/")
+    return parts[-1] in _OF_PROGRAMS or parts[-1].endswith(".pyc") or "__macosx" in parts
+
+
+def _read_copies(found: Mapping[str, PackedFile], loose: Iterable[str]) -> dict[str, bytes]:
+    """Read the first notebooks among the files that are not graded; what cannot be read is left out."""
+    copies: dict[str, bytes] = {}
+    for name in [one for one in loose if one in found and one.casefold().endswith(_NOTEBOOK)][:MOST_COPIES]:
+        with contextlib.suppress(SourceError):
+            copies[printable_name(name)] = found[name].read(MAX_BYTES)
+    return copies
+
+
+def loose_files(
     names: Iterable[str], contents: Mapping[str, bytes | NotebookError], rubric: Rubric
-) -> tuple[str, ...]:
-    """Return the files of a submission that are not graded, although they may contain somebody's work.
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the files of a submission that are not graded: those that may contain work, and all others.
 
     Args:
         names: of all files.
@@ -199,7 +230,8 @@ def unread_files(
     """
     found = {path: contents.get(path, NotebookError("missing", path)) for path in asked_files(rubric)}
     loose = [name for name in names if _is_loose(name, found, {}, rubric)]
-    return _unread(loose, found, [path for path in found if path.endswith(_NOTEBOOK)])
+    unread = _unread(loose, found, [path for path in found if path.endswith(_NOTEBOOK)])
+    return unread, files_beside(loose, unread)
 
 
 def name_files(names: Sequence[str]) -> str:

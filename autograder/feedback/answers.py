@@ -13,8 +13,7 @@ from markupsafe import Markup, escape
 from msgspec import Struct
 
 from autograder.checks.values import prose
-from autograder.feedback.prose import attached_uris
-from autograder.records import Cell, CellRun, ExecutedNotebook, Graded, Markdown, Status
+from autograder.records import Cell, CellRun, ExecutedNotebook, Graded, Markdown, PastedPicture, Status
 from autograder.rubric import Item, Question
 from autograder.stream import derived
 
@@ -103,8 +102,8 @@ def runs_about(notebook: ExecutedNotebook, names: Collection[str]) -> Iterator[C
     yield from (run for run in notebook.runs[places.start : places.stop] if run is not None)
 
 
-def pictures_in(graded: Graded, question: Question, cell: str) -> dict[str, str]:
-    """The pictures that a student attached to an answer or pasted into it; see `attached_uris`.
+def pictures_in(graded: Graded, question: Question, cell: str) -> tuple[PastedPicture, ...]:
+    """Return the pictures that a student attached to an answer or pasted into it.
 
     Args:
         graded: the result.
@@ -114,7 +113,7 @@ def pictures_in(graded: Graded, question: Question, cell: str) -> dict[str, str]
     names = (question.answer_cell, question.id) if cell in {"", question.id} else (cell,)
     notebooks = [notebook for notebook in graded.notebooks if notebook.name == question.notebook]
     found = (notebook.pictures(name) for name in names for notebook in notebooks)
-    return attached_uris(next(filter(None, found), ()))
+    return tuple(next(filter(None, found), ()))
 
 
 def _source(graded: Graded, question: Question, names: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from autograder import messages
 from autograder.feedback import sanitise
 from autograder.feedback.code import CodeBlock, Line, code_blocks, code_lines, is_compared
 from autograder.feedback.labels import Labels
-from autograder.feedback.prose import attached_uris, given_prose, lacks_picture, plain_prose, written_prose
+from autograder.feedback.prose import attached_uris, given_prose, picture_faults, plain_prose, written_prose
 from autograder.limits import budgets
 from autograder.notebook.release import Release
 from autograder.records import Cell, CellOutput, CellRun, ExecutedNotebook, LimitKind, Limits, Markdown
@@ -228,8 +228,9 @@ def _with_source(
         text = plain_prose(source, pictures)
     else:
         text = given_prose(source) if given else written_prose(source, pictures)
-    if not given and lacks_picture(source, pictures):
-        view = replace(view, notices=(*view.notices, labels("picture-missing")))
+    if not given:
+        faults = [labels(code, names=names) for code, names in picture_faults(source, cell.pictures)]
+        view = replace(view, notices=(*view.notices, *faults))
     return replace(view, given=given, blank=blank, text=text)
 
 

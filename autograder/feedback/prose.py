@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import escape
 from typing import Any
-from urllib.parse import quote
 
 import mistune
 from markupsafe import Markup
 
 from autograder.feedback.sanitise import HEADINGS, clean_prose, image_uri, printable_text
 from autograder.feedback.typeset import mathml
+from autograder.notebook.pictures import absent_pictures
 from autograder.records import PastedPicture
 
 Pictures = Mapping[str, str]
@@ -57,12 +57,20 @@ def attached_uris(pictures: Iterable[PastedPicture]) -> dict[str, str]:
     return {address: uri for address, uri in found.items() if uri is not None}
 
 
-def lacks_picture(text: str, pictures: Pictures) -> bool:
-    """Whether a student's text shows a picture that is not at hand."""
-    for address in sorted(pictures, key=len, reverse=True):
-        for written in (address, f"attachment:{quote(address.partition(':')[2])}"):
-            text = text.replace(written, "")
-    return "attachment:" in text or "data:image/" in text
+def picture_faults(text: str, pictures: Iterable[PastedPicture]) -> Iterator[tuple[str, str]]:
+    """Yield which sentences say why pictures of a student's text are not shown, and the names for each.
+
+    Args:
+        text: of the student.
+        pictures: that the cell contains.
+    """
+    listed = tuple(pictures)
+    absent = absent_pictures(text, listed)
+    if absent:
+        yield "picture-absent", ", ".join(printable_text(name, 80) for name in absent)
+    left = set(absent_pictures(text, [one for one in listed if image_uri(one.mime, one.data)])) - set(absent)
+    if left or "data:image/" in text:
+        yield "picture-missing", ""
 
 
 def _cleaned(

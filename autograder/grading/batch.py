@@ -412,13 +412,15 @@ def collect(assignment: Assignment, handin: Handin) -> SubmittedFiles:
         notebooks[notebook.name] = contents[f"{notebook.name}.ipynb"]
         files |= {path: contents[path] for path in notebook.own if not is_absent(contents[path])}
     unread = dict.fromkeys(name for folder in folders for name in read(folder).unread)
+    beside = dict.fromkeys(name for folder in folders for name in read(folder).beside)
+    copies = {name: data for folder in folders for name, data in read(folder).copies.items()}
     taken = {
         path: source
         for folder in folders
         for path, source in read(folder).taken.items()
         if path in files or path.removesuffix(".ipynb") in notebooks
     }
-    return SubmittedFiles(handin.owner, notebooks, files, tuple(unread), taken)
+    return SubmittedFiles(handin.owner, notebooks, files, tuple(unread), taken, tuple(beside), copies)
 
 
 def none_alone(notebook: str, student: str) -> NotebookError:

@@ -25,7 +25,7 @@ from autograder.checks.base import (
 from autograder.checks.judging.redaction import has_hidden_inputs, redacted
 from autograder.checks.judging.results import Finding, is_blank, review, with_lost_cell, with_syntax_fault
 from autograder.checks.judging.results import result as item_result
-from autograder.checks.values.literal import NoFormula, markdown_formula
+from autograder.checks.values.literal import has_several_formulas
 from autograder.course.submission_folder import ABSENT, name_files
 from autograder.errors import (
     AutograderError,
@@ -33,7 +33,6 @@ from autograder.errors import (
     NotebookError,
     SandboxError,
     SandboxFault,
-    Unreadable,
     describe_error,
 )
 from autograder.grading import scoring, storage_limit
@@ -42,7 +41,9 @@ from autograder.grading.cell_tests import CellTests, cells_to_run
 from autograder.grading.expected import box_seed, tried_values
 from autograder.grading.failed_imports import FailedImport, failed_imports, with_failed_imports
 from autograder.grading.handed_files import NotebookFiles, read_files
+from autograder.grading.stopped_cells import StoppedCell, find_stopped_cells, note_stopped, review_stopped
 from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
+from autograder.grading.unread_work import OtherFiles, remark_other_notebooks, review_unread
 from autograder.limits import budgets
 from autograder.notebook.match import LOST
 from autograder.notebook.read import details
@@ -87,6 +88,15 @@ class SubmittedFiles(Struct, frozen=True):
     """Files that are not graded, although they may contain the student's work."""
     taken: Mapping[str, str] = {}
     """Where files lay that are graded under another name, by the path that is asked for."""
+    beside: tuple[str, ...] = ()
+    """Further files that are not graded, which matter only if work is missing."""
+    copies: Mapping[str, bytes] = {}
+    """Other notebooks beside those that are graded, by name."""
+
+    @property
+    def other(self) -> OtherFiles:
+        """All files that are not graded."""
+        return OtherFiles(self.unread, self.beside, self.copies)
 
     def digest(self) -> str:
         """SHA-256 over everything handed in, and over why something could not be read."""
@@ -95,8 +105,10 @@ class SubmittedFiles(Struct, frozen=True):
         for name, content in sorted({**files, **self.notebooks}.items()):
             data = content.code.encode() if isinstance(content, NotebookError) else content
             digest.update(name.encode() + b"\0" + hashlib.sha256(data).digest())
-        for name in self.unread:
+        for name in self.other.names:
             digest.update(b"unread\0" + hashlib.sha256(name.encode()).digest())
+        for name, data in sorted(self.copies.items()):
+            digest.update(b"copy\0" + name.encode() + b"\0" + hashlib.sha256(data).digest())
         return digest.hexdigest()
 
 
@@ -341,8 +353,10 @@ class _SubmissionRun:
         self.spent = Spent()
         self.stated: dict[str, str] = {}
         self._tests: Mapping[str, Mapping[str, CellOutcome]] = {}
-        self._asked: set[str] = set()
-        """Questions about which a box was asked."""
+        self._asked: dict[str, set[str]] = {}
+        """Questions about which a box was asked, and for which names."""
+        self._stopped: tuple[StoppedCell, ...] = ()
+        """Cells of the present notebook that stopped before they defined something."""
         self._failed_imports: tuple[FailedImport, ...] = ()
         """Of the present notebook."""
         self._broken = ""
@@ -356,31 +370,15 @@ class _SubmissionRun:
                 submission = self._read(notebook)
             if submission is not None:
                 self._judged(notebook, submission)
-                self._doubt_zero(notebook)
+                asked = self._sitting.assignment.questions(notebook.name)
+                release = self._sitting.assignment.releases[notebook.name]
+                self.results |= review_unread(asked, self.results, self._handed.other, submission, release)
         except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
             staff = f"our fault: {describe_error(error)}"
             self.notes.append(Note(scoring.OUR_FAULT, staff, notebook.name))
             for question in self._sitting.assignment.questions(notebook.name):
                 found = self.results.get(question.id) or self._known.get(question.id)
                 self.results[question.id] = found or _open(question, review(staff))
-
-    def _doubt_zero(self, notebook: NotebookFile) -> None:
-        """Leave a notebook that earned nothing to a person if the work may be in a file that nobody read."""
-        unread = self._handed.unread
-        asked = self._sitting.assignment.questions(notebook.name)
-        found = [item for question in asked for item in self.results.get(question.id, ())]
-        if not unread or any(item.points > 0 for item in found):
-            return
-        staff = f"this notebook earned nothing, but these files were not graded: {name_files(unread)}"
-        finding = Finding(Status.NEEDS_REVIEW, Message("review.unread", {"files": name_files(unread)}), staff)
-        for question in asked:
-            items = {one.id: one for one in question.items}
-            self.results[question.id] = tuple(
-                item_result(question, items[judged.item], finding)
-                if judged.status in (Status.NO_ANSWER, Status.FAILED) and judged.item in items
-                else judged
-                for judged in self.results.get(question.id, ())
-            )
 
     def _read(self, notebook: NotebookFile) -> Submission | None:
         """What was handed in; None where it is refused, which the results then say."""
@@ -402,7 +400,13 @@ class _SubmissionRun:
         files = read_files(notebook, self._handed.files, assignment.starters)
         self.files[notebook.name] = files
         self.notes += (*submission.notes, *files.notes)
-        submission = replace(submission, answers={**submission.answers, **files.answers})
+        name = f"{notebook.name}.ipynb"
+        graded = self._handed.taken.get(name, name)
+        submission = replace(
+            submission,
+            answers={**submission.answers, **files.answers},
+            remarks=(*remark_other_notebooks(ascii(graded)[1:-1], self._handed.other), *submission.remarks),
+        )
         # Whatever comes, a person sees what was written.
         self.executed.append(
             ExecutedNotebook(
@@ -459,8 +463,11 @@ class _SubmissionRun:
                 except SandboxFault as fault:
                     self.notes.append(Note(scoring.SANDBOX_FAULT, describe_error(fault), notebook.name))
                 self._broken = ""
-                self._failed_imports = failed_imports(submission.cells, session.runs)
+                self._failed_imports = failed_imports(
+                    submission.cells, session.runs, self._handed.other.names
+                )
                 self.notes += (one.note() for one in self._failed_imports)
+                self._stopped = find_stopped_cells(submission.cells, session.runs, submission.answers)
                 self._tests = cell_tests.outcomes(session)
                 self.isolation += cell_tests.stamp
                 for question in assignment.questions(notebook.name):
@@ -550,7 +557,7 @@ class _SubmissionRun:
             return self._out_of_time(question)
         files = self.files[question.notebook]
         parts = self.executed[-1].positions(answer.grade_id)
-        if len(parts) > 1 and _has_several_formulas(answer) and not all(one.manual for one in question.items):
+        if len(parts) > 1 and has_several_formulas(answer) and not all(one.manual for one in question.items):
             staff = "the answer stands in several text cells with several formulas"
             return self._for_review(question, staff, "review.cells")
         with self._grader.stopwatch.step("judge"):
@@ -574,7 +581,10 @@ class _SubmissionRun:
         self.notes += judged.notes
         results = files.explained(judged.results, question) if question.file else judged.results
         # A module runs in whichever cell imports it.
-        results = with_failed_imports(results, self._failed_imports)
+        beside = self._handed.other.names
+        results = with_failed_imports(results, self._failed_imports, beside, session.runs)
+        results = review_stopped(results, self._stopped, self._asked.get(question.id, ()), parts)
+        self.notes += note_stopped(results, question.id)
         ran = session.runs if question.file else [session.runs[at] for at in parts]
         return with_lost_cell(results, ended=any(one is not None and one.ending is not None for one in ran))
 
@@ -584,7 +594,8 @@ class _SubmissionRun:
         What the box says after it could be the answer to another question, and our fault read as the
         student's.
         """
-        self._asked.add(place)
+        names = self._asked.setdefault(place, set())
+        names.update(call.target for one in plan for call in one.calls if isinstance(call.target, str))
         if self._broken:
             raise SandboxFault(f"not asked after an error in an earlier question: {self._broken}")
         try:
@@ -628,17 +639,6 @@ def _by_item(earlier: Mapping[str, Sequence[ItemResult]]) -> dict[str, ItemResul
 def _open(question: Question, finding: Finding) -> tuple[ItemResult, ...]:
     """The same finding about every item of a question: a person has to look at it."""
     return tuple(item_result(question, item, finding) for item in question.items)
-
-
-def _has_several_formulas(answer: Answer) -> bool:
-    """Whether a text holds more than one formula, so that none of them can be taken for the answer."""
-    try:
-        markdown_formula(answer.source if answer.cell_type == "markdown" else "")
-    except Unreadable:
-        return True
-    except NoFormula:
-        return False
-    return False
 
 
 def _written(run: CellRun) -> str:

@@ -62,16 +62,19 @@ def _cut(text: str, left: int) -> tuple[str, int]:
 def _pictures(pictures: Iterable[PastedPicture], left: int) -> tuple[tuple[PastedPicture, ...], int]:
     kept: list[PastedPicture] = []
     for picture in pictures:
-        size = _OF_OUTPUT + stored_bytes((picture.name, picture.mime, picture.data))
-        if size <= left:
-            kept.append(picture)
-            left -= size
+        for kept_picture in (picture, replace(picture, data="")):  # its name says that it was handed in
+            size = _OF_OUTPUT + stored_bytes((kept_picture.name, kept_picture.mime, kept_picture.data))
+            if size <= left:
+                kept.append(kept_picture)
+                left -= size
+                break
     return tuple(kept), left
 
 
 def count_pictures(notebook: ExecutedNotebook) -> int:
-    """How many pictures stand in the texts of a notebook."""
-    return sum(len(cell.pictures) for cell in notebook.cells if isinstance(cell, Markdown))
+    """Return how many pictures stand in the texts of a notebook; a name alone is none."""
+    texts = (cell for cell in notebook.cells if isinstance(cell, Markdown))
+    return sum(bool(picture.data) for cell in texts for picture in cell.pictures)
 
 
 def _outputs(run: CellRun, left: int) -> tuple[CellRun, int]:

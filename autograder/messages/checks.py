@@ -49,6 +49,10 @@ _GENERAL = {
         "Your answer needs “{package}”, which cannot be imported where notebooks are graded. A person looks "
         "at it."
     ),
+    "review.stopped": (
+        "The cell stopped with {error} before it came to “{name}”, which it defines further down. A person "
+        "looks at it."
+    ),
     "review.ended": (
         "While your notebook was run, its process was ended or stood still more than once, for no reason "
         "that we can see. This was therefore not judged automatically. A person looks at it."
@@ -61,6 +65,18 @@ _GENERAL = {
     "review.missing": "This was not judged because of a fault on our side. A person looks at it.",
     "refused": "Nothing in this notebook was graded: {reason}",
     "refused.review": "The notebook could not be graded automatically: {reason} A person looks at it.",
+    "review.module": (
+        "Your answer needs the file “{file}”. You handed it in, but this assignment does not take it along "
+        "when notebooks are graded. A person looks at it."
+    ),
+    "review.copy": (
+        "This answer earned no points, but you also handed in “{file}”, which was not graded and has another "
+        "answer. A person looks at it."
+    ),
+    "review.written-beside": (
+        "No text is answered in this notebook, but these files were not graded: {files}. Your answers may be "
+        "in them, so a person looks at them."
+    ),
     "review.unread": (
         "This notebook earned no points, but these files were not graded: {files}. Your work may be in "
         "them, so a person looks at them."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 SENTENCES: Mapping[str, str] = {
+    "notebook.not-graded": "Graded was the file {file}. These files were handed in and not graded: {files}.",
     "notebook.together": (
         "The cells {cells} are read together, in this order, as your answer {name}: the answer cell was "
         "split or copied, or you wrote into cells beside it."

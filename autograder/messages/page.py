@@ -66,6 +66,10 @@ _PAGE: Mapping[str, str | tuple[str, str]] = {
     "page.picture-missing": (
         "A picture of this cell is not shown: it is too large, or it is none of PNG, JPEG, GIF and WebP."
     ),
+    "page.picture-absent": (
+        "Pictures of this cell were not handed in with the notebook, so nobody sees them: {names}. Only what "
+        "is attached to a cell or pasted into it is part of the notebook."
+    ),
     "page.text-cut": "Only the beginning of this cell is kept here.",
     "page.page-full": "This cell is not shown: what the page shows of a notebook can have {limit} kB.",
     "page.more-outputs": "{number} more outputs are not shown.",

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from html import escape, unescape
 from typing import Any
+from urllib.parse import quote, unquote
 
 from autograder.records import PastedPicture
 
@@ -17,8 +19,42 @@ _MOST_NAME = 200
 _DATA_URI = re.compile(r"data:image/(png|jpe?g|gif|webp);base64,([A-Za-z0-9+/]{16,}={0,2})", re.IGNORECASE)
 
 
+_SHOWN = re.compile(
+    r"!\[[^\]\n]{0,500}\]\([ ]*<?([^)<>\n\"]{1,500})"
+    r"|<img\b[^>]{0,1000}?\bsrc[ ]*=[ ]*[\"']?([^\"'>\n]{1,500})"
+    r"|^[ ]{0,3}\[[^\]\n]{1,200}\]:[ ]*<?(attachment:[^>\s]{1,500})",
+    re.IGNORECASE | re.MULTILINE,
+)
+_MOST_NAMED, _MOST_SHOWN = 5, 80
+
+
+def absent_pictures(source: str, pictures: Iterable[PastedPicture]) -> tuple[str, ...]:
+    """Return the pictures that a text shows and that are not in its cell, as the text names them.
+
+    These are attachments that were lost when text was pasted, files beside the notebook, and web addresses,
+    which nothing here asks for.
+
+    Args:
+        source: of a text cell.
+        pictures: of the cell.
+    """
+    for attached in sorted({picture.name for picture in pictures}, key=len, reverse=True):
+        for written in (attached, quote(attached), escape(attached)):  # names may contain parentheses
+            source = source.replace(f"attachment:{written}", "data:")
+    absent: dict[str, None] = {}
+    for found in _SHOWN.findall(source):
+        address = unescape(unquote("".join(found))).strip()
+        kind, _, name = address.partition(":")
+        if kind.lower() != "data" and address:
+            absent[name if kind.lower() == "attachment" else address] = None
+    return tuple(name[:_MOST_SHOWN] for name in absent)[:_MOST_NAMED]
+
+
 def attached_pictures(attachments: Any) -> Iterator[PastedPicture]:
-    """The pictures of a cell's attachments, whatever else stands there."""
+    """The pictures of a cell's attachments, whatever else stands there.
+
+    A picture of another type is listed without its data: it is there, and cannot be shown.
+    """
     for name, bundle in attachments.items() if isinstance(attachments, Mapping) else ():
         if isinstance(name, str) and len(name) <= _MOST_NAME and isinstance(bundle, Mapping):
             for mime in _MIMES:
@@ -28,6 +64,9 @@ def attached_pictures(attachments: Any) -> Iterator[PastedPicture]:
                 if isinstance(data, str) and data:
                     yield PastedPicture(name, mime, data)
                     break
+            else:
+                if any(isinstance(mime, str) and mime.startswith("image/") for mime in bundle):
+                    yield PastedPicture(name, "", "")
 
 
 def take_out_pictures(

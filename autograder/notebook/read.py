@@ -26,7 +26,7 @@ from autograder.notebook.document import (
     shows_attachment,
 )
 from autograder.notebook.match import LOST, Matching, match
-from autograder.notebook.pictures import take_out_pictures
+from autograder.notebook.pictures import absent_pictures, take_out_pictures
 from autograder.notebook.placeholders import note_placeholders
 from autograder.notebook.recover import Recovery, recover
 from autograder.notebook.release import Release, ReleaseCell
@@ -34,6 +34,7 @@ from autograder.notebook.remarks import remarks
 from autograder.notebook.unmerge import unmerge
 from autograder.records import Answer, Cell, Markdown, Note, Submission
 from autograder.syntax import UNREADABLE, parsed
+from autograder.tables import printable_name
 
 MAX_NOTES = 200
 _FORMULA = re.compile(r"\$[^$]+\$")
@@ -167,6 +168,9 @@ def _text(cell: RawCell, grade_id: str, notes: list[Note]) -> Markdown:
         unseen = len(pictures) - len(shown)
         text = f"{unseen} pictures are attached to this cell that its text does not show; left out."
         notes.append(Note("attachments", text, f"cell {cell.number}"))
+    if absent := absent_pictures(source, pictures):
+        text = f"the text shows pictures that are not in the notebook: {printable_name(', '.join(absent))}"
+        notes.append(Note("picture-absent", text, f"cell {cell.number}"))
     return Markdown(source, grade_id, pictures=shown)
 
 

@@ -32,8 +32,8 @@ from autograder.course.submission_folder import (
     Readability,
     asked_files,
     explain_absent,
+    loose_files,
     notebook_fault,
-    unread_files,
 )
 from autograder.errors import NotebookError, ServiceError
 from autograder.grading.batch import (
@@ -206,7 +206,7 @@ def counted_contents(handin: Handin, rubric: Rubric) -> dict[str, bytes]:
 def submitted(student: str, rubric: Rubric, files: Mapping[str, bytes]) -> SubmittedFiles:
     """Of files that were handed in, those that the rubric asks for."""
     contents = {path: files.get(path, _missing(path)) for path in asked_files(rubric)}
-    unread = unread_files(files, contents, rubric)
+    unread, beside = loose_files(files, contents, rubric)
     contents = explain_absent(contents, [f"{one.name}.ipynb" for one in rubric.assignment.notebooks], unread)
     notebooks: dict[str, bytes | NotebookError] = {}
     along: dict[str, bytes | NotebookError] = {}
@@ -215,7 +215,8 @@ def submitted(student: str, rubric: Rubric, files: Mapping[str, bytes]) -> Submi
         along |= {
             path: within(files[path], path, most) for path, most in notebook.own.items() if path in files
         }
-    return SubmittedFiles(student, notebooks, along, unread)
+    copies = {name: files[name] for name in unread if name in files and name.endswith(".ipynb")}
+    return SubmittedFiles(student, notebooks, along, unread, beside=beside, copies=copies)
 
 
 def _missing(path: str) -> NotebookError:

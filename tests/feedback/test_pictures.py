@@ -6,13 +6,14 @@ import base64
 import json
 import re
 import struct
+from urllib.parse import quote
 
 import nbformat
 import pytest
 from msgspec.structs import replace
 from nbconvert import HTMLExporter
 
-from autograder.feedback.prose import attached_uris, lacks_picture, written_prose
+from autograder.feedback.prose import attached_uris, picture_faults, written_prose
 from autograder.feedback.render import render
 from autograder.feedback.sanitise import MOST_PROSE, image_uri
 from autograder.gradebook.autograded import autograded_notebook
@@ -126,17 +127,45 @@ def test_a_text_that_is_too_much_to_typeset_keeps_its_pictures() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "lacks"),
+    ("text", "absent"),
     [
-        ("no picture", False),
-        ("![](attachment:my%20plot.png) <img src='attachment:my plot.png'>", False),
-        ("![](attachment:other.png)", True),
-        ("![](data:image/svg+xml;base64,AAAA)", True),
+        pytest.param("no picture, but a [link](https://example.org/a.png)", "", id="none"),
+        pytest.param("![](attachment:my%20plot.png) <img src='attachment:my plot.png'>", "", id="attached"),
+        pytest.param("![image.png](attachment:image.png)", "image.png", id="lost while pasting"),
+        pytest.param("![x][plot]\n\n[plot]: attachment:other.png", "other.png", id="lost, by reference"),
+        pytest.param("see my picture:\n\n![](answer1a.png)", "answer1a.png", id="beside the notebook"),
+        pytest.param("![a](<C:/Users/jo/my scan.png>)", "C:/Users/jo/my scan.png", id="on another machine"),
+        pytest.param('<img width="3" src="scans/1.jpg"/>', "scans/1.jpg", id="HTML"),
+        pytest.param('![a](https://example.org/a.png "title")', "https://example.org/a.png", id="on the web"),
+        pytest.param("![a](attachment:my%20plot.png) ![b](b.png)", "b.png", id="one of two"),
     ],
 )
-def test_a_missing_picture_is_known(text: str, lacks: bool) -> None:
-    """Also where a name was written for an address."""
-    assert lacks is lacks_picture(text, attached_uris([PICTURE]))
+def test_a_picture_that_was_not_handed_in_is_named(text: str, absent: str) -> None:
+    """The student reads which, and nothing about its size, which nobody knows."""
+    assert [("picture-absent", absent)] * bool(absent) == list(picture_faults(text, [PICTURE]))
+    page = render(with_answer(text, PICTURE), RUBRIC, language="en")
+    assert (f"nobody sees them: {absent}" in page) is bool(absent)
+    assert "too large" not in page
+
+
+@pytest.mark.parametrize("name", ["image (1).png", "ä b.png", "a&b.png"])
+def test_an_attached_picture_with_any_name_is_not_absent(name: str) -> None:
+    """Whether the text writes the name as it is or as an address."""
+    picture = PastedPicture(name, "image/png", png())
+    for written in (name, quote(name)):
+        assert [] == list(picture_faults(f"![a](attachment:{written})", [picture]))
+
+
+@pytest.mark.parametrize(
+    ("text", "picture"),
+    [
+        ("![](attachment:a.svg)", PastedPicture("a.svg", "", "")),
+        ("![](data:image/svg+xml;base64,AAAA)", PICTURE),
+    ],
+)
+def test_a_picture_that_cannot_be_shown_is_told_from_an_absent_one(text: str, picture: PastedPicture) -> None:
+    """It was handed in: its size or its type is the reason."""
+    assert ["picture-missing"] == [code for code, _ in picture_faults(text, [picture])]
 
 
 @pytest.mark.parametrize(

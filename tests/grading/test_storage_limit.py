@@ -100,6 +100,7 @@ def test_pictures_come_after_all_texts_and_those_of_answers_first() -> None:
     notebook = ExecutedNotebook("exam", cells, (None, None))
     kept = fit_to_budget(notebook, {"a"}, 3)
     assert ["![](attachment:p)", "x" * 900] == [cell.source for cell in kept.cells]
-    assert [(), (small,)] == [cell.pictures for cell in kept.cells if isinstance(cell, Markdown)]
+    named = PastedPicture("p", "image/png", "")
+    assert [(named,), (small,)] == [cell.pictures for cell in kept.cells if isinstance(cell, Markdown)]
     assert (2, 1) == (count_pictures(notebook), count_pictures(kept))
     assert fit_to_budget(notebook, {"a"}, 8) == notebook

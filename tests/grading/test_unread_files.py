@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from pathlib import Path
 
+import nbformat
 import pytest
 
 from autograder import assignment as assignments
@@ -58,8 +59,74 @@ def test_an_untouched_notebook_beside_another_one_needs_review(grader: Grader, c
 
 def test_an_untouched_notebook_alone_is_no_answer(grader: Grader, course: Course) -> None:
     """There is nothing else to look at."""
-    found = graded(grader, course, "bob", {f"{NAME}.ipynb": UNTOUCHED, "plot.png": b"x"})
+    found = graded(grader, course, "bob", {f"{NAME}.ipynb": UNTOUCHED, "Thumbs.db": b"x"})
     assert {Status.NO_ANSWER} == automatic(found)
+
+
+@pytest.mark.parametrize(
+    "name", ["answer.py", "answers.docx", "scan.pdf", "IMG_1.jpg", "export.html", "notes/answers.md", "a.txt"]
+)
+def test_an_untouched_notebook_beside_any_file_needs_review(
+    name: str, grader: Grader, course: Course
+) -> None:
+    """Whatever it is, somebody looks before the zero is final; students and staff read its name."""
+    folder = hand_in(course, "gus", b"").parent
+    (folder / "notes").mkdir(exist_ok=True)
+    found = graded(grader, course, "gus", {f"{NAME}.ipynb": UNTOUCHED, name: b"x"})
+    (folder / name).unlink()
+    assert {(Status.NEEDS_REVIEW, "review.unread")} == {
+        (item.status, item.code) for item in found.score.items
+    }
+    assert name in str(found.score.items[0].student.params)
+    assert name in found.score.items[0].staff
+
+
+def without_texts() -> bytes:
+    """The right answers, with all texts as they were handed out."""
+    notebook, blank = (nbformat.reads(one.decode(), 4) for one in (CONTROL, UNTOUCHED))
+    stubs = {cell.metadata.get("nbgrader", {}).get("grade_id"): cell.source for cell in blank.cells}
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown" and cell.metadata.get("nbgrader", {}).get("solution"):
+            cell.source = stubs[cell.metadata["nbgrader"]["grade_id"]]
+    return nbformat.writes(notebook).encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "needs_review"), [("answers.md", True), ("a.docx", True), ("data.csv", False)]
+)
+def test_texts_beside_a_notebook_without_texts_need_review(
+    name: str, needs_review: bool, grader: Grader, course: Course
+) -> None:
+    """Code keeps its marks; the texts may be in the file."""
+    found = graded(grader, course, f"hal-{name}", {f"{NAME}.ipynb": without_texts(), name: b"x"})
+    texts = [
+        one for one in found.score.items if f"{one.question}.{one.item}" in {"formula.why", "essay.text"}
+    ]
+    expected = Status.NEEDS_REVIEW if needs_review else Status.NO_ANSWER
+    assert {expected} == {one.status for one in texts}
+    assert {Status.PASSED} == automatic(found)
+
+
+def test_what_earned_nothing_needs_review_if_a_copy_has_another_answer(
+    grader: Grader, course: Course
+) -> None:
+    """What the graded one has keeps its marks; the student reads which of the two was graded."""
+    files = {f"{NAME}.ipynb": without_texts(), f"{NAME} (1).ipynb": CONTROL}
+    found = graded(grader, course, "ivy", files)
+    texts = [
+        one for one in found.score.items if f"{one.question}.{one.item}" in {"formula.why", "essay.text"}
+    ]
+    assert {(Status.NEEDS_REVIEW, "review.copy")} == {(one.status, one.code) for one in texts}
+    assert {Status.PASSED} == automatic(found)
+    (remark,) = [one for one in found.notebooks[0].remarks if one.message.code == "notebook.not-graded"]
+    assert {"file": f"{NAME}.ipynb", "files": f"{NAME} (1).ipynb"} == remark.message.params
+
+
+def test_a_blank_or_equal_copy_leaves_a_missing_answer_as_it_is(grader: Grader, course: Course) -> None:
+    """There is no other answer in it."""
+    copies = {f"{NAME} (1).ipynb": UNTOUCHED, "old.ipynb": without_texts()}
+    found = graded(grader, course, "jan", {f"{NAME}.ipynb": without_texts(), **copies})
+    assert Status.NEEDS_REVIEW not in {one.status for one in found.score.items}
 
 
 def test_an_answered_notebook_keeps_its_marks_beside_another_one(grader: Grader, course: Course) -> None:

@@ -92,10 +92,31 @@ def test_a_large_picture_in_a_text_does_not_cut_it(release_bytes: bytes, release
         pytest.param({"x" * 300: {"image/png": DATA}}, id="an endless name"),
     ],
 )
-def test_attachments_that_are_no_pictures_are_left_out(
+def test_attachments_that_cannot_be_shown_are_left_out(
     release_bytes: bytes, release: Release, attachments: Any
 ) -> None:
     """Whatever stands there, the notebook is read, and the text says that something was shown."""
     cell = essay(handed_in(release_bytes, release, "![drawing](attachment:a.svg)", attachments))
-    assert () == cell.pictures
+    assert "" == "".join(picture.mime + picture.data for picture in cell.pictures)
     assert "![drawing](attachment:a.svg)" == cell.source
+
+
+@pytest.mark.parametrize(
+    ("source", "attachments", "absent"),
+    [
+        pytest.param("![image.png](attachment:image.png)", ONE, "", id="attached"),
+        pytest.param(
+            "![a](attachment:a.svg)", {"a.svg": {"image/svg+xml": "<svg/>"}}, "", id="of another type"
+        ),
+        pytest.param("![image.png](attachment:image.png)", None, "image.png", id="lost while pasting"),
+        pytest.param("see:\n\n![](answer1a.png)", None, "answer1a.png", id="beside the notebook"),
+        pytest.param("![](C:/Users/jo/a.png)", None, "C:/Users/jo/a.png", id="on another machine"),
+    ],
+)
+def test_staff_are_told_of_a_picture_that_was_not_handed_in(
+    release_bytes: bytes, release: Release, source: str, attachments: Any, absent: str
+) -> None:
+    """A note names the picture and the cell."""
+    notes = handed_in(release_bytes, release, source, attachments).notes
+    found = [note.text.rpartition(": ")[2] for note in notes if note.code == "picture-absent"]
+    assert ([absent] if absent else []) == found

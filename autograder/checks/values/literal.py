@@ -11,7 +11,7 @@ from keyword import iskeyword
 from msgspec import Struct
 
 from autograder.errors import Unreadable
-from autograder.records import Message
+from autograder.records import Answer, Message
 from autograder.syntax import UNREADABLE, parsed
 
 _MAGIC = re.compile(r"^([ \t]*)[%!?].*$", re.MULTILINE)
@@ -222,4 +222,15 @@ def _touches(node: ast.AST, name: str, own: set[int], *, frozen: bool) -> bool:
             return node.name == name
         case ast.MatchMapping():
             return node.rest == name
+    return False
+
+
+def has_several_formulas(answer: Answer) -> bool:
+    """Return whether a text holds more than one formula, so that none of them can be taken for the answer."""
+    try:
+        markdown_formula(answer.source if answer.cell_type == "markdown" else "")
+    except Unreadable:
+        return True
+    except NoFormula:
+        return False
     return False

@@ -24,6 +24,7 @@ import executing
 from IPython.core.compilerop import CachingCompiler
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
+from IPython.core.error import UsageError
 from IPython.core.inputtransformer2 import TransformerManager
 from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
 from traitlets import Instance, Type
@@ -212,22 +213,34 @@ class PlainPythonFirst(TransformerManager):  # type: ignore[misc]
         return known[1] if known and known[0] == text else None
 
 
+def _is_line_magic(statement: ast.AST | None) -> bool:
+    """Whether a statement is what IPython makes of a line such as ``%load_ext tensorboard``."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return (
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Attribute)
+        and call.func.attr == "run_line_magic"
+    )
+
+
 class ThriftyCompiler(CachingCompiler):  # type: ignore[misc]
     """Parses a cell once, and says to which module it belongs, for which each traceback would look otherwise.
 
     Attributes:
         plain: has parsed most cells already.
-        imported: the code of the last statement, if it is an import, and its tree.
+        passable: the code of the last statement and its tree, if the cell goes on when it fails.
     """
 
     plain: PlainPythonFirst | None = None
-    imported: tuple[CodeType, ast.Import | ast.ImportFrom] | None = None
+    passable: tuple[CodeType, ast.stmt] | None = None
 
     def __call__(self, source: Any, filename: str, symbol: str, **options: Any) -> Any:
         """Compile one statement."""
         code = super().__call__(source, filename, symbol, **options)
-        statement = source.body[0] if isinstance(source, ast.Module) and len(source.body) == 1 else None
-        self.imported = (code, statement) if isinstance(statement, ast.Import | ast.ImportFrom) else None
+        is_one = isinstance(source, ast.Module | ast.Interactive) and len(source.body) == 1
+        statement = source.body[0] if is_one else None
+        passable = isinstance(statement, ast.Import | ast.ImportFrom) or _is_line_magic(statement)
+        self.passable = (code, statement) if statement is not None and passable else None
         return code
 
     def ast_parse(self, source: str, filename: str = "<unknown>", symbol: str = "exec") -> ast.AST:
@@ -361,16 +374,18 @@ class NotebookShell(InteractiveShell):  # type: ignore[misc]
     ) -> bool:
         """Run one statement; whether the cell ends here.
 
-        It does not end at an import that fails: what the cell defines must not be lost because a package
-        that it may not even use is missing.
+        It does not end at an import that fails, nor at a magic that is not there or whose package is not:
+        what the cell defines must not be lost because a package that it may not even use is missing.
         """
         failed: bool = await super().run_code(code_obj, result, async_=async_)
-        imported = self.compile.imported
-        if not failed or imported is None or imported[0] is not code_obj or result is None:
+        passable = self.compile.passable
+        if not failed or passable is None or passable[0] is not code_obj or result is None:
             return failed
+        statement = passable[1]
+        if not isinstance(statement, ast.Import | ast.ImportFrom):
+            return not isinstance(result.error_in_exec, ImportError | UsageError)
         if not isinstance(result.error_in_exec, ImportError):
             return True
-        statement = imported[1]
         for alias in statement.names if len(statement.names) > 1 else ():
             alone = copy.copy(statement)
             alone.names = [alias]

@@ -16,12 +16,12 @@ from autograder.feedback.answers import highlighted, pictures_in
 from autograder.feedback.code import Line, code_lines
 from autograder.feedback.handout import asked, released_answer
 from autograder.feedback.labels import ICONS, Labels
-from autograder.feedback.prose import Pictures, lacks_picture, written_prose
+from autograder.feedback.prose import attached_uris, picture_faults, written_prose
 from autograder.feedback.sanitise import printable_text, sentence
 from autograder.feedback.typeset import Typesetter
 from autograder.marking.points import bounded_by
 from autograder.notebook.release import Release
-from autograder.records import Graded, ItemResult, Status
+from autograder.records import Graded, ItemResult, PastedPicture, Status
 from autograder.rubric import Item, Question, Rubric
 from autograder.service.marking.answers import MarkableCell
 from autograder.service.models import CellMark
@@ -125,10 +125,10 @@ def answer_view(
     )
 
 
-def _typeset(text: str, pictures: Pictures, labels: Labels) -> Markup:
-    shown = written_prose(text, pictures)
-    if lacks_picture(text, pictures):
-        shown += Markup('<p class="soft">{}</p>').format(labels("picture-missing"))
+def _typeset(text: str, pictures: Sequence[PastedPicture], labels: Labels) -> Markup:
+    shown = written_prose(text, attached_uris(pictures))
+    for code, names in picture_faults(text, pictures):
+        shown += Markup('<p class="soft">{}</p>').format(labels(code, names=names))
     return shown
 
 

@@ -1,0 +1,162 @@
+"""Work that may lie in files that are not graded: items that earned nothing get manual review.
+
+A student may hand in a blank notebook beside a scan, a text or a module, or a worse copy of the notebook
+under the name that is graded. What lies in such files is never graded; it only decides that somebody looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autograder.course.submission_folder import name_files
+from autograder.errors import NotebookError
+from autograder.notebook.document import canonical
+from autograder.notebook.read import read
+from autograder.notebook.release import Release
+from autograder.records import Answer, CellRemark, ItemResult, Message, Status, Submission
+from autograder.rubric import Question
+
+_TEXTS = (".docx", ".doc", ".odt", ".rtf", ".pdf", ".md", ".txt", ".html", ".htm", ".tex", ".pages")
+_SCANS = (".jpg", ".jpeg", ".png", ".heic", ".gif", ".webp", ".tif", ".tiff", ".bmp", ".svg")
+
+Results = Mapping[str, Sequence[ItemResult]]
+"""By question id."""
+
+
+class OtherFiles(Struct, frozen=True):
+    """The files of a submission that are not graded."""
+
+    unread: tuple[str, ...] = ()
+    """They may contain work, whatever the notebook earned."""
+    beside: tuple[str, ...] = ()
+    """They may contain work if it is missing in the notebook."""
+    copies: Mapping[str, bytes] = {}
+    """Other notebooks, by name."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them."""
+        return (*self.unread, *self.beside)
+
+
+def remark_other_notebooks(graded: str, other: OtherFiles) -> tuple[CellRemark, ...]:
+    """Return what the student is told above the notebook about the files that may contain work, too.
+
+    Args:
+        graded: the name of the file that was graded.
+        other: the files that were not.
+    """
+    if not other.unread:
+        return ()
+    params = {"file": graded, "files": name_files(other.unread)}
+    return (CellRemark(0, Message("notebook.not-graded", params)),)
+
+
+def review_unread(
+    questions: Sequence[Question],
+    results: Results,
+    other: OtherFiles,
+    submission: Submission,
+    release: Release,
+) -> dict[str, tuple[ItemResult, ...]]:
+    """Return the results of a notebook, with manual review of what may be answered in another file.
+
+    Args:
+        questions: of the notebook.
+        results: of them.
+        other: the files that are not graded.
+        submission: the notebook that was.
+        release: the notebook as it was given out.
+    """
+    reviewed = {question.id: tuple(results.get(question.id, ())) for question in questions}
+    if not other.names:
+        return reviewed
+    items = [item for found in reviewed.values() for item in found]
+    if items and not any(item.points > 0 for item in items):
+        files = name_files(other.names)
+        staff = f"this notebook earned nothing, but these files were not graded: {files}"
+        message = Message("review.unread", {"files": files})
+        return {name: _reviewed(found, message, staff) for name, found in reviewed.items()}
+    texts = tuple(name for name in other.names if name.casefold().endswith((*_TEXTS, *_SCANS)))
+    if texts:
+        reviewed |= _written_beside(questions, reviewed, texts)
+    for name, answers in _copied_answers(other.copies, submission, release):
+        staff = f"{name}, which was not graded, has another answer"
+        message = Message("review.copy", {"file": name})
+        for question in questions:
+            places = {item.id: (item.cell, question.answer_cell, question.id) for item in question.items}
+            reviewed[question.id] = tuple(
+                _reviewed((result,), message, staff)[0]
+                if _differs(submission.answers, answers, places.get(result.item, ()))
+                else result
+                for result in reviewed[question.id]
+            )
+    return reviewed
+
+
+def _written_beside(
+    questions: Sequence[Question], results: Results, texts: Sequence[str]
+) -> dict[str, tuple[ItemResult, ...]]:
+    """Return the results with manual review of all written items, if the notebook answers none of them."""
+    written = {(question.id, item.id) for question in questions for item in question.items if item.manual}
+    found = [item for items in results.values() for item in items if (item.question, item.item) in written]
+    if any(item.status is not Status.NO_ANSWER for item in found):
+        return {}
+    files = name_files(texts)
+    staff = f"no text is answered in this notebook, but these files were not graded: {files}"
+    message = Message("review.written-beside", {"files": files})
+    return {
+        name: tuple(
+            _reviewed((item,), message, staff)[0] if (item.question, item.item) in written else item
+            for item in items
+        )
+        for name, items in results.items()
+    }
+
+
+def _copied_answers(
+    copies: Mapping[str, bytes], submission: Submission, release: Release
+) -> Iterable[tuple[str, Mapping[str, Answer]]]:
+    """Yield the answers of other notebooks of the same assignment."""
+    for name, data in copies.items():
+        try:
+            copied = read(data, release, student=submission.student, assignment=submission.assignment)
+        except NotebookError:  # another notebook altogether, or a damaged one: it is named as not graded
+            continue
+        yield name, copied.answers
+
+
+def _differs(graded: Mapping[str, Answer], copied: Mapping[str, Answer], places: Iterable[str]) -> bool:
+    """Whether a copy has an answer to an item, and another one than the notebook that was graded.
+
+    Args:
+        graded: its answers.
+        copied: those of the copy.
+        places: grade_ids under which the answer may stand; the first that there is counts.
+    """
+    place = next((name for name in places if name in copied), "")
+    answer = copied.get(place)
+    if answer is None or not answer.changed or not answer.source.strip():
+        return False
+    return place not in graded or canonical(graded[place].source) != canonical(answer.source)
+
+
+def _reviewed(results: Sequence[ItemResult], message: Message, staff: str) -> tuple[ItemResult, ...]:
+    """Return results in which everything that earned nothing waits for manual review."""
+    return tuple(
+        replace(
+            result,
+            status=Status.NEEDS_REVIEW,
+            points=Decimal(0),
+            student=message,
+            staff=f"{staff}; otherwise: {result.staff}",
+            code=message.code,
+        )
+        if result.status in {Status.NO_ANSWER, Status.FAILED} and result.points == 0 and result.possible > 0
+        else result
+        for result in results
+    )

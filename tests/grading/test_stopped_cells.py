@@ -1,0 +1,80 @@
+"""A statement that stops a cell above the answer's definition never costs points without a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from autograder import assignment as assignments
+from autograder.grading.pipeline import Grader
+from autograder.grading.stopped_cells import CELL_STOPPED
+from autograder.records import Status
+from autograder.sandbox.pool import Pool
+from tests.support.calling_course import ATTEND, NAME, TWICE, WEIGHTS, calling_course, results, sat
+
+pytestmark = pytest.mark.sandbox
+
+
+@pytest.fixture(scope="module")
+def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
+    """Three functions, each of which calls those before it."""
+    course = calling_course(tmp_path_factory.mktemp("course"))
+    with Pool() as pool:
+        yield Grader(assignments.load(course, NAME), pool)
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "heads = int(input('heads? '))",
+        "rows = numpy.load('C:/Users/jo/rows.npy')",
+        "import os\nos.chdir('/content')",
+        "\n\n# two empty lines first\nassert False",
+        "raise NotImplementedError()",
+        "def probe():\n    return 1 / 0\nprobe()",
+        "%matplotlib inline\n!ls\n1 / 0",
+        "%%time\n1 / 0",
+        "rows = [\n    1,\n    1 / 0,\n]",
+        "def weights(scores):\n    return scores\n\n1 / 0",
+    ],
+    ids=repr,
+)
+def test_grade_asks_a_person_when_a_cell_stops_above_the_answer(start: str, grader: Grader) -> None:
+    """The student reads which name was not defined, staff also where the cell stopped."""
+    graded = sat(grader, weights=f"{start}\n\n{WEIGHTS}")
+    found = results(graded)["weights.rows"]
+    assert (Status.NEEDS_REVIEW, "review.stopped") == (found.status, found.code)
+    assert found.student.params["name"] == "weights"
+    (note,) = {note.text for note in graded.score.notes if note.place == "weights"}
+    assert "cell 2 stopped at line" in note
+
+
+def test_grade_asks_a_person_about_answers_that_call_what_was_not_defined(grader: Grader) -> None:
+    """The other questions are not wrong either: they call the function that is missing."""
+    found = results(sat(grader, weights=f"input()\n{WEIGHTS}"))
+    assert {Status.NEEDS_REVIEW} == {one.status for one in found.values()}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "1 / 0",
+        "def weights(scores):\n    return scores\n\nraise ValueError\nrows = weights(1)",
+        "weights = undefined_name",
+        "# def weights(...): ...",
+    ],
+    ids=repr,
+)
+def test_grade_still_decides_when_the_answer_does_not_follow_the_error(source: str, grader: Grader) -> None:
+    """Nothing below the statement that raised would have defined the answer."""
+    graded = sat(grader, weights=source)
+    assert results(graded)["weights.rows"].status in {Status.FAILED, Status.NO_ANSWER}
+    assert CELL_STOPPED not in {note.code for note in graded.score.notes if note.place == "weights"}
+
+
+def test_grade_keeps_points_when_a_cell_stops_below_the_answer(grader: Grader) -> None:
+    """What was defined before the error counts."""
+    graded = sat(grader, attend=f"{ATTEND}\n1 / 0\n{TWICE}")
+    assert {Status.PASSED} == {one.status for one in results(graded).values()}
+    assert CELL_STOPPED not in {note.code for note in graded.score.notes}
