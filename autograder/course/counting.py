@@ -265,5 +265,7 @@ def _latest_first(attempts: Iterable[Handin]) -> list[Handin]:
     return sorted(attempts, key=_order, reverse=True)
 
 
-def _order(attempt: Handin) -> tuple[datetime, str, str]:
-    return attempt.submitted_at or _LONG_AGO, attempt.student, attempt.folder.name
+def _order(attempt: Handin) -> tuple[datetime, str]:
+    # Attempts of the same moment keep the order that they came in, which is by number in the service. Names of
+    # folders are chance there.
+    return attempt.submitted_at or _LONG_AGO, attempt.student

@@ -113,7 +113,7 @@ WRONG_KEY = Defect(
     *("answer key", "layers.number", "1 points", "0 of 1 points (failed)"),
 )
 LEFT_IN = Defect(
-    of_notebook("formulas", '# mlp_parameters = \\"...\\"', 'mlp_parameters = \\"8*d_model^2\\"'),
+    of_notebook("formulas", '# mlp_parameters = \\"...\\"', 'mlp_parameters = \\"2*(2*d_model)^2\\"'),
     *("release with comments", "mlp.formula", "0 points", "2 of 2 points (passed)"),
 )
 ENDLESS = Defect(
