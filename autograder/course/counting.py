@@ -266,6 +266,6 @@ def _latest_first(attempts: Iterable[Handin]) -> list[Handin]:
 
 
 def _order(attempt: Handin) -> tuple[datetime, str]:
-    # Attempts of the same moment keep the order that they came in, which is by number in the service, where the
-    # names of folders are chance.
+    # Attempts of the same moment keep the order in which they came, which the service gives by number. Names
+    # of folders are chance there.
     return attempt.submitted_at or _LONG_AGO, attempt.student
