@@ -218,7 +218,12 @@ def build(
     """
     folder = course.source(rubric.assignment.name)
     if rubric.assignment.adopted == "otter":
-        return {f"{one.name}.ipynb": otter.released(folder, one.name) for one in rubric.assignment.notebooks}
+        made = {one.name: otter.released(folder, one.name) for one in rubric.assignment.notebooks}
+        # otter takes solutions out of questions alone: a marker elsewhere stays, with its solution.
+        check_leaks(
+            [], [text for name, data in made.items() for text in given_texts(data, name, tests=False)]
+        )
+        return {f"{name}.ipynb": data for name, data in made.items()}
     times = schedule.load(course, rubric)
     window = (times.personal(student) if student else times.common) if times else None
     filled = stubs(read_settings(course.root)[0]) if rubric.assignment.adopted else {}

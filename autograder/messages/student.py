@@ -58,7 +58,7 @@ SENTENCES: Mapping[str, str] = {
     "student.file-broken": "{name} cannot be read as a {form} file.",
     "student.file-not-defined": "{file} defines no {name}.",
     "student.file-by-notebook": "{name} is not there: your notebook has to write it.",
-    "student.written": "Something is written. A person reads this answer.",
+    "student.written": "Something is written. It is graded after you hand in.",
     "student.untouched": "Nothing is written yet.",
     "student.has-to-run": "{name} is given a value that only running the cell tells: {call} in the notebook.",
     "student.not-defined-in-cell": "{name} is given no value in the answer cell.",

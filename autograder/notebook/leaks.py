@@ -25,7 +25,9 @@ from autograder.notebook.release import ReleaseCell, load_release
 from autograder.syntax import UNREADABLE, parsed
 
 _MARKER = re.compile(
-    r"(?:^|(?<=\s))(?:#+|<!--|//)[ \t]*(?:(?:BEGIN|END)[ \t]+)?(?:SOLUTION|MARK SCHEME)\b.*", re.MULTILINE
+    r"(?:^|(?<=\s))(?:#+|<!--|//)[ \t]*(?:(?:(?:BEGIN|END)[ \t]+)?(?:SOLUTION|MARK SCHEME)"
+    r"|(?:BEGIN|END)[ \t]+PROMPT)\b.*",
+    re.MULTILINE,
 )
 _TOKEN = re.compile(r"[^\W\d]\w*|\d[\d_]*(?:\.\d+)?|[^\s\w\"'`#(),]")
 _WORD = re.compile(r"\w+")

@@ -114,7 +114,7 @@ def test_code_is_found_by_its_definition(seen: Callable[[Change], NotebookReport
 def test_a_text_is_there_as_soon_as_something_is_written(seen: Callable[[Change], NotebookReport]) -> None:
     """Written answers are told from untouched cells, and left to people."""
     written = seen(answered("task1-a", "Because."))
-    assert [(READY, "Something is written. A person reads this answer.")] == lines(written, "task1-a")
+    assert [(READY, "Something is written. It is graded after you hand in.")] == lines(written, "task1-a")
     assert [(MISSING, "Nothing is written yet.")] == lines(seen(answered("task1-a", "  ")), "task1-a")
 
 
