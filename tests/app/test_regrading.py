@@ -257,9 +257,7 @@ def test_marks_of_people_follow_what_their_items_are_worth(course: Course) -> No
 
 def test_a_fault_of_ours_moves_nobody(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whose grading fails stays as they are, and is told; the others move."""
-    from autograder.grading import pipeline
-
-    read = pipeline.read
+    read = assignments.read
 
     def broken(*args: Any, **options: Any) -> Any:
         if options["student"] == "ada":
@@ -267,7 +265,7 @@ def test_a_fault_of_ours_moves_nobody(course: Course, monkeypatch: pytest.Monkey
         return read(*args, **options)
 
     accept_13(course)
-    monkeypatch.setattr(pipeline, "read", broken)
+    monkeypatch.setattr(assignments, "read", broken)
     before = totals(course)
     done = regrade(course, APPLY)
     assert ["ada"] == list(done.failed)

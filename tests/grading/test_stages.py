@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 from msgspec import Struct
 
+from autograder import assignment
 from autograder.cli import app
 from autograder.feedback import publish
 from autograder.gradebook import Gradebook, book, results
@@ -60,7 +61,7 @@ GRADING = {
     "collect": Stage(batch, "collect", RuntimeError("planted")),
     "digest": Stage(SubmittedFiles, "digest", RuntimeError("planted")),
     "sitting": Stage(StudentAssignments, "of", KeyError("planted")),
-    "read": Stage(pipeline, "read", RecursionError("planted")),
+    "read": Stage(assignment, "read", RecursionError("planted")),
     "match": Stage(reading, "match", RecursionError("planted")),
     "recover": Stage(reading, "recover", IndexError("planted")),
     "open a box": Stage(Session, "_ensure_box", OSError("planted")),
@@ -70,7 +71,7 @@ GRADING = {
     "judge": Stage(BehaviourCheck, "judge", RecursionError("planted"), DOUBLE),
     "close": Stage(Session, "close", OSError("planted"), BY_HAND),
     "score": Stage(scoring, "score", ZeroDivisionError("planted")),
-    "an error without a text": Stage(pipeline, "read", Textless()),
+    "an error without a text": Stage(assignment, "read", Textless()),
 }
 KEEPING = {
     "record": Stage(Gradebook, "record", OSError("planted")),
