@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -96,9 +97,9 @@ def measured(meter: Meter) -> type[Grader]:
     """The grader, with every submission measured."""
 
     class Measured(Grader):
-        def grade(self, handed: SubmittedFiles) -> Graded:
+        def grade(self, handed: SubmittedFiles, *further: Any, **options: Any) -> Graded:
             with meter.measuring(handed.student):
-                return super().grade(handed)
+                return super().grade(handed, *further, **options)
 
     return Measured
 
