@@ -70,7 +70,8 @@ def read(
         NotebookError: the bytes are not a notebook; see `autograder.notebook.document.parse`.
     """
     document = parse(data)
-    cells = _with_ids(document.cells, release) if release.foreign else document.cells
+    cells = tuple(map(_with_pictures_shown, document.cells))
+    cells = _with_ids(cells, release) if release.foreign else cells
     cells, taken_apart, unmerged = unmerge(take_details_apart(cells, names_asked), release)
     matching = match(cells, release)
     recovery = recover(cells, release, matching, names_asked)
@@ -158,6 +159,14 @@ def _order(count: int, places: Mapping[str, int], elsewhere: Mapping[str, Sequen
             order.remove(place)
             order.insert(order.index(indices[0]), place)
     return order
+
+
+def _with_pictures_shown(cell: RawCell) -> RawCell:
+    """Return a text without a word as one that shows the pictures attached to it: they are the answer."""
+    if cell.cell_type == "code" or cell.source.strip() or not cell.pictures:
+        return cell
+    shown = (f"![](attachment:{quote(picture.name)})" for picture in cell.pictures)
+    return replace(cell, source="\n\n".join(shown))
 
 
 def _text(cell: RawCell, grade_id: str, notes: list[Note]) -> Markdown:

@@ -65,6 +65,18 @@ def test_an_answer_that_is_only_a_picture_is_an_answer(
     assert () == submission.notes
 
 
+@pytest.mark.parametrize("source", ["", " \n"], ids=["empty", "blank"])
+def test_pictures_of_a_text_without_a_word_are_the_answer(
+    release_bytes: bytes, release: Release, source: str
+) -> None:
+    """They are attached and no word shows them, as when the text of a pasted picture was deleted."""
+    found = handed_in(release_bytes, release, source, {"my plot.png": {"image/png": DATA}})
+    assert found.answers["essay"].changed
+    assert essay(found).pictures == (PastedPicture("my plot.png", "image/png", DATA),)
+    assert "attachment:" in found.answers["essay"].source
+    assert found.notes == ()
+
+
 def test_pictures_pasted_beside_attached_ones_get_names_of_their_own() -> None:
     """What a student called pasted-1.png stays what it is."""
     attached = PastedPicture("pasted-1.png", "image/png", "x")
