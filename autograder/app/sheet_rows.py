@@ -49,7 +49,7 @@ class SheetAnswer(Struct, frozen=True):
     group: str
     """Of equal answers; empty: it stands by itself."""
     reasons: Mapping[str, str] = {}
-    """Item → why it waits, for staff."""
+    """Item → why it waits, for staff; nothing for what people mark anyway."""
 
     @property
     def open(self) -> bool:
@@ -201,7 +201,11 @@ def answers_of(subject: SheetSubject) -> tuple[list[SheetAnswer], list[str]]:
                 text = marked.answers([graded]).get(student, "")
                 mark = own.get((question.notebook, cell), PersonMark())
                 group = marked.group(text)
-                why = {one.item: one.staff for one in graded.score.items if one.question == question.id}
+                why = {
+                    one.item: one.staff
+                    for one in graded.score.items
+                    if one.question == question.id and one.code != "review.person"
+                }
                 found.append(SheetAnswer(student, question, cell, asked, verdicts, mark, text, group, why))
     return found, outdated
 

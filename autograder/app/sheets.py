@@ -168,7 +168,7 @@ def _rows(
             "possible": number(item.points),
             "answer": plain(first.text),
             "suggestion": plain(_suggestion(first.question, item, first.text, labels)),
-            "reason": plain("" if item.manual else bundle.reason(item)),
+            "reason": plain(bundle.reason(item)),
             "guide": plain(labels.pick(manual_options(first.question, item).guide)) if item.manual else "",
             "cell_points": " / ".join(dict.fromkeys(marks)),
             "points": points,

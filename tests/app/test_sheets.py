@@ -167,7 +167,11 @@ def test_nobody_is_named_without_names(made: Class) -> None:
 def test_what_the_program_could_not_decide_says_why(made: Class, assignment: Assignment) -> None:
     """An item that waits though it is not marked by hand has its reason; another one has none."""
     graded = result(assignment, "zoe", formulas_why="Two.", open="softmax")
-    items = tuple(replace(one, staff=f"odd: {one.item}") for one in graded.score.items)
+    by_hand = {item.id for question in assignment.rubric.questions for item in question.items if item.manual}
+    items = tuple(
+        replace(one, staff=f"odd: {one.item}", code="review.person" if one.item in by_hand else one.code)
+        for one in graded.score.items
+    )
     results = {"zoe": replace(graded, score=replace(graded.score, items=items))}
     subject = SheetSubject(assignment, made.store, results)
     rows = sheets.make_sheet(subject).rows
@@ -175,6 +179,20 @@ def test_what_the_program_could_not_decide_says_why(made: Class, assignment: Ass
     assert {row["reason"] for row in rows if row["item"] in manual} <= {""}
     assert {row["item"] for row in rows} - manual
     assert all(f"odd: {row['item']}" == row["reason"] for row in rows if row["item"] not in manual)
+
+
+def test_items_marked_by_hand_say_why_their_notebook_could_not_be_read(
+    made: Class, assignment: Assignment
+) -> None:
+    """Otherwise a marker sees an empty answer and gives no points."""
+    graded = result(assignment, "zoe", formulas_why="Two.")
+    items = tuple(
+        replace(one, status=Status.NEEDS_REVIEW, staff="refused: a Git LFS pointer", code="refused.review")
+        for one in graded.score.items
+    )
+    results = {"zoe": replace(graded, score=replace(graded.score, items=items))}
+    rows = sheets.make_sheet(SheetSubject(assignment, made.store, results)).rows
+    assert {row["reason"] for row in rows} == {"refused: a Git LFS pointer"}
 
 
 def test_a_choice_of_rows(made: Class) -> None:
