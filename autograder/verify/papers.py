@@ -56,7 +56,13 @@ def grade_answer_key(grader: Grader) -> AnswerKey:
         CourseError: a source is not a notebook.
     """
     assignment = grader.assignment
-    sources = generate.sources(assignment.course, assignment.rubric)
+    # Given cells are as students have them: hidden tests in a source are no code of whoever answers.
+    sources = {
+        name: with_sources(
+            data, {cell.grade_id: cell.source for cell in assignment.releases[name].cells if cell.is_locked}
+        )
+        for name, data in generate.sources(assignment.course, assignment.rubric).items()
+    }
     files = {path: read_file(place, most=ALONG_BYTES) for path, place in assignment.key_files.items()}
     rubric = assignment.rubric
     submissions = {}

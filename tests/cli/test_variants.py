@@ -72,8 +72,8 @@ def test_a_class_list_makes_personal_releases(course: Path) -> None:
 
 
 @pytest.mark.slow
-def test_what_fits_another_variant_is_in_the_report(course: Path) -> None:
-    """Ada answers Bob's question: no points, and the report says whose it is; her page says nothing."""
+def test_an_answer_to_another_variant_earns_nothing(course: Path) -> None:
+    """Ada answers Bob's question: no points, and her page says nothing of him."""
     generated(course)
     for student, sheet, own in (("ada", "ada", "bob"), ("bob", "bob", "bob"), ("eve", "", "ada")):
         source = course / "personal" / sheet / NAME if sheet else course / "release" / NAME
@@ -85,14 +85,9 @@ def test_what_fits_another_variant_is_in_the_report(course: Path) -> None:
     assert 0 == done.returncode, done.stderr
     report = only_object(done.stdout)
     assert {"ada": 0.0, "bob": 2.0, "eve": 0.0} == report["points"]
-    remarks = report["fit another's variant"]
-    assert [("ada, scores", "bob"), ("eve, scores", "ada")] == [
-        (remark.partition(":")[0], remark.partition("that of ")[2].partition(":")[0]) for remark in remarks
-    ]
     assert 0 == run("feedback", NAME, cwd=course).returncode
     page = (course / "feedback" / "ada" / NAME / f"{NAME}.html").read_text(encoding="utf-8")
     assert "bob" not in page
-    assert "that of bob" in (course / "staff" / f"{NAME}.html").read_text(encoding="utf-8")
     record = json.loads((course / ".autograder" / "variants" / NAME / "manifest.json").read_text("utf-8"))
     faults = record["manifest"]["students"]["ada"]["variant"]["faults"]["decoder"]
     offered = [one["id"] for one in record["manifest"]["catalogues"]["faults.decoder"]]

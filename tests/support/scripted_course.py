@@ -437,7 +437,7 @@ class _Script:
         stands = self._class.stands(name)
         code, told = self._told("feedback", name, "--publish")
         pages = self._files.course.glob(f"feedback/*/{name}/{name}.html")
-        return (0, len(stands) + 2, set(stands)), (
+        return (0, len(stands) + 1, set(stands)), (
             code,
             told["pages"],
             {one.parents[1].name for one in pages},
