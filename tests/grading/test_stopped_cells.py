@@ -31,7 +31,6 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
         "rows = numpy.load('C:/Users/jo/rows.npy')",
         "import os\nos.chdir('/content')",
         "\n\n# two empty lines first\nassert False",
-        "raise NotImplementedError()",
         "def probe():\n    return 1 / 0\nprobe()",
         "%matplotlib inline\n!ls\n1 / 0",
         "%%time\n1 / 0",
