@@ -549,8 +549,7 @@ class _SubmissionRun:
         answer = assignment.answer(question, submission)
         if answer is None:
             return self._for_review(question, "the release has no answer cell for this question")
-        lost = (LOST, answer.grade_id)
-        if lost in {(note.code, note.place) for note in submission.notes}:
+        if (LOST, answer.grade_id) in {(note.code, note.place) for note in submission.notes}:
             staff = "the answer's cell could not be identified; see the notes"
             return self._for_review(question, staff, "review.cells")
         if time.thread_time() > self._until:
@@ -618,7 +617,8 @@ class _SubmissionRun:
     def _for_review(
         self, question: Question, staff: str, code: str = "review.fault"
     ) -> tuple[ItemResult, ...]:
-        self.notes.append(Note("needs-review", staff, question.id))
+        note = "needs-review" if code == "review.fault" else "answer-unclear"
+        self.notes.append(Note(note, staff, question.id))
         return _open(question, review(staff, code))
 
 

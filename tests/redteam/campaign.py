@@ -21,6 +21,7 @@ from msgspec import Struct, field
 from autograder.course import counting
 from autograder.gradebook import Gradebook
 from autograder.grading import batch
+from autograder.grading.failed_imports import IMPORT_FAILED
 from autograder.limits import CLOCK_FACTOR
 from autograder.records import CellRun, Graded, Status
 from autograder.sandbox.pool import Pool
@@ -36,7 +37,7 @@ from tests.redteam.tables import write_hostile_roster
 from tests.redteam.world import World
 from tests.support.leftovers import Traces, settled, traces
 
-LEFT_TO_A_PERSON = frozenset({"hard-link", "not-readable", "ended-itself"})
+LEFT_TO_A_PERSON = frozenset({"hard-link", "not-readable", "ended-itself", IMPORT_FAILED, "answer-unclear"})
 """What cannot be told from an honest mishap, or from one of ours; each says so to staff."""
 OUR_FAULTS = {"our-fault", "sandbox-fault", "needs-review"}
 WORKERS = 3
