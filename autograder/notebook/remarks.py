@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from autograder.notebook.copies import is_split_statement
 from autograder.notebook.document import RawCell, canonical
 from autograder.notebook.match import LOST, Matching
 from autograder.notebook.recover import Recovery
@@ -37,7 +38,7 @@ def remarks(
         skipped: positions of cells with a placeholder above the answer, which is not run.
     """
     found = [
-        *_on_answers(matching, recovery, positions),
+        *_on_answers(cells, matching, recovery, positions),
         *_on_given(cells, release, matching),
         *_on_own_cells(matching, recovery, taken_apart),
     ]
@@ -47,28 +48,31 @@ def remarks(
 
 
 def _on_answers(
-    matching: Matching, recovery: Recovery, positions: Mapping[int, int]
+    cells: Sequence[RawCell], matching: Matching, recovery: Recovery, positions: Mapping[int, int]
 ) -> Iterator[tuple[int, Message]]:
     """Tell which cells are read as an answer, if it is not its own cell alone."""
-    doubtful = {note.place for note in (*matching.notes, *recovery.notes) if note.code == LOST}
+    contradicting = {note.place for note in matching.notes if note.code == LOST}
+    missing = {note.place for note in recovery.notes if note.code == LOST}
     unassigned: dict[int, list[str]] = {}
-    for name, parts in {**matching.parts, **recovery.written_elsewhere}.items():
-        if name in recovery.unassigned:
-            for index in parts:
-                unassigned.setdefault(index, []).append(name)
-            continue
-        if name in doubtful:
-            code = "notebook.unsure"
-        elif len(parts) > 1:
-            code = "notebook.together"
+    found = {**matching.parts, **recovery.written_elsewhere}
+    for name in sorted(recovery.unassigned):
+        for index in found.pop(name):
+            unassigned.setdefault(index, []).append(name)
+    for name, parts in found.items():
+        several = len(parts) > 1
+        if name in contradicting:
+            split = is_split_statement([cells[index].source for index in parts])
+            code = "notebook.unsure.split" if split else "notebook.unsure"
+        elif name in missing:
+            code = "notebook.unsure.missing" if several else "notebook.unsure.one"
         else:
-            code = "notebook.elsewhere"
+            code = "notebook.together" if several else "notebook.elsewhere"
         numbers = [str(positions[index] + 1) for index in parts if index in positions]
         named = ", ".join(numbers[:_MOST_NAMED]) + (", …" if len(numbers) > _MOST_NAMED else "")
         for index in parts:
             yield index, Message(code, {"name": name, "cells": named})
         own = matching.places.get(name)
-        if code != "notebook.unsure" and own is not None and own not in parts:
+        if name not in contradicting | missing and own is not None and own not in parts:
             yield own, Message("notebook.found", {"cells": named})
     for index, blank in unassigned.items():
         named = ", ".join(blank[:_MOST_NAMED]) + (", …" if len(blank) > _MOST_NAMED else "")
