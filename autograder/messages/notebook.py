@@ -19,6 +19,10 @@ SENTENCES: Mapping[str, str] = {
         "{cells} are run one by one, and not all of them are complete. They need manual review, and whoever "
         "marks your answer sees all of them."
     ),
+    "notebook.unsure.blank": (
+        "The answer cell {name} is empty or unchanged, and the cells {cells} define what it asks for in "
+        "different ways. They need manual review, and whoever marks your answer sees all of them."
+    ),
     "notebook.unsure.missing": (
         "The answer cell {name} is missing, and your answer may be in any of the cells {cells}. They need "
         "manual review, and whoever marks your answer sees all of them."

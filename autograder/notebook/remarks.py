@@ -51,34 +51,40 @@ def _on_answers(
     cells: Sequence[RawCell], matching: Matching, recovery: Recovery, positions: Mapping[int, int]
 ) -> Iterator[tuple[int, Message]]:
     """Tell which cells are read as an answer, if it is not its own cell alone."""
-    contradicting = {note.place for note in matching.notes if note.code == LOST}
-    missing = {note.place for note in recovery.notes if note.code == LOST}
     unassigned: dict[int, list[str]] = {}
     found = {**matching.parts, **recovery.written_elsewhere}
-    for name in sorted(recovery.unassigned):
+    for name in [name for name in found if name in recovery.unassigned]:
         for index in found.pop(name):
             unassigned.setdefault(index, []).append(name)
     for name, parts in found.items():
-        several = len(parts) > 1
-        if name in contradicting:
-            split = is_split_statement([cells[index].source for index in parts])
-            code = "notebook.unsure.split" if split else "notebook.unsure"
-        elif name in missing:
-            code = "notebook.unsure.missing" if several else "notebook.unsure.one"
-        else:
-            code = "notebook.together" if several else "notebook.elsewhere"
+        unclear = _find_doubt(cells, name, parts, matching, recovery)
+        code = unclear or ("notebook.together" if len(parts) > 1 else "notebook.elsewhere")
         numbers = [str(positions[index] + 1) for index in parts if index in positions]
         named = ", ".join(numbers[:_MOST_NAMED]) + (", …" if len(numbers) > _MOST_NAMED else "")
         for index in parts:
             yield index, Message(code, {"name": name, "cells": named})
         own = matching.places.get(name)
-        if name not in contradicting | missing and own is not None and own not in parts:
+        if not unclear and own is not None and own not in parts:
             yield own, Message("notebook.found", {"cells": named})
     for index, blank in unassigned.items():
         named = ", ".join(blank[:_MOST_NAMED]) + (", …" if len(blank) > _MOST_NAMED else "")
         yield index, Message("notebook.unassigned", {"names": named})
     for name, index in recovery.places.items():
         yield index, Message("notebook.elsewhere", {"name": name, "cells": ""})
+
+
+def _find_doubt(
+    cells: Sequence[RawCell], name: str, parts: Sequence[int], matching: Matching, recovery: Recovery
+) -> str:
+    """Return the code of why it is unclear which of the parts is an answer; empty if it is clear."""
+    if (LOST, name) in {(note.code, note.place) for note in matching.notes}:
+        split = is_split_statement([cells[index].source for index in parts])
+        return "notebook.unsure.split" if split else "notebook.unsure"
+    if (LOST, name) not in {(note.code, note.place) for note in recovery.notes}:
+        return ""
+    if name in matching.places:
+        return "notebook.unsure.blank"
+    return "notebook.unsure.missing" if len(parts) > 1 else "notebook.unsure.one"
 
 
 def _on_own_cells(

@@ -177,6 +177,7 @@ def test_read_leaves_two_different_definitions_to_manual_review() -> None:
     submission = hand_in(change)
     assert lost(submission) == {"width"}
     assert {"width = 7", "width = 8"} <= set(text_of(submission, "width").split("\n"))
+    assert remarks(submission) == {"notebook.unsure.blank"}
 
 
 @pytest.mark.parametrize(
