@@ -41,6 +41,7 @@ from autograder.grading.cell_tests import CellTests, cells_to_run
 from autograder.grading.expected import box_seed, tried_values
 from autograder.grading.failed_imports import FailedImport, failed_imports, with_failed_imports
 from autograder.grading.handed_files import NotebookFiles, read_files
+from autograder.grading.output_pictures import note_output_pictures
 from autograder.grading.stopped_cells import StoppedCell, find_stopped_cells, note_stopped, review_stopped
 from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
 from autograder.grading.unread_work import OtherFiles, remark_other_notebooks, review_unread
@@ -473,6 +474,8 @@ class _SubmissionRun:
                 for question in assignment.questions(notebook.name):
                     known = self._known.get(question.id)
                     self.results[question.id] = known or self._question(question, submission, session)
+                asked = assignment.questions(notebook.name)
+                self.notes += note_output_pictures(asked, submission, session.runs, self.results)
         except EndedItself as ended:
             self._waits_as_a_whole(notebook, describe_error(ended))
         finally:
