@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
+import msgspec
 from msgspec.structs import replace
 
 from autograder.assignment import Assignment
@@ -23,6 +25,7 @@ from autograder.rubric import NotebookFile
 from autograder.sandbox.base import Sandbox
 from autograder.sandbox.session import Session, Visit
 from autograder.sandbox.testing import CellTester, Key, visit
+from autograder.sandbox.timeouts import Timeouts
 from autograder.stopwatch import Stopwatch
 
 
@@ -83,13 +86,15 @@ class CellTests:
         self._doubt(cells)
         limits = assignment.rubric.assignment.limits
         release = assignment.releases[notebook.name]
-        imports = (
+        self._imports = (
             imports_of(cell.source for cell in release.cells if cell.cell_type == "code")
             if self._tests
             else ()
         )
         # Another seed than the student's, so that a seed set by a test is a change.
-        self._runner = CellTester(lambda: sandbox.open(limits, seed=seed ^ 1), imports, stopwatch=stopwatch)
+        self._runner = CellTester(
+            lambda: sandbox.open(limits, seed=seed ^ 1), self._imports, stopwatch=stopwatch
+        )
 
     def _doubt(self, cells: Sequence[Cell | Markdown]) -> None:
         """Have tests reviewed that bind a name which this student's code reads: they bind it elsewhere.
@@ -126,10 +131,19 @@ class CellTests:
     ) -> None:
         self._runner.close()
 
-    @property
-    def visits(self) -> Mapping[int, Visit]:
-        """What the session does at which cell."""
-        return {place: visit(self._runner, tests, self._found) for place, tests in self._tests.items()}
+    def visits(self, timeouts: Timeouts) -> Mapping[int, Visit]:
+        """Return what the session does at which cell.
+
+        Args:
+            timeouts: of the notebook.
+        """
+        # What a test meets depends on the tests before it, and on what their imports stand for.
+        told = [[place, list(tests.items())] for place, tests in sorted(self._tests.items())]
+        basis = hashlib.sha256(msgspec.json.encode([told, list(self._imports)])).digest()
+        return {
+            place: visit(self._runner, tests, self._found, timeouts, basis)
+            for place, tests in self._tests.items()
+        }
 
     @property
     def stamp(self) -> str:

@@ -451,7 +451,7 @@ class _SubmissionRun:
             seed=self._grader.seed,
             files=files,
             stopwatch=stopwatch,
-            visits=cell_tests.visits,
+            visits=cell_tests.visits(timeouts),
             timeouts=timeouts,
         )
         try:
