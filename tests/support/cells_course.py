@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import nbformat
@@ -145,12 +146,12 @@ def cells_course(root: Path, *, inside: bool = False) -> Course:
     return course
 
 
-def sat(grader: Grader, **answers: str) -> Graded:
+def sat(grader: Grader, *, timeouts: Mapping[str, int] | None = None, **answers: str) -> Graded:
     """The right answers with some in the place of others, graded; one that is empty was left as it was."""
     written = {"squares": SQUARES, "scaled": SCALED, **answers}
     sources = {name: source for name, source in written.items() if source}
     paper = with_sources(grader.assignment.release_bytes[NAME], sources)
-    return grader.grade(SubmittedFiles("ada", {NAME: paper}))
+    return grader.grade(SubmittedFiles("ada", {NAME: paper}), timeouts=timeouts)
 
 
 def told(graded: Graded) -> dict[str, tuple[str, str]]:
