@@ -60,6 +60,7 @@ SUBLAYERS = {
             "scoring",
             "expected",
             "failed_imports",
+            "output_pictures",
             "stopped_cells",
             "unread_work",
             "storage_limit",

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from autograder.records import Cell, CellRun, ItemResult, Note, Status, Submission
-from autograder.rubric import Question
+from autograder.rubric import Rubric
 
 CODE = "picture-in-output"
 
 
 def note_output_pictures(
-    questions: Iterable[Question],
+    rubric: Rubric,
     submission: Submission,
     runs: Sequence[CellRun | None],
     results: Mapping[str, Sequence[ItemResult]],
@@ -19,14 +19,14 @@ def note_output_pictures(
     """Return a note for each blank written answer beside which the student's own code shows a picture.
 
     Args:
-        questions: of the notebook.
+        rubric: of the assignment.
         submission: the notebook.
         runs: what its cells did.
         results: by question id.
     """
     answers = [at for at, cell in enumerate(submission.cells) if cell.grade_id in submission.answers]
     notes = []
-    for question in questions:
+    for question in rubric.questions:
         place = next((at for at in answers if submission.cells[at].grade_id == question.answer_cell), None)
         found = results.get(question.id, ())
         blank = [result for result in found if result.status is Status.NO_ANSWER]

@@ -438,24 +438,22 @@ class _SubmissionRun:
         self.isolation = str(sandbox.isolation)
         limits = assignment.rubric.assignment.limits
         files = self.files[notebook.name].contents
-        stopwatch = self._grader.stopwatch
-        cell_tests = CellTests(
-            assignment, notebook, submission.cells, sandbox, seed=self._grader.seed, stopwatch=stopwatch
-        )
+        seed, stopwatch = self._grader.seed, self._grader.stopwatch
+        tests = CellTests(assignment, notebook, submission.cells, sandbox, seed=seed, stopwatch=stopwatch)
         cells = cells_to_run(submission.cells, assignment, notebook.name)
         timeouts = self._timeouts_of(environment, cells, files)
         session = Session(
             sandbox,
             cells,
             limits,
-            seed=self._grader.seed,
+            seed=seed,
             files=files,
             stopwatch=stopwatch,
-            visits=cell_tests.visits(timeouts),
+            visits=tests.visits(timeouts),
             timeouts=timeouts,
         )
         try:
-            with session, cell_tests:
+            with session, tests:
                 try:
                     with stopwatch.step("cells"):
                         session.run()
@@ -469,13 +467,12 @@ class _SubmissionRun:
                 )
                 self.notes += (one.note() for one in self._failed_imports)
                 self._stopped = find_stopped_cells(submission.cells, session.runs, submission.answers)
-                self._tests = cell_tests.outcomes(session)
-                self.isolation += cell_tests.stamp
+                self._tests = tests.outcomes(session)
+                self.isolation += tests.stamp
                 for question in assignment.questions(notebook.name):
                     known = self._known.get(question.id)
                     self.results[question.id] = known or self._question(question, submission, session)
-                asked = assignment.questions(notebook.name)
-                self.notes += note_output_pictures(asked, submission, session.runs, self.results)
+                self.notes += note_output_pictures(assignment.rubric, submission, session.runs, self.results)
         except EndedItself as ended:
             self._waits_as_a_whole(notebook, describe_error(ended))
         finally:
