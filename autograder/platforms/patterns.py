@@ -72,51 +72,60 @@ class CollectSettings(Struct, frozen=True):
         return timestamps.named_zone(self.zone) if self.zone else None
 
 
+_SAKAI_FILES = (
+    r"grades\.(?:csv|xlsx?)|timestamp\.txt|comments\.txt|feedbackText\.html|Feedback Attachment\(s\)/.*"
+)
+"""What Sakai adds to a download, in the folder of a student or beside it."""
 PLATFORMS = (
     NamePattern(
         "moodle",
-        r"(?:.*/)?(?P<name>[^/_]+)_(?P<number>[0-9]+)_assignsubmission_(?:file|onlinetext)(?:_/|/|_)(?P<file>.+)",
+        r"(?:.*?/)??(?P<name>[^/_]+)_(?P<number>[0-9]+)_assignsubmission_(?:file|onlinetext)(?:_/|/|_)(?P<file>.+)",
     ),
     NamePattern(
         "exchange",
-        r"(?:.*/)?(?P<id>[^/]+)\+(?P<assignment>[^/+]+)\+"
+        r"(?:.*?/)??(?P<id>[^/]+)\+(?P<assignment>[^/+]+)\+"
         r"(?P<attempt>(?P<time>[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}[^/+]*)(?:\+[^/]*)?)/(?P<file>.+)",
     ),
     NamePattern(
         "brightspace",
-        r"(?:.*/)?(?P<number>[0-9]+)-[0-9]+ *- *(?P<name>[^/]+?) *- *"
+        r"(?:.*?/)??(?P<number>[0-9]+)-[0-9]+ *- *(?P<name>[^/]+?) *- *"
         r"(?P<time>[^/-]*[0-9]{4},? [0-9]{3,4}(?: ?[AaPp]\.?[Mm]\.?)?)(?:/| *- *)(?P<file>.+)",
         IN_WORDS,
     ),
     NamePattern(
         "blackboard",
-        r"(?:.*/)?(?:(?P<login>[^/]+)_attempt_(?P<time>[0-9]{4}(?:-[0-9]{2}){5})_(?P<file>[^/]+)"
-        r"|(?P<file>(?P<login>[^/]+)_attempt_(?P<time>[0-9]{4}(?:-[0-9]{2}){5})\.txt))",
+        # The word between login and time is "attempt" in the language of the platform.
+        r"(?:.*?/)??(?:(?P<login>[^/]+?)_[^/_0-9]+_(?P<time>[0-9]{4}(?:-[0-9]{2}){5})_(?P<file>[^/]+)"
+        r"|(?P<file>(?P<login>[^/]+?)_[^/_0-9]+_(?P<time>[0-9]{4}(?:-[0-9]{2}){5})\.txt))",
         "%Y-%m-%d-%H-%M-%S",
     ),
     NamePattern(
         "sakai",
-        r"(?:.*/)?(?P<name>[^/(]+)(?:\((?P<login>[^/()]+)\))?"
-        r"(?:[/_]Submission attachment\(s\)[/_](?P<file>.+)|(?:/[^/]*)?_+(?P<file>submissionText\.html))",
+        r"(?:.*?/)??(?:(?P<name>[^/(]+)(?:\((?P<login>[^/()]+)\))?"
+        r"(?:[/_]Submission attachment\(s\)[/_](?P<file>.+)"
+        r"|(?:/(?P=name)[^/]*)?_+(?P<file>submissionText\.html))"
+        # Without the folder of attachments only "Last, First(login)" tells Sakai's folders from others.
+        r"|(?P<name>[^/]+,[^/]*[^/ ])\((?P<login>[^/()]+)\)/"
+        rf"(?!(?:{_SAKAI_FILES})$)(?P<file>.+))",
     ),
     NamePattern(
         "ilias",
-        r"(?:.*/)?(?P<last>[^/_]+)_(?P<first>[^/_]+)_(?P<login>[^/]+?)_(?P<number>[0-9]+)/"
+        r"(?:.*?/)??(?P<last>[^/_]+)_(?P<first>[^/_]+)_(?P<login>[^/]+?)_(?P<number>[0-9]+)/"
         r"(?:(?P<time>[0-9]{14})_)?(?P<file>.+)",
         "%Y%m%d%H%M%S",
     ),
     NamePattern(
         "canvas",
-        r"(?:.*/)?(?:(?P<name>anon_[A-Za-z0-9]+)_(?:(?P<late>LATE)_)?[0-9]+"
+        r"(?:.*?/)??(?:(?P<name>anon_[A-Za-z0-9]+)_(?:(?P<late>LATE)_)?[0-9]+"
         r"|(?P<name>[^/_]+)_(?:(?P<late>LATE)_)?(?P<number>[0-9]+)_[0-9]+)_(?P<file>[^/]+)",
     ),
 )
 """In the order in which they are tried. What is none of these, and no export of Gradescope's, is taken for
-folders that are called after students."""
+folders that are called after students. The outermost name that fits says whose a file is: names further
+inside are the student's choice."""
 PLATFORM_FILES: Mapping[str, str] = {
     "brightspace": r"(?:.*/)?index\.html",
-    "sakai": r"(?:.*/)?(?:grades\.(?:csv|xlsx?)|timestamp\.txt|comments\.txt|feedbackText\.html"
-    r"|Feedback Attachment\(s\)/.*|[^/]*_(?:timestamp|comments)\.txt)",
+    "sakai": rf"(?:.*/)?(?:{_SAKAI_FILES}|[^/]*_(?:timestamp|comments)\.txt)",
 }
 """What platforms add to a download themselves, as regular expressions for whole places. A file that fits the
 pattern of the platform is a student's, whatever it is called."""
