@@ -13,9 +13,9 @@ time = "%Y%m%dT%H%M%S"
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import regex
@@ -184,13 +184,16 @@ def _check(pattern: NamePattern, place: str) -> None:
         raise CourseError(f"{place}: name: this is a known platform; choose another name")
 
 
-def choose(paths: Sequence[str], own: Sequence[NamePattern], stated: str = "") -> NamePattern | None:
-    """The pattern that a download follows: the first that most of its files fit; None: folders.
+def choose(
+    paths: Sequence[str], own: Sequence[NamePattern], stated: str, knows: Callable[[str], bool]
+) -> NamePattern | None:
+    """Return the pattern that most names of a download follow; None: its folders are called after students.
 
     Args:
         paths: of all its files.
-        own: the course's patterns, which are tried first.
-        stated: the name of the one that a person chose.
+        own: the course's patterns, which win a tie.
+        stated: the name of the one that a person chose; empty: it is found out.
+        knows: whether a folder of this name is of a student.
 
     Raises:
         CourseError: there is none of this name, or a pattern takes too long.
@@ -202,12 +205,35 @@ def choose(paths: Sequence[str], own: Sequence[NamePattern], stated: str = "") -
         if stated not in known:
             raise CourseError(f"--from: {stated!r} is not known; {tables.hint(stated, [*known, *NAMES])}")
         return known[stated]
+    best, most = None, 0
     for one in known.values():
-        fitting = sum(matched(one, path) is not None for path in paths)
-        added = sum(is_platform_file(one, path) for path in paths)
-        if 2 * fitting > len(paths) - added:
-            return one
-    return None
+        fitting, odd = _count_names(one, paths)
+        if len(fitting) > most and len(fitting) >= len(odd) and len(fitting) > sum(map(knows, odd)):
+            best, most = one, len(fitting)
+    return best
+
+
+def _count_names(pattern: NamePattern, paths: Sequence[str]) -> tuple[set[str], set[str]]:
+    """Return the names that fit a pattern, and the folders and files beside them that do not.
+
+    Names are counted and not files: a folder counts once, however many files a student put into it.
+    """
+    fitting, rests, around = set[str](), list[str](), set[str]()
+    for path in paths:
+        groups = matched(pattern, path)
+        if groups is None:
+            rests += [] if is_platform_file(pattern, path) else [path]
+            continue
+        name = path.removesuffix(groups["file"]) or path
+        fitting.add(name)
+        around.add(name.rstrip("/").rpartition("/")[0])
+    wrapping = min(around, key=len, default="")
+    odd = set[str]()
+    for path in rests:
+        inside = path.removeprefix(f"{wrapping}/") if wrapping else path
+        first, slash, _ = inside.partition("/")
+        odd.add(first if slash else PurePosixPath(first).stem)
+    return fitting, odd
 
 
 def is_platform_file(pattern: NamePattern, path: str) -> bool:
