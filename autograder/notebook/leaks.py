@@ -25,14 +25,18 @@ from autograder.notebook.release import ReleaseCell, load_release
 from autograder.syntax import UNREADABLE, parsed
 
 _MARKER = re.compile(
-    r"(?:^|(?<=\s))(?:#+|<!--|//)[ \t]*(?:(?:(?:BEGIN|END)[ \t]+)?(?:SOLUTION|MARK SCHEME)"
-    r"|(?:BEGIN|END)[ \t]+PROMPT)\b.*",
+    r"(?:^|(?<=\s))(?:#+|<!--|//)[ \t]*(?:(?:(?:(?:BEGIN|END)[ \t]+)?(?:SOLUTION|MARK SCHEME)"
+    r"|(?:BEGIN|END)[ \t]+PROMPT)\b.*"
+    r"|(?i:(?:BEGIN|END)[ \t]+(?:SOLUTION|MARK[ \t]+SCHEME))[ \t]*(?:-->|#*)[ \t]*$)",
     re.MULTILINE,
 )
+"""In lower case only where nothing follows: "# begin solution here" may tell students where to write."""
 _TOKEN = re.compile(r"[^\W\d]\w*|\d[\d_]*(?:\.\d+)?|[^\s\w\"'`#(),]")
 _WORD = re.compile(r"\w+")
 _UNCOUNTED = re.compile(r"(?:async\s+)?(?:def|class|import|from|else|try|finally|pass)\b|@")
 """Lines that say nothing of a solution: names and imports are often stated in the prompt."""
+_RETURN = re.compile(r"^\s*return\b")
+"""A line is looked for without it: it gives away as much."""
 _FORMULA = re.compile(r"[\w\s.*/^+\-()\[\]{},=<>·]+")
 _OPERATOR = re.compile(r"\*\*|[*/^+·]|(?<=[\d\s)])-|-(?=[\d\s(])")
 """A hyphen is one beside a number, a bracket or a space alone: "pre-trained" is a word."""
@@ -383,7 +387,7 @@ def _is_formula(text: str) -> bool:
 def _code_lines(plain: str) -> tuple[_CodeLine, ...]:
     lines: dict[str, _CodeLine] = {}
     for line in plain.split("\n"):
-        tokens = _tokens(line)
+        tokens = _tokens(_RETURN.sub("", line))
         weight = tokens.count(" ") + 1
         if weight >= _LINE_TOKENS and not _UNCOUNTED.match(line.strip()):
             lines[tokens] = _CodeLine(tokens, weight, line.strip())

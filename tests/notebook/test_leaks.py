@@ -107,6 +107,18 @@ def test_leaks_refuse_code_of_the_key(
     assert f"notebook '{NAME}', cell 9 (double-answer): '" in said
 
 
+@pytest.mark.parametrize(
+    "passage",
+    ["Use `x / x.sum(axis=-1)`.", "# y = x / x.sum(axis=-1)", "return x / x.sum(axis=-1)"],
+    ids=["alone", "assigned", "returned"],
+)
+def test_leaks_refuse_what_the_key_returns(source_bytes: bytes, rubric: Rubric, passage: str) -> None:
+    """The word return says nothing of a solution; what stands behind it does."""
+    key = "### BEGIN SOLUTION\ndef double(x):\n    return x / x.sum(axis=-1)\n### END SOLUTION"
+    said = refuse(with_sources(source_bytes, double_answer=key, double_prompt=passage), rubric)
+    assert "gives away the solution of notebook 'small-exam', cell 9 (double-answer)" in said
+
+
 @pytest.mark.parametrize("cell", ["given", "setup", "shape-answer"])
 def test_leaks_refuse_a_whole_solution_in_given_code(source_bytes: bytes, rubric: Rubric, cell: str) -> None:
     """A locked cell and the stub of another question may hold parts of a solution, but not all of it."""
@@ -228,6 +240,9 @@ def test_leaks_pass_what_proves_nothing(  # noqa: PLR0917
         ("markdown", "<!-- SOLUTION -->\nBecause.", "<!-- SOLUTION -->"),
         ("markdown", "## SOLUTION\nBecause.", "## SOLUTION"),
         ("raw", "# BEGIN SOLUTION", "BEGIN SOLUTION"),
+        ("code", "# begin solution\nx = 1\n# end solution", "begin solution"),
+        ("code", "x = 1\n### End Solution ###", "End Solution"),
+        ("markdown", "<!-- begin mark scheme -->\nBecause.", "begin mark scheme"),
     ],
 )
 def test_leaks_refuse_markers_of_solutions_in_plain_cells(
@@ -241,7 +256,7 @@ def test_leaks_refuse_markers_of_solutions_in_plain_cells(
 
 def test_leaks_pass_words_that_mark_nothing(source_bytes: bytes, rubric: Rubric) -> None:
     """A heading about solutions, and a name in capitals, are no markers."""
-    text = "## Solutions of linear systems\n\nThe constant `SOLUTION` is yours. # Solution"
+    text = "## Solutions of linear systems\n\nThe constant `SOLUTION` is yours. # Solution\n# begin solution here"
     assert "" == refuse(with_cell(with_sources(source_bytes), "markdown", text), rubric)
 
 
@@ -309,6 +324,8 @@ def test_build_refuses_pictures_that_no_text_shows(source_bytes: bytes, rubric: 
     cell_of(tree, "essay-prompt")["attachments"] = {"key one.png": {"image/png": "AAAA"}}
     said = refuse(tree, rubric)
     assert "cell 14: the picture 'key one.png' is attached to the cell" in said
+    cell_of(tree, "essay-prompt")["source"] = "Look.\n<!-- ![](attachment:key%20one.png)\n-->"
+    assert "cell 14: the picture 'key one.png' is attached to the cell" in refuse(tree, rubric)
     for shown in ("![](attachment:key%20one.png)", '<img src="attachment:key one.png">'):
         cell_of(tree, "essay-prompt")["source"] = shown
         assert "" == refuse(tree, rubric)
