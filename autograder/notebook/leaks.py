@@ -18,8 +18,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.errors import NotebookError
 from autograder.notebook.document import joined, load_tree
+from autograder.notebook.equal_formulas import find_equal_formula, formulas_in
 from autograder.notebook.markers import split
 from autograder.notebook.release import ReleaseCell, load_release
 from autograder.syntax import UNREADABLE, parsed
@@ -94,6 +96,8 @@ class WithheldAnswer(Struct, frozen=True):
     number: int
     since: int
     """The cell behind the answer before: where this question's prompt begins."""
+    vocabulary: Vocabulary | None = None
+    """The symbols of its formulas, if equal formulas give it away."""
 
 
 class _CodeLine(Struct, frozen=True):
@@ -132,7 +136,7 @@ def check_leaks(withheld: Sequence[WithheldAnswer], given: Sequence[GivenText]) 
     shown = [_Shown(text) for text in given]
     for answer in withheld:
         found = _leaked_code(answer, shown) if answer.code else _leaked_text(answer, shown)
-        if found:
+        if found := found or _leaked_formula(answer, given):
             place, passage = found
             raise NotebookError(
                 "solution-left",
@@ -142,8 +146,15 @@ def check_leaks(withheld: Sequence[WithheldAnswer], given: Sequence[GivenText]) 
             )
 
 
-def withheld_answers(source: bytes, notebook: str) -> Iterator[WithheldAnswer]:
+def withheld_answers(
+    source: bytes, notebook: str, vocabularies: Mapping[str, Vocabulary] = {}
+) -> Iterator[WithheldAnswer]:
     """What a source notebook withholds: solutions, whole model answers, and mark schemes.
+
+    Args:
+        source: its bytes.
+        notebook: its name.
+        vocabularies: the symbols of formulas, by the grade_id of the answer cell.
 
     Raises:
         CourseError: it is not a notebook, or its metadata is not usable.
@@ -163,6 +174,7 @@ def withheld_answers(source: bytes, notebook: str) -> Iterator[WithheldAnswer]:
             notebook,
             cell.number,
             since,
+            vocabularies.get(cell.grade_id),
         )
         since = cell.number + 1
 
@@ -306,6 +318,18 @@ def _leaked_text(answer: WithheldAnswer, shown: Sequence[_Shown]) -> tuple[str, 
         for text in shown:
             if text.has_words(words) if len(words) < _PARAGRAPH_WORDS else text.shared_words(words) >= least:
                 return text.given.place, said
+    return None
+
+
+def _leaked_formula(answer: WithheldAnswer, given: Sequence[GivenText]) -> tuple[str, str] | None:
+    """Where an equal formula gives a key away in its own question, and which one: a copy earns the points."""
+    if answer.vocabulary is None:
+        return None
+    found = _read_key(answer.text).formulas if answer.code else formulas_in(answer.text, answer.vocabulary)
+    keys = [key for key in found if _OPERATOR.search(key)]
+    for text in given:
+        if _is_near(answer, text) and (passage := find_equal_formula(text.text, keys, answer.vocabulary)):
+            return text.place, passage
     return None
 
 

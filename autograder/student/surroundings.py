@@ -46,8 +46,8 @@ def read_names(sources: Iterable[str]) -> KnownNames:
     waiting, handed = dict.fromkeys(_WAITS, True), set[str]()
     for tree in filter(None, map(_tree, sources)):
         waiting |= dict.fromkeys(_stored(tree), False)
-        for node in tree.body:
-            waiting |= dict.fromkeys(_names_waiting(node, waiting), True)
+        for statement in tree.body:
+            waiting |= dict.fromkeys(_names_waiting(statement, waiting), True)
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and _called(node) != "print":
                 arguments = (*node.args, *(keyword.value for keyword in node.keywords))
