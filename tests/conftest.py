@@ -23,7 +23,6 @@ from hypothesis import settings
 
 from autograder.course import Course
 from autograder.errors import SandboxUnavailable
-from autograder.preloading import LATE
 from autograder.sandbox import pool
 from autograder.sandbox.base import Environment
 from autograder.sandbox.levels import Isolation
@@ -193,7 +192,7 @@ def plain_sandbox() -> Iterator[NamespaceSandbox]:
 @pytest.fixture(scope="session")
 def torch_sandbox() -> Iterator[NamespaceSandbox]:
     """The real sandbox with torch imported ahead."""
-    made = start_sandbox(Environment(preload=("torch", LATE)))
+    made = start_sandbox(Environment(preload=("torch",)))
     yield made
     made.close()
 
