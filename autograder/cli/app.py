@@ -5,6 +5,7 @@ Heavy libraries are imported inside the commands, so that --help answers at once
 
 from __future__ import annotations
 
+import gc
 import importlib.metadata
 import io
 import logging
@@ -148,6 +149,11 @@ def main() -> None:
     except BrokenPipeError:  # whoever read our output has seen enough
         # Python flushes standard output once more at its end, and would complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    finally:
+        # Otherwise Python searches all modules for cycles when it ends: 0.28 s of processor time of a command
+        # with a gradebook (importing `autograder.app.classes` and `autograder.gradebook.nbgrader_api` takes
+        # 0.80 s with this line, 1.08 s without).
+        gc.freeze()
 
 
 def _end_interrupted() -> NoReturn:
