@@ -16,7 +16,7 @@ def run(sandbox: Sandbox, code: str) -> str:
 
 
 def test_torch_imports_nothing_large_when_an_optimizer_is_first_used(torch_sandbox: Sandbox) -> None:
-    """Else the student's time would be spent on it."""
+    """Otherwise the student's time would be spent on it."""
     code = (
         "import sys, torch\n"
         "before = {*sys.modules}\n"
