@@ -23,7 +23,6 @@ from hypothesis import settings
 
 from autograder.course import Course
 from autograder.errors import SandboxUnavailable
-from autograder.preloading import LATE
 from autograder.sandbox import pool
 from autograder.sandbox.base import Environment
 from autograder.sandbox.levels import Isolation
@@ -154,7 +153,7 @@ class Levels:
     def sandbox(self, isolation: Isolation, *, torch: bool = False) -> ZygoteSandbox:
         """The sandbox; where the machine cannot have it the test is skipped, and in CI it fails."""
         if (isolation, torch) not in self._running:
-            environment = Environment(preload=("torch",) if torch else ())
+            environment = Environment(preload=("torch", "torch.optim") if torch else ())
             self._running[isolation, torch] = self.fresh(isolation, environment)
         return self._running[isolation, torch]
 
@@ -193,7 +192,7 @@ def plain_sandbox() -> Iterator[NamespaceSandbox]:
 @pytest.fixture(scope="session")
 def torch_sandbox() -> Iterator[NamespaceSandbox]:
     """The real sandbox with torch imported ahead."""
-    made = start_sandbox(Environment(preload=("torch", LATE)))
+    made = start_sandbox(Environment(preload=("torch", "torch.optim")))
     yield made
     made.close()
 

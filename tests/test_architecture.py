@@ -20,7 +20,7 @@ REFERENCE = ROOT / "reference"
 
 LAYERS = (
     {"paths"},
-    {"wording", "preloading"},
+    {"wording"},
     {"records"},
     {"errors", "atomic", "stream"},
     {"messages", "stopwatch"},

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
-from autograder.app import launched, open_course
+from autograder.app import open_course
 from autograder.cli.options import (
     EXIT_FINDINGS,
     FULL,
@@ -32,13 +32,11 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from autograder.app import Stopwatch
-    from autograder.app.beginning import Begun
     from autograder.app.classes import GradedClass, Outcome, Page, Standing
     from autograder.records import Graded, Note
 
 
 def grade(
-    context: typer.Context,
     name: NameArgument,
     course: CourseOption = HERE,
     student: Annotated[list[str] | None, typer.Option("--student", help="Only this one; repeatable.")] = None,
@@ -52,24 +50,20 @@ def grade(
 ) -> None:
     """Grade what lies in submitted/ and write the gradebook. Run it again to go on or to add late ones."""
     started = monotonic()
-    begun: Begun | None = context.obj
-    with begun.pool if begun else launched(isolation) as pool:
-        from autograder.app.beginning import begin_grading
+    from autograder.app import Stopwatch, classes
+    from autograder.cli import report
 
-        place = open_course(course)
-        begun = begun or begin_grading(place, name, student or [], pool=pool, again=again)
-        from autograder.app import Stopwatch, classes  # imported while the sandbox starts
-        from autograder.cli import report
-
-        stopwatch = Stopwatch()
-        with report.at_isolation(isolation):
-            with report.ProgressBar("grading") as watch:
-                watch.stopwatch = stopwatch
-                graded = classes.grade_begun(begun, workers=workers, watch=watch)
-            seconds = monotonic() - started
-            found = _report(
-                place.gradebook, name, graded, seconds, profiled=stopwatch if profile else None, json=json
+    place, stopwatch = open_course(course), Stopwatch()
+    with report.at_isolation(isolation):
+        with report.ProgressBar("grading") as watch:
+            watch.stopwatch = stopwatch
+            graded = classes.grade(
+                place, name, student or [], workers=workers, isolation=isolation, again=again, watch=watch
             )
+        seconds = monotonic() - started
+        found = _report(
+            place.gradebook, name, graded, seconds, profiled=stopwatch if profile else None, json=json
+        )
     if found:
         raise typer.Exit(EXIT_FINDINGS)
 

@@ -426,9 +426,7 @@ class _SubmissionRun:
         """Run a notebook and judge its questions."""
         assignment = self._sitting.assignment
         try:
-            sources = (one.source for one in submission.cells if isinstance(one, Cell))
-            texts = (*sources, *self.files[notebook.name].sources(without=""))
-            environment = assignment.environment(notebook, texts)
+            environment = assignment.environment(notebook)
             sandbox = self._grader.pool.persistent(environment)
         except SandboxError as fault:
             staff = f"the sandbox failed: {describe_error(fault)}"
