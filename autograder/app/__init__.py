@@ -7,7 +7,7 @@ to a `Listener`. Which gradebook a course has is said in `autograder.app.stores`
 ==================  =====================================================================================
 module              use cases
 ==================  =====================================================================================
-`preparing`         an assignment before it is sat: release, hand out, validate, verify, print
+`preparing`         an assignment before it is sat: release, hand out, verify, print
 `beginning`         what a class is graded by, read before the rest is imported
 `classes`           a class: grade it, where everybody stands, pages
 `collecting`        submissions from what learning platforms hand out, folders and exchanges

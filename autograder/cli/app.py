@@ -20,12 +20,11 @@ from autograder.cli.adopting import adopt, compare
 from autograder.cli.algebra import algebra
 from autograder.cli.classes import feedback, grade, grades
 from autograder.cli.course_lists import groups, totals
-from autograder.cli.debugging import explain
 from autograder.cli.looking import similar, statistics
 from autograder.cli.marking import export_marks, import_marks
 from autograder.cli.options import EXIT_NO_SANDBOX, EXIT_REFUSED
 from autograder.cli.platforms import collect, export_grades, import_roster
-from autograder.cli.preparing import generate, new, print_, validate, verify
+from autograder.cli.preparing import generate, new, print_, verify
 from autograder.cli.regrading import regrade
 from autograder.cli.serving import backup, export, receipt, restore, serve, submit, worker
 from autograder.cli.trying import check, demo, doctor
@@ -56,9 +55,7 @@ COMMANDS = (
     (compare, "compare ps1 --course my-course --gradebook gradebook.db"),
     (new, "new my-sheet --kinds formula,shape,code,written"),
     (generate, "generate dl4nlp-exam"),
-    (validate, "validate dl4nlp-exam"),
     (verify, "verify dl4nlp-exam"),
-    (explain, "debugging explain my-sheet"),
     (import_roster, "roster import participants.csv"),
     (collect, "collect dl4nlp-exam submissions.zip"),
     (grade, "grade dl4nlp-exam --student ada --student alan"),
@@ -88,11 +85,6 @@ COMMANDS = (
 """In the order of ``--help``, each with an example."""
 
 GROUPS = {
-    "debugging": typer.Typer(
-        help="Planted faults: how they are told.",
-        no_args_is_help=True,
-        epilog="Example: autograder debugging explain my-sheet",
-    ),
     "roster": typer.Typer(
         help="The class list: take over that of a learning platform.",
         no_args_is_help=True,
