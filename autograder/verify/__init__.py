@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
 from autograder.assignment import Assignment
+from autograder.checks.base import Trial
 from autograder.grading.pipeline import Grader
 from autograder.grading.planted import planted_trials
 from autograder.sandbox.outside import orphans
@@ -20,7 +22,7 @@ from autograder.verify import headroom
 from autograder.verify.findings import ItemCredit, Mark, Matrix, MutatedCell, Row, Verified, VerifyFinding
 from autograder.verify.matrix import coverage, most
 from autograder.verify.mutants import run_mutants
-from autograder.verify.papers import KEY, check_key, check_release, grade_answer_key
+from autograder.verify.papers import KEY, AnswerKey, check_key, check_release, grade_answer_key
 from autograder.verify.questions import (
     accepted_results,
     idle_arguments,
@@ -66,14 +68,7 @@ def verify(
     """
     started = time.monotonic()
     orphans.sweep_groups()
-    with assignment.preloading():
-        if not quick and any(question.trials for question in assignment.rubric.questions):
-            # All at once: importing what the rubric preloads takes seconds, and there are several cores.
-            notebooks = assignment.rubric.assignment.notebooks
-            pool.warm(
-                dict.fromkeys((assignment.reference_environment(), *map(assignment.environment, notebooks)))
-            )
-        planted = {} if quick else planted_trials(assignment, pool)
+    planted = {} if quick else _plant_trials(assignment, pool)
     grader = Grader(assignment, pool)
     if not assignment.reference_stays:
         pool.end(assignment.reference_environment())
@@ -83,10 +78,7 @@ def verify(
     if headroom.over(spent, limits):  # on a busy machine the second run may be quicker
         spent = headroom.least(spent, grade_answer_key(grader).graded.spent)
     slow = headroom.over(spent, limits)
-    findings = [*check_key(key), *of_visible(grader, key), *check_release(grader), *idle_arguments(grader)]
-    findings += accepted_results(grader)
-    findings += headroom.findings(KEY, assignment.name, spent, limits, slow)
-    findings += headroom.stopped(KEY, assignment.name, key.graded.score.notes)
+    findings = [*_check_papers(grader, key), *headroom.findings(KEY, assignment.name, spent, limits, slow)]
     parallel = workers or os.cpu_count() or 1
     matrices = () if quick else Run(grader, key, parallel, slow).matrices(planted, watch)
     for made in matrices:
@@ -108,3 +100,24 @@ def verify(
         sum((item.points for item in items if not item.manual), Decimal(0)),
         sum((item.points for item in items), Decimal(0)),
     )
+
+
+def _plant_trials(assignment: Assignment, pool: Pool) -> Mapping[str, tuple[Trial, ...]]:
+    with assignment.preloading():
+        if any(question.trials for question in assignment.rubric.questions):
+            # All at once: importing what the rubric preloads takes seconds, and there are several cores.
+            notebooks = assignment.rubric.assignment.notebooks
+            pool.warm(
+                dict.fromkeys((assignment.reference_environment(), *map(assignment.environment, notebooks)))
+            )
+        return planted_trials(assignment, pool)
+
+
+def _check_papers(grader: Grader, key: AnswerKey) -> Iterator[VerifyFinding]:
+    """Check what needs no planted mistakes: the answer key, the release, and what the rubric accepts."""
+    yield from check_key(key)
+    yield from of_visible(grader, key)
+    yield from check_release(grader)
+    yield from idle_arguments(grader)
+    yield from accepted_results(grader)
+    yield from headroom.stopped(KEY, grader.assignment.name, key.graded.score.notes)
