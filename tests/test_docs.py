@@ -115,7 +115,7 @@ def test_command_page_is_current() -> None:
 
 
 def test_schema_of_exported_grades_is_current() -> None:
-    """docs/grades.schema.json is what export-grades writes; regenerate it with ``make docs``."""
+    """docs/grades.schema.json is what grades --format jsonl writes; regenerate it with ``make docs``."""
     assert reference.grades_schema() == (ROOT / "docs" / "grades.schema.json").read_text("utf-8")
 
 

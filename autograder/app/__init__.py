@@ -13,7 +13,6 @@ module              use cases
 `collecting`        submissions from what learning platforms hand out, folders and exchanges
 `rosters`           class lists of learning platforms
 `exporting`         grades as learning platforms take them
-`teams`             groups of students who hand in together
 `totals`            the total of a course over several assignments
 `regrading`         who would move after a change, and the move itself
 `sheets`            marking elsewhere: a sheet of what people decide on, and what they gave entered
