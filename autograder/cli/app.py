@@ -26,7 +26,7 @@ from autograder.cli.options import EXIT_NO_SANDBOX, EXIT_REFUSED
 from autograder.cli.platforms import collect, roster
 from autograder.cli.preparing import generate, new, print_, verify
 from autograder.cli.regrading import regrade
-from autograder.cli.serving import backup, export, receipt, restore, serve, submit, worker
+from autograder.cli.serving import backup, restore, serve, submit, worker
 from autograder.cli.trying import check, demo, doctor
 from autograder.errors import AutograderError, SandboxUnavailable
 
@@ -68,8 +68,6 @@ COMMANDS = (
     (serve, "serve demo-course --demo"),
     (worker, "worker --database-url postgresql://…"),
     (submit, "submit exam.ipynb --to https://exams.example.org/app/c/dl/a/exam/"),
-    (receipt, "receipt receipt.json"),
-    (export, "export demo-course-2 --course demo-course"),
     (backup, "backup copies/monday --course demo-course"),
     (restore, "restore copies/monday --course new-course"),
     (print_, "print dl4nlp-exam --language de --solutions"),
