@@ -85,7 +85,19 @@ def test_help_says_what_exit_codes_mean() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("nonsense",), ("grade",), ("grade", ASSIGNMENT, "--nonsense"), ("demo", "--students", "0")]
+    "words",
+    [
+        ("nonsense",),
+        ("grade",),
+        ("grade", ASSIGNMENT, "--nonsense"),
+        ("demo", "--students", "0"),
+        ("grades", "--to", "marks.csv"),
+        ("grades", ASSIGNMENT, "--to", "marks.csv", "--csv"),
+        ("grades", ASSIGNMENT, "--to", "marks.csv", "--format", "blackboard"),
+        ("grades", ASSIGNMENT, "--format", "canvas"),
+        ("grades", ASSIGNMENT, "--provisional"),
+    ],
+    ids=" ".join,
 )
 def test_wrong_usage(words: tuple[str, ...]) -> None:
     """Unknown commands and options, missing arguments and impossible values exit with 2."""
