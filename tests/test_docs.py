@@ -115,7 +115,7 @@ def test_command_page_is_current() -> None:
 
 
 def test_schema_of_exported_grades_is_current() -> None:
-    """docs/grades.schema.json is what export-grades writes; regenerate it with ``make docs``."""
+    """docs/grades.schema.json is what grades --format jsonl writes; regenerate it with ``make docs``."""
     assert reference.grades_schema() == (ROOT / "docs" / "grades.schema.json").read_text("utf-8")
 
 
@@ -222,16 +222,17 @@ def test_tutorial_works(warmup: Path) -> None:
     """Whoever follows the tutorial gets an assignment whose key earns everything."""
     written = run("generate", "warmup", cwd=warmup)
     assert (0, "") == (written.returncode, written.stderr)
-    validated = run("validate", "warmup", "--json", cwd=warmup)
-    told = only_object(validated.stdout)
-    assert ("warmup", "namespaces", []) == (told["assignment"], told["isolation"], told["findings"])
+    verified = run("verify", "warmup", "--quick", "--json", cwd=warmup)
+    told = only_object(verified.stdout)
+    assert ("namespaces", 0) == (told["isolation"], told["findings"])
+    assert ["warmup"] == [verified["assignment"] for verified in told["assignments"]]
 
 
 @pytest.mark.slow
 @pytest.mark.sandbox
 def test_tutorial_proves_its_checks(warmup: Path) -> None:
     """With the tutorial's trials every check is seen to fail; without them the check is named."""
-    bare = run("verify", "warmup", "--json", "-", cwd=warmup)
+    bare = run("verify", "warmup", "--json", cwd=warmup)
     (missing,) = only_object(bare.stdout)["assignments"][0]["findings"]
     assert (1, "softmax.rows", "no trial at all") == (bare.returncode, missing["place"], missing["got"])
     rubric, solutions = warmup / "rubrics/warmup.toml", warmup / "reference/warmup.py"

@@ -7,13 +7,12 @@ to a `Listener`. Which gradebook a course has is said in `autograder.app.stores`
 ==================  =====================================================================================
 module              use cases
 ==================  =====================================================================================
-`preparing`         an assignment before it is sat: release, hand out, validate, verify, print
+`preparing`         an assignment before it is sat: release, hand out, verify, print
 `handins`           what a class handed in
 `classes`           a class: grade it, where everybody stands, pages
 `collecting`        submissions from what learning platforms hand out, folders and exchanges
 `rosters`           class lists of learning platforms
 `exporting`         grades as learning platforms take them
-`teams`             groups of students who hand in together
 `totals`            the total of a course over several assignments
 `regrading`         who would move after a change, and the move itself
 `sheets`            marking elsewhere: a sheet of what people decide on, and what they gave entered

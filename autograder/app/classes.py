@@ -130,6 +130,8 @@ def grade(
         watch.tell(f"{course.exams.name} does not say when {assignment.name} is sat: nobody is late")
     with Pool(isolation=isolation) as pool, store(assignment, new=True) as opened:
         _enrol(course, collected, opened, watch)
+        for sentence in groups.list_mixed_variants(collected.groups, assignment.manifest):
+            watch.tell(sentence)
         everybody = collect(course, assignment) if students else collected
         handed_in = {one.student for one in everybody.handins}
         found = restore_marks(assignment, opened, handed_in)

@@ -15,18 +15,17 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from autograder.cli.adopting import adopt, compare
+from autograder.cli.adopting import adopt
 from autograder.cli.algebra import algebra
-from autograder.cli.classes import feedback, grade, grades
-from autograder.cli.course_lists import groups, totals
-from autograder.cli.debugging import explain
+from autograder.cli.classes import feedback, grade
+from autograder.cli.grades import grades
 from autograder.cli.looking import similar, statistics
 from autograder.cli.marking import export_marks, import_marks
 from autograder.cli.options import EXIT_NO_SANDBOX, EXIT_REFUSED
-from autograder.cli.platforms import collect, export_grades, import_roster
-from autograder.cli.preparing import generate, new, print_, validate, verify
+from autograder.cli.platforms import collect, roster
+from autograder.cli.preparing import generate, new, print_, verify
 from autograder.cli.regrading import regrade
-from autograder.cli.serving import backup, export, receipt, restore, serve, submit, worker
+from autograder.cli.serving import backup, restore, serve, submit, worker
 from autograder.cli.trying import check, demo, doctor
 from autograder.errors import AutograderError, SandboxUnavailable
 
@@ -49,20 +48,14 @@ app = typer.Typer(
 
 COMMANDS = (
     (adopt, "adopt my-course"),
-    (compare, "compare ps1 --course my-course --gradebook gradebook.db"),
     (new, "new my-sheet --kinds formula,shape,code,written"),
     (generate, "generate dl4nlp-exam"),
-    (validate, "validate dl4nlp-exam"),
     (verify, "verify dl4nlp-exam"),
-    (explain, "debugging explain my-sheet"),
-    (import_roster, "roster import participants.csv"),
+    (roster, "roster participants.csv"),
     (collect, "collect dl4nlp-exam submissions.zip"),
     (grade, "grade dl4nlp-exam --student ada --student alan"),
     (feedback, "feedback dl4nlp-exam --language de"),
-    (grades, "grades dl4nlp-exam --csv"),
-    (export_grades, "export-grades dl4nlp-exam --for canvas --to grades.csv"),
-    (groups, "groups homework-1"),
-    (totals, "totals --csv"),
+    (grades, "grades dl4nlp-exam --to grades.csv --format canvas"),
     (regrade, "regrade dl4nlp-exam --dry-run"),
     (statistics, "statistics dl4nlp-exam --names"),
     (similar, "similar dl4nlp-exam --given lecture.ipynb"),
@@ -71,8 +64,6 @@ COMMANDS = (
     (serve, "serve demo-course --demo"),
     (worker, "worker --database-url postgresql://…"),
     (submit, "submit exam.ipynb --to https://exams.example.org/app/c/dl/a/exam/"),
-    (receipt, "receipt receipt.json"),
-    (export, "export demo-course-2 --course demo-course"),
     (backup, "backup copies/monday --course demo-course"),
     (restore, "restore copies/monday --course new-course"),
     (print_, "print dl4nlp-exam --language de --solutions"),
@@ -84,16 +75,6 @@ COMMANDS = (
 """In the order of ``--help``, each with an example."""
 
 GROUPS = {
-    "debugging": typer.Typer(
-        help="Planted faults: how they are told.",
-        no_args_is_help=True,
-        epilog="Example: autograder debugging explain my-sheet",
-    ),
-    "roster": typer.Typer(
-        help="The class list: take over that of a learning platform.",
-        no_args_is_help=True,
-        epilog="Example: autograder roster import participants.csv",
-    ),
     "mark": typer.Typer(
         help="Mark elsewhere: export a sheet, import what was given.",
         no_args_is_help=True,

@@ -97,7 +97,7 @@ def test_the_demo_of_the_tests_has_the_tests_secret(graded: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("grades", ASSIGNMENT, "--csv"), ("grades", "nothing"), ("grades",), ("validate", "nothing")]
+    "words", [("grades", ASSIGNMENT, "--csv"), ("grades", "nothing"), ("grades",), ("feedback", "nothing")]
 )
 def test_a_forked_command_does_what_a_program_does(graded: Path, words: tuple[str, ...]) -> None:
     """The tests' cheap way to run commands gives the exit code and the streams of a program of its own."""
@@ -183,7 +183,7 @@ def test_a_release_keeps_its_language(course: Path) -> None:
     assert german != everything
     run("generate", SHEET, cwd=course)
     assert german == files(course, "release")
-    assert 0 == run("validate", SHEET, cwd=course).returncode
+    assert 0 == run("verify", SHEET, "--quick", cwd=course).returncode
     assert german == files(course, "release")
     refused = run("generate", SHEET, "--language", "fr", cwd=course)
     assert 3 == refused.returncode
@@ -194,14 +194,14 @@ def test_a_release_keeps_its_language(course: Path) -> None:
 
 
 def test_a_wrong_answer_key_is_found(course: Path) -> None:
-    """validate exits with 1 when the key loses points, and names the item."""
+    """``verify --quick`` exits with 1 when the key loses points, and names the item."""
     source = course / "assignments" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
     right, wrong = r"query_matrix_parameters = \"d_model*d_head\"", r"query_matrix_parameters = \"d_model\""
     text = source.read_text("utf-8")
     assert right in text
     source.write_text(text.replace(right, wrong), "utf-8")
-    done = run("validate", ASSIGNMENT, "--json", cwd=course)
-    findings = only_object(done.stdout)["findings"]
+    done = run("verify", ASSIGNMENT, "--quick", "--json", cwd=course)
+    findings = only_object(done.stdout)["assignments"][0]["findings"]
     assert 1 == done.returncode
     assert ["task3-a.formula"] == [one["place"] for one in findings]
 

@@ -149,7 +149,7 @@ def _the_same_marks(service: Served, folder: Path) -> None:
     """What counts in the service is what `autograder grade` gives for the same files."""
     from tests.cli.running import run
 
-    told = run("export", str(folder / "left"), "--course", str(service.course), "--name", service.slug)
+    told = run("backup", str(folder / "left"), "--course", str(service.course), "--as-course", service.slug)
     assert (0, "") == (told.returncode, told.stderr)
     left = open_course(folder / "left")
     found = standings(left, NAME).rows

@@ -82,7 +82,7 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
 def term(files: ScriptedFiles, class_: ScriptedClass, folder: Path) -> dict[str, Undisturbed]:
     """Go through the course without a kill, and keep it as it was before each command."""
     found = {}
-    roster = run("roster", "import", str(files.participants), "--course", str(files.course))
+    roster = run("roster", str(files.participants), "--course", str(files.course))
     assert 0 == roster.returncode, roster.stderr
     for name in COMMANDS:
         if name == "regrading":  # of marks that were given by people, and shown
