@@ -42,10 +42,6 @@ LEFT_TO_A_PERSON = frozenset({"hard-link", "not-readable", "ended-itself", IMPOR
 OUR_FAULTS = {"our-fault", "sandbox-fault", "needs-review"}
 WORKERS = 3
 """At the same time: one more than cores of a small machine, because many attacks only sleep."""
-MOST_TIMES = 2
-"""So often a submission may take its time: once for itself, and once for boxes of single questions."""
-SLACK_SECONDS = 15.0
-"""What grading may take beyond the limit of a submission: opening boxes, judging, waiting for a core."""
 
 Points = Mapping[str, Decimal]
 Told = Callable[[Line], None]
@@ -235,8 +231,6 @@ def _judge(campaign: Campaign, line: Line, graded: Graded) -> None:
     line.found(
         "grader failures", *(item.staff for item in graded.score.items if item.student.code == "review.fault")
     )
-    if graded.seconds > MOST_TIMES * CLOCK_FACTOR * LIMITS.submission_seconds + SLACK_SECONDS:
-        line.found("grader failures", f"took {graded.seconds:.0f} seconds")
 
 
 def waiting(graded: Graded) -> frozenset[str]:

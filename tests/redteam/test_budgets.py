@@ -8,15 +8,12 @@ import time
 from decimal import Decimal
 from pathlib import Path
 
-import pytest
-
 from autograder.records import CellRun, Ending, ExecutedNotebook, Graded, ItemResult, Message, Score, Status
 from tests.redteam import budgets
 from tests.redteam.budgets import Meter, Stay
 from tests.redteam.strained import Loss, accused, lost
 
 
-@pytest.mark.timed
 def test_time_of_the_graders_processor_is_laid_at_the_door_of_whose_submission_it_was() -> None:
     """What a thread computes is its submission's; what it sleeps is nobody's."""
     meter = Meter()

@@ -1,7 +1,7 @@
 """The red team's run, as ``make redteam`` makes it, looked at line by line.
 
 Every attacker hands in a notebook of the shipped exam beside honest classmates, and all of it goes through
-the whole product. The run is made once, with an even part of the attacks, or with all of them (`make
+the whole product. The run is made once, with a rotating part of the attacks, or with all of them (`make
 campaign`). Each of them attacks a box in ``test_boxes``.
 """
 
@@ -18,11 +18,11 @@ from tests.redteam.exam import Exam
 from tests.redteam.report import COLUMNS, Line, totals
 from tests.redteam.uploads import UPLOADS
 from tests.redteam.world import opened
-from tests.support.thorough import sample
+from tests.support.rotation import rotating
 
-pytestmark = [pytest.mark.alone, pytest.mark.sandbox, pytest.mark.apart]
+pytestmark = [pytest.mark.long, pytest.mark.sandbox, pytest.mark.apart]
 
-ATTACKS = sample(here(), 60)
+ATTACKS = rotating(here())
 HOSTILE = [one.name for one in (*ATTACKS, *UPLOADS)]
 HONEST = [control.title for control in CONTROLS]
 
