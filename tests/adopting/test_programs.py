@@ -145,11 +145,11 @@ STUDENTS = ("01-right", "02-empty", "03-wrong", "05-crash")
 
 
 def real(name: str) -> Path:
-    """The program itself; a test without it is skipped, and fails in CI: `make apart` has both."""
+    """The program itself; a test without it is skipped, and fails in CI: `make test-all` has both."""
     place = os.environ.get("OTTER", str(ROOT / "build" / "otter" / "bin" / "otter"))
     path = Path(sys.executable).with_name(name) if name == "nbgrader" else Path(place)
     if not path.is_file():
-        pytest.skip(f"{path} is not there; make apart installs it")
+        pytest.skip(f"{path} is not there; make test-all installs it")
     return path
 
 
