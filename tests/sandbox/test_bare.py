@@ -22,7 +22,7 @@ from autograder.sandbox.pool import start_sandbox
 from autograder.sandbox.runtime import current_runtime
 from tests.support.leftovers import adopted_orphans, descendants, fresh_seeds, settled, traces
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
+pytestmark = pytest.mark.sandbox
 
 SEEDS = fresh_seeds(70_000)
 FORKS = "import os, time\nif os.fork() == 0:\n    while True: time.sleep(1)"

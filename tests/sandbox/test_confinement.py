@@ -24,7 +24,7 @@ from tests.sandbox.contract import LIMITS
 from tests.sandbox.test_box_cleanup import ENDS
 from tests.support.leftovers import adopted_orphans, descendants, fresh_seeds, settled, traces
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
+pytestmark = pytest.mark.sandbox
 
 SEEDS = fresh_seeds(50_000)
 TRIES = """

@@ -24,8 +24,6 @@ from tests.conftest import start_sandbox
 from tests.sandbox.contract import LIMITS
 from tests.support.leftovers import descendants, fresh_seeds, zygote_pid
 
-pytestmark = pytest.mark.alone
-
 SEEDS = fresh_seeds(70_000)
 
 ENDED_FROM_INSIDE = {

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 pytestmark = [
-    pytest.mark.alone,
     pytest.mark.apart,
     pytest.mark.sandbox,
     pytest.mark.skipif(

@@ -23,7 +23,7 @@ from tests.support import small_course
 from tests.support.leftovers import descendants
 from tests.support.served import Served, wait_for
 
-pytestmark = [pytest.mark.alone, pytest.mark.sandbox, pytest.mark.apart]
+pytestmark = [pytest.mark.sandbox, pytest.mark.apart]
 NAME = small_course.NAME
 KILLS = 30
 STUDENTS = tuple(f"s{number:02}" for number in range(24))

@@ -8,7 +8,7 @@ import pytest
 
 from tests.survival.again import again, differing
 
-pytestmark = [pytest.mark.alone, pytest.mark.apart]
+pytestmark = pytest.mark.apart
 
 
 @pytest.mark.sandbox

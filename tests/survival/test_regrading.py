@@ -27,7 +27,7 @@ from tests.support.secrecy import python_path
 from tests.support.thorough import THOROUGH, sample
 from tests.survival.regrading import STEPS
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
+pytestmark = pytest.mark.sandbox
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 600

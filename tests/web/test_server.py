@@ -22,7 +22,7 @@ from tests.support import small_course
 from tests.support.leftovers import descendants
 from tests.support.served import Served, wait_for
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
+pytestmark = pytest.mark.sandbox
 NAME = small_course.NAME
 STATE = "SELECT state, tries FROM service_attempt"
 
