@@ -241,7 +241,7 @@ def test_interrupted_and_taken_up_again(graded: Path, tmp_path: Path) -> None:
         text=True,
         start_new_session=True,
     )
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600
     while results(folder) < 3 and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)

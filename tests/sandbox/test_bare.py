@@ -155,7 +155,7 @@ def test_files_and_models_of_the_environment_are_found(tmp_path: Path) -> None:
     assert ["hello", "{}"] == found.value
 
 
-def becomes_true(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
+def becomes_true(condition: Callable[[], bool], seconds: float = 300.0) -> bool:
     """Wait for a condition."""
     deadline = time.monotonic() + seconds
     while not condition() and time.monotonic() < deadline:

@@ -52,7 +52,9 @@ def test_a_frame_crosses_a_pipe(pipe: tuple[int, int]) -> None:
     """Two in a row stay two, and what is here of the second is known before it is read."""
     read, write = pipe
     reader = wire.FrameReader(read)
-    wire.write_frame(write, [*wire.pack({"id": "a"}), *wire.pack({"id": "b"})], deadline=time.monotonic() + 1)
+    wire.write_frame(
+        write, [*wire.pack({"id": "a"}), *wire.pack({"id": "b"})], deadline=time.monotonic() + 60
+    )
     assert b'{"id":"a"}' == receive(read, reader=reader)[0]
     assert reader.ahead
     assert b'{"id":"b"}' == receive(read, reader=reader)[0]

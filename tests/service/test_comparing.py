@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from autograder.service.telling import Comparison
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 600
 FIRST = 15
 COPIED = "import numpy as np\ndef softmax(a):\n    b = np.exp(a - a.max())\n    return b / b.sum()\n"
 
