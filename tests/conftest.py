@@ -31,7 +31,7 @@ from autograder.sandbox.outside.namespaces import NamespaceSandbox, ZygoteSandbo
 from autograder.sandbox.runtime import current_runtime
 from autograder.service.postgres import EmbeddedPostgres
 from tests.support import launching
-from tests.support.rotation import current_part, describe_part
+from tests.support.rotation import current_rotation, describe_rotation
 from tests.support.secrecy import fixed
 
 # Shared cores make deadlines flicker, a database of examples would be written beside the sources, and what is
@@ -60,12 +60,12 @@ def sandboxes() -> Iterator[pool.Pool]:
 
 def pytest_configure() -> None:
     """Choose the part of the adversarial suites before worker processes start, which inherit it."""
-    current_part()
+    current_rotation()
 
 
 def pytest_report_header() -> str:
     """Say which part of the adversarial suites is run."""
-    return describe_part()
+    return describe_rotation()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

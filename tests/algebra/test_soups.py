@@ -28,8 +28,6 @@ PIECES = (
     "0,5", "1,024", "50.257", "1{,}5", "\u202e", "\u200b", "\x0b", "\ud800", "\u0301", "日", "und ", "\n- ",
 )  # fmt: skip
 LONG = 2000
-BUDGET = 0.25
-"""Seconds for the longest text; it takes a tenth of that on an idle machine."""
 
 
 def ends(text: str) -> list[Unreadable]:

@@ -231,7 +231,6 @@ server = "https://tu.example.org"
 client = "a"
 secret = "{PASSWORD}"
 """
-HUBS = GOOD.replace("openid", "jupyterhub") + GOOD.replace("openid", "jupyterhub").replace("[tu]", "[b]")
 
 
 def test_the_file_of_providers(tmp_path: Path) -> None:
