@@ -27,7 +27,7 @@ def current_rotation() -> int:
 
 
 def rotating(cases: Sequence[T], parts: int = 3) -> list[T]:
-    """Return every n-th case, another part each day, so that all are tried in n days; all with ``THOROUGH``."""
+    """Return every n-th case, beginning with another one each day; with ``THOROUGH`` all of them."""
     return list(cases) if THOROUGH else list(cases[current_rotation() % parts :: parts])
 
 
