@@ -245,7 +245,7 @@ def test_interrupted_and_taken_up_again(graded: Path, tmp_path: Path) -> None:
     while results(folder) < 3 and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=600)
     assert 130 == process.returncode, said
     assert "Run the same command again to go on" in said
     while (left := alive_in_group(process.pid)) and time.monotonic() < deadline:
@@ -279,7 +279,7 @@ def test_progress_only_on_a_terminal(course: Path) -> None:
             if not part:
                 break
             drawn += part
-        process.wait(timeout=60)
+        process.wait(timeout=600)
     os.close(ours)
     assert 0 == process.returncode
     assert f"{STUDENTS + 1}/{STUDENTS + 1}" in drawn.decode()

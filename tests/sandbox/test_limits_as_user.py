@@ -120,7 +120,7 @@ def run(join: list[Path], code: str = CODE) -> list[str]:
             check=False,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=600,
             stdin=subprocess.DEVNULL,
         )
     assert (0, "") == (done.returncode, done.stderr)

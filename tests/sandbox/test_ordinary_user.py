@@ -43,7 +43,7 @@ def as_user(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         **{name: os.environ[name] for name in ("CI", "ROTATION", "THOROUGH") if name in os.environ},
     }
     command = [sys.executable, str(SCRIPT), str(UID), sys.executable, *arguments]
-    options = {"capture_output": True, "text": True, "timeout": 300, "stdin": subprocess.DEVNULL}
+    options = {"capture_output": True, "text": True, "timeout": 2000, "stdin": subprocess.DEVNULL}
     return subprocess.run(command, env=environment, check=False, **options)  # type: ignore[call-overload, no-any-return]
 
 

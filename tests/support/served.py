@@ -124,7 +124,7 @@ class Served:
     def answers(self) -> bool:
         """Whether it is well."""
         try:
-            with urllib.request.urlopen(self.address("healthz"), timeout=60) as answer:
+            with urllib.request.urlopen(self.address("healthz"), timeout=5) as answer:
                 return bool(answer.status == 200)
         except (OSError, urllib.error.URLError):
             return False

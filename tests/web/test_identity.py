@@ -67,7 +67,7 @@ def signed_in(client: Client, begin: str = UNIVERSITY, also: str = "") -> Any:
     """What the service answers to somebody who comes back from there."""
     there = client.get(begin).headers["location"]
     try:
-        urllib.request.build_opener(_Stay).open(there, timeout=10)
+        urllib.request.build_opener(_Stay).open(there, timeout=300)
     except urllib.error.HTTPError as answer:
         back = answer.headers["location"]
         answer.close()
