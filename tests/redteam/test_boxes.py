@@ -24,6 +24,7 @@ from tests.redteam.attack import ATTACKS, HONEST, PRELUDE, Attack
 from tests.redteam.numbers import numbers
 from tests.redteam.world import World, opened
 from tests.support.leftovers import adopted_orphans, fresh_seeds, give_back, settled, traces
+from tests.support.pace import patient_grader
 from tests.support.rotation import rotating
 
 pytestmark = pytest.mark.sandbox
@@ -83,8 +84,8 @@ STRAINED = Scenario("strained", (Call("strained"),))
 
 @pytest.fixture(scope="module", autouse=True)
 def orphans() -> Iterator[None]:
-    """Adopt what an attack leaves behind: other tests may run beside this one."""
-    with adopted_orphans():
+    """Adopt what an attack leaves behind, and wait for boxes: other tests may run beside this one."""
+    with adopted_orphans(), patient_grader():
         yield
 
 

@@ -18,6 +18,7 @@ from tests.redteam.campaign import reached
 from tests.redteam.entrants import lab_entrants
 from tests.redteam.lab import ATTACKS, ATTEND, ITEMS, NAME, Lab
 from tests.redteam.lab_uploads import HANDED_FILES
+from tests.support.pace import patient_grader
 from tests.support.rotation import rotating
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.apart]
@@ -54,7 +55,7 @@ class Class(Struct):
 def students(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Class]:
     """The class. What the attackers hand in earns nothing by itself, and the key everything."""
     lab = Lab.made(tmp_path_factory.mktemp("redteam") / "course")
-    with Pool() as pool:
+    with patient_grader(), Pool() as pool:
         made = Class(lab, Grader(lab.assignment, pool))
         assert {0} == {one.points for one in made.graded(lab.hand_in).score.items}
         made.key_passes()
