@@ -36,7 +36,7 @@ def patient_grader() -> Iterator[None]:
     that a box may compute or sleep stays the same.
     """
     with (
-        mock.patch.object(allowance, "MAX_CLOCK_FACTOR", 100),
-        mock.patch.object(session, "MAX_CLOCK_FACTOR", 100),
+        mock.patch.object(allowance, "MAX_CLOCK_FACTOR", 30),
+        mock.patch.object(session, "MAX_CLOCK_FACTOR", 30),
     ):
         yield
