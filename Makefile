@@ -19,9 +19,10 @@ DRAWS ?= 10
 PEERS ?= build/peers
 OTTER ?= build/otter
 BENCH_ARGS ?= --plot build/peers.svg
-SINCE ?= HEAD
+# One thread for each worker: more would only wait for each other.
+PYTEST = OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal
 
-.PHONY: demo serve test slow quick thorough messages fuzz exact draws bench redteam apart campaign crowd sabotage survival again format docs clean
+.PHONY: demo serve test test-all messages fuzz exact draws bench redteam campaign crowd sabotage survival again format docs clean
 demo: $(STAMP)
 	$(BIN)/autograder demo $(DEMO_ARGS)
 
@@ -30,37 +31,22 @@ serve: $(STAMP)
 	$(BIN)/autograder serve demo-course --demo $(SERVE_ARGS)
 
 # Some machines forbid Python to keep what it compiled; a score of programs would then compile all tests anew.
-test: export PYTHONDONTWRITEBYTECODE =
-test: AND = $(if $(MARKS), and ($(MARKS)))
+test test-all: export PYTHONDONTWRITEBYTECODE =
 test: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal -m 'not alone and not apart and not slow$(AND)' $(PYTEST_ARGS)
-	$(BIN)/pytest -m 'alone and not apart and not slow$(AND)' $(PYTEST_ARGS)
+	$(PYTEST) -m 'not apart and not slow$(if $(MARKS), and ($(MARKS)))' $(PYTEST_ARGS)
 
-# Tests that take seconds each, left out of `make test`: half of all the time for one test in forty. Continuous
-# integration runs them.
-slow: export PYTHONDONTWRITEBYTECODE =
-slow: $(STAMP)
-	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal -m 'not alone and slow and not apart' $(PYTEST_ARGS)
-	$(BIN)/pytest -m 'alone and slow and not apart' $(PYTEST_ARGS)
-
-# While you edit: style, types, and the tests that mirror what changed since a commit (SINCE=main).
-quick: export PYTHONDONTWRITEBYTECODE =
-quick: $(STAMP)
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	OMP_NUM_THREADS=1 $(BIN)/pytest --quiet --exitfirst -m 'not slow and not apart' $$($(BIN)/python -m tests.mirrored $(SINCE)) $(PYTEST_ARGS)
+# What continuous integration runs besides: tests that take seconds each, and those that take minutes. Of the
+# adversarial suites it is a part, another one every day; THOROUGH=1 runs all of every list.
+test-all: $(STAMP) $(OTTER)/.installed
+	OTTER=$(abspath $(OTTER))/bin/otter $(PYTEST) -o faulthandler_timeout=2400 \
+	    -m '(apart or slow)$(if $(MARKS), and ($(MARKS)))' $(PYTEST_ARGS)
 
 # Other languages follow the English tables; what is to be translated is told.
 messages: $(STAMP)
 	$(BIN)/python -m autograder.messages
-
-# The tests with every case of the long lists, of which `make test` tries an even part.
-thorough: export THOROUGH = 1
-thorough: test slow apart
 
 # Two hundred thousand pairs of formulas and a million hostile inputs; about half an hour.
 fuzz: $(STAMP)
@@ -96,14 +82,7 @@ $(OTTER)/.installed: | $(STAMP)
 redteam: $(STAMP)
 	$(BIN)/python -m tests.redteam $(REDTEAM_ARGS)
 
-# Tests that take minutes each and are left out of `make test`: the red team's run, every attack in a box, every
-# planted answer of what is shipped, the sandbox of an ordinary user, killed graders. Continuous integration runs them.
-apart: $(STAMP) $(OTTER)/.installed
-	OMP_NUM_THREADS=1 OTTER=$(abspath $(OTTER))/bin/otter $(BIN)/pytest -o faulthandler_timeout=2400 \
-	    --numprocesses 2 --dist worksteal -m 'not alone and apart' $(PYTEST_ARGS)
-	$(BIN)/pytest -o faulthandler_timeout=2400 -m 'alone and apart' $(PYTEST_ARGS)
-
-# Of these the red team's run alone, line by line, with every attack.
+# The red team's run alone, line by line, with every attack.
 campaign: export THOROUGH = 1
 campaign: $(STAMP)
 	$(BIN)/pytest -o faulthandler_timeout=2400 tests/redteam/test_campaign.py $(PYTEST_ARGS)

@@ -120,9 +120,10 @@ def test_schema_of_exported_grades_is_current() -> None:
 
 
 def test_make_targets_in_the_text_exist() -> None:
-    """Whatever a page tells to make is a target of the Makefile."""
+    """Whatever a page tells to make is a target of the Makefile; the changelog tells of earlier ones, too."""
     targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    told = {name for text in PAGES.values() for name in re.findall(r"`make ([a-z]+)", text)}
+    pages = [text for name, text in PAGES.items() if name != "CHANGELOG.md"]
+    told = {name for text in pages for name in re.findall(r"`make ([a-z-]+)", text)}
     assert set() == told - targets
 
 

@@ -30,7 +30,7 @@ from autograder.sandbox.pool import Pool
 from tests.conftest import start_sandbox
 from tests.feedback.test_render import Page
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
+pytestmark = pytest.mark.sandbox
 
 RUBRIC = """
 version = 1

@@ -28,7 +28,7 @@ from tests.support.scripted_course import ScriptedFiles, make_files
 from tests.survival import classroom
 from tests.survival.kills import OF_COMMANDS
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.alone, pytest.mark.apart]
+pytestmark = [pytest.mark.sandbox, pytest.mark.apart]
 
 STUDENTS = 9
 FILLED = "filled.csv"

@@ -14,7 +14,7 @@ import pytest
 from tests.support.secrecy import python_path
 from tests.survival.kills import VICTIMS
 
-pytestmark = [pytest.mark.alone, pytest.mark.apart]
+pytestmark = pytest.mark.apart
 
 ROOT = Path(__file__).parents[2]
 KILLS = 16

@@ -41,7 +41,7 @@ def test_the_small_course_holds(tmp_path: Path) -> None:
     ]
     assert 4 == found.boxes == len(found.matrices[5].rows)
     assert all(one.mistakes and one.alternatives for one in found.matrices)
-    assert 0 < found.key.submission_seconds <= found.most.submission_seconds < 10
+    assert 0 < found.key.submission_seconds <= found.most.submission_seconds
     assert found.most.memory_mb > 1
 
 
