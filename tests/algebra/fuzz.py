@@ -1,4 +1,4 @@
-"""Fuzzing the algebra: `python -m tests.algebra.fuzz [--pairs N] [--inputs N] [--seed N]`, or `make fuzz`.
+"""Fuzzing the algebra: `python -m tests.algebra.fuzz [--pairs N] [--inputs N] [--seed N]`.
 
 The seed decides about the pairs and inputs, and about the secret that the points follow from.
 

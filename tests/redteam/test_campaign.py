@@ -1,4 +1,4 @@
-"""The red team's run, as ``make redteam`` makes it, looked at line by line.
+"""The red team's run, as ``python -m tests.redteam`` makes it, looked at line by line.
 
 Every attacker hands in a notebook of the shipped exam beside honest classmates, and all of it goes through
 the whole product. The run is made once, with a rotating part of the attacks, or with all of them (`make

@@ -1,4 +1,4 @@
-"""The same class graded more than once; ``make again`` does it twenty times."""
+"""The same class graded more than once; ``python -m tests.survival.again`` does it twenty times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A short session of killing; ``make survival`` runs a long one."""
+"""A short session of killing; ``python -m tests.survival.run`` is a long one."""
 
 from __future__ import annotations
 
