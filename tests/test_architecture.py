@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import functools
+import importlib
 import re
 import subprocess
 import sys
@@ -19,7 +20,7 @@ PROGRAM = ROOT / "autograder"
 REFERENCE = ROOT / "reference"
 
 LAYERS = (
-    {"paths"},
+    {"paths", "checking"},
     {"wording", "preloading"},
     {"records"},
     {"errors", "atomic", "stream"},
@@ -207,6 +208,13 @@ def test_formulas_stand_alone() -> None:
     """What reads and compares formulas knows our errors and our stream of numbers, nothing else of ours."""
     known = {part(module) for name in OURS if part(name) == "algebra" for module in imports(name)}
     assert {"algebra", "errors", "stream"} == known & set().union(*LAYERS)
+
+
+def test_checking_stands_alone() -> None:
+    """What authors of checks import knows nothing of the rest, and loads torch only if they do."""
+    known = {part(module) for name in OURS if part(name) == "checking" for module in imports(name)}
+    assert {"checking"} == known & set().union(*LAYERS)
+    assert len(importlib.import_module("autograder.checking").__all__) <= 15
 
 
 def test_imports_between_the_rooms_of_a_part_go_down_only() -> None:
