@@ -13,7 +13,7 @@ import numpy as np
 T = TypeVar("T")
 
 
-class Draw:
+class InputDraw:
     """Draws hidden inputs: the same for every submission of a course, others for another course.
 
     Arrays are tensors if the checks, the solution or what they import use torch, otherwise NumPy arrays.

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from autograder.checking.comparing import is_same, is_tensor, seed_generators
-from autograder.checking.drawing import Draw
+from autograder.checking.drawing import InputDraw
 from autograder.checking.loading import DefinedNames, SourceModules, load_source, namespace_of
 from autograder.checking.objects import Objects, install, objects
 from autograder.checking.outcomes import DiffersFromStudent, MissingName, Unclear, Wrong, observe, observing
@@ -104,7 +104,7 @@ class CheckProgram:
         try:
             function = getattr(self._module, check)
             values = [one.value for one in self.file.check(check).parts if part and one.name == part]
-            draw = Draw(seed, tensors=self.file.uses_torch)
+            draw = InputDraw(seed, tensors=self.file.uses_torch)
             seed_generators(int.from_bytes(seed[:4], "little"))
             function(student, self.reference, draw, *values)
         except DiffersFromStudent:
