@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -34,6 +34,7 @@ def assert_close(actual: Any, expected: Any, *, rtol: float = 1e-4, atol: float 
         Wrong: they differ.
         Unclear: `expected` is no plain data.
     """
+    actual = fetch(actual)
     observe(actual)
     _compare_close(actual, expected, rtol, atol, "")
 
@@ -47,12 +48,13 @@ def assert_equal(actual: Any, expected: Any) -> None:
         Wrong: they differ.
         Unclear: `expected` is no plain data.
     """
+    actual = fetch(actual)
     observe(actual)
     wanted, given = _as_plain(expected), _as_plain(actual)
     if wanted is _NOT_PLAIN:
         raise Unclear(f"the check compares with a {type(expected).__name__}, which is no plain data")
     if given is _NOT_PLAIN:
-        raise Wrong(f"the value contains a {objects().class_name(actual)}, expected {_show(expected)}")
+        raise Wrong(f"{_describe(actual)}, expected {_show(expected)}")
     if not _is_equal(given, wanted):
         raise Wrong(f"{_show(actual)}, expected {_show(expected)}")
 
@@ -91,6 +93,7 @@ def tiered(value: float, tiers: Mapping[float, float], *, lower_is_better: bool 
     Raises:
         Wrong: the best threshold is not reached; earns the share of the best one that is.
     """
+    value = fetch(value)
     observe(value)
     number = _as_plain(value)
     if max(tiers.values(), default=0) != 1:
@@ -131,6 +134,29 @@ def seed_generators(seed: int) -> None:
     torch = sys.modules.get("torch")
     if torch is not None:
         torch.default_generator.manual_seed(seed)  # torch.manual_seed looks for devices each time
+
+
+class StudentObject:
+    """Stands for an object of the student's that is no plain data."""
+
+    def __init__(self, class_name: str) -> None:
+        self.class_name = class_name
+
+
+def fetch(value: Any) -> Any:
+    """Return the plain data of a value; what the student's classes say of their objects is not asked."""
+    if objects().is_handle(value):
+        contents = objects().contents(value)
+        return StudentObject(objects().class_name(value)) if contents is None else fetch(contents)
+    if type(value) in (list, tuple) and any(map(_may_hide_handles, value)):
+        return type(value)(map(fetch, value))
+    if type(value) is dict and any(map(_may_hide_handles, value.values())):
+        return {key: fetch(part) for key, part in value.items()}
+    return value
+
+
+def _may_hide_handles(value: Any) -> bool:
+    return type(value) in (list, tuple, dict) or objects().is_handle(value)
 
 
 # ---------------------------------------------------------------- numbers
@@ -244,7 +270,7 @@ def _as_plain(value: Any) -> Any:
         return _NOT_PLAIN if any(part is _NOT_PLAIN for part in parts) else kind(parts)
     if kind in (set, frozenset):
         return value if all(type(part) in _PLAIN or type(part) is tuple for part in value) else _NOT_PLAIN
-    if isinstance(value, dict) and not objects().is_handle(value):
+    if isinstance(value, dict):
         found = {key: _as_plain(part) for key, part in value.items()}
         return _NOT_PLAIN if any(part is _NOT_PLAIN for part in found.values()) else found
     return _NOT_PLAIN
@@ -271,8 +297,6 @@ def _is_equal(first: Any, second: Any) -> bool:
 
 def is_same(first: Any, second: Any) -> bool:
     """Return whether two observed values are the same up to rounding; a mutant is recognised by that."""
-    if objects().is_handle(first) or objects().is_handle(second):
-        return False
     numbers, others = _as_numbers(first), _as_numbers(second)
     if numbers is not None and others is not None:
         if numbers.shape != others.shape:
@@ -295,17 +319,12 @@ def _describe(value: Any) -> str:
         return f"{'a tensor' if is_tensor(value) else 'an array'} of shape {tuple(value.shape)}"
     if isinstance(value, list | tuple):
         return f"a {type(value).__name__} of {len(value)}"
-    return f"a {objects().class_name(value)}"
+    return f"a {value.class_name if isinstance(value, StudentObject) else type(value).__name__}"
 
 
 def _show(value: Any) -> str:
     """Return the text of a value for staff; of an object of the student's only its class."""
     if _as_plain(value) is _NOT_PLAIN:
-        return f"a {objects().class_name(value)}"
+        return _describe(value)
     text = repr(value)
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
-
-
-def show_all(values: Sequence[Any]) -> list[str]:
-    """Return texts of observed values for staff."""
-    return [_show(value) for value in values]

@@ -37,6 +37,10 @@ class Objects:
         del value
         return False
 
+    def contents(self, value: Any) -> Any:
+        """Return what a handle on a container of the student's really holds; None if it is no container."""
+        del value
+
     def is_raised_by_student(self, error: BaseException) -> bool:
         """Return whether the student's code raised an exception, rather than the check."""
         trace = error.__traceback__

@@ -114,14 +114,15 @@ class CheckProgram:
         return CheckOutcome("passed")
 
     def _explain(self, error: Exception) -> CheckOutcome:
-        text = f"{self._line(error)}{_text(error)}"
+        raw = _text(error)
+        text = f"{self._line(error)}{raw}"
         if isinstance(error, MissingName):
             return CheckOutcome("missing", text, name=error.missing)
         if isinstance(error, Wrong):
             return CheckOutcome("wrong", text, share=min(max(error.share, 0.0), 1.0))
         if objects().is_raised_by_student(error):
             observe(f"raised {type(error).__name__}")
-            return CheckOutcome("raised", text, type(error).__name__[:80])
+            return CheckOutcome("raised", raw, type(error).__name__[:80])  # students read it
         if isinstance(error, AssertionError):
             return CheckOutcome("wrong", text)
         if isinstance(error, Unclear):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from msgspec.structs import replace
 
 from autograder.assignment import Assignment
-from autograder.checks.base import HasCellTests
+from autograder.checks.base import Draw, HasCellTests
 from autograder.checks.judging.judgeable import (
     imports_of,
     names_bound,
@@ -44,6 +44,14 @@ def with_start(cells: Sequence[Cell | Markdown], line: str) -> Sequence[Cell | M
     ]
 
 
+class SeededGrader(Protocol):
+    """What of a grader tests need."""
+
+    secret: bytes
+    seed: int
+    stopwatch: Stopwatch
+
+
 INSIDE = ", tests inside"
 """Added to the level of isolation where tests ran in the student's own box."""
 
@@ -58,9 +66,19 @@ class CellTests:
         cells: Sequence[Cell | Markdown],
         sandbox: Sandbox,
         *,
-        seed: int,
-        stopwatch: Stopwatch,
+        grader: SeededGrader,
+        own: str,
     ) -> None:
+        """Find the place of every test.
+
+        Args:
+            assignment: as the student was asked it.
+            notebook: of it.
+            cells: of the submission.
+            sandbox: of the student.
+            grader: whose secret and seed they are.
+            own: whose hidden inputs the submission meets (`autograder.checks.base.draw_scope`).
+        """
         places = {
             cell.grade_id: place
             for place, cell in enumerate(cells)
@@ -72,7 +90,8 @@ class CellTests:
             check = assignment.checks[question.id]
             if not isinstance(check, HasCellTests):
                 continue
-            tests = {(question.id, item): test for item, test in check.cell_tests().items()}
+            draw = Draw.for_question(grader.secret, assignment.rubric, question, own)
+            tests = {(question.id, item): test for item, test in check.cell_tests(draw).items()}
             if check.after and check.after not in places:
                 refused = CellOutcome(
                     refused=f"there is no cell {check.after!r} in the notebook, at which it would run"
@@ -89,7 +108,9 @@ class CellTests:
             else ()
         )
         # Another seed than the student's, so that a seed set by a test is a change.
-        self._runner = CellTester(lambda: sandbox.open(limits, seed=seed ^ 1), imports, stopwatch=stopwatch)
+        self._runner = CellTester(
+            lambda: sandbox.open(limits, seed=grader.seed ^ 1), imports, stopwatch=grader.stopwatch
+        )
 
     def _doubt(self, cells: Sequence[Cell | Markdown]) -> None:
         """Have tests reviewed that bind a name which this student's code reads: they bind it elsewhere.

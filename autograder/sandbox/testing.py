@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from autograder.errors import BoxEnded, SandboxFault
 from autograder.limits import CLOCK_FACTOR
-from autograder.records import CellOutcome, CellTest, Ending, Observation
+from autograder.records import CellOutcome, CellTest, CheckCall, Ending, Observation
 from autograder.sandbox.base import Box, Reply
 from autograder.sandbox.exchange import values
 from autograder.sandbox.exchange.wire import ProtocolError, Told, telling
@@ -111,6 +111,7 @@ class CellTester:
             "token": self._token,
             "imports": self._imports,
             "students": list(test.students),
+            **({"check": _check_call(test.check)} if test.check else {}),
         }
         names, request = self._names(test), written(None)
         asking = written(["watch", [names], {}, {}, self._token, 0]) if names else None
@@ -135,6 +136,8 @@ class CellTester:
 
     def _names(self, test: CellTest) -> tuple[str, ...]:
         """What of a test's names is the student's, as far as can be said before it runs."""
+        if test.check:
+            return test.students
         imported = {name for name, *_ in self._imports}
         return tuple(
             name
@@ -243,11 +246,23 @@ def _told_inside(code: str, test: CellTest, student: Box, until: float) -> CellO
     return replace(outcome_of({str(name): value for name, value in pairs} or None), inside=True)
 
 
+def _check_call(call: CheckCall) -> dict[str, Any]:
+    """What the judge's box is told of a check; see `autograder.sandbox.inside.checks`."""
+    return {
+        "file": call.file,
+        "check": call.check,
+        "part": call.part,
+        "seed": call.seed.hex(),
+        "modules": dict(call.modules),
+    }
+
+
 def outcome_of(told: object) -> CellOutcome:
     """The outcome as a box states it; one that states none could not be judged."""
     if not isinstance(told, Mapping):
         return CellOutcome(refused="the test brought no outcome")
-    value, words = told.get("value"), told.get("own_words")
+    value, words, mistakes = told.get("value"), told.get("own_words"), told.get("mistakes")
+    share = told.get("share")
     return CellOutcome(
         error=_text(told, "error"),
         message=_text(told, "message"),
@@ -256,6 +271,10 @@ def outcome_of(told: object) -> CellOutcome:
         doubt=_text(told, "doubt"),
         value=value if isinstance(value, float | str | bool | None) else "object",
         own_words=tuple(str(one)[:200] for one in words[:20]) if isinstance(words, list) else (),
+        raised=told.get("raised") is True,
+        missing=_text(told, "missing"),
+        share=share if isinstance(share, float) and 0 <= share < 1 else 0.0,
+        mistakes=tuple(str(one) for one in mistakes) if isinstance(mistakes, list) else (),
     )
 
 

@@ -24,6 +24,7 @@ import numpy as np
 from autograder.sandbox.exchange import wire
 from autograder.sandbox.inside import forms, layers
 from autograder.sandbox.inside.callbacks import OwnFunctions
+from autograder.sandbox.inside.checks import Checks
 from autograder.sandbox.inside.generators import Generators
 from autograder.sandbox.inside.gradients import GradientsBetween, is_part_of_a_graph, is_transformed
 from autograder.sandbox.inside.plain import own_array
@@ -178,6 +179,7 @@ class Judge:
         self._generators = Generators()
         self._gradients = GradientsBetween(self._ask)
         self._imported: Callable[[], None] = lambda: None
+        self._checks = Checks()
         self._begin_again("")
 
     def take_over(self) -> None:
@@ -193,8 +195,9 @@ class Judge:
 
         Args:
             told: what the student's box says of the names that the test uses; not looked at.
-            begin: ``code``, ``doctest``, ``shared``: the test; ``imports``; ``students``: names that are the
-                student's in any case; ``token``: another one where the student's box is another.
+            begin: ``code``, ``doctest``, ``shared``: the test, or ``check`` (`checks.Checks.run`);
+                ``imports``; ``students``: names that are the student's in any case; ``token``: another one
+                where the student's box is another.
         """
         if begin["token"] != self._token:
             self._begin_again(begin["token"])
@@ -236,10 +239,14 @@ class Judge:
         self._malformed = ""
         self._proxies.own_words.clear()
         self._proxies.disputed = ""
+        self._proxies.is_strict = "check" in test
         with contextlib.suppress(CannotJudge):  # whatever it is, the names are asked for one by one
             self._heard(lambda: wire.read_told(told))
         self._namespace.absent.clear()
-        found = outcome(test["code"], self._namespace, doctest=test["doctest"], refusals=CannotJudge)
+        if "check" in test:
+            found = self._checks.run(test["check"], self._student_name)
+        else:
+            found = outcome(test["code"], self._namespace, doctest=test["doctest"], refusals=CannotJudge)
         if self._malformed:
             return {"malformed": self._malformed}
         for absent in self._namespace.absent:
@@ -247,9 +254,8 @@ class Judge:
                 found = {"refused": f"it imports what is not there: {absent}", "printed": found["printed"]}
                 break
         words = list(self._proxies.own_words)
-        doubt = self._proxies.disputed or (
-            f"it rests on {', '.join(words)} alone" if words and not self._plain else ""
-        )
+        is_doubtful = words and (self._proxies.is_strict or not self._plain)
+        doubt = self._proxies.disputed or (f"it rests on {', '.join(words)} alone" if is_doubtful else "")
         return found | {"own_words": words[:20], "doubt": doubt[:200]}
 
     def _ask(self, operation: str, /, *args: Any, **kwargs: Any) -> Any:
@@ -406,6 +412,10 @@ class Judge:
             with contextlib.suppress(ImportError, AttributeError):
                 imported = importlib.import_module(module)
                 return functools.reduce(getattr, attribute.split("."), imported) if attribute else imported
+        return self._student_name(name)
+
+    def _student_name(self, name: str) -> Any:
+        """What a name of the notebook stands for."""
         if name in self._bound:
             self.count(found := self._bound[name])
         else:

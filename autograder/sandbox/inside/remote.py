@@ -11,6 +11,7 @@ import contextlib
 import copy
 import functools
 import importlib
+import inspect
 import io
 import itertools
 import operator
@@ -202,7 +203,19 @@ class Remote:
         self.shared = SharedValues("s", self._encoded)
         table = {name: getattr(operator, name) for name in _OPERATORS}
         table |= {name: getattr(builtins, name) for name in _BUILTINS}
-        own = ("test", "name", "watch", "get", "set", "delete", "plain", "describe", "enter", "leave")
+        own = (
+            "test",
+            "name",
+            "watch",
+            "get",
+            "set",
+            "delete",
+            "plain",
+            "describe",
+            "enter",
+            "leave",
+            "parameters",
+        )
         table |= {name: getattr(self, f"_{name}") for name in own}
         self._table: dict[str, Callable[..., Any]] = {
             **table,
@@ -424,6 +437,13 @@ class Remote:
             if isinstance(one, plain):
                 return as_plain(one, plain)
         return set(set.__iter__(one)) if isinstance(one, set) else Ellipsis
+
+    def _parameters(self, called: Any) -> list[str]:
+        """The names of a callable's parameters; of a module of torch those of its ``forward``."""
+        torch = sys.modules.get("torch")
+        if torch is not None and isinstance(called, torch.nn.Module):
+            called = called.forward
+        return [*inspect.signature(called).parameters]
 
     def _describe(self, kind: type) -> list[Any]:
         """The name of a class, and those it derives from: by handle, or by where a library has them."""
