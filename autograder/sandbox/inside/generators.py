@@ -54,6 +54,10 @@ class Generators:
                 self._torch, found["torch"] = drawn, state
         return found
 
+    def forget(self) -> None:
+        """Take it that the other box knows nothing of how they stand."""
+        self._random, self._numpy, self._seen, self._torch = (b"", None), None, b"", b""
+
     def restore(self, told: dict[str, Any]) -> None:
         """Put them into these states, which the other box knows.
 
