@@ -14,10 +14,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from autograder.checking.comparing import is_same, is_tensor, seed_generators
+from autograder.checking.comparing import is_same, is_tensor
 from autograder.checking.drawing import InputDraw
 from autograder.checking.loading import DefinedNames, SourceModules, load_source, namespace_of
-from autograder.checking.objects import Objects, install, objects
+from autograder.checking.objects import Objects, install, objects, seed_generators
 from autograder.checking.outcomes import DiffersFromStudent, MissingName, Unclear, Wrong, observe, observing
 from autograder.checking.reading import CheckFile, SourceMutant
 

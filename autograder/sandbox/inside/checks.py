@@ -21,12 +21,11 @@ LookUp = Callable[[str], Any]
 class HandleObjects(Objects):
     """The student's objects in their box."""
 
-    def parameter_names(self, function: Any) -> list[str]:
-        """See `Objects.parameter_names`."""
+    def call_by_name(self, function: Any, arguments: Mapping[str, Any], seed: int) -> Any:
+        """See `Objects.call_by_name`; it is one operation."""
         if not instance_of(function, Handle):
-            return super().parameter_names(function)
-        names = table_of(function).ask("parameters", function)
-        return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+            return super().call_by_name(function, arguments, seed)
+        return table_of(function).ask("call_by_name", function, {**arguments}, seed)
 
     def is_handle(self, value: Any) -> bool:
         """See `Objects.is_handle`."""

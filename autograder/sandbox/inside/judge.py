@@ -49,7 +49,20 @@ MOST_FRAMES = 6000
 """Of Python, where the student's code and the test's functions call one another."""
 _OF_DATACLASSES = ("fields", "replace", "asdict", "astuple", "is_dataclass")
 """They look into a class, behind its back."""
-_PLAIN_RESULTS = ("call", "method", "get", "getitem", "name", "next", "len", "int", "float", "str", "repr")
+_PLAIN_RESULTS = (
+    "call",
+    "call_by_name",
+    "method",
+    "get",
+    "getitem",
+    "name",
+    "next",
+    "len",
+    "int",
+    "float",
+    "str",
+    "repr",
+)
 """Operations whose plain results a test can compare by itself."""
 
 
