@@ -77,7 +77,7 @@ class Checks:
 
     def _program(self, file: str, modules: Mapping[str, str]) -> CheckProgram:
         if file not in self._programs:
-            self._programs[file] = CheckProgram(parse_check_file(modules, file))
+            self._programs[file] = CheckProgram(parse_check_file(modules, file, is_checked=True))
         return self._programs[file]
 
 
