@@ -294,6 +294,19 @@ class CellRun(Struct, frozen=True):
     met: tuple[LimitEvent, ...] = ()
 
 
+class CheckCall(Struct, frozen=True):
+    """One call of a check that is written in Python; see `autograder.checking`."""
+
+    file: str
+    """Of checks, without its ending."""
+    check: str
+    part: str
+    seed: bytes
+    """Of its hidden inputs."""
+    modules: Mapping[str, str]
+    """The sources of the checks, the solution and what they import, by module."""
+
+
 class CellTest(Struct, frozen=True):
     """A test cell, or one case of a test, run while a notebook stands at its place."""
 
@@ -311,6 +324,8 @@ class CellTest(Struct, frozen=True):
     """Why its outcome needs manual review whatever it is."""
     inside: bool = False
     """It runs in the student's own box."""
+    check: CheckCall | None = None
+    """Runs this instead of ``code``."""
     changed: tuple[str, ...] = ()
     """Inside: forms of the test that no right answer passes; one that passes was disarmed."""
 
@@ -335,6 +350,14 @@ class CellOutcome(Struct, frozen=True):
     """Why a test that passed proves nothing, so that a person decides."""
     inside: bool = False
     """It ran in the student's own box."""
+    raised: bool = False
+    """Of a check: the student's code raised ``error``, not the check."""
+    missing: str = ""
+    """Of a check: the name that the notebook does not define."""
+    share: float = 0.0
+    """Of a check: which part of its points a wrong answer still earns."""
+    mistakes: tuple[str, ...] = ()
+    """Of a check: the mutants whose values are those of the student."""
 
     @property
     def passed(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import functools
+import importlib
 import re
 import subprocess
 import sys
@@ -17,7 +18,7 @@ PROGRAM = ROOT / "autograder"
 REFERENCE = ROOT / "reference"
 
 LAYERS = (
-    {"paths"},
+    {"paths", "checking"},
     {"wording"},
     {"records"},
     {"errors", "atomic", "stream"},
@@ -88,6 +89,7 @@ SUBLAYERS = {
 GUEST = {
     "autograder.sandbox.inside.zygote",
     "autograder.sandbox.inside.callbacks",
+    "autograder.sandbox.inside.checks",
     "autograder.sandbox.inside.guest",
     "autograder.sandbox.inside.judge",
     "autograder.sandbox.inside.recorder",
@@ -208,6 +210,13 @@ def test_formulas_stand_alone() -> None:
     assert {"algebra", "errors", "stream"} == known & set().union(*LAYERS)
 
 
+def test_checking_stands_alone() -> None:
+    """What authors of checks import knows nothing of the rest, and loads torch only if they do."""
+    known = {part(module) for name in OURS if part(name) == "checking" for module in imports(name)}
+    assert {"checking"} == known & set().union(*LAYERS)
+    assert len(importlib.import_module("autograder.checking").__all__) <= 15
+
+
 def test_imports_between_the_rooms_of_a_part_go_down_only() -> None:
     """Inside a large part a module imports from its own room and from lower ones."""
     wrong = []
@@ -315,12 +324,16 @@ def test_no_import_circles() -> None:
 
 
 def test_program_and_reference_do_not_know_each_other() -> None:
-    """Reference solutions reach a sandbox as files; neither side imports the other."""
+    """Reference solutions reach a sandbox as files; neither side imports the other.
+
+    Checks, which lie beside them, import what is made for their authors.
+    """
     crossing = [
         (name, module)
         for name in FILES
         for module in imports(name)
         if module.split(".")[0] in {"autograder", "reference"} - {name.split(".")[0]}
+        and not (name.startswith("reference.checks.") and module == "autograder.checking")
     ]
     assert [] == crossing
 

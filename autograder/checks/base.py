@@ -115,7 +115,7 @@ class Evidence(Struct, frozen=True, eq=False):
     """The student's once more, with the reference's results in the place of earlier functions that are wrong:
     one entry per scenario of `CarriesForward.carried_plan`."""
     tests: Mapping[str, CellOutcome] = {}
-    """What came of test cells, by item; see `HasCellTests`."""
+    """What came of test cells, by name; see `HasCellTests`."""
 
     @property
     def drawn(self) -> Draw:
@@ -153,6 +153,8 @@ class Trial(Struct, frozen=True, forbid_unknown_fields=True):
     carried forward from there."""
     files: Mapping[str, bytes | None] = {}
     """Path → what is handed in there instead of the answer key's file; None: nothing."""
+    loses_any: bool = False
+    """At least one item of the question is lost; which is not stated in `loses`."""
     family: str = ""
     """Trials of one family are shown as one line."""
     code: str = ""
@@ -258,8 +260,12 @@ class HasCellTests(Protocol):
     def after(self) -> str:
         """The grade_id of the cell before which they run; empty: after the last one."""
 
-    def cell_tests(self) -> Mapping[str, CellTest]:
-        """The test of each item."""
+    def cell_tests(self, draw: Draw) -> Mapping[str, CellTest]:
+        """The test of each item, by its id; several of one item have names of their own.
+
+        Args:
+            draw: of the question's hidden inputs.
+        """
 
 
 @runtime_checkable

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 import msgspec
 from msgspec.structs import replace
 
 from autograder.assignment import Assignment
-from autograder.checks.base import HasCellTests
+from autograder.checks.base import Draw, HasCellTests
 from autograder.checks.judging.judgeable import (
     imports_of,
     names_bound,
@@ -22,7 +22,7 @@ from autograder.checks.judging.judgeable import (
 from autograder.notebook.placeholders import without_placeholders
 from autograder.records import Cell, CellOutcome, CellTest, Markdown
 from autograder.rubric import NotebookFile
-from autograder.sandbox.base import Sandbox
+from autograder.sandbox.base import Box, Sandbox
 from autograder.sandbox.session import Session, Visit
 from autograder.sandbox.testing import CellTester, Key, visit
 from autograder.sandbox.timeouts import Timeouts
@@ -47,6 +47,14 @@ def with_start(cells: Sequence[Cell | Markdown], line: str) -> Sequence[Cell | M
     ]
 
 
+class SeededGrader(Protocol):
+    """What of a grader tests need."""
+
+    secret: bytes
+    seed: int
+    stopwatch: Stopwatch
+
+
 INSIDE = ", tests inside"
 """Added to the level of isolation where tests ran in the student's own box."""
 
@@ -61,9 +69,19 @@ class CellTests:
         cells: Sequence[Cell | Markdown],
         sandbox: Sandbox,
         *,
-        seed: int,
-        stopwatch: Stopwatch,
+        grader: SeededGrader,
+        own: str,
     ) -> None:
+        """Find the place of every test.
+
+        Args:
+            assignment: as the student was asked it.
+            notebook: of it.
+            cells: of the submission.
+            sandbox: of the student.
+            grader: whose secret and seed they are.
+            own: whose hidden inputs the submission meets (`autograder.checks.base.draw_scope`).
+        """
         places = {
             cell.grade_id: place
             for place, cell in enumerate(cells)
@@ -75,7 +93,8 @@ class CellTests:
             check = assignment.checks[question.id]
             if not isinstance(check, HasCellTests):
                 continue
-            tests = {(question.id, item): test for item, test in check.cell_tests().items()}
+            draw = Draw.for_question(grader.secret, assignment.rubric, question, own)
+            tests = {(question.id, item): test for item, test in check.cell_tests(draw).items()}
             if check.after and check.after not in places:
                 refused = CellOutcome(
                     refused=f"there is no cell {check.after!r} in the notebook, at which it would run"
@@ -84,7 +103,8 @@ class CellTests:
             else:
                 self._tests.setdefault(places.get(check.after, len(cells)), {}).update(tests)
         self._doubt(cells)
-        limits = assignment.rubric.assignment.limits
+        self._sandbox, self._grader = sandbox, grader
+        self._limits = limits = assignment.rubric.assignment.limits
         release = assignment.releases[notebook.name]
         self._imports = (
             imports_of(cell.source for cell in release.cells if cell.cell_type == "code")
@@ -93,8 +113,48 @@ class CellTests:
         )
         # Another seed than the student's, so that a seed set by a test is a change.
         self._runner = CellTester(
-            lambda: sandbox.open(limits, seed=seed ^ 1), self._imports, stopwatch=stopwatch
+            lambda: sandbox.open(limits, seed=grader.seed ^ 1),
+            self._imports,
+            stopwatch=grader.stopwatch,
+            open_again=self._open_again,
         )
+
+    def open_session(
+        self, cells: Sequence[Cell | Markdown], files: Mapping[str, bytes], timeouts: Timeouts
+    ) -> Session:
+        """Return the run of the submission, which stops at the places of tests.
+
+        Args:
+            cells: as they run.
+            files: that were handed in.
+            timeouts: what is known to run out of time.
+        """
+        self._ran, self._files = cells, files
+        return Session(
+            self._sandbox,
+            cells,
+            self._limits,
+            seed=self._grader.seed,
+            files=files,
+            stopwatch=self._grader.stopwatch,
+            visits=self.visits(timeouts),
+            timeouts=timeouts,
+        )
+
+    def _open_again(self) -> Box:
+        """Return a fresh box in which all cells have run."""
+        grader = self._grader
+        session = Session(
+            self._sandbox,
+            self._ran,
+            self._limits,
+            seed=grader.seed,
+            files=self._files,
+            stopwatch=grader.stopwatch,
+        )
+        with session:
+            session.run()
+            return session.hand_over()
 
     def _doubt(self, cells: Sequence[Cell | Markdown]) -> None:
         """Have tests reviewed that bind a name which this student's code reads: they bind it elsewhere.

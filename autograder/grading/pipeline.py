@@ -434,24 +434,16 @@ class _SubmissionRun:
             self.results |= {one.id: _open(one, review(staff)) for one in assignment.questions(notebook.name)}
             return
         self.isolation = str(sandbox.isolation)
-        limits = assignment.rubric.assignment.limits
         files = self.files[notebook.name].contents
-        seed, stopwatch = self._grader.seed, self._grader.stopwatch
-        tests = CellTests(assignment, notebook, submission.cells, sandbox, seed=seed, stopwatch=stopwatch)
+        stopwatch = self._grader.stopwatch
+        cell_tests = CellTests(
+            assignment, notebook, submission.cells, sandbox, grader=self._grader, own=self._sitting.own
+        )
         cells = cells_to_run(submission.cells, assignment, notebook.name)
         timeouts = self._timeouts_of(environment, cells, files)
-        session = Session(
-            sandbox,
-            cells,
-            limits,
-            seed=seed,
-            files=files,
-            stopwatch=stopwatch,
-            visits=tests.visits(timeouts),
-            timeouts=timeouts,
-        )
+        session = cell_tests.open_session(cells, files, timeouts)
         try:
-            with session, tests:
+            with session, cell_tests:
                 try:
                     with stopwatch.step("cells"):
                         session.run()
@@ -465,8 +457,8 @@ class _SubmissionRun:
                 )
                 self.notes += (one.note() for one in self._failed_imports)
                 self._stopped = find_stopped_cells(submission.cells, session.runs, submission.answers)
-                self._tests = tests.outcomes(session)
-                self.isolation += tests.stamp
+                self._tests = cell_tests.outcomes(session)
+                self.isolation += cell_tests.stamp
                 for question in assignment.questions(notebook.name):
                     known = self._known.get(question.id)
                     self.results[question.id] = known or self._question(question, submission, session)

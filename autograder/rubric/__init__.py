@@ -18,9 +18,11 @@ from msgspec import Meta, Struct
 
 from autograder import atomic, limits
 from autograder.algebra.notation import vocabulary
+from autograder.checking.reading import CheckFile
 from autograder.errors import Place, RubricError
 from autograder.records import Limits
 from autograder.rubric import scales
+from autograder.rubric.check_files import add_items, read_check_file
 from autograder.rubric.exam import Exam, Task, check_keys, check_tasks
 from autograder.rubric.files import NotebookFile as NotebookFile
 from autograder.rubric.files import check_files
@@ -31,6 +33,8 @@ from autograder.variants.drawing import Catalogues, Variant
 from autograder.variants.expressions import Value, fill_table, has_placeholder
 from autograder.variants.options import Draws
 
+REFERENCE = "reference"
+"""The folder of the reference solutions, beside that of the rubrics."""
 _IDENTIFIER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
@@ -163,6 +167,8 @@ class Question(Struct, frozen=True):
     """The path of the file that is the answer, in the place of a cell: one of those that students hand in."""
     reference: str = ""
     """``module:name`` in the course's reference folder."""
+    checks: str = ""
+    """The file of its checks in the folder ``checks`` there; default: the question's id."""
     trials: str = ""
     """``module:name`` there: a function that returns planted answers, for ``autograder verify``."""
     inputs_version: Annotated[int, Meta(ge=1)] = 1
@@ -201,6 +207,8 @@ class Rubric(Struct, frozen=True):
     """What stands in this rubric's texts and questions."""
     template: tuple[Mapping[str, Any], ...] = ()
     """The questions as the file has them, with placeholders; empty where nothing is drawn."""
+    checks: Mapping[str, CheckFile] = {}
+    """The files of checks, by question."""
 
     @property
     def planted(self) -> dict[str, int]:
@@ -249,11 +257,17 @@ def load(path: Path) -> Rubric:
     except OSError as error:
         raise RubricError(f"{path}: the rubric cannot be read: {error.strerror}") from error
     with located(path):
-        return parse(data, str(path))
+        return parse(data, str(path), path.parent.parent / REFERENCE)
 
 
-def parse(data: bytes, place: str = "rubric") -> Rubric:
-    """Read a rubric from its bytes; see `load`."""
+def parse(data: bytes, place: str = "rubric", reference: Path | None = None) -> Rubric:
+    """Read a rubric from its bytes; see `load`.
+
+    Args:
+        data: of the file.
+        place: its name, for errors.
+        reference: the folder of the reference solutions, which questions about code need.
+    """
     table = read_tables(data, place)
     top = Place(place)
     check_known_keys(table, ("version", "assignment", "variant", "question"), top)
@@ -268,6 +282,11 @@ def parse(data: bytes, place: str = "rubric") -> Rubric:
     draws, values = _draws(table, top)
     template = tuple(table.get("question", ()))
     places = [top.at(f": question {number + 1}", "question", number) for number in range(len(template))]
+    checks = {}
+    for number, (entry, where) in enumerate(zip(template, places, strict=True)):
+        if (file := read_check_file(entry, reference, where)) is not None:
+            checks[str(entry.get("id"))] = file
+            template = (*template[:number], add_items(entry, file, where), *template[number + 1 :])
     questions = tuple(
         _question(fill_table(entry, values, where) if draws else entry, where, assignment)
         for entry, where in zip(template, places, strict=True)
@@ -280,7 +299,7 @@ def parse(data: bytes, place: str = "rubric") -> Rubric:
     counted = [(one.id, one.task, Decimal(0) if one.bonus else one.points) for one in questions]
     _sum(assignment.points, (points for _, _, points in counted), top.at(": [assignment]", "assignment"))
     check_tasks(assignment.tasks, counted, top)
-    rubric = Rubric(version, assignment, questions, hashlib.sha256(data).hexdigest())
+    rubric = Rubric(version, assignment, questions, hashlib.sha256(data).hexdigest(), checks=checks)
     if draws is None:
         return rubric
     items = {

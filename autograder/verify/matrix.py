@@ -73,15 +73,24 @@ def row(
             continue
         must_lose = own and item.id in trial.loses
         wanted = Mark.LOST if must_lose else Mark.KEPT
-        if key.get(place, Mark.KEPT) is not Mark.KEPT or (own and item.id in trial.unstated):
+        is_stated = not own or (item.id not in trial.unstated and not trial.loses_any)
+        if key.get(place, Mark.KEPT) is not Mark.KEPT or not is_stated:
             continue
         if found is not wanted:
             findings.append(_finding(trial, question, result, found, wanted))
         elif must_lose:
             findings += _lost_otherwise(trial, question, result, named)
+    loses = trial.loses
+    if trial.loses_any:
+        loses = tuple(item for item, found in marks.items() if found is Mark.LOST)
+        if not loses:
+            expected = "at least one item that is lost"
+            findings.append(
+                VerifyFinding(paper(trial, question), question.id, expected, "none", _NOT_NOTICED)
+            )
     places = {finding.place for finding in findings}
     wrong = tuple(item for item in marks if f"{question.id}.{item}" in places)
-    return Row(trial.name, trial.family, trial.loses, marks, wrong, tuple(findings))
+    return Row(trial.name, trial.family, loses, marks, wrong, tuple(findings))
 
 
 def _lost_otherwise(

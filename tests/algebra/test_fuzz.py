@@ -1,4 +1,4 @@
-"""A small draw of what `python -m tests.algebra.fuzz` does at length, the same in every run; that one draws anew."""
+"""A small draw of what `python -m tests.algebra.fuzz` does at length; the same in every run."""
 
 from __future__ import annotations
 

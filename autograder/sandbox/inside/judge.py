@@ -17,13 +17,14 @@ import importlib
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from autograder.sandbox.exchange import wire
 from autograder.sandbox.inside import forms, layers
 from autograder.sandbox.inside.callbacks import OwnFunctions
+from autograder.sandbox.inside.checks import Checks
 from autograder.sandbox.inside.generators import Generators
 from autograder.sandbox.inside.gradients import GradientsBetween, is_part_of_a_graph, is_transformed
 from autograder.sandbox.inside.plain import own_array
@@ -36,6 +37,7 @@ from autograder.sandbox.inside.proxies import (
     TypeOfTests,
     instance_of,
     name_of,
+    table_of,
 )
 from autograder.sandbox.inside.remote import HandleEncoder
 from autograder.sandbox.inside.running import outcome
@@ -47,8 +49,28 @@ MOST_FRAMES = 6000
 """Of Python, where the student's code and the test's functions call one another."""
 _OF_DATACLASSES = ("fields", "replace", "asdict", "astuple", "is_dataclass")
 """They look into a class, behind its back."""
-_PLAIN_RESULTS = ("call", "method", "get", "getitem", "name", "next", "len", "int", "float", "str", "repr")
+_PLAIN_RESULTS = (
+    "call",
+    "call_by_name",
+    "method",
+    "get",
+    "getitem",
+    "name",
+    "next",
+    "len",
+    "int",
+    "float",
+    "str",
+    "repr",
+)
 """Operations whose plain results a test can compare by itself."""
+
+
+class Further(Protocol):
+    """Answers the present call with a request to a box, and gives the reply to it."""
+
+    def __call__(self, told: Encoded, *, box: int) -> Encoded:
+        """See above."""
 
 
 class JudgeEncoder(HandleEncoder):
@@ -59,11 +81,11 @@ class JudgeEncoder(HandleEncoder):
         mark: Callable[[Any], Any],
         own: OwnFunctions,
         *,
-        stands_for: Callable[[Any], Any],
+        proxies: Proxies,
         follow: Callable[[Any], str],
     ) -> None:
         super().__init__(self._named_or_own)
-        self._stands_for = stands_for
+        self._proxies = proxies
         self._follow = follow
         self._mark = mark
         self._own = own
@@ -71,6 +93,8 @@ class JudgeEncoder(HandleEncoder):
     def encode(self, value: Any, depth: int = 0) -> Any:
         """A handle is not looked at: what it says of itself is the student's word."""
         if instance_of(value, Handle):
+            if table_of(value) is not self._proxies:
+                raise CannotJudge("hands an object of one of the student's boxes to another one")
             return {"$": "ref", "v": name_of(value)}
         if instance_of(value, types.ModuleType):
             return self._form("module", [value.__name__], depth)
@@ -89,14 +113,15 @@ class JudgeEncoder(HandleEncoder):
     def _leaf(self, torch: Any, value: Any) -> Any:
         """What a computation of the student's gave goes back as itself, with all that it follows from."""
         handle, version = getattr(value, "student", (None, 0))
-        if handle is not None and value._version == version:  # noqa: SLF001 - tells of changes in place
+        is_unchanged = value._version == version  # noqa: SLF001 - tells of changes in place
+        if handle is not None and is_unchanged and table_of(handle) is self._proxies:
             return {"$": "ref", "v": name_of(handle)}
         if value.requires_grad and not value.is_leaf:
             return {"$": "form", "type": "computed", "v": [self._tensor(torch, value), self._follow(value)]}
         return super()._leaf(torch, value)
 
     def _named_or_own(self, value: Any) -> Any:
-        student = self._stands_for(value)
+        student = self._proxies.stands_for(value)
         if student is not None:
             return {"$": "ref", "v": name_of(student)}
         if isinstance(value, BaseException):
@@ -166,18 +191,21 @@ class Namespace(dict[str, Any]):
 class Judge:
     """The tests of one submission, one after another."""
 
-    def __init__(self, further: Callable[[Encoded], Encoded]) -> None:
+    def __init__(self, further: Further) -> None:
         """For one box.
 
         Args:
-            further: answers the present call with a request, and gives the reply to it.
+            further: answers the present call with a request to a box, and gives the reply to it.
         """
         self._further = further
+        self._box = 1
+        self._others: list[Judge] = []
         self._imports: Mapping[str, tuple[str, str]] = {}
         self._students: frozenset[str] = frozenset()
         self._generators = Generators()
         self._gradients = GradientsBetween(self._ask)
         self._imported: Callable[[], None] = lambda: None
+        self._checks = Checks()
         self._begin_again("")
 
     def take_over(self) -> None:
@@ -193,8 +221,9 @@ class Judge:
 
         Args:
             told: what the student's box says of the names that the test uses; not looked at.
-            begin: ``code``, ``doctest``, ``shared``: the test; ``imports``; ``students``: names that are the
-                student's in any case; ``token``: another one where the student's box is another.
+            begin: ``code``, ``doctest``, ``shared``: the test, or ``check`` (`checks.Checks.run`);
+                ``imports``; ``students``: names that are the student's in any case; ``token``: another one
+                where the student's box is another.
         """
         if begin["token"] != self._token:
             self._begin_again(begin["token"])
@@ -233,13 +262,20 @@ class Judge:
         self._gradients.begin()
         self._generators.moved()
         self._seeded, self._plain = False, 0
+        self._others = []
         self._malformed = ""
         self._proxies.own_words.clear()
         self._proxies.disputed = ""
+        self._proxies.is_strict = "check" in test
         with contextlib.suppress(CannotJudge):  # whatever it is, the names are asked for one by one
             self._heard(lambda: wire.read_told(told))
         self._namespace.absent.clear()
-        found = outcome(test["code"], self._namespace, doctest=test["doctest"], refusals=CannotJudge)
+        if "check" in test:
+            found = self._checks.run(test["check"], self._student_name, self._look_up_again)
+        else:
+            found = outcome(test["code"], self._namespace, doctest=test["doctest"], refusals=CannotJudge)
+        for other in self._others:
+            self._take_doubts(other)
         if self._malformed:
             return {"malformed": self._malformed}
         for absent in self._namespace.absent:
@@ -247,10 +283,26 @@ class Judge:
                 found = {"refused": f"it imports what is not there: {absent}", "printed": found["printed"]}
                 break
         words = list(self._proxies.own_words)
-        doubt = self._proxies.disputed or (
-            f"it rests on {', '.join(words)} alone" if words and not self._plain else ""
-        )
+        is_doubtful = words and (self._proxies.is_strict or not self._plain)
+        doubt = self._proxies.disputed or (f"it rests on {', '.join(words)} alone" if is_doubtful else "")
         return found | {"own_words": words[:20], "doubt": doubt[:200]}
+
+    def _take_doubts(self, other: Judge) -> None:
+        """Count what a fresh box has said of itself as if this one had."""
+        self._malformed = self._malformed or other._malformed
+        self._proxies.disputed = self._proxies.disputed or other._proxies.disputed
+        self._proxies.own_words |= other._proxies.own_words
+
+    def _look_up_again(self) -> Callable[[str], Any]:
+        """How to look up names in a fresh box in which the same cells ran."""
+        other = Judge(self._further)
+        other._box = len(self._others) + 2
+        other._begin_again(self._token)
+        other._bound, other._seeded, other._plain, other._malformed = {}, False, 0, ""
+        other._proxies.is_strict = self._proxies.is_strict
+        other._generators.forget()
+        self._others.append(other)
+        return other._student_name
 
     def _ask(self, operation: str, /, *args: Any, **kwargs: Any) -> Any:
         told = self._exchanged(self._request(operation, args, kwargs))
@@ -314,7 +366,7 @@ class Judge:
             raise CannotJudge(f"hands over what cannot go to the student's code: {error}") from error
 
     def _exchanged(self, request: Encoded) -> dict[str, Any]:
-        return self._heard(lambda: self._further(request))
+        return self._heard(lambda: self._further(request, box=self._box))
 
     def _heard(self, reply: Callable[[], Encoded]) -> dict[str, Any]:
         try:
@@ -352,8 +404,7 @@ class Judge:
         return value if instance_of(value, Handle) else self._shared.marked(value)
 
     def _encoded(self, value: Any) -> Encoded:
-        stands_for = self._proxies.stands_for
-        encoder = JudgeEncoder(self._marked, self._own, stands_for=stands_for, follow=self._gradients.follow)
+        encoder = JudgeEncoder(self._marked, self._own, proxies=self._proxies, follow=self._gradients.follow)
         return encoder.encode(value), encoder.arrays
 
     def _decoded(self, tag: str, tree: Mapping[str, Any]) -> Any:
@@ -406,6 +457,10 @@ class Judge:
             with contextlib.suppress(ImportError, AttributeError):
                 imported = importlib.import_module(module)
                 return functools.reduce(getattr, attribute.split("."), imported) if attribute else imported
+        return self._student_name(name)
+
+    def _student_name(self, name: str) -> Any:
+        """What a name of the notebook stands for."""
         if name in self._bound:
             self.count(found := self._bound[name])
         else:

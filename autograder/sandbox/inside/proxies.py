@@ -305,6 +305,8 @@ class Proxies:
         self._attributes: dict[str, dict[str, Any]] = {}
         self.own_words: dict[str, None] = {}
         self.disputed = ""
+        self.is_strict = False
+        """Whether nothing that a student's class says of its object counts, whatever else a test sees."""
         self._handles: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
         self._described: dict[str, tuple[str, list[Any]]] = {}
         self._stand_ins: dict[str, type] = {}
@@ -387,7 +389,9 @@ class Proxies:
         held = self.ask("plain", handle)
         if held is not Ellipsis:
             return bool(held == other)
-        if (
+        if self.is_strict:
+            self.disputed = f"{self.title(handle)} is compared with a value of the check"
+        elif (
             self.ask("eq", handle, _NOTHING_EQUALS) is True
         ):  # what is expected is not shown to the student's code
             self.disputed = f"{self.title(handle)}.__eq__ says equal to anything"
@@ -412,7 +416,8 @@ class Proxies:
         that the test saw makes up for it. Of a sum or a product the test still has to see the right value.
         """
         name = operation.strip("_")
-        if name.removeprefix("i") in _MEASURING and not instance_of(other, Handle):
+        measures = name.removeprefix("i") in _MEASURING or self.is_strict
+        if measures and not instance_of(other, Handle):
             self.disputed = f"{self.title(handle)} itself says what __{name}__ with a value of the test gives"
 
     # ------------------------------------------------------------ classes

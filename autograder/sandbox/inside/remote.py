@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from autograder.checking.objects import call_by_name
 from autograder.sandbox.exchange import wire
 from autograder.sandbox.inside import ahead, forms, layers
 from autograder.sandbox.inside.callbacks import Abandoned, Callbacks
@@ -202,7 +203,19 @@ class Remote:
         self.shared = SharedValues("s", self._encoded)
         table = {name: getattr(operator, name) for name in _OPERATORS}
         table |= {name: getattr(builtins, name) for name in _BUILTINS}
-        own = ("test", "name", "watch", "get", "set", "delete", "plain", "describe", "enter", "leave")
+        own = (
+            "test",
+            "name",
+            "watch",
+            "get",
+            "set",
+            "delete",
+            "plain",
+            "describe",
+            "enter",
+            "leave",
+            "call_by_name",
+        )
         table |= {name: getattr(self, f"_{name}") for name in own}
         self._table: dict[str, Callable[..., Any]] = {
             **table,
@@ -424,6 +437,14 @@ class Remote:
             if isinstance(one, plain):
                 return as_plain(one, plain)
         return set(set.__iter__(one)) if isinstance(one, set) else Ellipsis
+
+    def _call_by_name(self, called: Any, arguments: dict[str, Any], seed: int) -> Any:
+        """Call by the names that a check states; the seed is of this call alone."""
+        before = self._generators.states()
+        try:
+            return call_by_name(called, arguments, seed)
+        finally:
+            self._generators.restore(before)
 
     def _describe(self, kind: type) -> list[Any]:
         """The name of a class, and those it derives from: by handle, or by where a library has them."""

@@ -14,7 +14,7 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from autograder.checks.base import Evidence, Trial
+from autograder.checks.base import Draw, Evidence, Trial
 from autograder.checks.itemwise import ItemwiseCheck, Verdict
 from autograder.checks.judging.judgeable import changed_forms
 from autograder.checks.judging.results import Finding, failed, is_blank, no_answer, result, review
@@ -87,8 +87,9 @@ class CellsCheck(ItemwiseCheck[CellsQuestion, CellsItem]):
         """See `autograder.checks.base.HasCellTests`."""
         return self.options.after
 
-    def cell_tests(self) -> Mapping[str, CellTest]:
+    def cell_tests(self, draw: Draw) -> Mapping[str, CellTest]:
         """The test of each item that no person decides on."""
+        del draw
         inside = self.options.judged == "inside"
         return {
             item.id: CellTest(

@@ -1,0 +1,25 @@
+"""What authors of checks import; see docs/checks.md.
+
+Imports nothing of the rest of the program, and torch only where it is loaded already.
+"""
+
+from __future__ import annotations
+
+from autograder.checking.comparing import assert_close, assert_equal, call, raises, tiered
+from autograder.checking.declarations import check, forbid, mutant, planted, solution
+from autograder.checking.outcomes import Unclear, Wrong
+
+__all__ = [
+    "Unclear",
+    "Wrong",
+    "assert_close",
+    "assert_equal",
+    "call",
+    "check",
+    "forbid",
+    "mutant",
+    "planted",
+    "raises",
+    "solution",
+    "tiered",
+]

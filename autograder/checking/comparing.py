@@ -1,0 +1,314 @@
+"""Assertions for checks. Only plain data is compared: numbers, texts, containers, arrays and tensors."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from autograder.checking.objects import objects
+from autograder.checking.outcomes import Unclear, Wrong, observe
+
+_NUMBERS = (bool, int, float, complex, np.generic)
+_PLAIN = (*_NUMBERS, str, bytes, type(None))
+_MOST_SHOWN = 200
+
+
+def assert_close(actual: Any, expected: Any, *, rtol: float = 1e-4, atol: float = 1e-5) -> None:
+    """Fail unless the numbers are equal up to rounding: ``|actual - expected| <= atol + rtol * |expected|``.
+
+    A tensor is expected where `expected` is one, an array where it is an array; a number may also be an array
+    or tensor without dimensions, and a list a tuple or an array. Shapes must agree. NaN equals nothing.
+
+    Args:
+        actual: the student's value.
+        expected: numbers, arrays, tensors, or lists, tuples and dictionaries of them.
+        rtol: relative tolerance; the default suits float32.
+        atol: absolute tolerance.
+
+    Raises:
+        Wrong: they differ.
+        Unclear: `expected` is no plain data.
+    """
+    actual = fetch(actual)
+    observe(actual)
+    _compare_close(actual, expected, rtol, atol, "")
+
+
+def assert_equal(actual: Any, expected: Any) -> None:
+    """Fail unless the values are equal, as ``==`` has it for plain data; a bool equals no number.
+
+    Numbers in arrays and tensors without dimensions count as numbers, also inside lists and dictionaries.
+
+    Raises:
+        Wrong: they differ.
+        Unclear: `expected` is no plain data.
+    """
+    actual = fetch(actual)
+    observe(actual)
+    wanted, given = _as_plain(expected), _as_plain(actual)
+    if wanted is _NOT_PLAIN:
+        raise Unclear(f"the check compares with a {type(expected).__name__}, which is no plain data")
+    if given is _NOT_PLAIN:
+        raise Wrong(f"{_describe(actual)}, expected {_show(expected)}")
+    if not _is_equal(given, wanted):
+        raise Wrong(f"{_show(actual)}, expected {_show(expected)}")
+
+
+@contextmanager
+def raises(*kinds: type[BaseException]) -> Iterator[None]:
+    """Fail unless the student's code raises one of these exceptions in the block.
+
+    Raises:
+        Wrong: it raises nothing, or something else.
+    """
+    names = " or ".join(kind.__name__ for kind in kinds)
+    try:
+        yield
+    except Wrong:
+        raise
+    except Exception as error:
+        if not objects().is_raised_by_student(error):
+            raise
+        observe(type(error).__name__)
+        if not isinstance(error, kinds):
+            raise Wrong(f"raised {type(error).__name__}: {error}; expected {names}") from error
+    else:
+        observe("nothing was raised")
+        raise Wrong(f"raised nothing; expected {names}")
+
+
+def tiered(value: float, tiers: Mapping[float, float], *, lower_is_better: bool = False) -> None:
+    """Give a share of the check's points for each threshold that a number reaches.
+
+    Args:
+        value: the student's number.
+        tiers: threshold → share of the points; the best must be 1, as in ``{0.9: 1, 0.8: 0.5}``.
+        lower_is_better: thresholds are upper bounds, as for a loss.
+
+    Raises:
+        Wrong: the best threshold is not reached; earns the share of the best one that is.
+    """
+    value = fetch(value)
+    observe(value)
+    number = _as_plain(value)
+    if max(tiers.values(), default=0) != 1:
+        raise Unclear(f"tiered: the best share must be 1, got {dict(tiers)}")
+    if isinstance(number, bool) or not isinstance(number, int | float) or math.isnan(number):
+        raise Wrong(f"{_show(value)} is no number")
+    reached = [
+        share for bound, share in tiers.items() if (number <= bound if lower_is_better else number >= bound)
+    ]
+    share = max(reached, default=0.0)
+    if share < 1:
+        raise Wrong(f"{number:g} reaches a share of {share:g} of the points", share=float(share))
+
+
+def call(function: Any, /, **arguments: Any) -> Any:
+    """Call the student's function by name if its signature has all the names, otherwise by position.
+
+    The generators of random numbers are seeded before, so that equal calls draw the same numbers.
+
+    Args:
+        function: of the student, or an object that can be called.
+        arguments: by the names that the question states, in its order.
+    """
+    return objects().call_by_name(function, arguments, 0)
+
+
+class StudentObject:
+    """Stands for an object of the student's that is no plain data."""
+
+    def __init__(self, class_name: str) -> None:
+        self.class_name = class_name
+
+
+def fetch(value: Any) -> Any:
+    """Return the plain data of a value; what the student's classes say of their objects is not asked."""
+    if objects().is_handle(value):
+        contents = objects().contents(value)
+        return StudentObject(objects().class_name(value)) if contents is None else fetch(contents)
+    if type(value) in (list, tuple) and any(map(_may_hide_handles, value)):
+        return type(value)(map(fetch, value))
+    if type(value) is dict and any(map(_may_hide_handles, value.values())):
+        return {key: fetch(part) for key, part in value.items()}
+    return value
+
+
+def _may_hide_handles(value: Any) -> bool:
+    return type(value) in (list, tuple, dict) or objects().is_handle(value)
+
+
+# ---------------------------------------------------------------- numbers
+
+
+def _compare_close(actual: Any, expected: Any, rtol: float, atol: float, where: str) -> None:
+    if isinstance(expected, Mapping):
+        _compare_mappings(actual, expected, rtol, atol, where)
+        return
+    if isinstance(expected, list | tuple) and _as_numbers(expected) is None:
+        items = actual if isinstance(actual, list | tuple) else None
+        if items is None or len(items) != len(expected):
+            raise Wrong(f"{where}{_describe(actual)}, expected {len(expected)} parts")
+        for index, (item, wanted) in enumerate(zip(items, expected, strict=True)):
+            _compare_close(item, wanted, rtol, atol, f"{where}[{index}]: ")
+        return
+    wanted_numbers = _as_numbers(expected)
+    if wanted_numbers is None:
+        if expected is None or isinstance(expected, str):
+            assert_equal(actual, expected)
+            return
+        raise Unclear(f"the check compares with a {type(expected).__name__}, which is no number")
+    if not _has_form(actual, expected):
+        raise Wrong(f"{where}{_describe(actual)}, expected {_describe(expected)}")
+    numbers = _as_numbers(actual)
+    if numbers is None:
+        raise Wrong(f"{where}{_describe(actual)} contains something that is no number")
+    _compare_arrays(numbers, wanted_numbers, rtol, atol, where)
+
+
+def _compare_mappings(actual: Any, expected: Mapping[Any, Any], rtol: float, atol: float, where: str) -> None:
+    if not isinstance(actual, Mapping):
+        raise Wrong(f"{where}{_describe(actual)}, expected a dictionary")
+    if set(actual) != set(expected):
+        raise Wrong(f"{where}keys {_show(list(actual))}, expected {_show(list(expected))}")
+    for key, wanted in expected.items():
+        _compare_close(actual[key], wanted, rtol, atol, f"{where}[{key!r}]: ")
+
+
+def _compare_arrays(numbers: np.ndarray, expected: np.ndarray, rtol: float, atol: float, where: str) -> None:
+    if numbers.shape != expected.shape:
+        raise Wrong(f"{where}shape {numbers.shape}, expected {expected.shape}")
+    with np.errstate(all="ignore"):
+        differs = ~np.isclose(numbers, expected, rtol=rtol, atol=atol)
+    if differs.any():
+        first = tuple(int(place) for place in np.argwhere(differs)[0]) if differs.ndim else ()
+        count = f"{int(differs.sum())} of {differs.size} numbers differ" if differs.ndim else "differs"
+        at = f" at {first}" if first else ""
+        raise Wrong(f"{where}{count}; {numbers[first]:.6g} instead of {expected[first]:.6g}{at}")
+
+
+def _as_numbers(value: Any) -> np.ndarray | None:
+    """Return the numbers of a value as float64, int or complex; None if it is something else or ragged."""
+    if is_tensor(value):
+        value = value.detach().cpu().resolve_conj()
+        if value.is_floating_point():
+            value = value.double()  # numpy has no bfloat16
+        found = value.numpy()
+    elif isinstance(value, np.ndarray):
+        found = value
+    elif isinstance(value, list | tuple):
+        parts = [_as_numbers(part) for part in value]
+        if any(part is None for part in parts) or len({part.shape for part in parts if part is not None}) > 1:
+            return None
+        found = np.array(parts, dtype=None if parts else np.float64)
+    elif isinstance(value, _NUMBERS):
+        found = np.asarray(value)
+    else:
+        return None
+    if found.dtype.kind not in "biufc":
+        return None
+    numbers: np.ndarray = found.astype(np.complex128 if found.dtype.kind == "c" else np.float64)
+    return numbers
+
+
+def _has_form(actual: Any, expected: Any) -> bool:
+    """Return whether a value may be compared with the expected one, whatever its numbers are."""
+    if is_tensor(expected) and expected.ndim:
+        return is_tensor(actual)
+    if isinstance(expected, np.ndarray) and expected.ndim:
+        return isinstance(actual, np.ndarray)
+    if isinstance(expected, list | tuple):
+        return isinstance(actual, list | tuple | np.ndarray) or is_tensor(actual)
+    return isinstance(actual, (*_NUMBERS, np.ndarray)) or is_tensor(actual)
+
+
+def is_tensor(value: Any) -> bool:
+    """Return whether a value is a tensor; torch is not imported for it."""
+    torch = sys.modules.get("torch")
+    return torch is not None and issubclass(type(value), torch.Tensor)
+
+
+# ---------------------------------------------------------------- plain data
+
+_NOT_PLAIN: Any = object()
+
+
+def _as_plain(value: Any) -> Any:
+    """Return plain Python data of a value: items of 0-d arrays, arrays as themselves."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if isinstance(value, np.generic):
+        return value.item()
+    if is_tensor(value):
+        return value.item() if value.ndim == 0 else _as_plain(value.detach().cpu().numpy())
+    if isinstance(value, np.ndarray):
+        return value.item() if value.ndim == 0 else value
+    if kind in (list, tuple):
+        parts = [_as_plain(part) for part in value]
+        return _NOT_PLAIN if any(part is _NOT_PLAIN for part in parts) else kind(parts)
+    if kind in (set, frozenset):
+        return value if all(type(part) in _PLAIN or type(part) is tuple for part in value) else _NOT_PLAIN
+    if isinstance(value, dict):
+        found = {key: _as_plain(part) for key, part in value.items()}
+        return _NOT_PLAIN if any(part is _NOT_PLAIN for part in found.values()) else found
+    return _NOT_PLAIN
+
+
+def _is_equal(first: Any, second: Any) -> bool:
+    if isinstance(first, np.ndarray) or isinstance(second, np.ndarray):
+        both = isinstance(first, np.ndarray) and isinstance(second, np.ndarray)
+        return both and first.shape == second.shape and bool((first == second).all())
+    if isinstance(first, list | tuple):
+        return (
+            type(first) is type(second) and len(first) == len(second) and all(map(_is_equal, first, second))
+        )
+    if isinstance(first, dict):
+        return (
+            isinstance(second, dict)
+            and first.keys() == second.keys()
+            and all(_is_equal(first[key], second[key]) for key in first)
+        )
+    if isinstance(first, bool) is not isinstance(second, bool):
+        return False
+    return bool(first == second)
+
+
+def is_same(first: Any, second: Any) -> bool:
+    """Return whether two observed values are the same up to rounding; a mutant is recognised by that."""
+    numbers, others = _as_numbers(first), _as_numbers(second)
+    if numbers is not None and others is not None:
+        if numbers.shape != others.shape:
+            return False
+        with np.errstate(all="ignore"):
+            return bool(np.isclose(numbers, others, rtol=1e-4, atol=1e-6, equal_nan=True).all())
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        return first.keys() == second.keys() and all(is_same(first[key], second[key]) for key in first)
+    if isinstance(first, list | tuple) and isinstance(second, list | tuple):
+        return len(first) == len(second) and all(map(is_same, first, second))
+    plain, other = _as_plain(first), _as_plain(second)
+    return plain is not _NOT_PLAIN and other is not _NOT_PLAIN and _is_equal(plain, other)
+
+
+# ---------------------------------------------------------------- messages
+
+
+def _describe(value: Any) -> str:
+    if is_tensor(value) or isinstance(value, np.ndarray):
+        return f"{'a tensor' if is_tensor(value) else 'an array'} of shape {tuple(value.shape)}"
+    if isinstance(value, list | tuple):
+        return f"a {type(value).__name__} of {len(value)}"
+    return f"a {value.class_name if isinstance(value, StudentObject) else type(value).__name__}"
+
+
+def _show(value: Any) -> str:
+    """Return the text of a value for staff; of an object of the student's only its class."""
+    if _as_plain(value) is _NOT_PLAIN:
+        return _describe(value)
+    text = repr(value)
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"

@@ -1,0 +1,104 @@
+"""What a file of checks states at its top level.
+
+The grader reads these calls from the source (`autograder.checking.reading`), so that it never imports a file
+of checks itself. At run time they only reject what Python itself would not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., None])
+Text = str | Mapping[str, str]
+"""A sentence, or one for each language: ``{"en": …, "de": …}``."""
+Points = int | float
+
+
+def check(
+    *,
+    points: Points,
+    title: Text,
+    parts: Sequence[str] | Mapping[str, Any] | None = None,
+    needs: str | Sequence[str] = (),
+    told: Text = "",
+    seconds: float = 30.0,
+) -> Callable[[F], F]:
+    """Make a function an item of the question: ``def name(student, reference, draw)``.
+
+    It passes if it returns, and fails if it raises `Wrong` or an ``AssertionError``.
+    All arguments are literals.
+
+    Args:
+        points: of the item.
+        title: what students read as the item's text.
+        parts: call the function once for each, with a fourth argument ``part``, and share the points among
+            them; a dictionary gives each name its argument.
+        needs: checks without which this one earns nothing.
+        told: what students read if it fails, instead of the title.
+        seconds: of processor time, the student's code included.
+    """
+    del points, title, parts, needs, told, seconds
+
+    def decorate(function: F) -> F:
+        return function
+
+    return decorate
+
+
+def solution(file: str = "", *, source: str = "", names: Mapping[str, str] | None = None) -> None:
+    """State the right answer: a file beside the folder of checks, or its source.
+
+    Checks get it as ``reference``; mutants are edits of it.
+
+    Args:
+        file: such as ``"attention.py"``.
+        source: instead of a file.
+        names: name that students use → name in the solution, where they differ.
+    """
+    if bool(file) == bool(source):
+        raise TypeError("solution: expected a file or a source")
+    del names
+
+
+def mutant(
+    name: str,
+    old: str = "",
+    new: str = "",
+    *,
+    edits: Sequence[tuple[str, str]] = (),
+    title: Text = "",
+    points: Mapping[str, Points] | None = None,
+    loses: str | Sequence[str] | None = None,
+) -> None:
+    """State a usual mistake as an edit of the solution.
+
+    Students whose values equal the mutant's read its title and earn its points. ``autograder verify`` grades
+    it: it must lose at least one item.
+
+    Args:
+        name: in a few words.
+        old: stands exactly once in the solution.
+        new: stands there instead.
+        edits: several pairs of old and new text, instead of `old` and `new`.
+        title: names the mistake for students.
+        points: check → what it still earns with this mistake.
+        loses: the checks that it fails, all of them; default: at least one.
+    """
+    del name, old, new, edits, title, points, loses
+
+
+def planted(name: str, source: str, *, loses: str | Sequence[str] = ()) -> None:
+    """State an answer for ``autograder verify`` to grade.
+
+    Args:
+        name: in a few words.
+        source: of the answer's cell.
+        loses: the checks that it must fail, all of them; none: it is right.
+    """
+    del name, source, loses
+
+
+def forbid(*names: str) -> None:
+    """Forbid functions, classes or modules: an answer that uses one of them loses every item."""
+    del names

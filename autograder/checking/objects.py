@@ -1,0 +1,92 @@
+"""How checks look at the student's objects.
+
+Without a sandbox these are ordinary Python objects of the same process. In the judge box they are handles,
+and the sandbox replaces the functions of `Objects` by its own (`install`).
+"""
+
+from __future__ import annotations
+
+import inspect
+import random
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+STUDENT_FILE = "<answer>"
+"""The file name under which a student's code is compiled where it has no file."""
+
+
+class Objects:
+    """The student's objects in the same process."""
+
+    def __init__(self, student_files: Sequence[str] = (STUDENT_FILE,)) -> None:
+        self._student_files = frozenset(student_files)
+
+    def call_by_name(self, function: Any, arguments: Mapping[str, Any], seed: int) -> Any:
+        """Call a function by name if its signature has all the names, otherwise by position; seed before."""
+        return call_by_name(function, arguments, seed)
+
+    def is_handle(self, value: Any) -> bool:
+        """Return whether a value stands for an object that cannot leave the student's box."""
+        del value
+        return False
+
+    def contents(self, value: Any) -> Any:
+        """Return what a handle on a container of the student's really holds; None if it is no container."""
+        del value
+
+    def is_raised_by_student(self, error: BaseException) -> bool:
+        """Return whether the student's code raised an exception, rather than the check."""
+        trace = error.__traceback__
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename in self._student_files:
+                return True
+            trace = trace.tb_next
+        return False
+
+    def class_name(self, value: Any) -> str:
+        """Return the name of a value's class, for messages."""
+        return type(value).__name__
+
+
+def call_by_name(function: Any, arguments: Mapping[str, Any], seed: int) -> Any:
+    """See `Objects.call_by_name`."""
+    names = _parameter_names(function)
+    seed_generators(seed)
+    return function(**arguments) if names.issuperset(arguments) else function(*arguments.values())
+
+
+def _parameter_names(function: Any) -> frozenset[str]:
+    """Return the names of a callable's parameters; of a module of torch those of its ``forward``."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(function, torch.nn.Module):
+        function = function.forward
+    try:
+        return frozenset(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return frozenset()
+
+
+def seed_generators(seed: int) -> None:
+    """Seed random, numpy and, if it is loaded, torch."""
+    random.seed(seed)
+    np.random.seed(seed % 2**32)  # students use the global generator
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.default_generator.manual_seed(seed)  # torch.manual_seed looks for devices each time
+
+
+_current: list[Objects] = [Objects()]
+
+
+def install(objects: Objects) -> Callable[[], None]:
+    """Look at the student's objects in another way; return a function that undoes it."""
+    _current.append(objects)
+    return lambda: _current.remove(objects)
+
+
+def objects() -> Objects:
+    """Return how the student's objects are looked at now."""
+    return _current[-1]

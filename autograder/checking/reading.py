@@ -1,0 +1,589 @@
+"""Reads what a file of checks states, from its source alone: nothing of it is imported or run."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+PACKAGE = "reference"
+FOLDER = "checks"
+_API = "autograder.checking"
+_DECLARATIONS = ("check", "solution", "mutant", "planted", "forbid")
+_STUDENT = "student"
+"""The first parameter of a check."""
+RESERVED = frozenset(("again",))
+"""Attributes of ``student`` that are no names of the notebook."""
+
+
+class CheckFileError(Exception):
+    """A file of checks is wrong; the message names the place, what was expected, and what to do."""
+
+    def __init__(self, problem: str, file: str, line: int = 0) -> None:
+        super().__init__(f"{file}, line {line}: {problem}" if line else f"{file}: {problem}")
+
+
+@dataclass(frozen=True)
+class CheckPart:
+    """One call of a check."""
+
+    name: str
+    """Empty: the only one."""
+    value: Any = None
+    """The fourth argument; none for the only one."""
+
+
+@dataclass(frozen=True)
+class CheckItem:
+    """What a decorator `check` states."""
+
+    id: str
+    points: Decimal
+    title: dict[str, str]
+    told: dict[str, str]
+    parts: tuple[CheckPart, ...]
+    needs: tuple[str, ...]
+    seconds: float
+    line: int
+
+
+@dataclass(frozen=True)
+class SourceMutant:
+    """What a call of `mutant` states, and the source it makes."""
+
+    name: str
+    source: str
+    title: dict[str, str]
+    points: dict[str, Decimal]
+    loses: tuple[str, ...] | None
+    """None: at least one."""
+    line: int
+
+
+@dataclass(frozen=True)
+class PlantedSource:
+    """What a call of `planted` states."""
+
+    name: str
+    source: str
+    loses: tuple[str, ...]
+    line: int
+
+
+@dataclass(frozen=True)
+class CheckFile:
+    """A file of checks, read."""
+
+    module: str
+    """Such as ``reference.checks.attention``."""
+    modules: Mapping[str, str]
+    """The sources of it and of all modules of the reference that it needs, by name."""
+    checks: tuple[CheckItem, ...]
+    mutants: tuple[SourceMutant, ...]
+    planted: tuple[PlantedSource, ...]
+    forbidden: tuple[str, ...]
+    solution: str
+    """The source of the right answer as a cell has it, under the students' names; empty: none is stated."""
+    solution_module: str
+    """The module of the right answer; empty where its source is stated."""
+    names: Mapping[str, str]
+    """Name that students use → name in the solution."""
+    student_names: tuple[str, ...]
+    """The names of the notebook that checks use."""
+    uses_torch: bool
+
+    def check(self, name: str) -> CheckItem:
+        """Return the check with this id."""
+        return next(check for check in self.checks if check.id == name)
+
+
+def load_check_file(folder: Path, file: str) -> CheckFile:
+    """Read a file of checks and the sources of what it imports.
+
+    Args:
+        folder: of the reference solutions.
+        file: in its folder ``checks``, such as ``"attention.py"``.
+
+    Raises:
+        CheckFileError: a file is missing or not Python, or states something wrong.
+    """
+    name = file.removesuffix(".py")
+    if not name.isidentifier():
+        raise CheckFileError("expected the name of a Python file, such as 'attention.py'", file)
+    path = folder / FOLDER / f"{name}.py"
+    if not path.is_file():
+        known = sorted(found.name for found in (folder / FOLDER).glob("*.py")) if folder.is_dir() else []
+        raise CheckFileError(f"there is no such file{suggest(f'{name}.py', known)}", str(path))
+    return parse_check_file(_gather_modules(folder, f"{PACKAGE}.{FOLDER}.{name}"), name)
+
+
+def parse_check_file(modules: Mapping[str, str], name: str, *, is_checked: bool = False) -> CheckFile:
+    """Read a file of checks from sources.
+
+    Args:
+        modules: dotted name → source, with those of all modules of the reference that are needed.
+        name: of the file, without its ending.
+        is_checked: it was read before, so that mutants need not be parsed again.
+
+    Raises:
+        CheckFileError: something is wrong.
+    """
+    return _Reader(modules, f"{PACKAGE}.{FOLDER}.{name}", is_checked=is_checked).read()
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """Return what to add to a message about an unknown name."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, 1)
+    if near:
+        return f"; did you mean {near[0]!r}?"
+    return f"; known: {', '.join(names)}" if names else ""
+
+
+# ---------------------------------------------------------------- modules
+
+
+def _gather_modules(folder: Path, module: str) -> dict[str, str]:
+    """Return the sources of a module and of all modules of the reference that it imports."""
+    found: dict[str, str] = {}
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        path = _module_path(folder, name)
+        if path is None:
+            continue
+        found[name] = _read_text(path)
+        tree = _parse(found[name], name)
+        waiting += _imported(tree, name, is_package=path.name == "__init__.py")
+        waiting += [f"{PACKAGE}.{file.removesuffix('.py')}" for file in _solution_files(tree)]
+    return found
+
+
+def _module_path(folder: Path, name: str) -> Path | None:
+    path = folder.joinpath(*name.split(".")[1:])
+    for candidate in (path.with_suffix(".py"), path / "__init__.py"):
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CheckFileError(f"cannot be read: {error}", str(path)) from error
+
+
+def _parse(source: str, name: str) -> ast.Module:
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", 0) or 0
+        raise CheckFileError(f"not valid Python: {error}", _file_of(name), line) from error
+
+
+def _file_of(module: str) -> str:
+    return f"{module.replace('.', '/')}.py"
+
+
+def _imported(tree: ast.Module, name: str, *, is_package: bool) -> Iterator[str]:
+    """Yield the modules of the reference that one imports, with the packages around them."""
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parts = name.split(".")
+                parts = parts[: len(parts) - node.level + is_package]
+                base = ".".join([*parts, *filter(None, [node.module])])
+            names = [base, *(f"{base}.{alias.name}" for alias in node.names)]
+        for found in names:
+            if found.partition(".")[0] == PACKAGE:
+                pieces = found.split(".")
+                yield from (".".join(pieces[:depth]) for depth in range(1, len(pieces) + 1))
+
+
+def _solution_files(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _last_name(node.func) == "solution":
+            for argument in (*node.args, *(word.value for word in node.keywords if word.arg == "file")):
+                if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+                    yield argument.value
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+# ---------------------------------------------------------------- one file
+
+
+class _Reader:
+    """Reads one file of checks."""
+
+    def __init__(self, modules: Mapping[str, str], module: str, *, is_checked: bool) -> None:
+        self._is_checked = is_checked
+        self._modules = modules
+        self._module = module
+        self._file = _file_of(module)
+        self._tree = _parse(modules[module], module)
+        self._constants = _literals(self._tree)
+        self._api = _api_names(self._tree)
+        self._checks: list[CheckItem] = []
+        self._mutants: list[tuple[dict[str, Any], int]] = []
+        self._planted: list[PlantedSource] = []
+        self._forbidden: list[str] = []
+        self._solution: dict[str, Any] = {}
+
+    def read(self) -> CheckFile:
+        top_level = self._read_statements()
+        for node in ast.walk(self._tree):
+            if isinstance(node, ast.Call) and id(node) not in top_level and (name := self._declared(node)):
+                raise self._error(f"{name}(…) stands inside other code; state it at the top level", node)
+        if not self._checks:
+            raise CheckFileError("no function is decorated with @check(points=…, title=…)", self._file)
+        ids = [check.id for check in self._checks]
+        for check in self._checks:
+            self._know(check.needs, [name for name in ids if name != check.id], check.line, "needs")
+        for planted in self._planted:
+            self._know(planted.loses, ids, planted.line, "loses")
+        module, source, names = self._read_solution()
+        return CheckFile(
+            module=self._module,
+            modules=self._modules,
+            checks=tuple(self._checks),
+            mutants=tuple(
+                self._make_mutant(stated, line, source, names, ids) for stated, line in self._mutants
+            ),
+            planted=tuple(self._planted),
+            forbidden=tuple(self._forbidden),
+            solution=_with_names(source, names),
+            solution_module=module,
+            names=names,
+            student_names=_student_names(self._tree),
+            uses_torch=any(map(_imports_torch, (*self._modules.values(), source))),
+        )
+
+    def _read_statements(self) -> set[int]:
+        """Read the declarations; return the identities of their nodes."""
+        read: set[int] = set()
+        for statement in self._tree.body:
+            if isinstance(statement, ast.FunctionDef):
+                for decorator in statement.decorator_list:
+                    if isinstance(decorator, ast.Call) and self._declared(decorator) == "check":
+                        read.add(id(decorator))
+                        self._read_check(statement, decorator)
+            elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+                node = statement.value
+                if name := self._declared(node):
+                    read.add(id(node))
+                    self._read_declaration(name, node)
+        return read
+
+    def _declared(self, node: ast.Call) -> str:
+        """Return which declaration of ours a call is; empty for any other call."""
+        if isinstance(node.func, ast.Name):
+            name = self._api.get(node.func.id, "")
+        elif isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
+            name = node.func.attr if self._api.get(node.func.value.id) == _API else ""
+        else:
+            name = ""
+        return name if name in _DECLARATIONS else ""
+
+    def _read_check(self, function: ast.FunctionDef, node: ast.Call) -> None:
+        stated = self._arguments(node, (), "check")
+        where = f"check {function.name!r}"
+        if any(check.id == function.name for check in self._checks):
+            raise self._error(f"{where} stands twice; rename one", node)
+        for needed in ("points", "title"):
+            if needed not in stated:
+                raise self._error(f"{where}: {needed}= is missing", node)
+        parts = _parts(stated.get("parts"))
+        if parts is None:
+            raise self._error(f"{where}: parts: expected names, or a dictionary of names and values", node)
+        wanted = 4 if "parts" in stated else 3
+        if len(function.args.posonlyargs) + len(function.args.args) != wanted:
+            names = "(student, reference, draw, part)" if wanted == 4 else "(student, reference, draw)"
+            raise self._error(f"def {function.name}: expected the parameters {names}", function)
+        check = CheckItem(
+            id=function.name,
+            points=self._points(stated["points"], where, node),
+            title=self._text(stated["title"], where, "title", node),
+            told=self._text(stated["told"], where, "told", node) if stated.get("told") else {},
+            parts=parts,
+            needs=self._names(stated.get("needs", ()), where, "needs", node),
+            seconds=float(self._points(stated.get("seconds", 30.0), where, node, what="seconds")),
+            line=function.lineno,
+        )
+        self._checks.append(check)
+
+    def _read_declaration(self, name: str, node: ast.Call) -> None:
+        if name == "check":
+            raise self._error("check(…) decorates a function: write @check(…) above it", node)
+        if name == "forbid":
+            values = [self._literal(argument, "forbid", node) for argument in node.args]
+            self._forbidden += self._names(values, "forbid", "names", node)
+        elif name == "solution":
+            if self._solution:
+                raise self._error("solution(…) stands twice", node)
+            self._solution = {**self._arguments(node, ("file",), "solution"), "line": node.lineno}
+        elif name == "planted":
+            stated = self._arguments(node, ("name", "source"), "planted")
+            self._need_texts(stated, ("name", "source"), "planted", node)
+            where = f"planted {stated['name']!r}"
+            loses = self._names(stated.get("loses", ()), where, "loses", node)
+            self._planted.append(PlantedSource(stated["name"], stated["source"], loses, node.lineno))
+        else:
+            stated = self._arguments(node, ("name", "old", "new"), "mutant")
+            self._need_texts(stated, ("name",), "mutant", node)
+            self._mutants.append((stated, node.lineno))
+
+    def _read_solution(self) -> tuple[str, str, dict[str, str]]:
+        """Return module, source and names of the solution."""
+        if not self._solution:
+            return "", "", {}
+        line = self._solution["line"]
+        names = self._solution.get("names") or {}
+        file, source = self._solution.get("file", ""), self._solution.get("source", "")
+        if bool(file) == bool(source):
+            raise CheckFileError("solution: expected a file or source=, one of the two", self._file, line)
+        if source:
+            _parse(source, self._module)
+            return "", source, names
+        module = f"{PACKAGE}.{str(file).removesuffix('.py').replace('/', '.')}"
+        if module not in self._modules:
+            raise CheckFileError(f"solution: there is no file {PACKAGE}/{file}", self._file, line)
+        return module, self._modules[module], names
+
+    def _make_mutant(
+        self, stated: dict[str, Any], line: int, source: str, names: dict[str, str], ids: Sequence[str]
+    ) -> SourceMutant:
+        name, edits = stated["name"], list(stated.get("edits", ()))
+        where = f"mutant {name!r}"
+        if "old" in stated:
+            edits.insert(0, (stated["old"], stated.get("new", "")))
+        if not edits:
+            raise CheckFileError(f"{where}: old= and new= are missing", self._file, line)
+        if not source:
+            raise CheckFileError(f"{where}: state solution(…): mutants are edits of it", self._file, line)
+        try:
+            edited = apply_edits(source, edits)
+        except ValueError as error:
+            raise CheckFileError(f"{where}: {error}", self._file, line) from error
+        try:
+            if not self._is_checked:
+                ast.parse(edited)
+        except SyntaxError as error:
+            raise CheckFileError(
+                f"{where}: the edited solution is no Python: {error}", self._file, line
+            ) from error
+        node = ast.Constant(None, lineno=line, col_offset=0)
+        points = stated.get("points") or {}
+        self._know(points, ids, line, "points")
+        loses = None
+        if stated.get("loses") is not None:
+            loses = self._names(stated["loses"], where, "loses", node)
+            self._know(loses, ids, line, "loses")
+        title = self._text(stated["title"], where, "title", node) if stated.get("title") else {}
+        values = {check: self._points(value, where, node) for check, value in points.items()}
+        return SourceMutant(name, _with_names(edited, names), title, values, loses, line)
+
+    # ------------------------------------------------------------ literals
+
+    def _arguments(self, node: ast.Call, positional: Sequence[str], name: str) -> dict[str, Any]:
+        """Return the arguments of a declaration, which are literals."""
+        if len(node.args) > len(positional) or any(isinstance(value, ast.Starred) for value in node.args):
+            raise self._error(f"{name}: expected keywords such as points=…", node)
+        known = _KEYWORDS[name]
+        pairs = list(zip(positional, node.args, strict=False))
+        for word in node.keywords:
+            if word.arg is None or word.arg not in known:
+                raise self._error(f"{name}: no argument {word.arg!r}{suggest(str(word.arg), known)}", node)
+            pairs.append((word.arg, word.value))
+        return {key: self._literal(value, f"{name}: {key}", node) for key, value in pairs}
+
+    def _literal(self, value: ast.expr, where: str, node: ast.AST) -> Any:
+        try:
+            return _evaluate(value, self._constants)
+        except ValueError as error:
+            text = ast.unparse(value)[:60]
+            raise self._error(
+                f"{where}: {text!r} is no literal. It is read without running the file: write the value, "
+                "or the name of a literal at the top level",
+                node,
+            ) from error
+
+    def _points(self, value: Any, where: str, node: ast.AST, *, what: str = "points") -> Decimal:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e6:
+            raise self._error(f"{where}: {what}: expected a number from 0, got {value!r}", node)
+        return Decimal(str(value))
+
+    def _text(self, value: Any, where: str, key: str, node: ast.AST) -> dict[str, str]:
+        texts = {"en": value} if isinstance(value, str) else value
+        valid = isinstance(texts, dict) and all(isinstance(text, str) and text for text in texts.values())
+        if not valid or "en" not in texts:
+            raise self._error(f'{where}: {key}: expected a text, or {{"en": …, "de": …}}', node)
+        return dict(texts)
+
+    def _names(self, value: Any, where: str, key: str, node: ast.AST) -> tuple[str, ...]:
+        names = (value,) if isinstance(value, str) else value
+        if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+            raise self._error(f"{where}: {key}: expected a name or a list of names, got {value!r}", node)
+        return tuple(names)
+
+    def _need_texts(self, stated: Mapping[str, Any], keys: Sequence[str], name: str, node: ast.AST) -> None:
+        for key in keys:
+            if not isinstance(stated.get(key), str) or not stated[key]:
+                raise self._error(f"{name}: {key}: expected a text, got {stated.get(key)!r}", node)
+
+    def _know(self, names: Iterable[str], known: Sequence[str], line: int, key: str) -> None:
+        for name in names:
+            if name not in known:
+                raise CheckFileError(
+                    f"{key}: there is no check {name!r}{suggest(name, known)}", self._file, line
+                )
+
+    def _error(self, problem: str, node: ast.AST) -> CheckFileError:
+        return CheckFileError(problem, self._file, getattr(node, "lineno", 0))
+
+
+_KEYWORDS: Mapping[str, tuple[str, ...]] = {
+    "check": ("points", "title", "parts", "needs", "told", "seconds"),
+    "solution": ("file", "source", "names"),
+    "mutant": ("name", "old", "new", "edits", "title", "points", "loses"),
+    "planted": ("name", "source", "loses"),
+}
+
+
+def apply_edits(source: str, edits: Iterable[Sequence[str]]) -> str:
+    """Return a source with each old text replaced by the new one.
+
+    Raises:
+        ValueError: an old text does not stand there exactly once; says what stands there instead.
+    """
+    for old, new in edits:
+        count = source.count(old) if old else 0
+        if count != 1:
+            near = difflib.get_close_matches(
+                old.strip(), [line.strip() for line in source.splitlines()], 1, 0.5
+            )
+            hint = f"; did you mean {near[0]!r}?" if not count and near else ""
+            hint = hint or ("; state more of the text around it" if count else "")
+            raise ValueError(f"old: {old!r} stands {count} times in the solution, expected once{hint}")
+        source = source.replace(old, new)
+    return source
+
+
+def _with_names(source: str, names: Mapping[str, str]) -> str:
+    """Return a solution's source with the names that students use."""
+    if not source or not names:
+        return source
+    return f"{source.rstrip()}\n\n{''.join(f'{name} = {own}{chr(10)}' for name, own in names.items())}"
+
+
+def _parts(value: Any) -> tuple[CheckPart, ...] | None:
+    if value is None:
+        return (CheckPart(""),)
+    if isinstance(value, dict) and value and all(isinstance(name, str) and name for name in value):
+        return tuple(CheckPart(name, own) for name, own in value.items())
+    if isinstance(value, list | tuple) and value and all(isinstance(name, str) and name for name in value):
+        return tuple(CheckPart(name, name) for name in value) if len(set(value)) == len(value) else None
+    return None
+
+
+def _literals(tree: ast.Module) -> dict[str, Any]:
+    """Return the names that are bound once at the top level, to a literal."""
+    found: dict[str, Any] = {}
+    for statement in tree.body:
+        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+            target, value = statement.targets[0], statement.value
+        elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+            target, value = statement.target, statement.value
+        else:
+            continue
+        if isinstance(target, ast.Name):
+            try:
+                found[target.id] = _evaluate(value, found)
+            except ValueError:
+                found.pop(target.id, None)
+    return found
+
+
+def _evaluate(node: ast.expr, constants: Mapping[str, Any]) -> Any:
+    """Return the value of a literal, in which names of literals and sums may stand.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if isinstance(node, ast.Name) and node.id in constants:
+        return constants[node.id]
+    if isinstance(node, ast.List | ast.Tuple):
+        values: list[Any] = []
+        for part in node.elts:
+            value = _evaluate(part.value if isinstance(part, ast.Starred) else part, constants)
+            values += value if isinstance(part, ast.Starred) and isinstance(value, list | tuple) else [value]
+        return values if isinstance(node, ast.List) else tuple(values)
+    if isinstance(node, ast.Dict) and all(node.keys):
+        keys = [_evaluate(key, constants) for key in node.keys if key is not None]
+        return dict(zip(keys, [_evaluate(value, constants) for value in node.values], strict=True))
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        left, right = _evaluate(node.left, constants), _evaluate(node.right, constants)
+        for kind in (str, list, tuple):
+            if isinstance(left, kind) and isinstance(right, kind):
+                return operator.add(left, right)
+    try:
+        return ast.literal_eval(node)
+    except (TypeError, SyntaxError, MemoryError, RecursionError) as error:
+        raise ValueError(str(error)) from error
+
+
+def _api_names(tree: ast.Module) -> dict[str, str]:
+    """Return what of ours each name of a file stands for: a function's name, or the package."""
+    found: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == _API:
+            found |= {alias.asname or alias.name: alias.name for alias in node.names}
+            if "*" in found:
+                found |= {name: name for name in _DECLARATIONS}
+        elif isinstance(node, ast.ImportFrom) and node.module == "autograder":
+            found |= {alias.asname or alias.name: _API for alias in node.names if alias.name == "checking"}
+        elif isinstance(node, ast.Import):
+            found |= {alias.asname: _API for alias in node.names if alias.name == _API and alias.asname}
+    return found
+
+
+def _student_names(tree: ast.Module) -> tuple[str, ...]:
+    """Return the attributes of ``student`` that a file of checks uses."""
+    return tuple(
+        sorted(
+            {
+                node.attr
+                for node in ast.walk(tree)
+                if isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Name)
+                and node.value.id == _STUDENT
+                and node.attr not in RESERVED
+            }
+        )
+    )
+
+
+def _imports_torch(source: str) -> bool:
+    if "torch" not in source:
+        return False
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module)
+    return any(name.partition(".")[0] == "torch" for name in names)

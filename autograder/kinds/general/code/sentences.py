@@ -1,0 +1,10 @@
+"""Sentences about checks in Python. None says what a check asks."""
+
+from __future__ import annotations
+
+SENTENCES: dict[str, str] = {
+    "code.failed": "{what}: this is not the case.",
+    "code.told": "The answer is not as asked.",
+    "code.mistake": "A known mistake.",
+    "code.review": "This item needs manual review.",
+}

@@ -1,0 +1,72 @@
+"""Takes the items of questions about code from the files of their checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from autograder.checking.reading import CheckFile, CheckFileError, CheckItem, load_check_file, suggest
+from autograder.errors import Place, RubricError
+
+KINDS = ("code",)
+"""The kinds of questions whose items are checks."""
+
+
+def read_check_file(table: Mapping[str, Any], folder: Path | None, place: Place) -> CheckFile | None:
+    """Read the file of checks of a question; None if its kind has none.
+
+    Args:
+        table: of the question.
+        folder: of the reference solutions.
+        place: of the question, for errors.
+
+    Raises:
+        RubricError: the file is missing, or states something wrong.
+    """
+    if table.get("kind") not in KINDS:
+        return None
+    file = table.get("checks", f"{str(table.get('id')).replace('-', '_')}.py")
+    if not isinstance(file, str):
+        raise RubricError(f"expected a file in reference/checks, got {file!r}", place, "checks")
+    if folder is None:
+        raise RubricError("the checks lie beside the rubric; read it from its file", place, "checks")
+    try:
+        return load_check_file(folder, file)
+    except CheckFileError as error:
+        raise RubricError(str(error), place, "checks") from error
+
+
+def add_items(table: Mapping[str, Any], file: CheckFile, place: Place) -> dict[str, Any]:
+    """Return a question's table with an item for each check.
+
+    Items that the rubric states keep their order and texts, and come first.
+
+    Raises:
+        RubricError: the rubric names an item that no check has, or other points than its check.
+    """
+    checks = {check.id: check for check in file.checks}
+    items = []
+    for number, entry in enumerate(table.get("item", ())):
+        where = place.at(f", item {number + 1} ({entry.get('id', '?')})", "item", number)
+        if entry.get("manual"):
+            items.append(entry)
+            continue
+        name = str(entry.get("id"))
+        if name not in checks:
+            at = f"{file.module.replace('.', '/')}.py"
+            raise RubricError(f"{at} has no check {name!r}{suggest(name, checks)}", where, "id")
+        items.append(_merge(entry, checks.pop(name), file, where))
+    items += [_merge({}, check, file, place) for check in checks.values()]
+    return {**table, "item": items}
+
+
+def _merge(entry: Mapping[str, Any], check: CheckItem, file: CheckFile, where: Place) -> dict[str, Any]:
+    stated = entry.get("points", check.points)
+    if stated != check.points:
+        at = f"{file.module.replace('.', '/')}.py, line {check.line}"
+        raise RubricError(
+            f"{stated} are stated here, and {check.points} in {at}; leave this out", where, "points"
+        )
+    needs = entry.get("needs", check.needs)
+    return {"id": check.id, "text": check.title, **entry, "points": check.points, "needs": [*needs]}

@@ -1,0 +1,68 @@
+"""Courses whose questions are graded by checks in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import nbformat
+
+from autograder.checking.reading import load_check_file
+from autograder.course import Course
+from autograder.generate import generate
+from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.records import Graded
+from autograder.verify.papers import with_sources
+from tests.support.small_course import answer, cell
+
+NAME = "code"
+
+
+def code_course(
+    root: Path,
+    checks: Mapping[str, tuple[int, str]],
+    *,
+    preload: str = '"numpy"',
+    reference: Mapping[str, str] = {},
+) -> Course:
+    """Write a course with a question for each file of checks into an empty folder, and release it.
+
+    Args:
+        root: the folder.
+        checks: question → points and the file of checks, which states a solution as a source.
+        preload: modules, as TOML has them.
+        reference: further files of the reference folder, by path.
+    """
+    for folder in ("rubrics", f"assignments/{NAME}", "reference/checks"):
+        (root / folder).mkdir(parents=True, exist_ok=True)
+    (root / "reference" / "__init__.py").write_text("")
+    for path, text in reference.items():
+        (root / "reference" / path).write_text(text, "utf-8")
+    rubric = f'version = 1\n[assignment]\nname = "{NAME}"\nlanguages = ["en"]\npreload = [{preload}]\n'
+    rubric += (
+        f"points = {sum(points for points, _ in checks.values())}\n[assignment.limits]\ncell_seconds = 10\n"
+    )
+    cells = [cell("setup", "import math")]
+    for question, (points, text) in checks.items():
+        (root / "reference" / "checks" / f"{question}.py").write_text(text, "utf-8")
+        rubric += f'\n[[question]]\nid = "{question}"\nkind = "code"\npoints = {points}\n'
+        cells += [
+            answer(
+                f"{question}-answer", "# your answer", load_check_file(root / "reference", question).solution
+            ),
+            cell(question, "pass", grade=True, points=points),
+        ]
+    (root / "rubrics" / f"{NAME}.toml").write_text(rubric, "utf-8")
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
+    nbformat.write(notebook, root / "assignments" / NAME / f"{NAME}.ipynb")
+    course = Course.at(root)
+    generate(course, NAME)
+    return course
+
+
+def grade(grader: Grader, answers: Mapping[str, str]) -> Graded:
+    """Grade answers by question; questions without one were left as they were."""
+    release = grader.assignment.release_bytes[NAME]
+    written = {f"{question}-answer": source for question, source in answers.items()}
+    return grader.grade(SubmittedFiles("s", {NAME: with_sources(release, written)}))
