@@ -536,9 +536,9 @@ def _evaluate(node: ast.expr, constants: Mapping[str, Any]) -> Any:
         return dict(zip(keys, [_evaluate(value, constants) for value in node.values], strict=True))
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         left, right = _evaluate(node.left, constants), _evaluate(node.right, constants)
-        for kind in (str, list, tuple):
-            if isinstance(left, kind) and isinstance(right, kind):
-                return left + right
+        if type(left) is type(right) and isinstance(left, str | list | tuple):
+            first: Any = left
+            return first + right
     try:
         return ast.literal_eval(node)
     except (TypeError, SyntaxError, MemoryError, RecursionError) as error:

@@ -328,7 +328,9 @@ class Guest:
         """One end of a test that is run where no student code is."""
         if name not in self._ends:
             further = functools.partial(self._further, name)
-            end = self._ends[name] = Judge(further) if name == JUDGE else Remote(self._shell, further)
+            forbid = self._own[RECORDER].forbid
+            end = Judge(further) if name == JUDGE else Remote(self._shell, further, forbid)
+            self._ends[name] = end
             if isinstance(end, Judge):
                 end.take_over()
         return self._ends[name]
