@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
-import operator
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -17,6 +17,7 @@ _API = "autograder.checking"
 _DECLARATIONS = ("check", "solution", "mutant", "planted", "forbid")
 _STUDENT = "student"
 """The first parameter of a check."""
+_TORCH = re.compile(r"^\s*(?:import|from)\s+torch\b", re.MULTILINE)
 RESERVED = frozenset(("again",))
 """Attributes of ``student`` that are no names of the notebook."""
 
@@ -246,7 +247,7 @@ class _Reader:
 
     def read(self) -> CheckFile:
         top_level = self._read_statements()
-        for node in ast.walk(self._tree):
+        for node in () if self._is_checked else ast.walk(self._tree):
             if isinstance(node, ast.Call) and id(node) not in top_level and (name := self._declared(node)):
                 raise self._error(f"{name}(…) stands inside other code; state it at the top level", node)
         if not self._checks:
@@ -537,9 +538,9 @@ def _evaluate(node: ast.expr, constants: Mapping[str, Any]) -> Any:
         return dict(zip(keys, [_evaluate(value, constants) for value in node.values], strict=True))
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         left, right = _evaluate(node.left, constants), _evaluate(node.right, constants)
-        for kind in (str, list, tuple):
-            if isinstance(left, kind) and isinstance(right, kind):
-                return operator.add(left, right)
+        if type(left) is type(right) and isinstance(left, str | list | tuple):
+            first: Any = left
+            return first + right
     try:
         return ast.literal_eval(node)
     except (TypeError, SyntaxError, MemoryError, RecursionError) as error:
@@ -549,7 +550,7 @@ def _evaluate(node: ast.expr, constants: Mapping[str, Any]) -> Any:
 def _api_names(tree: ast.Module) -> dict[str, str]:
     """Return what of ours each name of a file stands for: a function's name, or the package."""
     found: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.module == _API:
             found |= {alias.asname or alias.name: alias.name for alias in node.names}
             if "*" in found:
@@ -578,12 +579,4 @@ def _student_names(tree: ast.Module) -> tuple[str, ...]:
 
 
 def _imports_torch(source: str) -> bool:
-    if "torch" not in source:
-        return False
-    names: set[str] = set()
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names.add(node.module)
-    return any(name.partition(".")[0] == "torch" for name in names)
+    return _TORCH.search(source) is not None
