@@ -60,7 +60,7 @@ def test_the_command_exits_with_its_own_code(
     broken = BrokenSandbox(tmp_path / "broken", UNFILTERED)
     original = NamespaceSandbox.__init__
 
-    def broken_init(self: NamespaceSandbox, environment: Environment, launch: object) -> None:
+    def broken_init(self: NamespaceSandbox, environment: Environment) -> None:
         original(self, environment, lambda: Launched(broken.runtime))
 
     monkeypatch.setattr(NamespaceSandbox, "__init__", broken_init)

@@ -32,7 +32,8 @@ class BrokenSandbox:
         package = Path(autograder.__file__).parent
         copy = folder / "autograder"
         ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(package / "sandbox", copy / "sandbox", ignore=ignored)
+        for part in ("sandbox", "checking"):
+            shutil.copytree(package / part, copy / part, ignore=ignored)
         for path in package.glob("*.py"):
             shutil.copyfile(path, copy / path.name)
         for name, replacements in edits.items():
