@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,11 +39,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)  # noqa: T201 - a command
         return 2
     sys.path.insert(0, str(folder.parent))
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # as in the sandbox, so that numbers are the same
     program = CheckProgram(file, str(folder.parent))
     try:
         if options.answer is not None:
             source = options.answer.read_text("utf-8")
-            outcomes = _run_all(program, source, str(options.answer.resolve()), options.seed)
+            path = str(options.answer.resolve())
+            outcomes = _run_all(program, source, path, options.seed, name_mistakes=True)
             _print_answer(outcomes)
             return int(any(outcome.status != "passed" for outcome in outcomes.values()))
         return _print_matrix(program, options.seed)
@@ -50,7 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         program.close()
 
 
-def _run_all(program: CheckProgram, source: str, file: str, seed: str) -> dict[str, CheckOutcome]:
+def _run_all(
+    program: CheckProgram, source: str, file: str, seed: str, *, name_mistakes: bool
+) -> dict[str, CheckOutcome]:
     """Return the outcome of each part of each check."""
     undo = install(Objects([file]))
     try:
@@ -65,9 +70,11 @@ def _run_all(program: CheckProgram, source: str, file: str, seed: str) -> dict[s
             for part in check.parts:
                 own_seed = derive_seed(seed.encode(), check.id, part.name)
                 name = f"{check.id} [{part.name}]" if part.name else check.id
-                outcomes[name] = (
-                    failure if student is None else program.run(check.id, part.name, student, own_seed)
-                )
+                outcomes[name] = failure
+                if student is not None:
+                    outcomes[name] = program.run(
+                        check.id, part.name, student, own_seed, name_mistakes=name_mistakes
+                    )
         return outcomes
     finally:
         undo()
@@ -93,7 +100,7 @@ def _print_matrix(program: CheckProgram, seed: str) -> int:
     print(" " * width, *(check.id for check in file.checks), sep="  ")  # noqa: T201
     wrong = 0
     for name, source, loses in rows:
-        outcomes = _run_all(program, source, f"<{name}>", seed)
+        outcomes = _run_all(program, source, f"<{name}>", seed, name_mistakes=False)
         lost = _lost_checks(file, outcomes)
         marks = [f"{'✗' if check.id in lost else '✓':{len(check.id)}}" for check in file.checks]
         is_expected = bool(lost) if loses is None else lost == set(loses)

@@ -515,7 +515,7 @@ def _literals(tree: ast.Module) -> dict[str, Any]:
 
 
 def _evaluate(node: ast.expr, constants: Mapping[str, Any]) -> Any:
-    """Return the value of a literal, in which names of literals and sums of texts may stand.
+    """Return the value of a literal, in which names of literals and sums may stand.
 
     Raises:
         ValueError: it is none.
@@ -523,15 +523,19 @@ def _evaluate(node: ast.expr, constants: Mapping[str, Any]) -> Any:
     if isinstance(node, ast.Name) and node.id in constants:
         return constants[node.id]
     if isinstance(node, ast.List | ast.Tuple):
-        values = [_evaluate(part, constants) for part in node.elts]
+        values: list[Any] = []
+        for part in node.elts:
+            value = _evaluate(part.value if isinstance(part, ast.Starred) else part, constants)
+            values += value if isinstance(part, ast.Starred) and isinstance(value, list | tuple) else [value]
         return values if isinstance(node, ast.List) else tuple(values)
     if isinstance(node, ast.Dict) and all(node.keys):
         keys = [_evaluate(key, constants) for key in node.keys if key is not None]
         return dict(zip(keys, [_evaluate(value, constants) for value in node.values], strict=True))
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         left, right = _evaluate(node.left, constants), _evaluate(node.right, constants)
-        if isinstance(left, str) and isinstance(right, str):
-            return left + right
+        for kind in (str, list, tuple):
+            if isinstance(left, kind) and isinstance(right, kind):
+                return left + right
     try:
         return ast.literal_eval(node)
     except (TypeError, SyntaxError, MemoryError, RecursionError) as error:
@@ -544,6 +548,8 @@ def _api_names(tree: ast.Module) -> dict[str, str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module == _API:
             found |= {alias.asname or alias.name: alias.name for alias in node.names}
+            if "*" in found:
+                found |= {name: name for name in _DECLARATIONS}
         elif isinstance(node, ast.ImportFrom) and node.module == "autograder":
             found |= {alias.asname or alias.name: _API for alias in node.names if alias.name == "checking"}
         elif isinstance(node, ast.Import):
