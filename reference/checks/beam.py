@@ -1,12 +1,7 @@
 """Task 1 (g): beam search."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from autograder.checking import call, check, mutant, planted, solution
-
-from reference.checks.searches import Rows, Ways, assert_all_found, copy_model, make_model
+from reference.checks.searches import assert_all_found, copy_model, make_model
 from reference.outcomes import beam_outcomes
 
 solution("decoding.py")
@@ -19,7 +14,7 @@ ROUNDS = 9
     points=2,
     title={"en": "The best of all beams is found", "de": "Der beste aller Beams wird gefunden"},
 )
-def beams(student: Any, reference: Any, draw: Any) -> None:
+def beams(student, reference, draw):
     """Four beams, and two."""
     cases = ((10, 4, 1.0, -1, 0), (8, 2, 1.0, -1, 0)) * ROUNDS
     assert_all_found(search(student, reference, draw, case) for case in cases)
@@ -32,7 +27,7 @@ def beams(student: Any, reference: Any, draw: Any) -> None:
         "de": "Hypothesen enden, und verschieden lange werden nach ihrer Wertung verglichen",
     },
 )
-def endings(student: Any, reference: Any, draw: Any) -> None:
+def endings(student, reference, draw):
     """Two tokens that end a text."""
     cases = ((10, 3, 2.0, 1, 0), (10, 3, 1.5, 2, 0)) * ROUNDS
     assert_all_found(search(student, reference, draw, case) for case in cases)
@@ -42,28 +37,18 @@ def endings(student: Any, reference: Any, draw: Any) -> None:
     points=2,
     title={"en": "No n-gram occurs twice", "de": "Kein n-Gramm kommt zweimal vor"},
 )
-def ngrams(student: Any, reference: Any, draw: Any) -> None:
+def ngrams(student, reference, draw):
     """No bigram twice, after a text in which some occur."""
     case = (8, 3, 1.0, -1, 2)
-    assert_all_found(
-        search(student, reference, draw, case, length=6, highest=3) for _ in range(ROUNDS)
-    )
+    assert_all_found(search(student, reference, draw, case, length=6, highest=3) for _ in range(ROUNDS))
 
 
-Case = tuple[int, int, float, int, int]
-"""New tokens, beams, length penalty, token that ends a text, size of banned n-grams."""
-
-
-def search(
-    student: Any, reference: Any, draw: Any, case: Case, *, length: int = 4, highest: int = 7
-) -> tuple[Any, Rows, Ways]:
+def search(student, reference, draw, case, *, length=4, highest=7):
     """Return the student's result, ours, and all that ties allow."""
     tokens = draw.integers(0, highest, 1, length)
     model = make_model(draw.seed(), 7, 0.5)
     arguments = dict(zip(("n_new", "n_beams", "length_penalty", "eos", "no_repeat"), case, strict=True))
-    rows = call(
-        student.beam_search, model=copy_model(student, model), tokens=tokens.clone(), **arguments
-    )
+    rows = call(student.beam_search, model=copy_model(student, model), tokens=tokens.clone(), **arguments)
     expected = reference.beam_search(model, tokens, *case).tolist()
     return rows, expected, lambda: [beam_outcomes(model, tokens, *case)]
 

@@ -1,11 +1,6 @@
 """Task 1 (d): temperature, top-k and top-p, one after the other."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from autograder.checking import assert_close, call, check, mutant, planted, solution
-
 from reference.checks.logits import draw_logits, read_numbers
 
 solution("decoding.py")
@@ -18,7 +13,7 @@ solution("decoding.py")
         "de": "Temperatur, Top-k, Top-p, in dieser Reihenfolge, und am Ende eine Verteilung",
     },
 )
-def exact(student: Any, reference: Any, draw: Any) -> None:
+def exact(student, reference, draw):
     """Compare with the solution: cold, hot, and only top-p."""
     for _ in range(3):
         for temperature, k, p in ((0.6, 8, 0.8), (1.8, 5, 0.7), (1.5, 12, 0.6)):
@@ -58,8 +53,8 @@ mutant(
         (LAST, "return unfiltered.masked_fill(dropped | logits.isinf(), 0.0)"),
     ],
     title={
-        "en": "next_token_probabilities: the probabilities of what is kept are those from before the filters; "
-        "their sum is below 1.",
+        "en": "next_token_probabilities: the probabilities of what is kept are those from before the "
+        "filters; their sum is below 1.",
         "de": "next_token_probabilities: Die Wahrscheinlichkeiten der behaltenen Token sind die von vor den "
         "Filtern; ihre Summe ist kleiner als 1.",
     },

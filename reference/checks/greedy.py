@@ -1,13 +1,9 @@
 """Task 1 (f): greedy search."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import torch
-from autograder.checking import call, check, mutant, planted, solution
 
-from reference.checks.searches import Rows, Ways, assert_all_found, copy_model, make_model
+from autograder.checking import call, check, mutant, planted, solution
+from reference.checks.searches import assert_all_found, copy_model, make_model
 from reference.outcomes import greedy_outcomes
 
 solution("decoding.py")
@@ -23,7 +19,7 @@ ROUNDS = 8
         "de": "Ein Text wird mit seinen wahrscheinlichsten Token fortgesetzt",
     },
 )
-def single(student: Any, reference: Any, draw: Any) -> None:
+def single(student, reference, draw):
     """One text without padding."""
     assert_all_found(search(student, reference, draw, [5], 6, -1) for _ in range(4))
 
@@ -35,7 +31,7 @@ def single(student: Any, reference: Any, draw: Any) -> None:
         "de": "In einem links aufgefüllten Batch wird jeder Text fortgesetzt, als wäre er allein",
     },
 )
-def batch(student: Any, reference: Any, draw: Any) -> None:
+def batch(student, reference, draw):
     """Texts of different lengths."""
     assert_all_found(search(student, reference, draw, [6, 4, 2, 5], 6, -1) for _ in range(4))
 
@@ -47,14 +43,12 @@ def batch(student: Any, reference: Any, draw: Any) -> None:
         "de": "Ein Text, der zu Ende ist, geht als Padding weiter, und die anderen gehen weiter",
     },
 )
-def endings(student: Any, reference: Any, draw: Any) -> None:
+def endings(student, reference, draw):
     """Texts of which some end."""
     assert_all_found(search(student, reference, draw, [4, 3, 4, 2, 4, 4], 8, eos) for eos in (1, 2) * ROUNDS)
 
 
-def search(
-    student: Any, reference: Any, draw: Any, lengths: list[int], n_new: int, eos: int
-) -> tuple[Any, Rows, Ways]:
+def search(student, reference, draw, lengths, n_new, eos):
     """Return the student's result, ours, and all that ties allow."""
     width = max(lengths)
     tokens = draw.integers(0, 6, len(lengths), width)
@@ -128,9 +122,8 @@ mutant(
 )
 mutant(
     "prompt missing",
-    old="attention_mask = torch.cat([attention_mask, torch.ones_like(chosen)[:, None]], 1)\n    return tokens",
-    new="attention_mask = torch.cat([attention_mask, torch.ones_like(chosen)[:, None]], 1)\n"
-    "    return tokens[:, -n_new:]",
+    old="torch.ones_like(chosen)[:, None]], 1)\n    return tokens",
+    new="torch.ones_like(chosen)[:, None]], 1)\n    return tokens[:, -n_new:]",
     title={
         "en": "greedy: the new tokens are right, but the text they continue is missing in front of them.",
         "de": "greedy: Die neuen Token stimmen, aber vor ihnen fehlt der Text, den sie fortsetzen.",

@@ -1,31 +1,21 @@
 """What the checks of filters share: how logits are read and compared, whatever library they come from."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
+
 from autograder.checking import assert_close
-from torch import Tensor
+from reference.checks.arrays import read_array
 
 REMOVED = -1e9
 """The question accepts any logit below this for a removed token."""
 
 
-def read_numbers(value: Any) -> Any:
+def read_numbers(value):
     """Return real numbers as an array of float64, other values as they are: `assert_close` judges them."""
-    if isinstance(value, Tensor):
-        value = value.detach().numpy()
-    if not isinstance(value, list | tuple | np.ndarray):
-        return value
-    try:
-        array = np.asarray(value)
-    except ValueError:  # rows of different lengths
-        return value
-    return array.astype(np.float64) if array.dtype.kind in "iuf" else value
+    array = read_array(value)
+    return value if array is None else array.astype(np.float64)
 
 
-def assert_filtered(actual: Any, expected: Tensor) -> None:
+def assert_filtered(actual, expected):
     """Fail unless the same tokens are kept, with the same logits.
 
     Args:
@@ -38,7 +28,6 @@ def assert_filtered(actual: Any, expected: Tensor) -> None:
     assert_close(logits, expected.numpy(), rtol=1e-5)
 
 
-def draw_logits(draw: Any, *shape: int) -> Tensor:
+def draw_logits(draw, *shape):
     """Return logits in double precision: rounding puts no token across an edge."""
-    logits: Tensor = 2 * draw.normal(*shape).double()
-    return logits
+    return 2 * draw.normal(*shape).double()

@@ -1,12 +1,7 @@
 """Task 2 (b): what was memorised."""
 
-from __future__ import annotations
-
-from typing import Any
-
-import numpy as np
 from autograder.checking import Wrong, assert_close, call, check, mutant, planted, solution
-
+from reference.checks.arrays import read_array
 from reference.corpus import CORPUS
 
 solution("memorisation.py")
@@ -16,7 +11,7 @@ solution("memorisation.py")
     points=3,
     title={"en": "The longest verbatim piece", "de": "Das längste wörtliche Stück"},
 )
-def longest(student: Any, reference: Any, draw: Any) -> None:
+def longest(student, reference, draw):
     """Compare with the solution for hidden texts."""
     compare(student, reference, draw, "longest")
 
@@ -28,7 +23,7 @@ def longest(student: Any, reference: Any, draw: Any) -> None:
         "de": "Der Anteil der n-Gramme, die im Korpus vorkommen",
     },
 )
-def share(student: Any, reference: Any, draw: Any) -> None:
+def share(student, reference, draw):
     """Compare with the solution for hidden texts."""
     compare(student, reference, draw, "share")
 
@@ -37,18 +32,17 @@ def share(student: Any, reference: Any, draw: Any) -> None:
     points=2,
     title={"en": "A text of your model, measured", "de": "Ein Text Ihres Modells, gemessen"},
 )
-def report(student: Any, reference: Any, draw: Any) -> None:
+def report(student, reference, draw):
     """Measure the reported text again."""
     stated = student.report
-    tokens = stated.get("tokens") if isinstance(stated, dict) else None
-    tokens = np.asarray(tokens) if tokens is not None else np.empty(0)
-    if tokens.ndim != 1 or tokens.dtype.kind not in "iu" or not 12 <= len(tokens) <= 4096:
-        raise Wrong(f"at least 12 token ids are asked for, got shape {tokens.shape}, {tokens.dtype}")
+    tokens = read_array(stated.get("tokens"), "iu") if isinstance(stated, dict) else None
+    if tokens is None or tokens.ndim != 1 or not 12 <= len(tokens) <= 4096:
+        raise Wrong("12 to 4096 token ids are asked for")
     right = reference.memorisation(tokens.tolist(), CORPUS, 3)
-    assert_close({name: stated.get(name) for name in right}, right, rtol=0, atol=1e-6)
+    assert_close({name: stated.get(name) for name in right}, right, rtol=0, atol=1e-3)
 
 
-def compare(student: Any, reference: Any, draw: Any, measure: str) -> None:
+def compare(student, reference, draw, measure):
     """Compare one measure of all texts at once: so a mistake is known by all of them.
 
     What tells distinct n-grams from all of them occurs in one text of four.
@@ -66,7 +60,7 @@ def compare(student: Any, reference: Any, draw: Any, measure: str) -> None:
     assert_close(found, right, rtol=0, atol=1e-9)
 
 
-def draw_texts(draw: Any, number: int) -> tuple[list[int], list[list[int]], int]:
+def draw_texts(draw, number):
     """Return a text in which a piece of a corpus stands, the corpus, and the size of the n-grams.
 
     In every fourth text the piece goes over the border of two texts, and every fourth one is too short.
@@ -130,7 +124,8 @@ mutant(
 mutant(
     "share across texts",
     old=KNOWN,
-    new="{tuple(text[start : start + n]) for text in [sum(corpus, [])] for start in range(len(text) - n + 1)}",
+    new="{tuple(text[start : start + n]) for text in [sum(corpus, [])]\n"
+    "             for start in range(len(text) - n + 1)}",
     title=ACROSS,
     loses=["share"],
 )

@@ -1,11 +1,6 @@
 """Task 1 (c): no n-gram twice."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from autograder.checking import call, check, mutant, planted, solution
-
 from reference.checks.logits import assert_filtered, draw_logits
 
 solution("decoding.py")
@@ -18,7 +13,7 @@ solution("decoding.py")
         "de": "Genau die Token sind verboten, die ein n-Gramm zum zweiten Mal vollenden würden",
     },
 )
-def exact(student: Any, reference: Any, draw: Any) -> None:
+def exact(student, reference, draw):
     """Compare with the solution for bigrams, trigrams, single tokens, and texts shorter than n."""
     for _ in range(3):
         for n, rows, n_vocab, length in ((2, 3, 6, 12), (3, 3, 4, 30), (1, 2, 9, 5), (5, 2, 9, 2)):

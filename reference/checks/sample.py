@@ -1,14 +1,10 @@
 """Task 1 (e): sampling, judged by the distribution of many draws and not by chance."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import torch
-from autograder.checking import Wrong, assert_close, assert_equal, check, mutant, planted, solution
-from torch import Tensor
 
+from autograder.checking import Wrong, assert_close, assert_equal, check, mutant, planted, solution
+from reference.checks.arrays import read_array
 from reference.checks.logits import draw_logits
 
 solution("decoding.py")
@@ -28,7 +24,7 @@ COMPARISONS = 2 * 3 * 8 * 2
         "de": "Token werden zufällig gezogen, und keines, das entfernt wurde",
     },
 )
-def support(student: Any, reference: Any, draw: Any) -> None:
+def support(student, reference, draw):
     """Draw from logits with removed tokens."""
     for _ in range(2):
         logits = draw_row(draw, removed=3)
@@ -44,7 +40,7 @@ def support(student: Any, reference: Any, draw: Any) -> None:
         "de": "Jedes Token wird so oft gezogen, wie seine Wahrscheinlichkeit sagt",
     },
 )
-def distribution(student: Any, reference: Any, draw: Any) -> None:
+def distribution(student, reference, draw):
     """Draw cold, hot, and with removed tokens."""
     for _ in range(2):
         for temperature, removed in ((0.5, 0), (2.0, 0), (0.7, 3)):
@@ -53,14 +49,14 @@ def distribution(student: Any, reference: Any, draw: Any) -> None:
             assert_close(found, (logits / temperature).softmax(-1)[0].numpy())
 
 
-def draw_row(draw: Any, *, removed: int) -> Tensor:
+def draw_row(draw, *, removed):
     """Return hidden logits (1, 8), so many of them removed."""
     logits = draw_logits(draw, 1, 8)
     logits[0, draw.permutation(8)[:removed]] = -torch.inf
     return logits
 
 
-def draw_distribution(student: Any, logits: Tensor, temperature: float) -> np.ndarray:
+def draw_distribution(student, logits, temperature):
     """Draw many tokens; return the known distribution (n_vocab,) that they follow, otherwise the frequencies.
 
     Raises:
@@ -83,22 +79,22 @@ def draw_distribution(student: Any, logits: Tensor, temperature: float) -> np.nd
     return next(followed, counts / counts.sum())
 
 
-def read_tokens(value: Any, n_vocab: int) -> np.ndarray:
+def read_tokens(value, n_vocab):
     """Return the drawn tokens (ROWS,).
 
     Raises:
         Wrong: they are none.
     """
-    tokens = np.asarray(value) if isinstance(value, Tensor | np.ndarray | list | tuple) else np.empty(0)
-    if tokens.dtype.kind not in "iu" or tokens.shape not in ((ROWS,), (ROWS, 1)):
-        raise Wrong(f"{ROWS} tokens are asked for, got shape {tokens.shape}, {tokens.dtype}")
+    tokens = read_array(value, "iu")
+    if tokens is None or tokens.shape not in ((ROWS,), (ROWS, 1)):
+        raise Wrong(f"{ROWS} tokens are asked for")
     if tokens.min() < 0 or tokens.max() >= n_vocab:
         raise Wrong(f"tokens from {tokens.min()} to {tokens.max()}")
     return tokens.reshape(ROWS)
 
 
-def is_drawn_from(counts: np.ndarray, chances: np.ndarray) -> bool:
-    """Return whether no count is too rare for its binomial distribution, whose tails are summed up exactly."""
+def is_drawn_from(counts, chances):
+    """Return whether no count is too rare for its binomial distribution, whose tails are summed exactly."""
     if counts[chances == 0].any():
         return False
     total = int(counts.sum())

@@ -1,13 +1,8 @@
 """Task 1 (a): the k largest logits of each row."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
-from autograder.checking import call, check, mutant, planted, solution
-from torch import Tensor
 
+from autograder.checking import call, check, mutant, planted, solution
 from reference.checks.logits import REMOVED, assert_filtered, draw_logits, read_numbers
 
 solution("decoding.py")
@@ -20,7 +15,7 @@ solution("decoding.py")
         "de": "Die k größten Logits jeder Zeile bleiben, alles andere fällt weg",
     },
 )
-def exact(student: Any, reference: Any, draw: Any) -> None:
+def exact(student, reference, draw):
     """Compare with the solution; of logits that tie for the last places, any that make k may stay."""
     for _ in range(3):
         for logits, k in (
@@ -33,7 +28,7 @@ def exact(student: Any, reference: Any, draw: Any) -> None:
             assert_filtered(complete_tie(actual, logits, k), expected)
 
 
-def complete_tie(actual: Any, logits: Tensor, k: int) -> Any:
+def complete_tie(actual, logits, k):
     """Return a result in which the rest of a tie is kept, too, where at least k tokens are."""
     kept = read_numbers(actual)
     if not isinstance(kept, np.ndarray) or kept.shape != logits.shape:

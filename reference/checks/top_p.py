@@ -1,11 +1,6 @@
 """Task 1 (b): the nucleus."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from autograder.checking import call, check, mutant, planted, solution
-
 from reference.checks.logits import assert_filtered, draw_logits
 
 solution("decoding.py")
@@ -18,7 +13,7 @@ solution("decoding.py")
         "de": "Die kleinste Menge wahrscheinlichster Token, deren Summe p erreicht, bleibt",
     },
 )
-def exact(student: Any, reference: Any, draw: Any) -> None:
+def exact(student, reference, draw):
     """Compare with the solution for half, most and hardly any of the mass."""
     for _ in range(3):
         for p in (0.5, 0.9, 0.001):

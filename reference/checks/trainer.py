@@ -1,15 +1,11 @@
 """Task 2 (a): fine-tuning with checkpoints."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import torch
-from autograder.checking import Wrong, assert_close, check, mutant, planted, solution
-from torch import Tensor
 from torch.nn import functional
 
+from autograder.checking import Wrong, assert_close, check, mutant, planted, solution
+from reference.checks.arrays import read_array
 from reference.gpt2 import GPT2
 from reference.training import Batches, Trainer
 
@@ -26,7 +22,7 @@ STEPS, STOP, FURTHER = 10, 4, 3
         "de": "Der Verlust: jedes Token außer Padding, vorhergesagt aus denen davor",
     },
 )
-def loss(student: Any, reference: Any, draw: Any) -> None:
+def loss(student, reference, draw):
     """Compare the first loss, which no update has touched, on two sets of texts."""
     tasks = [Task(draw), Task(draw)]
     losses = [task.train(task.start(student, student.Trainer)[0])[0] for task in tasks]
@@ -41,11 +37,11 @@ def loss(student: Any, reference: Any, draw: Any) -> None:
         "de": "Jeder Schritt ändert die Gewichte, im Trainingsmodus und nach dem Zeitplan",
     },
 )
-def updates(student: Any, reference: Any, draw: Any) -> None:
+def updates(student, reference, draw):
     """Compare all losses, without and with dropout; those of another loss, followed consistently, count."""
     task = Task(draw)
 
-    def train_both(names: Any, kind: Any) -> list[list[float]]:
+    def train_both(names, kind):
         return [task.train(task.start(names, kind, dropout=dropout)[0]) for dropout in (0.0, 0.2)]
 
     losses = train_both(student, student.Trainer)
@@ -60,7 +56,7 @@ def updates(student: Any, reference: Any, draw: Any) -> None:
     points=1,
     title={"en": "The loss on the texts falls", "de": "Der Verlust auf den Texten sinkt"},
 )
-def learns(student: Any, reference: Any, draw: Any) -> None:
+def learns(student, reference, draw):
     """Compute the loss from the model's logits before and after the training."""
     task = Task(draw)
     trainer, model = task.start(student, student.Trainer)
@@ -78,7 +74,7 @@ def learns(student: Any, reference: Any, draw: Any) -> None:
         "de": "Von einem Checkpoint weiterzumachen ist bis auf das letzte Bit, als hätte man nie aufgehört",
     },
 )
-def resume(student: Any, reference: Any, draw: Any) -> None:
+def resume(student, reference, draw):
     """Compare with a run without a break in a fresh sandbox, so that no run can remember another."""
     task = Task(draw)
     first, _ = task.start(student, student.Trainer, dropout=0.2)
@@ -103,59 +99,53 @@ def resume(student: Any, reference: Any, draw: Any) -> None:
 class Task:
     """Hidden texts, and the seeds of weights, batches and dropout."""
 
-    def __init__(self, draw: Any) -> None:
+    def __init__(self, draw):
         places = torch.arange(8)
         self.mask = (places < draw.integers(2, 9, 12, 1)).long()  # (texts, length)
         self.tokens = (draw.integers(0, 10, 12, 1) + places) % 10 + 1
         self.weights, self.other_weights, self.order, self.noise = (draw.seed() for _ in range(4))
 
-    def start(
-        self, names: Any, kind: Any, *, dropout: float = 0.0, weights: int | None = None
-    ) -> tuple[Any, Any]:
-        """Return a trainer with new batches, and its new model: in double precision, as losses are compared."""
+    def start(self, names, kind, *, dropout=0.0, weights=None):
+        """Return a trainer with new batches, and its new model, in double precision."""
         torch.manual_seed(self.weights if weights is None else weights)
         model = getattr(names, "GPT2", GPT2)(11, 12, dropout=dropout, spread=0.1).double()
         batches = getattr(names, "Batches", Batches)(self.tokens, self.mask, 4, self.order)
         return kind(model, batches, 0.02, 12), model
 
-    def train(self, trainer: Any, steps: int = STEPS) -> list[float]:
+    def train(self, trainer, steps=STEPS):
         """Return the losses of a trainer's first steps."""
         torch.manual_seed(self.noise)
         return read_losses(trainer.train(steps), steps)
 
-    def compute_logits(self, model: Any) -> Tensor:
+    def compute_logits(self, model):
         """Return a model's logits (texts, length, n_vocab) for the texts."""
-        logits: Tensor = model.eval()(self.tokens, self.mask).detach()
-        return logits
+        return model.eval()(self.tokens, self.mask).detach()
 
-    def measure_loss(self, model: Any) -> float:
+    def measure_loss(self, model):
         """Return the mean cross-entropy of a model on the texts."""
         logits = self.compute_logits(model)[:, :-1]
         targets = self.tokens[:, 1:].masked_fill(self.mask[:, 1:] == 0, -100)
         return functional.cross_entropy(logits.flatten(0, 1), targets.flatten()).item()
 
 
-def read_losses(value: Any, steps: int) -> list[float]:
+def read_losses(value, steps):
     """Return the losses of so many steps.
 
     Raises:
         Wrong: these are none.
     """
-    if isinstance(value, Tensor):
-        value = value.detach()
-    losses = np.asarray(value) if isinstance(value, Tensor | np.ndarray | list | tuple) else np.empty(0)
-    if losses.dtype.kind not in "iuf" or losses.shape not in ((steps,), (steps, 1)):
-        raise Wrong(f"{steps} losses are asked for, got shape {losses.shape}, {losses.dtype}")
+    losses = read_array(value)
+    if losses is None or losses.shape not in ((steps,), (steps, 1)):
+        raise Wrong(f"{steps} losses are asked for")
     if not np.isfinite(losses).all():
         raise Wrong(f"losses that are not finite: {losses}")
-    found: list[float] = losses.reshape(steps).tolist()
-    return found
+    return losses.reshape(steps).tolist()
 
 
 class NotShifted(Trainer):
     """Predicts the token that is read."""
 
-    def loss(self, tokens: Tensor, mask: Tensor) -> Tensor:
+    def loss(self, tokens, mask):
         """See `Trainer.loss`."""
         logits, targets = self.model(tokens, mask), tokens.masked_fill(mask == 0, -100)
         return functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
@@ -164,7 +154,7 @@ class NotShifted(Trainer):
 class PaddingCounted(Trainer):
     """Counts padding in the loss."""
 
-    def loss(self, tokens: Tensor, mask: Tensor) -> Tensor:
+    def loss(self, tokens, mask):
         """See `Trainer.loss`."""
         logits = self.model(tokens, mask)[:, :-1]
         return functional.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten())
@@ -173,7 +163,7 @@ class PaddingCounted(Trainer):
 class LossSummed(Trainer):
     """Sums over the tokens."""
 
-    def loss(self, tokens: Tensor, mask: Tensor) -> Tensor:
+    def loss(self, tokens, mask):
         """See `Trainer.loss`."""
         return super().loss(tokens, mask) * (mask[:, 1:] != 0).sum()
 
