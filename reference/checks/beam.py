@@ -6,7 +6,7 @@ from reference.outcomes import beam_outcomes
 
 solution("decoding.py")
 
-ROUNDS = 9
+ROUNDS = 6
 """On one model alone, a wrong search finds the right text in up to half of the cases."""
 
 
@@ -40,7 +40,7 @@ def endings(student, reference, draw):
 def ngrams(student, reference, draw):
     """No bigram twice, after a text in which some occur."""
     case = (8, 3, 1.0, -1, 2)
-    assert_all_found(search(student, reference, draw, case, length=6, highest=3) for _ in range(ROUNDS))
+    assert_all_found(search(student, reference, draw, case, length=6, highest=3) for _ in range(2 * ROUNDS))
 
 
 def search(student, reference, draw, case, *, length=4, highest=7):

@@ -25,8 +25,8 @@ STEPS, STOP, FURTHER = 10, 4, 3
 def loss(student, reference, draw):
     """Compare the first loss, which no update has touched, on two sets of texts."""
     tasks = [Task(draw), Task(draw)]
-    losses = [task.train(task.start(student, student.Trainer)[0])[0] for task in tasks]
-    right = [task.train(task.start(reference, Trainer)[0])[0] for task in tasks]
+    losses = [task.train(task.start(student, student.Trainer)[0], 2)[0] for task in tasks]
+    right = [task.train(task.start(reference, Trainer)[0], 2)[0] for task in tasks]
     assert_close(losses, right, rtol=1e-6)
 
 

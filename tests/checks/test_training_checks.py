@@ -86,7 +86,7 @@ ANSWERS = {
     ),
     "replays an earlier run": (
         change("class Trainer:", "MEMORY = []\n\n\nclass Trainer:", ("\n    def train(self, steps", REPLAY)),
-        {"resume", "updates"},
+        LOSSES,
     ),
     "keeps the checkpoint outside of it": (
         change("return copy.deepcopy(state)", "KEPT.update(state)\n        return {}", ('state["', 'KEPT["'))
