@@ -172,7 +172,8 @@ LOOP = """
 def greedy(model, tokens, n_new, attention_mask, eos, pad):
     ended = torch.zeros(len(tokens), dtype=torch.bool)
     for _ in range({steps}):
-        with torch.no_grad():
+        with torch.inference_mode():
+            model = model.eval().to(next(model.parameters()).device)
             new = model(tokens, attention_mask).log_softmax(-1)[:, -1].topk(1).indices[:, 0]
         new = torch.where(ended, pad, new)
         ended |= new == eos

@@ -30,7 +30,7 @@ def test_stated_answer_loses_its_checks_and_is_named(source: str, loses: tuple[s
 
 def change(old: str, new: str, *more: tuple[str, str]) -> str:
     """Return the solution with other texts."""
-    source = SOURCE
+    source = str(SOURCE)
     for before, after in ((old, new), *more):
         assert before in source
         source = source.replace(before, after)
@@ -53,6 +53,24 @@ REPLAY = """
     def _train(self, steps"""
 ANSWERS = {
     "losses as a tensor": (change("return losses", "return torch.tensor(losses)"), set()),
+    "a schedule by hand": (
+        change(
+            "LinearLR(self.optimizer, 1.0, 0.0, total_steps)",
+            "LambdaLR(self.optimizer, lambda step: 1 - step / total_steps)",
+        ),
+        set(),
+    ),
+    "gradients removed after the step": (
+        change(
+            "            self.optimizer.zero_grad()\n            loss.backward()",
+            "            loss.backward()",
+            (
+                "            self.scheduler.step()",
+                "            self.scheduler.step()\n            self.model.zero_grad()",
+            ),
+        ),
+        set(),
+    ),
     "losses as a column": (change("return losses", "return torch.tensor(losses)[:, None]"), set()),
     "a checkpoint in an object of its own": (
         change("return copy.deepcopy(state)", "return {'it': State2(copy.deepcopy(state))}").replace(

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import torch
+
 from autograder.checking.reading import CheckFile, load_check_file
 from autograder.checking.running import CheckProgram
 
@@ -20,11 +22,13 @@ def read_file(name: str) -> CheckFile:
 @contextmanager
 def open_program(name: str) -> Iterator[CheckProgram]:
     """Load a file of checks; afterwards modules of the reference are those that were imported before."""
-    program = CheckProgram(read_file(name), str(ROOT))
+    program, threads = CheckProgram(read_file(name), str(ROOT)), torch.get_num_threads()
+    torch.set_num_threads(1)  # the matrices are tiny
     try:
         yield program
     finally:
         program.close()
+        torch.set_num_threads(threads)
 
 
 def list_answers(name: str) -> dict[str, tuple[str, tuple[str, ...] | None, str]]:
