@@ -16,8 +16,7 @@ ROUNDS = 6
 )
 def beams(student, reference, draw):
     """Four beams, and two."""
-    cases = ((10, 4, 1.0, -1, 0), (8, 2, 1.0, -1, 0)) * ROUNDS
-    assert_all_found(search(student, reference, draw, case) for case in cases)
+    compare(student, reference, draw, [(10, 4, 1.0, -1, 0), (8, 2, 1.0, -1, 0)] * ROUNDS)
 
 
 @check(
@@ -29,8 +28,7 @@ def beams(student, reference, draw):
 )
 def endings(student, reference, draw):
     """Two tokens that end a text."""
-    cases = ((10, 3, 2.0, 1, 0), (10, 3, 1.5, 2, 0)) * ROUNDS
-    assert_all_found(search(student, reference, draw, case) for case in cases)
+    compare(student, reference, draw, [(10, 3, 2.0, 1, 0), (10, 3, 1.5, 2, 0)] * ROUNDS)
 
 
 @check(
@@ -39,18 +37,26 @@ def endings(student, reference, draw):
 )
 def ngrams(student, reference, draw):
     """No bigram twice, after a text in which some occur."""
-    case = (8, 3, 1.0, -1, 2)
-    assert_all_found(search(student, reference, draw, case, length=6, highest=3) for _ in range(2 * ROUNDS))
+    compare(student, reference, draw, [(8, 3, 1.0, -1, 2)] * 2 * ROUNDS, length=6, highest=3)
 
 
-def search(student, reference, draw, case, *, length=4, highest=7):
-    """Return the student's result, ours, and all that ties allow."""
-    tokens = draw.integers(0, highest, 1, length)
-    model = make_model(draw.seed(), 7, 0.5)
-    arguments = dict(zip(("n_new", "n_beams", "length_penalty", "eos", "no_repeat"), case, strict=True))
-    rows = call(student.beam_search, model=copy_model(student, model), tokens=tokens.clone(), **arguments)
-    expected = reference.beam_search(model, tokens, *case).tolist()
-    return rows, expected, lambda: [beam_outcomes(model, tokens, *case)]
+def compare(student, reference, draw, cases, *, length=4, highest=7):
+    """Compare the results for hidden models and texts; a case is what follows them in the signature."""
+
+    def search(case):
+        tokens = draw.integers(0, highest, 1, length)
+        model = make_model(draw.seed(), 7, 0.5)
+        names = ("n_new", "n_beams", "length_penalty", "eos", "no_repeat")
+        rows = call(
+            student.beam_search,
+            model=copy_model(student, model),
+            tokens=tokens.clone(),
+            **dict(zip(names, case, strict=True)),
+        )
+        expected = reference.beam_search(model, tokens, *case).tolist()
+        return rows, expected, lambda: [beam_outcomes(model, tokens, *case)]
+
+    assert_all_found(search, cases)
 
 
 mutant(

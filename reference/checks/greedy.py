@@ -21,7 +21,7 @@ ROUNDS = 8
 )
 def single(student, reference, draw):
     """One text without padding."""
-    assert_all_found(search(student, reference, draw, [5], 6, -1) for _ in range(4))
+    compare(student, reference, draw, [5], 6, [-1] * 4)
 
 
 @check(
@@ -33,7 +33,7 @@ def single(student, reference, draw):
 )
 def batch(student, reference, draw):
     """Texts of different lengths."""
-    assert_all_found(search(student, reference, draw, [6, 4, 2, 5], 6, -1) for _ in range(4))
+    compare(student, reference, draw, [6, 4, 2, 5], 6, [-1] * 4)
 
 
 @check(
@@ -45,26 +45,30 @@ def batch(student, reference, draw):
 )
 def endings(student, reference, draw):
     """Texts of which some end."""
-    assert_all_found(search(student, reference, draw, [4, 3, 4, 2, 4, 4], 8, eos) for eos in (1, 2) * ROUNDS)
+    compare(student, reference, draw, [4, 3, 4, 2, 4, 4], 8, [1, 2] * ROUNDS)
 
 
-def search(student, reference, draw, lengths, n_new, eos):
-    """Return the student's result, ours, and all that ties allow."""
+def compare(student, reference, draw, lengths, n_new, ends):
+    """Compare results for hidden models and texts of these lengths, once for each token that ends a text."""
     width = max(lengths)
-    tokens = draw.integers(0, 6, len(lengths), width)
     mask = (torch.arange(width) >= width - torch.tensor(lengths)[:, None]).long()  # (batch, width)
-    model = make_model(draw.seed(), 6, 0.3)
-    rows = call(
-        student.greedy,
-        model=copy_model(student, model),
-        tokens=tokens.clone(),
-        n_new=n_new,
-        attention_mask=mask.clone(),
-        eos=eos,
-        pad=0,
-    )
-    expected = reference.greedy(model, tokens, n_new, mask, eos, 0).tolist()
-    return rows, expected, lambda: greedy_outcomes(model, tokens, n_new, mask, eos, 0)
+
+    def search(eos):
+        tokens = draw.integers(0, 6, len(lengths), width)
+        model = make_model(draw.seed(), 6, 0.3)
+        rows = call(
+            student.greedy,
+            model=copy_model(student, model),
+            tokens=tokens.clone(),
+            n_new=n_new,
+            attention_mask=mask.clone(),
+            eos=eos,
+            pad=0,
+        )
+        expected = reference.greedy(model, tokens, n_new, mask, eos, 0).tolist()
+        return rows, expected, lambda: greedy_outcomes(model, tokens, n_new, mask, eos, 0)
+
+    assert_all_found(search, ends)
 
 
 CHOOSE = "model(tokens, attention_mask)[:, -1].argmax(-1)"

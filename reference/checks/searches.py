@@ -41,16 +41,19 @@ def is_allowed(rows, ways):
     return all(row in allowed for row, allowed in zip(rows, ways, strict=True))
 
 
-def assert_all_found(results):
+def assert_all_found(search, cases):
     """Fail unless each row is one of those that ties allow.
 
     All results are compared before this fails, so that a mistake is recognised by all of them.
 
     Args:
-        results: the student's result, our rows, and a function that gives for each row all that ties allow.
+        search: case → the student's result, our rows, and a function that gives for each row all that ties
+            allow.
+        cases: not a generator, in which a StopIteration of the student's would become ours.
     """
     first = None
-    for value, expected, find_ways in results:
+    for case in cases:
+        value, expected, find_ways = search(case)
         try:
             rows = read_rows(value)
             is_tied = rows != expected and len(rows) == len(expected) and is_allowed(rows, find_ways())

@@ -193,6 +193,7 @@ FORMS = {
     "one row without its axis": ("n_new", "tokens[0]", ALL),
     "one row of many": ("n_new", "tokens[:1]", ["batch", "endings"]),
     "nothing": ("n_new", "None", ALL),
+    "a stopped iteration": ("n_new", "next(iter([]))", ALL),
 }
 
 
