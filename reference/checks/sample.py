@@ -9,7 +9,7 @@ from reference.checks.logits import draw_logits
 
 solution("decoding.py")
 
-ROWS, CALLS = 1250, 8
+ROWS, CALLS = 2500, 8
 """Equal rows of one call, and calls: enough to find a probability that is 5 percentage points off."""
 FALSE_ALARM = 1e-9
 """Probability that a right function is refused; the question promises less than one in a billion."""
@@ -195,7 +195,7 @@ planted(
 import torch
 def sample(logits, temperature):
     probabilities = 0.95 * (logits / temperature).softmax(-1)
-    probabilities[:, logits[0].argmax()] += 0.05
+    probabilities[:, logits[0].nan_to_num(neginf=torch.inf).argmin()] += 0.05
     return torch.multinomial(probabilities, 1)[:, 0]
 """,
     loses=["distribution"],

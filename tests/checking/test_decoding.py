@@ -125,7 +125,8 @@ SAMPLES = {
         [],
     ),
     "a small bias": (
-        "p = 0.95 * (logits / temperature).softmax(-1)\n    p[:, logits[0].argmax()] += 0.05\n"
+        "p = 0.95 * (logits / temperature).softmax(-1)\n"
+        "    p[:, logits[0].nan_to_num(neginf=math.inf).argmin()] += 0.05\n"
         "    return torch.multinomial(p, 1)[:, 0]",
         ["distribution"],
     ),
