@@ -6,7 +6,7 @@ from autograder.checking import assert_close
 from reference.checks.arrays import read_array
 
 REMOVED = -1e9
-"""The question accepts any logit below this for a removed token."""
+"""A logit from here down is as good as -inf for a removed token."""
 
 
 def read_numbers(value):
@@ -24,7 +24,7 @@ def assert_filtered(actual, expected):
     """
     logits = read_numbers(actual)
     if isinstance(logits, np.ndarray):
-        logits = np.where(logits < REMOVED, -np.inf, logits)
+        logits = np.where(logits <= REMOVED, -np.inf, logits)
     assert_close(logits, expected.numpy(), rtol=1e-5)
 
 

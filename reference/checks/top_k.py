@@ -35,8 +35,8 @@ def complete_tie(actual, logits, k):
         return actual
     rows = logits.numpy()
     smallest = np.sort(rows)[:, -min(k, rows.shape[1])][:, None]  # (rows, 1)
-    is_enough = (kept >= REMOVED).sum(-1, keepdims=True) >= k
-    return np.where(is_enough & (rows == smallest) & (kept < REMOVED), rows, kept)
+    is_enough = (kept > REMOVED).sum(-1, keepdims=True) >= k
+    return np.where(is_enough & (rows == smallest) & (kept <= REMOVED), rows, kept)
 
 
 LAST = "return logits.masked_fill(logits < smallest, -torch.inf)"
@@ -101,7 +101,7 @@ planted(
     "lists, and a large negative number",
     source="""
 def top_k(logits, k):
-    return [[v if v >= sorted(row)[-min(k, len(row))] else -1e10 for v in row] for row in logits.tolist()]
+    return [[v if v >= sorted(row)[-min(k, len(row))] else -1e9 for v in row] for row in logits.tolist()]
 """,
 )
 planted("everything is kept", source="def top_k(logits, k): return logits", loses=["exact"])

@@ -109,6 +109,6 @@ def top_p(logits, p):
     ordered = logits.sort(dim=-1, descending=True).values
     mass = ordered.softmax(-1).cumsum(-1)
     last = (mass < p).sum(-1, keepdim=True).clamp(max=logits.size(-1) - 1)
-    return torch.where(logits >= ordered.gather(-1, last), logits, -1e10)
+    return torch.where(logits >= ordered.gather(-1, last), logits, -1e9)
 """,
 )

@@ -50,7 +50,7 @@ def top_k(logits, k):
 """,
     "all of a tie": """
 def top_k(logits, k):
-    return torch.where(logits < logits.sort(-1).values[:, -min(k, logits.size(-1)), None], -1e10, logits)
+    return torch.where(logits < logits.sort(-1).values[:, -min(k, logits.size(-1)), None], -1e9, logits)
 """,
     "NumPy, in single precision": """
 def top_k(logits, k):
