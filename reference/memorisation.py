@@ -26,3 +26,11 @@ def memorisation(generated: list[int], corpus: list[list[int]], n: int) -> dict[
     ngrams = [tuple(generated[start : start + n]) for start in range(len(generated) - n + 1)]
     share = sum(ngram in known for ngram in ngrams) / len(ngrams) if ngrams else 0.0
     return {"longest": longest, "share": share}
+
+
+# Beside the function an answer has a generated text, measured with the notebook's corpus and n = 3.
+report = {
+    "tokens": [39, 30, 8, 39, 0, 34, 2, 39, 34, 41, 39, 31, 20, 29, 39, 31, 20, 29, 2, 39, 30, 8, 39],
+    "longest": 6,
+    "share": 13 / 21,
+}

@@ -15,8 +15,8 @@ from unittest.mock import patch
 import torch
 from torch import Tensor, nn
 
-TIE = 1e-9
-"""Difference of log-probabilities that is no difference."""
+TIE = 1e-5
+"""Difference of log-probabilities that is no difference in single precision."""
 MOST = 512
 """Outcomes or states at the same time; more ties than that are refused."""
 MOST_TIED = 6
