@@ -10,7 +10,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from autograder.checking.drawing import derive_seed
 from autograder.checking.loading import DefinedNames
 from autograder.checking.objects import Objects, install
 from autograder.checking.reading import CheckFile, CheckFileError, load_check_file
@@ -63,7 +62,7 @@ def _run_all(program: CheckProgram, source: str, file: str, seed: str) -> dict[s
         outcomes = {}
         for check in program.file.checks:
             for part in check.parts:
-                own_seed = derive_seed(seed.encode(), check.id, part.name)
+                own_seed = program.file.derive_seed(seed.encode(), check, part.name)
                 name = f"{check.id} [{part.name}]" if part.name else check.id
                 outcomes[name] = (
                     failure if student is None else program.run(check.id, part.name, student, own_seed)

@@ -20,6 +20,7 @@ from autograder.checking.loading import DefinedNames, SourceModules, load_source
 from autograder.checking.objects import Objects, install, objects
 from autograder.checking.outcomes import DiffersFromStudent, MissingName, Unclear, Wrong, observe, observing
 from autograder.checking.reading import CheckFile, SourceMutant
+from autograder.checking.repairing import run_check
 
 Status = Literal["passed", "wrong", "raised", "missing", "unclear"]
 _MOST_TEXT = 4000
@@ -83,6 +84,7 @@ class CheckProgram:
         Raises:
             Exception: whatever it raises.
         """
+        source = "\n\n".join(filter(None, (self.file.given, source)))
         return namespace_of(lambda: load_source(source, file, f"answer_{next(_number)}"), {})
 
     def run(self, check: str, part: str, student: DefinedNames, seed: bytes) -> CheckOutcome:
@@ -106,7 +108,7 @@ class CheckProgram:
             values = [one.value for one in self.file.check(check).parts if part and one.name == part]
             draw = InputDraw(seed, tensors=self.file.uses_torch)
             seed_generators(int.from_bytes(seed[:4], "little"))
-            function(student, self.reference, draw, *values)
+            run_check(function, student, self.reference, draw, *values)
         except DiffersFromStudent:
             raise
         except Exception as error:  # noqa: BLE001 - every exception is an outcome

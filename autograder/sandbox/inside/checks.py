@@ -21,6 +21,13 @@ LookUp = Callable[[str], Any]
 class HandleObjects(Objects):
     """The student's objects in their box."""
 
+    def run_beside(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """See `Objects.run_beside`."""
+        handle = next((one for one in arguments if instance_of(one, Handle)), None)
+        if handle is None:
+            return super().run_beside(function, *arguments)
+        return table_of(handle).ask("beside", function.__module__, function.__qualname__, *arguments)
+
     def parameter_names(self, function: Any) -> list[str]:
         """See `Objects.parameter_names`."""
         if not instance_of(function, Handle):

@@ -1,0 +1,148 @@
+"""Operations on a student's model, each carried out beside it in one step; see `Objects.run_beside`.
+
+Everything here may run in the student's box: it takes and returns plain data, tensors and modules only.
+Models compute in float64, so that an effect is told from rounding by a factor of a million.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+@contextlib.contextmanager
+def _computing(dtype: str) -> Iterator[None]:
+    """Use a floating type by default, and keep warnings to ourselves."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(getattr(torch, dtype))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+def make_model(kind: Any, sizes: Sequence[Any], options: Mapping[str, Any]) -> nn.Module:
+    """Make a model and move each of its weights a little.
+
+    A table that begins at zero, or a norm that begins at one, would hide what reads it.
+
+    Args:
+        kind: the class; of an object, its class is taken.
+        sizes: its arguments.
+        options: ``dtype``, ``seed``, ``training``, ``noise`` (standard deviation), ``scale`` (of all weights).
+    """
+    dtype, seed = options.get("dtype", "float64"), options.get("seed", 0)
+    with _computing(dtype):
+        torch.manual_seed(seed)
+        model = (kind if isinstance(kind, type) else type(kind))(*sizes)
+        model.train(bool(options.get("training", False)))
+        move_weights(model, options.get("noise", 0.2), options.get("scale", 1.0), seed)
+    return model
+
+
+def move_weights(model: nn.Module, noise: float, scale: float, seed: int) -> None:
+    """Add noise to every weight, then multiply it."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for weight in model.requires_grad_().parameters():
+            drawn = torch.randn(weight.shape, generator=generator, dtype=weight.dtype)
+            weight.add_(drawn, alpha=noise).mul_(scale)
+
+
+def run_model(model: nn.Module, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    """Return the output of a forward pass.
+
+    Args:
+        model: of the student.
+        inputs: its arguments; the first is (texts, length), of words.
+        options: ``dtype``; ``seed`` of dropout; ``inner``: what the last module gave that has a row for each
+            word, before the output itself.
+
+    Returns:
+        What the model returns; None if ``inner`` is asked for and no module gives such a thing.
+    """
+    with _computing(options.get("dtype", "float64")):
+        output = _run(model, inputs, options)
+    return output.detach() if isinstance(output, Tensor) else output
+
+
+def _run(model: nn.Module, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    torch.manual_seed(options.get("seed", 1))
+    if not options.get("inner"):
+        return model(*inputs)
+    outputs: list[Any] = []
+    hook = nn.modules.module.register_module_forward_hook(lambda _, __, output: outputs.append(output))
+    try:
+        model(*inputs)
+    finally:
+        hook.remove()
+    size = inputs[0].shape
+    usable = [
+        output
+        for output in outputs[:-1]  # the last is the model itself
+        if isinstance(output, Tensor)
+        and output.ndim == 3
+        and output.shape[:2] == size
+        and output.is_floating_point()
+    ]
+    return usable[-1] if usable else None
+
+
+def find_slopes(model: nn.Module, inputs: Sequence[Any], options: Mapping[str, Any]) -> Tensor:
+    """Return how much every weight moves the sum of squares of the output, in one vector.
+
+    Exactly 0 for a weight that has no part in it.
+
+    Args:
+        model: of the student.
+        inputs: as for `run_model`.
+        options: as for `run_model`; ``features``: only the first so many; ``texts``: only the first so many.
+    """
+    with _computing(options.get("dtype", "float64")):
+        output = _run(model, inputs, options)
+        output = output[: options.get("texts"), :, : options.get("features")]
+        weights = list(model.parameters())
+        slopes = torch.autograd.grad(
+            output.square().sum(), weights, allow_unused=True, materialize_grads=True
+        )
+    return torch.cat([slope.flatten() for slope in slopes])
+
+
+def find_own_weights(
+    model: nn.Module, usual: Sequence[Any], special: Sequence[Any], options: Mapping[str, Any]
+) -> Tensor:
+    """Return a mask of the weights that have a part with special inputs and none with usual ones.
+
+    Such as the rows of a table that only special words read, whatever the table is called.
+    """
+    weights = get_weights(model)
+    idle = find_slopes(model, usual, options) == 0
+    for seed in (1, 2):  # a feature of a hidden layer may sleep by chance
+        move_weights(model, 1.0, 1.0, seed)
+        idle &= find_slopes(model, usual, options) == 0
+        set_weights(model, weights)
+    return idle & (find_slopes(model, special, options) != 0)
+
+
+def get_weights(model: nn.Module) -> Tensor:
+    """Return all weights in one vector."""
+    return nn.utils.parameters_to_vector(model.parameters()).detach().clone()
+
+
+def set_weights(model: nn.Module, weights: Tensor) -> None:
+    """Put all weights, in one vector, into a model."""
+    nn.utils.vector_to_parameters(weights.clone(), model.parameters())
+
+
+def count_weights(model: nn.Module, buffers: bool) -> int:
+    """Return how many weights a model has."""
+    if buffers:
+        return sum(weight.numel() for weight in model.state_dict().values())
+    return sum(weight.numel() for weight in model.parameters())

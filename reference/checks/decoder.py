@@ -1,0 +1,525 @@
+"""The exam's decoder with eight planted faults."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from autograder.checking import Unclear, Wrong, fault, holds, solution
+from autograder.checking.transformers import (
+    Model,
+    change_one_place,
+    fetch_tensor,
+    find_moved,
+    make_causal_mask,
+    measure_change,
+    remember,
+    show_only_to_itself,
+)
+from reference.listings import GIVEN, RIGHT
+
+solution(source=RIGHT, given=GIVEN)
+
+N = 8
+"""Texts, words and places of the memory: equal, so that exchanged sizes do no harm where they do not matter."""
+WIDTH, WORDS = 12, 23
+USUAL = 6
+"""Words below are in every text; the others only where a check puts them."""
+PLACE = torch.arange(N)
+LATER = PLACE[None, :] > PLACE[:, None]  # (text, place): text b is changed at place b
+INNER = slice(1, N - 1)  # neither the first word nor the last is changed in these texts
+MIDDLE = (PLACE > 0) & (PLACE < N - 1)  # of the memory: the same from both ends, and not all of it
+
+
+class Trial:
+    """Inputs of the properties, and what was found out about the answer."""
+
+    def __init__(self, student, draw):
+        self.student = student
+        self.kind = student.Decoder
+        self.draw = draw
+        self.inner = False
+        self.tokens = self.words(N, N)
+        self.others = (self.tokens + 1 + self.words(N, N, 0, USUAL - 1)) % USUAL
+        self.memory = self.normal(N, N, WIDTH)
+        self.moved = self.memory + 3 * self.normal(N, N, WIDTH)
+        self.seen, self.own, self.seen_2, self.own_2 = (
+            self.some_seen(),
+            self.some_hidden(),
+            self.some_seen(),
+            self.some_hidden(),
+        )
+        self.why_misread = self.find_misread()
+        self.inner = bool(self.why_misread)
+        self.depths = self.find_depths()
+
+    # inputs
+
+    def normal(self, *shape):
+        return self.draw.normal(*shape).double()
+
+    def words(self, texts, length, low=0, high=USUAL):
+        return self.draw.integers(low, high, texts, length)
+
+    def some_seen(self):
+        """A padding mask: every text has other places, two at least, and one is hidden."""
+        while True:
+            seen = self.draw.uniform(N, N) < 0.6
+            enough = (seen.sum(1) >= 2) & (seen.sum(1) < N)
+            if enough.all() and seen.diagonal().sum() in range(3, N - 2) and len(seen.unique(dim=0)) == N:
+                return seen
+
+    def some_hidden(self):
+        """A target's mask: nothing later, and some words are seen by themselves alone."""
+        return show_only_to_itself(make_causal_mask(N, N), self.some_seen()[:, None, None, :])
+
+    # models
+
+    def make(self, layers=1, dropout=0.0, n_tokens=WORDS, max_len=64, width=WIDTH, hidden=20, **options):
+        heads = 3 if width == WIDTH else 2
+        sizes = (n_tokens, width, layers, heads, hidden, dropout, max_len)
+        return Model(self.kind, sizes, inner=self.inner, **{"seed": 3, **options})
+
+    def inputs(self, tokens, memory, seen=None, own=None):
+        """By default nothing later is seen, nor the first word and the last place of the memory."""
+        texts, length = tokens.shape
+        if seen is None:
+            seen = (torch.arange(memory.shape[1]) < max(memory.shape[1] - 1, 1)).expand(texts, 1, 1, -1)
+        if own is None:
+            own = show_only_to_itself(make_causal_mask(texts, length), torch.arange(length) == 0)
+        return tokens, memory, seen, own
+
+    def run(self, model, tokens, memory, seen=None, own=None, seed=1):
+        """Scores; where something else is returned, what the last module gave that has a row for each word."""
+        output = model.run(*self.inputs(tokens, memory, seen, own), seed=seed)
+        if output is None:
+            raise Unclear("no module gives a row for each word")
+        output = fetch_tensor(output)
+        if not output.isfinite().all():
+            raise Unclear("NaN or infinity in the output")
+        return output
+
+    def scored(self, model, *inputs):
+        """The scores of usual words, in which no row of the others has a part."""
+        return self.run(model, *inputs)[..., :USUAL]
+
+    def find_depths(self):
+        """One layer and two; where two do not work at all, what one does is judged."""
+        try:
+            self.run(self.make(2), self.tokens, self.memory)
+        except Exception:
+            self.run(self.make(1), self.tokens, self.memory)
+            return (1,)
+        return (1, 2)
+
+    def find_misread(self):
+        """Why what is returned is no score for each word, or "": then what the last module gave is judged."""
+        why, model = "", self.make()
+        first = (PLACE == 0).expand(N, 1, 1, N)
+        for texts, length in ((N, N), (2, 5)):
+            try:
+                output = model.run(
+                    self.tokens[:texts, :length],
+                    self.memory[:texts, :length],
+                    self.seen[:texts, None, None, :length] | first[:texts, ..., :length],
+                    self.own[:texts, :, :length, :length],
+                )
+            except Exception:
+                continue
+            usable = isinstance(output, Tensor) and output.ndim == 3 and output.is_floating_point()
+            turned = usable and output.shape[:2] == (length, texts) and texts != length
+            if not usable or turned or texts == N and output.shape[:2] != (N, N):
+                why = "what is returned is no row for each word"
+            elif texts == N and self.has_no_part(model):
+                why = "the layers have no part in what is returned"
+        return why
+
+    def has_no_part(self, model):
+        masks = (self.seen[:, None, None], self.own)
+        try:
+            more = self.make(2)
+            self.run(more, self.tokens, self.memory, *masks)
+        except Exception:
+            return False
+        usual = self.run(model, self.tokens, self.memory, *masks)
+        word = find_moved(usual, self.run(model, change_one_place(self.tokens, self.others), self.memory, *masks))
+        memory = find_moved(usual, self.run(model, self.tokens, self.moved, *masks))
+        grown, used = self.weights(model, more, (self.tokens, self.memory, *masks))
+        return grown > 0 == used and not memory.any() and not word[LATER].any()
+
+    def weights(self, model, more, inputs):
+        """How many weights a second layer brings, and how many more have a part."""
+        used = [int(one.find_slopes(*inputs).count_nonzero()) for one in (model, more)]
+        return more.count_weights() - model.count_weights(), used[1] - used[0]
+
+    def effects(self, model, seen, own):
+        """(text b, place): what moves with word b, and with place b of the memory, of text b."""
+        before = self.run(model, self.tokens, self.memory, seen, own)
+        word = self.run(model, change_one_place(self.tokens, self.others), self.memory, seen, own)
+        memory = self.run(model, self.tokens, change_one_place(self.memory, self.moved), seen, own)
+        return find_moved(before, word), find_moved(before, memory)
+
+    def middle(self, model, memory):
+        """The output with a memory of which the middle is seen, and all words."""
+        return self.run(model, self.tokens, memory, MIDDLE.expand(N, 1, 1, N), all_open(N, N))
+
+    def swapped(self, model, first, second):
+        """Where the output moves when these two places of the memory change their order."""
+        memories = [self.memory.clone(), self.memory.clone()]
+        for memory, (three, four) in zip(memories, ((first, second), (second, first)), strict=True):
+            memory[:, 3], memory[:, 4] = three, four
+        return find_moved(*(self.middle(model, memory) for memory in memories))
+
+    def pooled(self, model):
+        """Whether the memory is read, and it makes no difference which place is moved."""
+        usual, first, second = self.middle(model, self.memory), self.memory.clone(), self.memory.clone()
+        first[:, 3] = self.moved[:, 3]
+        second[:, 4] += self.moved[:, 3] - self.memory[:, 3]
+        there = [self.middle(model, memory) for memory in (first, second)]
+        return bool(find_moved(usual, there[0])[:, 5:].any()) and not find_moved(*there)[:, 5:].any()
+
+    def reads_memory(self, model):
+        outputs = (self.run(model, self.tokens, memory) for memory in (self.memory, self.moved))
+        return bool(find_moved(*outputs).any())
+
+
+def try_out(student, draw) -> Trial:
+    return remember(student, lambda: Trial(student, draw.restarted()), "trial")
+
+
+def all_open(texts, length):
+    return torch.ones(texts, 1, length, length, dtype=torch.bool)
+
+
+@fault(
+    old="self.self_attention(x, x, x, target_mask)",
+    new="self.self_attention(x, x, x, memory_mask)",
+    points=1,
+    title={
+        "en": "Self-attention keeps to what the target allows",
+        "de": "Die Self-Attention hält sich an das, was das Ziel erlaubt",
+    },
+)
+def self_mask(student, reference, draw):
+    """A word moves just the places that the target's mask shows it to; the memory's mask does not matter.
+
+    Where the cross-attention also reads the target, it moves what it sees: that is seen by moving the memory.
+    """
+    trial = try_out(student, draw)
+    reads_target = not holds(cross_value)
+    eye = torch.eye(N, dtype=torch.bool)
+    for layers in trial.depths if holds(small_residual) else (1,):
+        model = trial.make(layers)
+        by_memory = False
+        for seen, own in (
+            (trial.seen[:, None, None], trial.own),
+            (trial.seen_2[:, None, None], trial.own_2),
+            (trial.seen[:, None, None], eye.expand(N, 1, N, N)),
+        ):
+            word, memory = trial.effects(model, seen, own)
+            by_memory |= bool(memory.any())
+            shown = own[PLACE, 0, :, PLACE] & ~eye
+            word, memory = word & ~eye, memory & ~eye
+            if (shown & ~word)[INNER].any():
+                raise Wrong("a word is hidden that the target's mask shows")
+            if (word & ~shown & ~(memory & reads_target))[INNER].any():
+                if reads_target and not by_memory and not trial.reads_memory(model):
+                    raise Unclear("the memory is not read: which attention shows the word cannot be seen")
+                raise Wrong("a word is seen that the target's mask hides")
+
+
+@fault(
+    old="self.norm(x + self.dropout(attended))",
+    new="self.norm(self.dropout(attended))",
+    points=1,
+    title={
+        "en": "Self-attention adds to the state instead of replacing it",
+        "de": "Die Self-Attention ergänzt den Zustand, statt ihn zu ersetzen",
+    },
+)
+def residual(student, reference, draw):
+    """With small weights a word moves its own place far more than attention lets it move others; it is a sum."""
+    trial = try_out(student, draw)
+    for layers in trial.depths:
+        sum_up(trial, layers)
+    check_sum(trial)
+    check_every_layer(trial)
+
+
+def small_residual(student, reference, draw):
+    sum_up(try_out(student, draw))
+
+
+def sum_up(trial, layers=1):
+    model = trial.make(layers, scale=0.02)
+    usual = trial.run(model, trial.tokens, trial.memory)
+    effect = measure_change(usual, trial.run(model, change_one_place(trial.tokens, trial.others), trial.memory))[INNER]
+    own, others = effect[:, INNER].diagonal().min(), effect.clone()
+    others[:, INNER].fill_diagonal_(0)
+    if not 1e-13 < others.max() < own / 100:
+        raise Wrong(f"own place {own:.2g}, others {others.max():.2g}")
+
+
+def check_sum(trial):
+    """The last word is seen by itself alone past the attention: its embedding is nothing, then huge on either side."""
+    n = 11
+    model, memory = trial.make(), trial.normal(n, n, WIDTH)
+    tokens = trial.words(n, n)
+    tokens[:, -1] = USUAL + torch.arange(n) % (WIDTH - USUAL)
+    others, last = (tokens + 1) % USUAL, tokens.clone()
+    others[:, -1], last[:, -1] = tokens[:, -1], tokens[:, -1].roll(1)
+    seen, own = torch.ones(n, 1, 1, n, dtype=torch.bool), make_causal_mask(n, n)
+    seen[..., -1], own[..., -1, 1:] = False, False
+    weights = model.get_weights()
+    mask = model.find_own_weights(many_words(trial), (tokens, memory, seen, own), features=USUAL)
+
+    def both(size, other):
+        model.set_weights(torch.where(mask, size, weights))
+        outputs = (trial.scored(model, words, memory, seen, own) for words in (tokens, other))
+        return find_moved(*outputs)[:, -1].any()
+
+    if not both(torch.zeros_like(weights), others) and holds(self_mask):
+        raise Wrong("where the state is nothing, what attention brings is lost: no sum")
+    if not both(-1e6 * weights.abs(), last) or not both(1e6 * weights.abs(), last):
+        raise Wrong("a huge state is not read: no sum")
+
+
+def many_words(trial):
+    return trial.inputs(trial.words(10, 10), 4 * trial.normal(10, 10, WIDTH))
+
+
+def check_every_layer(trial):
+    """The second layer adds what it was given, not the embeddings.
+
+    A huge embedding of the last word drowns the other words no more than in one layer.
+    """
+    if 2 not in trial.depths or not all(holds(check) for check in (self_mask, cross_value)):
+        return
+    grown, used = trial.weights(trial.make(), trial.make(2), trial.inputs(trial.tokens, trial.memory))
+    if used < grown / 2:
+        return
+    effects = [drown(trial, trial.make(layers)) for layers in (1, 2)]
+    if effects[0][1] > 1e-3 > effects[1][0]:  # normalised before the memory is added, and yet
+        raise Wrong("the last word's embedding drowns what a second layer brings")
+
+
+def drown(trial, model):
+    """How far the other words, and the memory, move the last word's scores where its embedding is huge."""
+    last, huge = PLACE == N - 1, trial.words(N, N, USUAL, WIDTH)
+    own = make_causal_mask(N, N) & ~torch.eye(N, dtype=torch.bool) | (torch.arange(N * N) == 0).view(N, N)
+    special = trial.inputs(trial.words(10, 10, USUAL, WIDTH), 4 * trial.normal(10, 10, WIDTH))
+    mask = model.find_own_weights(many_words(trial), special, features=USUAL)
+    weights = model.get_weights()
+    model.set_weights(torch.where(mask, 1e6 * weights, weights))
+    usual, others, memory = (
+        trial.scored(model, torch.where(last, huge, tokens), memory, None, own)
+        for tokens, memory in (
+            (trial.tokens, trial.memory),
+            (trial.others, trial.memory),
+            (trial.tokens, trial.moved),
+        )
+    )
+    return measure_change(usual, others)[:, -1].max(), measure_change(usual, memory)[:, -1].max()
+
+
+@fault(
+    old="self.cross_block(query, key, value, memory_mask)",
+    new="self.cross_block(query, key, value, target_mask)",
+    points=1,
+    title={
+        "en": "Cross-attention keeps to what the memory allows",
+        "de": "Die Cross-Attention hält sich an das, was das Memory erlaubt",
+    },
+)
+def cross_mask(student, reference, draw):
+    """A place of the memory moves all places of its text where its mask shows it, and none where not."""
+    trial = try_out(student, draw)
+    for layers in trial.depths:
+        model = trial.make(layers)
+        for seen, own in ((trial.seen, trial.own), (trial.seen_2, trial.own_2)):
+            _, memory = trial.effects(model, seen[:, None, None], own)
+            if not memory.any() and not trial.reads_memory(model) or trial.pooled(model):
+                raise Unclear("the memory is not read, or in one lump: no mask can be seen to act")
+            elsewhere = memory != seen.diagonal()[:, None]
+            if layers == 1:
+                elsewhere.fill_diagonal_(False)  # where the memory is added to the state, that is another fault
+                beside = (memory != seen.diagonal()[:, None]).diagonal().any()
+            if not beside and elsewhere.any() or layers == 1 and elsewhere.any():
+                raise Wrong("a place of the memory is seen that is hidden, or hidden that is seen")
+
+
+@fault(
+    old="nn.Embedding(max_len, d_model)",
+    new="nn.Embedding(n_tokens, d_model)",
+    points=1,
+    title={
+        "en": "There is a position for every length that is allowed",
+        "de": "Es gibt eine Position für jede erlaubte Länge",
+    },
+)
+def position_table(student, reference, draw):
+    """As many places as `max_len` says can be read, each as its own: few words, few places, very many."""
+    trial = try_out(student, draw)
+    for length, max_len, n_tokens in ((24, 30, 5), (WIDTH, WIDTH, WIDTH)):
+        model = trial.make(n_tokens=n_tokens, max_len=max_len)
+        try:
+            output = same_words(trial, model, length, length)
+        except IndexError as error:
+            if grows(trial) and (not holds(shape_order) or length == max_len):
+                raise Unclear(f"the table grows with max_len, and {length} words: {error}") from error
+            raise Wrong(f"{length} words: {error}") from error
+        if max(count_distinct(output[0]), count_distinct(output[:, 0])) < length:
+            raise Wrong(f"not all of {length} places differ")
+    many = 6000
+    if not grows(trial):  # it must be computed, for any length
+        try:
+            model = trial.make(layers=0, max_len=many, n_tokens=5, width=4)
+            output = same_words(trial, model, 1, many, wide=False)
+        except (IndexError, RuntimeError) as error:
+            raise Wrong(f"{many} words: {error}") from error
+        if not find_moved(output[:, -1:], output[:, -2:-1]).any():
+            raise Wrong(f"the last of {many} places are the same")
+
+
+def grows(trial):
+    sizes = [trial.make(max_len=max_len).count_weights(buffers=True) for max_len in (64, 128)]
+    return sizes[1] - sizes[0] >= 64 * WIDTH
+
+
+def same_words(trial, model, texts, length, wide=True):
+    memory = trial.memory[:1, :1, : WIDTH if wide else 4].expand(texts, length if wide else 1, -1)
+    own = all_open(texts, length) if wide else torch.ones(1, 1, 1, length, dtype=torch.bool)
+    return trial.run(model, torch.full((texts, length), 2), memory, own=own)
+
+
+def count_distinct(rows):
+    rows = rows / rows.abs().max().clamp(min=1)
+    return len(rows) - int(((rows[:, None] - rows[None]).abs().amax(2) < 1e-9).triu(1).any(0).sum())
+
+
+@fault(
+    old="batch, length = tokens.shape",
+    new="length, batch = tokens.shape",
+    points=1,
+    title={
+        "en": "Positions count along the text, for every batch size",
+        "de": "Positionen zählen entlang des Textes, bei jeder Batchgröße",
+    },
+)
+def shape_order(student, reference, draw):
+    """The same word everywhere: all texts are alike, all places differ, longer texts begin as shorter ones."""
+    trial = try_out(student, draw)
+    model = trial.make()
+    outputs = (trial.run(model, trial.tokens, trial.memory, seed=seed) for seed in (1, 2))
+    if find_moved(*outputs).any():
+        raise Unclear("the output is another one each time")
+    for texts, length in ((2, 5), (5, 2), (1, 5), (3, 1)):
+        memory = trial.memory[:1, :1].expand(texts, length, -1)
+        seen = torch.ones(texts, 1, 1, length, dtype=torch.bool)
+        try:
+            output = trial.run(model, torch.full((texts, length), 2), memory, seen, make_causal_mask(texts, length))
+        except (RuntimeError, IndexError, Unclear) as error:
+            trial.run(model, trial.tokens, trial.memory)  # where this does not work either, nothing is known
+            raise Wrong(f"{texts} texts of {length} words: {error}") from error
+        if find_moved(output[:1], output[-1:]).any() or length > 1 and not find_moved(output[:, :1], output[:, 1:2]).any():
+            raise Wrong("texts differ, or places do not")
+    if not all(holds(check) for check in (self_mask, cross_mask, cross_value, small_residual)):
+        return
+    try:
+        whole = trial.run(model, torch.full((2, 5), 2), trial.memory[:2, :7])
+    except (RuntimeError, IndexError) as error:
+        raise Wrong(f"words and memory of two lengths: {error}") from error
+    for texts, length in ((4, 2), (1, 4), (3, 1)):
+        shorter = trial.run(model, torch.full((texts, length), 2), trial.memory[:1, :7].expand(texts, -1, -1))
+        if find_moved(whole[:1, :length], shorter[:1]).any():
+            raise Wrong("where the same text is longer, it begins otherwise")
+
+
+@fault(
+    old="self.dropout(self.token_embedding(tokens) + self.position_embedding(positions))",
+    new="self.token_embedding(tokens) + self.position_embedding(positions)",
+    points=1,
+    title={
+        "en": "Dropout acts on the embedded tokens while training",
+        "de": "Beim Training wirkt Dropout auf die eingebetteten Tokens",
+    },
+)
+def embedding_dropout(student, reference, draw):
+    """Some features of words that stand in one place each have no part while training; so have some of places."""
+    trial = try_out(student, draw)
+    model, usual = trial.make(), many_words(trial)
+    tokens = trial.tokens.clone()
+    tokens[: WIDTH - USUAL, 0] = torch.arange(USUAL, WIDTH)
+    special = trial.inputs(tokens, trial.memory)
+    own = model.find_own_weights(usual, special, features=USUAL)
+    if own.sum() != (WIDTH - USUAL) * WIDTH:
+        raise Unclear("the words have no table as wide as the model: what is dropped cannot be seen in it")
+    training = trial.make(dropout=0.5, training=True)
+    training.set_weights(model.get_weights())
+    kept = [training.find_slopes(*special, features=USUAL, seed=seed) * own for seed in (2, 3)]
+    if sum(int(slopes.count_nonzero()) for slopes in kept) > 0.98 * 2 * int(own.sum()):
+        if abs(kept[0].sum()) < 1e-10 * kept[0].abs().sum():
+            raise Unclear("the embeddings are normalised: what is dropped of them cannot be seen")
+        raise Wrong("all features of the words are kept")
+    n = 10 + WIDTH
+    longer = trial.inputs(trial.words(n, n), trial.normal(n, n, WIDTH), None, all_open(n, n))
+    try:
+        places = model.find_own_weights(usual, longer, features=USUAL)
+    except IndexError:
+        return
+    slopes = training.find_slopes(*longer, features=USUAL, seed=2, texts=1)
+    if 0 < 0.98 * places.sum() < (slopes * places).count_nonzero() and holds(shape_order):
+        raise Wrong("all features of the places are kept")
+
+
+@fault(
+    old="block(x, memory, memory,",
+    new="block(x, memory, x,",
+    points=1,
+    title={
+        "en": "Cross-attention fetches its content from the memory",
+        "de": "Die Cross-Attention holt ihren Inhalt aus dem Memory",
+    },
+)
+def cross_value(student, reference, draw):
+    """With a single place of the memory, it still moves the output; places that change seats change nothing."""
+    trial = try_out(student, draw)
+    for layers in trial.depths:
+        model = trial.make(layers)
+        outputs = (trial.run(model, trial.tokens[:1, :1], memory[:1, :1]) for memory in (trial.memory, trial.moved))
+        if not find_moved(*outputs).any():
+            raise Wrong("the memory is not fetched")
+    for layers in trial.depths:
+        model = trial.make(layers)
+        there = trial.swapped(model, trial.memory[:, 3], trial.memory[:, 4])
+        if there[:, 5:].any() or layers == 1 and trial.pooled(model):
+            raise Wrong("what is fetched does not belong to what it is chosen by")
+        if there.any():  # the memory is added to the state
+            return
+
+
+@fault(
+    old="return self.output_head(x)",
+    new="return x",
+    points=1,
+    title={
+        "en": "The result scores the words of the vocabulary",
+        "de": "Das Ergebnis bewertet die Wörter des Vokabulars",
+    },
+)
+def output_head(student, reference, draw):
+    """A number for each word of the vocabulary, by weights that grow with it and have a part."""
+    trial = try_out(student, draw)
+    if trial.why_misread:
+        raise Wrong(trial.why_misread)
+    if 2 not in trial.depths:
+        raise Wrong("two layers do not work")
+    used = []
+    for layers, n_tokens in ((2, WORDS), (1, WORDS), (1, 140)):
+        model = trial.make(layers, n_tokens=n_tokens)
+        width = trial.run(model, trial.tokens, trial.memory).shape[2]
+        if width != n_tokens:
+            raise Wrong(f"{width} numbers for {n_tokens} words")
+        used.append(int(model.find_slopes(*trial.inputs(trial.tokens, trial.memory)).count_nonzero()))
+    if used[2] - used[1] < (140 - WORDS) * WIDTH / 2:
+        raise Wrong(f"only {used[2] - used[1]} more weights have a part")
