@@ -13,6 +13,7 @@ from pathlib import Path
 from autograder.checking.loading import DefinedNames
 from autograder.checking.objects import Objects, install
 from autograder.checking.reading import CheckFile, CheckFileError, load_check_file
+from autograder.checking.repairing import describe_misled, find_misled, list_subsets
 from autograder.checking.running import CheckOutcome, CheckProgram
 
 _MARKS = {"passed": "✓", "wrong": "✗", "raised": "✗ raised", "missing": "✗ missing", "unclear": "? review"}
@@ -44,9 +45,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
             outcomes = _run_all(program, source, str(options.answer.resolve()), options.seed)
             _print_answer(outcomes)
             return int(any(outcome.status != "passed" for outcome in outcomes.values()))
-        return _print_matrix(program, options.seed)
+        matrix = _print_matrix(program, options.seed)
+        return _print_misled(program, options.seed) or matrix
     finally:
         program.close()
+
+
+def _print_misled(program: CheckProgram, seed: str) -> int:
+    """Print the properties that are wrong about a set of faults; return 1 if there is one."""
+    if not program.file.faults:
+        return 0
+    seeds = (seed, f"{seed}, again")
+    count = len(list(list_subsets([fault.id for fault in program.file.faults])))
+    print(f"\n{count} sets of faults, with {len(seeds)} draws of inputs:")  # noqa: T201
+    misled = find_misled(program.file, lambda source, own: _run_all(program, source, "<listing>", own), seeds)
+    for line in describe_misled(misled):
+        print(line)  # noqa: T201
+    print("every property is right about all of them" if not misled else "")  # noqa: T201
+    return int(bool(misled))
 
 
 def _run_all(program: CheckProgram, source: str, file: str, seed: str) -> dict[str, CheckOutcome]:

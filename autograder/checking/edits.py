@@ -63,9 +63,7 @@ def check_faults(checks: Sequence[_Edited], source: str, file: str) -> None:
     if not faults:
         return
     if not source:
-        raise CheckFileError(
-            "a fault is an edit of the solution: state solution(…)", file, faults[0].line
-        )
+        raise CheckFileError("a fault is an edit of the solution: state solution(…)", file, faults[0].line)
     for fault in faults:
         try:
             ast.parse(apply_edits(source, fault.edits))

@@ -36,7 +36,7 @@ def make_model(kind: Any, sizes: Sequence[Any], options: Mapping[str, Any]) -> n
     Args:
         kind: the class; of an object, its class is taken.
         sizes: its arguments.
-        options: ``dtype``, ``seed``, ``training``, ``noise`` (standard deviation), ``scale`` (of all weights).
+        options: ``dtype``, ``seed``, ``training``, ``noise`` (standard deviation), ``scale`` of the weights.
     """
     dtype, seed = options.get("dtype", "float64"), options.get("seed", 0)
     with _computing(dtype):
@@ -141,8 +141,8 @@ def set_weights(model: nn.Module, weights: Tensor) -> None:
     nn.utils.vector_to_parameters(weights.clone(), model.parameters())
 
 
-def count_weights(model: nn.Module, buffers: bool) -> int:
-    """Return how many weights a model has."""
+def count_weights(model: nn.Module, buffers: bool) -> int:  # noqa: FBT001 - is sent as it is
+    """Return how many weights a model has, or numbers of its state with buffers."""
     if buffers:
         return sum(weight.numel() for weight in model.state_dict().values())
     return sum(weight.numel() for weight in model.parameters())

@@ -12,6 +12,7 @@ from typing import Any
 
 from autograder.checking.drawing import derive_seed
 from autograder.checking.edits import CheckFileError, apply_edits, check_faults, read_edits
+from autograder.checking.literals import evaluate_literal, find_imported_literals, find_literals
 
 PACKAGE = "reference"
 FOLDER = "checks"
@@ -96,12 +97,12 @@ class CheckFile:
     student_names: tuple[str, ...]
     """The names of the notebook that checks use."""
     uses_torch: bool
-    probes: tuple[str, ...] = ()
-    """Names of the functions that look for defects beside the planted faults."""
+    probes: tuple[CheckItem, ...] = ()
+    """They look for defects beside the planted faults."""
 
     def check(self, name: str) -> CheckItem:
-        """Return the check with this id."""
-        return next(check for check in self.checks if check.id == name)
+        """Return the check or probe with this id."""
+        return next(check for check in (*self.checks, *self.probes) if check.id == name)
 
     @property
     def faults(self) -> tuple[CheckItem, ...]:
@@ -249,13 +250,13 @@ class _Reader:
         self._module = module
         self._file = _file_of(module)
         self._tree = _parse(modules[module], module)
-        self._constants = _imported_literals(self._tree, modules) | _literals(self._tree)
+        self._constants = find_imported_literals(self._tree, modules) | find_literals(self._tree)
         self._api = _api_names(self._tree)
         self._checks: list[CheckItem] = []
         self._mutants: list[tuple[dict[str, Any], int]] = []
         self._planted: list[PlantedSource] = []
         self._forbidden: list[str] = []
-        self._probes: list[str] = []
+        self._probes: list[CheckItem] = []
         self._solution: dict[str, Any] = {}
 
     def read(self) -> CheckFile:
@@ -297,7 +298,7 @@ class _Reader:
             if isinstance(statement, ast.FunctionDef):
                 for decorator in statement.decorator_list:
                     if isinstance(decorator, ast.Name) and self._api.get(decorator.id) == "probe":
-                        self._probes.append(statement.name)
+                        self._read_probe(statement)
                     elif isinstance(decorator, ast.Call) and self._declared(decorator) in _DECORATORS:
                         read.add(id(decorator))
                         self._read_check(statement, decorator, self._declared(decorator))
@@ -347,6 +348,11 @@ class _Reader:
             edits=read_edits(stated),
         )
         self._checks.append(check)
+
+    def _read_probe(self, function: ast.FunctionDef) -> None:
+        title = {"en": function.name}
+        line = function.lineno
+        self._probes.append(CheckItem(function.name, Decimal(0), title, {}, (CheckPart(""),), (), 30.0, line))
 
     def _read_declaration(self, name: str, node: ast.Call) -> None:
         if name in _DECORATORS:
@@ -432,7 +438,7 @@ class _Reader:
 
     def _literal(self, value: ast.expr, where: str, node: ast.AST) -> Any:
         try:
-            return _evaluate(value, self._constants)
+            return evaluate_literal(value, self._constants)
         except ValueError as error:
             text = ast.unparse(value)[:60]
             raise self._error(
@@ -500,62 +506,6 @@ def _parts(value: Any) -> tuple[CheckPart, ...] | None:
     if isinstance(value, list | tuple) and value and all(isinstance(name, str) and name for name in value):
         return tuple(CheckPart(name, name) for name in value) if len(set(value)) == len(value) else None
     return None
-
-
-def _literals(tree: ast.Module) -> dict[str, Any]:
-    """Return the names that are bound once at the top level, to a literal."""
-    found: dict[str, Any] = {}
-    for statement in tree.body:
-        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-            target, value = statement.targets[0], statement.value
-        elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
-            target, value = statement.target, statement.value
-        else:
-            continue
-        if isinstance(target, ast.Name):
-            try:
-                found[target.id] = _evaluate(value, found)
-            except ValueError:
-                found.pop(target.id, None)
-    return found
-
-
-def _imported_literals(tree: ast.Module, modules: Mapping[str, str]) -> dict[str, Any]:
-    """Return the names that a file imports from modules of the reference and that are literals there."""
-    found: dict[str, Any] = {}
-    for node in tree.body:
-        if isinstance(node, ast.ImportFrom) and (node.module or "") in modules and not node.level:
-            literals = _literals(ast.parse(modules[str(node.module)]))
-            found |= {
-                alias.asname or alias.name: literals[alias.name]
-                for alias in node.names
-                if alias.name in literals
-            }
-    return found
-
-
-def _evaluate(node: ast.expr, constants: Mapping[str, Any]) -> Any:
-    """Return the value of a literal, in which names of literals and sums of texts may stand.
-
-    Raises:
-        ValueError: it is none.
-    """
-    if isinstance(node, ast.Name) and node.id in constants:
-        return constants[node.id]
-    if isinstance(node, ast.List | ast.Tuple):
-        values = [_evaluate(part, constants) for part in node.elts]
-        return values if isinstance(node, ast.List) else tuple(values)
-    if isinstance(node, ast.Dict) and all(node.keys):
-        keys = [_evaluate(key, constants) for key in node.keys if key is not None]
-        return dict(zip(keys, [_evaluate(value, constants) for value in node.values], strict=True))
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        left, right = _evaluate(node.left, constants), _evaluate(node.right, constants)
-        if isinstance(left, str) and isinstance(right, str):
-            return left + right
-    try:
-        return ast.literal_eval(node)
-    except (TypeError, SyntaxError, MemoryError, RecursionError) as error:
-        raise ValueError(str(error)) from error
 
 
 def _api_names(tree: ast.Module) -> dict[str, str]:

@@ -1,75 +1,21 @@
-"""Checks that look at other checks of the same answer, and all sets of planted faults."""
+"""All sets of planted faults: every property has to be right about each of them."""
 
 from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Callable, Iterator, Sequence
-from contextvars import ContextVar
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from autograder.checking.drawing import InputDraw
-from autograder.checking.loading import DefinedNames, results_of
-from autograder.checking.outcomes import DiffersFromStudent
+from autograder.checking.reading import CheckFile
+from autograder.checking.running import CheckOutcome
 
 MOST_FAULTS = 10
 """Up to so many, all sets of them are tried."""
 SAMPLE = 1000
 """Sets that are tried of more faults."""
 
-Check = Callable[..., None]
-_arguments: ContextVar[tuple[Any, Any, InputDraw] | None] = ContextVar("arguments", default=None)
-
-
-def run_check(check: Check, student: Any, reference: Any, draw: InputDraw, *values: Any) -> None:
-    """Run a check, so that `holds` knows for whom; one without parts is run once for each answer.
-
-    Raises:
-        Exception: what the check raised.
-    """
-    if values or not isinstance(student, DefinedNames):
-        check(student, reference, draw, *values)
-        return
-    known = results_of(student)
-    key = (check, draw.origin)
-    if key not in known:
-        token = _arguments.set((student, reference, draw))
-        try:
-            check(student, reference, draw)
-            known[key] = None
-        except DiffersFromStudent:
-            raise
-        except Exception as error:  # noqa: BLE001 - raised below, and whenever the check is asked for again
-            known[key] = error
-        finally:
-            _arguments.reset(token)
-    if (error := known[key]) is not None:
-        raise error
-
-
-def holds(check: Check) -> bool:
-    """Return whether the same answer passes another check, which is run if it was not yet.
-
-    For a property that can be seen only where another one holds::
-
-        if holds(self_mask):
-            assert_close(...)
-
-    Args:
-        check: the function, without parts.
-
-    Raises:
-        LookupError: no check is running.
-    """
-    arguments = _arguments.get()
-    if arguments is None:
-        raise LookupError("holds(…) is asked within a check")
-    student, reference, draw = arguments
-    try:
-        run_check(check, student, reference, draw.restarted())
-    except Exception:  # noqa: BLE001 - whatever it is, it does not hold
-        return False
-    return True
+MOST_SETS_SHOWN = 3
 
 
 def list_subsets(faults: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -85,7 +31,62 @@ def list_subsets(faults: Sequence[str]) -> Iterator[tuple[str, ...]]:
     chosen = dict.fromkeys(((), *((fault,) for fault in faults), tuple(faults)))
     chosen |= dict.fromkeys(tuple(other for other in faults if other != fault) for fault in faults)
     chosen |= dict.fromkeys(itertools.combinations(faults, 2))
-    generator = random.Random(0)
+    generator = random.Random(0)  # noqa: S311 - the same sample each time
     while len(chosen) < SAMPLE:
         chosen[tuple(fault for fault in faults if generator.random() < 0.5)] = None
     yield from itertools.islice(chosen, SAMPLE)
+
+
+class Misled(NamedTuple):
+    """A property that is wrong about a set of faults."""
+
+    fault: str
+    left: tuple[str, ...]
+    outcome: CheckOutcome
+
+
+def find_misled(
+    file: CheckFile,
+    run_all: Callable[[str, str], Mapping[str, CheckOutcome]],
+    seeds: Sequence[str],
+) -> list[Misled]:
+    """Run every property on all sets of faults; return where one is wrong, smallest sets first.
+
+    Args:
+        file: with the faults.
+        run_all: runs all checks on a source, with inputs drawn from a seed.
+        seeds: each set is tried with all of them.
+    """
+    found = []
+    for left in list_subsets([fault.id for fault in file.faults]):
+        source = file.listing(left)
+        wrong: dict[str, Misled] = {}
+        for seed in seeds:
+            outcomes = run_all(source, seed)
+            for fault in file.faults:
+                outcome = outcomes[fault.id]
+                if outcome.status not in _expected(fault.id in left):
+                    wrong.setdefault(fault.id, Misled(fault.id, left, outcome))
+        found += wrong.values()
+    return found
+
+
+def _expected(is_left: bool) -> tuple[str, ...]:  # noqa: FBT001
+    return ("wrong", "raised", "missing") if is_left else ("passed",)
+
+
+def describe_misled(misled: Sequence[Misled]) -> list[str]:
+    """Return a line for each property that other faults mislead, with the smallest sets of them."""
+    lines = []
+    for fault in dict.fromkeys(one.fault for one in misled):
+        of_fault = [one for one in misled if one.fault == fault]
+        sets = [", ".join(one.left) or "no faults" for one in of_fault[:MOST_SETS_SHOWN]]
+        more = f" and {len(of_fault) - MOST_SETS_SHOWN} more sets" if len(of_fault) > MOST_SETS_SHOWN else ""
+        first = of_fault[0]
+        should = "fail" if fault in first.left else "pass"
+        said = first.outcome.message or first.outcome.status
+        lines.append(
+            f"{fault}: misled where these are left: {'; '.join(sets)}{more}. "
+            f"It should {should} there: {first.outcome.status}, {said}"
+        )
+    return lines

@@ -16,11 +16,11 @@ import numpy as np
 
 from autograder.checking.comparing import is_same, is_tensor, seed_generators
 from autograder.checking.drawing import InputDraw
+from autograder.checking.holding import run_check
 from autograder.checking.loading import DefinedNames, SourceModules, load_source, namespace_of
 from autograder.checking.objects import Objects, install, objects
 from autograder.checking.outcomes import DiffersFromStudent, MissingName, Unclear, Wrong, observe, observing
 from autograder.checking.reading import CheckFile, SourceMutant
-from autograder.checking.repairing import run_check
 
 Status = Literal["passed", "wrong", "raised", "missing", "unclear"]
 _MOST_TEXT = 4000

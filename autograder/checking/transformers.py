@@ -14,7 +14,7 @@ from torch import Tensor
 from autograder.checking import models
 from autograder.checking.loading import results_of
 from autograder.checking.objects import objects
-from autograder.checking.outcomes import Unclear
+from autograder.checking.outcomes import Unclear, Wrong
 
 _MOVED = {torch.float32: 2e-5, torch.float64: 1e-9}
 """Differences from here on are no rounding, relative to the largest number of both outputs."""
@@ -37,9 +37,7 @@ class Model:
 
     def run(self, *inputs: Any, **options: Any) -> Any:
         """Return the output of a forward pass, as the student's code returns it."""
-        return objects().run_beside(
-            models.run_model, self.handle, list(inputs), self._options | options
-        )
+        return objects().run_beside(models.run_model, self.handle, list(inputs), self._options | options)
 
     def find_slopes(self, *inputs: Any, **options: Any) -> Tensor:
         """Return the slope of the output's sum of squares for every weight, in one vector."""
@@ -143,3 +141,256 @@ def show_only_to_itself(mask: Tensor, hidden: Tensor) -> Tensor:
         hidden: broadcastable to it; true along the keys that are hidden.
     """
     return mask & (~hidden | torch.eye(mask.shape[-1], dtype=torch.bool))
+
+
+# ---------------------------------------------------------------- properties
+
+Run = Callable[[Tensor], Tensor]
+"""A forward pass with all inputs but one, such as ``lambda tokens: model.run(tokens, memory, mask)``."""
+
+
+def find_effects(run: Run, batch: Tensor, other: Tensor) -> Tensor:
+    """Return which places of the output move with each place of an input.
+
+    Args:
+        run: the forward pass.
+        batch: (places, places, …): as many texts as places.
+        other: of the same shape, with another entry everywhere.
+
+    Returns:
+        (place that is changed, place that moves); each place is changed in a text of its own.
+    """
+    return find_moved(run(batch), run(change_one_place(batch, other)))
+
+
+def assert_shown(effects: Tensor, shown: Tensor) -> None:
+    """Fail unless what is changed moves just the places that a mask shows it to.
+
+    Tells a missing mask, another mask, a mask along the wrong axis and one that is turned over::
+
+        effects = find_effects(lambda tokens: model.run(tokens, mask), tokens, others)
+        assert_shown(effects, mask[places, 0, :, places])
+
+    Args:
+        effects: as `find_effects` returns them.
+        shown: of the same shape; true where the place that moves sees the one that is changed. What a place
+            does to itself is not looked at.
+
+    Raises:
+        Wrong: names whether something is hidden or seen.
+    """
+    others = ~torch.eye(len(effects), dtype=torch.bool)
+    if (shown & ~effects & others).any():
+        raise Wrong("what the mask shows moves nothing")
+    if (effects & ~shown & others).any():
+        raise Wrong("what the mask hides is seen")
+
+
+def assert_causal(run: Run, tokens: Tensor, others: Tensor) -> None:
+    """Fail if a word moves a place before its own::
+
+        assert_causal(lambda tokens: model.run(tokens), tokens, others)
+
+    Args:
+        run: the forward pass.
+        tokens: (places, places).
+        others: (places, places), with another word everywhere.
+
+    Raises:
+        Wrong: a later word is seen.
+    """
+    if find_effects(run, tokens, others).tril(-1).any():
+        raise Wrong("a later word is seen")
+
+
+def assert_texts_independent(run: Callable[..., Tensor], *inputs: Tensor) -> None:
+    """Fail unless each text of a batch gives what it gives alone, and in another order of the texts.
+
+    Tells sizes in the wrong order, norms over the batch and masks of another text::
+
+        assert_texts_independent(model.run, tokens, memory, mask)
+
+    Args:
+        run: the forward pass.
+        inputs: each with the texts along its first axis.
+
+    Raises:
+        Wrong: a text depends on the others.
+    """
+    whole = run(*inputs)
+    turned = run(*(batch.flip(0) for batch in inputs)).flip(0)
+    if find_moved(whole, turned).any():
+        raise Wrong("in another order of the texts the output is another one")
+    for text in (0, len(whole) - 1):
+        alone = run(*(batch[text : text + 1] for batch in inputs))
+        if find_moved(whole[text : text + 1], alone).any():
+            raise Wrong(f"text {text} gives something else alone")
+
+
+def assert_starts_alike(run: Run, tokens: Tensor) -> None:
+    """Fail unless a causal model gives for the beginning of a text what it gives for the whole.
+
+    Tells positions that depend on the length or on the batch::
+
+        assert_starts_alike(lambda tokens: model.run(tokens), tokens)
+
+    Args:
+        run: the forward pass; makes masks of the length of what it is given.
+        tokens: (texts, length).
+
+    Raises:
+        Wrong: a shorter text begins in another way.
+    """
+    whole = run(tokens)
+    for length in (1, tokens.shape[1] // 2):
+        if find_moved(whole[:, :length], run(tokens[:, :length])).any():
+            raise Wrong(f"the first {length} of {tokens.shape[1]} words give something else alone")
+
+
+def assert_residual(effect: Tensor, factor: float = 100.0) -> None:
+    """Fail unless with small weights each word moves its own place far more than the others.
+
+    An attention whose weights are small moves almost nothing; past it, the residual sum brings a place its own
+    word unchanged::
+
+        model = Model(student.Decoder, sizes, scale=0.02)
+        usual, changed = model.run(tokens), model.run(change_one_place(tokens, others))
+        assert_residual(measure_change(usual, changed))
+
+    Args:
+        effect: (place that is changed, place that moves), as `measure_change` returns it for texts of which
+            each is changed at one place. The last word of a causal model is best left out.
+        factor: how much farther the own place moves.
+
+    Raises:
+        Wrong: it does not, or nothing else moves at all.
+    """
+    own = float(effect.diagonal().min())
+    others = float((effect - effect.diagonal().diag_embed()).max())
+    if not _LEAST_EFFECT < others < own / factor:
+        raise Wrong(f"the own place moves by {own:.2g}, others by {others:.2g}")
+
+
+_LEAST_EFFECT = 1e-13
+"""Below, in float64, nothing has moved."""
+
+
+def count_distinct(rows: Tensor) -> int:
+    """Return how many rows differ from all before them: (rows, features).
+
+    With the same word everywhere this is the number of places that a model tells apart::
+
+        if count_distinct(model.run(torch.full((1, 30), 2))[0]) < 30:
+            raise Wrong("not all of 30 places differ")
+    """
+    rows = rows / rows.abs().max().clamp(min=1)
+    alike = (rows[:, None] - rows[None]).abs().amax(2) < _MOVED[torch.float64]
+    return len(rows) - int(alike.triu(1).any(0).sum())
+
+
+def assert_dropout(
+    training: Model, inputs: Sequence[Any], weights: Tensor, *, seeds: Sequence[int] = (2, 3), **options: Any
+) -> None:
+    """Fail unless some of these weights have no part in training mode.
+
+    A feature that is dropped takes the slopes of the weights behind it with it, so it does not matter where the
+    dropout stands and which module does it::
+
+        weights = model.find_own_weights(usual, special)      # the rows of words that stand once
+        training = Model(student.Decoder, sizes_with_dropout, training=True)
+        training.set_weights(model.get_weights())
+        assert_dropout(training, special, weights)
+
+    Args:
+        training: made with a rate of 0.5, in training mode.
+        inputs: of the forward pass.
+        weights: a mask of weights of which each has a part in evaluation mode.
+        seeds: of the passes.
+        options: as for `Model.find_slopes`.
+
+    Raises:
+        Wrong: all of them have a part.
+        Unclear: what stands behind them is normalised, and hides it.
+    """
+    slopes = [training.find_slopes(*inputs, seed=seed, **options) * weights for seed in seeds]
+    kept = sum(int(some.count_nonzero()) for some in slopes)
+    if kept > _KEPT * len(slopes) * int(weights.sum()):
+        if abs(slopes[0].sum()) < 1e-10 * slopes[0].abs().sum():
+            raise Unclear("what is dropped is normalised: it cannot be seen")
+        raise Wrong("no feature is dropped")
+
+
+_KEPT = 0.98
+"""Of weights, from which share on none was dropped; at a rate of 0.5 about half are kept."""
+
+
+def assert_swap_free(run: Run, memory: Tensor, first: int, second: int, moved_from: int = 0) -> None:
+    """Fail if the output moves when two places of the memory change their order.
+
+    Keys and values of attention belong together, and their order is no matter::
+
+        assert_swap_free(lambda memory: model.run(tokens, memory), memory, 3, 4)
+
+    Args:
+        run: the forward pass, with a mask that treats both places alike.
+        memory: (texts, places, features).
+        first: a place.
+        second: another one.
+        moved_from: the places of the output before this one are not looked at.
+
+    Raises:
+        Wrong: what is fetched does not belong to what it is chosen by.
+    """
+    swapped = memory.clone()
+    swapped[:, first], swapped[:, second] = memory[:, second], memory[:, first]
+    if find_moved(run(memory), run(swapped))[:, moved_from:].any():
+        raise Wrong("what is fetched does not belong to what it is chosen by")
+
+
+def assert_head(small: Model, large: Model, inputs: Sequence[Any], words: Sequence[int], width: int) -> None:
+    """Fail unless there is a number for each word, by weights that grow with the vocabulary and have a part.
+
+    ::
+
+        small, large = Model(student.Decoder, (23, 12)), Model(student.Decoder, (140, 12))
+        assert_head(small, large, (tokens,), (23, 140), 12)
+
+    Args:
+        small: a model of few words.
+        large: a model of more words, otherwise the same.
+        inputs: of the forward pass.
+        words: how many words each model has.
+        width: of the state before the head.
+
+    Raises:
+        Wrong: the last axis has another size, or the head has no part.
+    """
+    used = []
+    for model, count in zip((small, large), words, strict=True):
+        found = fetch_tensor(model.run(*inputs)).shape[-1]
+        if found != count:
+            raise Wrong(f"{found} numbers for {count} words")
+        used.append(int(model.find_slopes(*inputs).count_nonzero()))
+    if used[1] - used[0] < (words[1] - words[0]) * width / 2:
+        raise Wrong(f"of the weights for more words only {used[1] - used[0]} have a part")
+
+
+def assert_gradients_reach(model: Model, inputs: Sequence[Any], share: float = 0.9) -> None:
+    """Fail unless most weights have a part in the output.
+
+    Tells a detached state, a block that is never called and a ``no_grad`` around the forward pass::
+
+        assert_gradients_reach(Model(student.Decoder, sizes), (tokens, memory))
+
+    Args:
+        model: of the student.
+        inputs: of the forward pass; use every row of every table.
+        share: of the weights that must have a part; a hidden feature may sleep by chance.
+
+    Raises:
+        Wrong: too few have.
+    """
+    slopes = model.find_slopes(*inputs)
+    reached = int(slopes.count_nonzero())
+    if reached < share * slopes.numel():
+        raise Wrong(f"{reached} of {slopes.numel()} weights have a part")

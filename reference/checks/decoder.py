@@ -8,7 +8,11 @@ from torch import Tensor
 from autograder.checking import Unclear, Wrong, fault, holds, solution
 from autograder.checking.transformers import (
     Model,
+    assert_dropout,
+    assert_head,
+    assert_residual,
     change_one_place,
+    count_distinct,
     fetch_tensor,
     find_moved,
     make_causal_mask,
@@ -49,6 +53,7 @@ class Trial:
             self.some_seen(),
             self.some_hidden(),
         )
+        self.known = {}
         self.why_misread = self.find_misread()
         self.inner = bool(self.why_misread)
         self.depths = self.find_depths()
@@ -79,6 +84,17 @@ class Trial:
         heads = 3 if width == WIDTH else 2
         sizes = (n_tokens, width, layers, heads, hidden, dropout, max_len)
         return Model(self.kind, sizes, inner=self.inner, **{"seed": 3, **options})
+
+    def once(self, make, *arguments):
+        """What a method gives, which is called once."""
+        key = (make.__name__, *arguments)
+        if key not in self.known:
+            self.known[key] = make(*arguments)
+        return self.known[key]
+
+    def model(self, layers=1):
+        """The usual model, whose weights nobody changes."""
+        return self.once(self.make, layers)
 
     def inputs(self, tokens, memory, seen=None, own=None):
         """By default nothing later is seen, nor the first word and the last place of the memory."""
@@ -142,7 +158,9 @@ class Trial:
         except Exception:
             return False
         usual = self.run(model, self.tokens, self.memory, *masks)
-        word = find_moved(usual, self.run(model, change_one_place(self.tokens, self.others), self.memory, *masks))
+        word = find_moved(
+            usual, self.run(model, change_one_place(self.tokens, self.others), self.memory, *masks)
+        )
         memory = find_moved(usual, self.run(model, self.tokens, self.moved, *masks))
         grown, used = self.weights(model, more, (self.tokens, self.memory, *masks))
         return grown > 0 == used and not memory.any() and not word[LATER].any()
@@ -152,34 +170,59 @@ class Trial:
         used = [int(one.find_slopes(*inputs).count_nonzero()) for one in (model, more)]
         return more.count_weights() - model.count_weights(), used[1] - used[0]
 
-    def effects(self, model, seen, own):
-        """(text b, place): what moves with word b, and with place b of the memory, of text b."""
-        before = self.run(model, self.tokens, self.memory, seen, own)
-        word = self.run(model, change_one_place(self.tokens, self.others), self.memory, seen, own)
-        memory = self.run(model, self.tokens, change_one_place(self.memory, self.moved), seen, own)
-        return find_moved(before, word), find_moved(before, memory)
+    def masks(self, number):
+        """Two pairs of masks; the third hides all other words, the fourth all of the memory but its first place."""
+        eye = torch.eye(N, dtype=torch.bool).expand(N, 1, N, N)
+        seen = self.seen_2 if number == 1 else (PLACE == 0).expand(N, N) if number == 3 else self.seen
+        return seen[:, None, None], (self.own, self.own_2, eye, self.own)[number]
 
-    def middle(self, model, memory):
+    def usual(self, layers, number):
+        return self.run(self.model(layers), self.tokens, self.memory, *self.masks(number))
+
+    def moved_by_word(self, layers, number):
+        """(text b, place): what moves with word b of text b."""
+        changed = change_one_place(self.tokens, self.others)
+        output = self.run(self.model(layers), changed, self.memory, *self.masks(number))
+        return find_moved(self.once(self.usual, layers, number), output)
+
+    def moved_by_memory(self, layers, number):
+        """(text b, place): what moves with place b of the memory of text b."""
+        changed = change_one_place(self.memory, self.moved)
+        output = self.run(self.model(layers), self.tokens, changed, *self.masks(number))
+        return find_moved(self.once(self.usual, layers, number), output)
+
+    def middle(self, layers, memory):
         """The output with a memory of which the middle is seen, and all words."""
-        return self.run(model, self.tokens, memory, MIDDLE.expand(N, 1, 1, N), all_open(N, N))
+        return self.run(self.model(layers), self.tokens, memory, MIDDLE.expand(N, 1, 1, N), all_open(N, N))
 
-    def swapped(self, model, first, second):
+    def swapped(self, layers, first, second):
         """Where the output moves when these two places of the memory change their order."""
         memories = [self.memory.clone(), self.memory.clone()]
         for memory, (three, four) in zip(memories, ((first, second), (second, first)), strict=True):
             memory[:, 3], memory[:, 4] = three, four
-        return find_moved(*(self.middle(model, memory) for memory in memories))
+        return find_moved(*(self.middle(layers, memory) for memory in memories))
 
-    def pooled(self, model):
+    def pooled(self, layers):
         """Whether the memory is read, and it makes no difference which place is moved."""
-        usual, first, second = self.middle(model, self.memory), self.memory.clone(), self.memory.clone()
+        usual, first, second = self.middle(layers, self.memory), self.memory.clone(), self.memory.clone()
         first[:, 3] = self.moved[:, 3]
         second[:, 4] += self.moved[:, 3] - self.memory[:, 3]
-        there = [self.middle(model, memory) for memory in (first, second)]
+        there = [self.middle(layers, memory) for memory in (first, second)]
         return bool(find_moved(usual, there[0])[:, 5:].any()) and not find_moved(*there)[:, 5:].any()
 
-    def reads_memory(self, model):
-        outputs = (self.run(model, self.tokens, memory) for memory in (self.memory, self.moved))
+    def special_weights(self, layers):
+        """A mask of the weights that only special words read: their rows of a table."""
+        tokens = self.tokens.clone()
+        tokens[: WIDTH - USUAL, 0] = torch.arange(USUAL, WIDTH)
+        return self.model(layers).find_own_weights(
+            self.once(self.many_words), self.inputs(tokens, self.memory), features=USUAL
+        )
+
+    def many_words(self):
+        return self.inputs(self.words(10, 10), 4 * self.normal(10, 10, WIDTH))
+
+    def reads_memory(self, layers):
+        outputs = (self.run(self.model(layers), self.tokens, memory) for memory in (self.memory, self.moved))
         return bool(find_moved(*outputs).any())
 
 
@@ -203,29 +246,38 @@ def all_open(texts, length):
 def self_mask(student, reference, draw):
     """A word moves just the places that the target's mask shows it to; the memory's mask does not matter.
 
-    Where the cross-attention also reads the target, it moves what it sees: that is seen by moving the memory.
+    Where the cross-attention also reads the target, its mask hides all but the first place, which no later word
+    moves; and with other masks a word may also move what a place of the memory moves.
     """
     trial = try_out(student, draw)
     reads_target = not holds(cross_value)
+    depths = trial.depths if holds(small_residual) else (1,)
+    for layers in depths:
+        for number in (3,) if reads_target else (0, 1, 2):
+            compare_shown(trial, layers, number)
+    if reads_target:
+        for number in (0, 1, 2):
+            compare_shown(trial, 1, number, by_memory=True)
+
+
+def compare_shown(trial, layers, number, by_memory=False):
     eye = torch.eye(N, dtype=torch.bool)
-    for layers in trial.depths if holds(small_residual) else (1,):
-        model = trial.make(layers)
-        by_memory = False
-        for seen, own in (
-            (trial.seen[:, None, None], trial.own),
-            (trial.seen_2[:, None, None], trial.own_2),
-            (trial.seen[:, None, None], eye.expand(N, 1, N, N)),
-        ):
-            word, memory = trial.effects(model, seen, own)
-            by_memory |= bool(memory.any())
-            shown = own[PLACE, 0, :, PLACE] & ~eye
-            word, memory = word & ~eye, memory & ~eye
-            if (shown & ~word)[INNER].any():
-                raise Wrong("a word is hidden that the target's mask shows")
-            if (word & ~shown & ~(memory & reads_target))[INNER].any():
-                if reads_target and not by_memory and not trial.reads_memory(model):
-                    raise Unclear("the memory is not read: which attention shows the word cannot be seen")
-                raise Wrong("a word is seen that the target's mask hides")
+    seen, own = trial.masks(number)
+    shown = own[PLACE, 0, :, PLACE] & ~eye
+    word = trial.once(trial.moved_by_word, layers, number) & ~eye
+    if (shown & ~word)[INNER].any():
+        raise Wrong("a word is hidden that the target's mask shows")
+    more = word & ~shown
+    if by_memory and more.any():
+        memory = trial.once(trial.moved_by_memory, layers, number)
+        if not memory.any() and not trial.reads_memory(layers):
+            raise Unclear("the memory is not read: which attention shows the word cannot be seen")
+        more &= ~memory
+        if holds(cross_mask):  # it may read the state after the self-attention
+            reached = (shown | eye) & seen[:, 0, 0]
+            more &= ~reached.any(1, keepdim=True)
+    if more[INNER].any():
+        raise Wrong("a word is seen that the target's mask hides")
 
 
 @fault(
@@ -252,12 +304,11 @@ def small_residual(student, reference, draw):
 
 def sum_up(trial, layers=1):
     model = trial.make(layers, scale=0.02)
-    usual = trial.run(model, trial.tokens, trial.memory)
-    effect = measure_change(usual, trial.run(model, change_one_place(trial.tokens, trial.others), trial.memory))[INNER]
-    own, others = effect[:, INNER].diagonal().min(), effect.clone()
-    others[:, INNER].fill_diagonal_(0)
-    if not 1e-13 < others.max() < own / 100:
-        raise Wrong(f"own place {own:.2g}, others {others.max():.2g}")
+    outputs = (
+        trial.run(model, tokens, trial.memory)
+        for tokens in (trial.tokens, change_one_place(trial.tokens, trial.others))
+    )
+    assert_residual(measure_change(*outputs)[INNER, INNER])
 
 
 def check_sum(trial):
@@ -271,7 +322,7 @@ def check_sum(trial):
     seen, own = torch.ones(n, 1, 1, n, dtype=torch.bool), make_causal_mask(n, n)
     seen[..., -1], own[..., -1, 1:] = False, False
     weights = model.get_weights()
-    mask = model.find_own_weights(many_words(trial), (tokens, memory, seen, own), features=USUAL)
+    mask = trial.once(trial.special_weights, 1)
 
     def both(size, other):
         model.set_weights(torch.where(mask, size, weights))
@@ -284,10 +335,6 @@ def check_sum(trial):
         raise Wrong("a huge state is not read: no sum")
 
 
-def many_words(trial):
-    return trial.inputs(trial.words(10, 10), 4 * trial.normal(10, 10, WIDTH))
-
-
 def check_every_layer(trial):
     """The second layer adds what it was given, not the embeddings.
 
@@ -295,20 +342,19 @@ def check_every_layer(trial):
     """
     if 2 not in trial.depths or not all(holds(check) for check in (self_mask, cross_value)):
         return
-    grown, used = trial.weights(trial.make(), trial.make(2), trial.inputs(trial.tokens, trial.memory))
+    grown, used = trial.weights(trial.model(), trial.model(2), trial.inputs(trial.tokens, trial.memory))
     if used < grown / 2:
         return
-    effects = [drown(trial, trial.make(layers)) for layers in (1, 2)]
+    effects = [drown(trial, layers) for layers in (1, 2)]
     if effects[0][1] > 1e-3 > effects[1][0]:  # normalised before the memory is added, and yet
         raise Wrong("the last word's embedding drowns what a second layer brings")
 
 
-def drown(trial, model):
+def drown(trial, layers):
     """How far the other words, and the memory, move the last word's scores where its embedding is huge."""
     last, huge = PLACE == N - 1, trial.words(N, N, USUAL, WIDTH)
     own = make_causal_mask(N, N) & ~torch.eye(N, dtype=torch.bool) | (torch.arange(N * N) == 0).view(N, N)
-    special = trial.inputs(trial.words(10, 10, USUAL, WIDTH), 4 * trial.normal(10, 10, WIDTH))
-    mask = model.find_own_weights(many_words(trial), special, features=USUAL)
+    mask, model = trial.once(trial.special_weights, layers), trial.make(layers)
     weights = model.get_weights()
     model.set_weights(torch.where(mask, 1e6 * weights, weights))
     usual, others, memory = (
@@ -335,15 +381,16 @@ def cross_mask(student, reference, draw):
     """A place of the memory moves all places of its text where its mask shows it, and none where not."""
     trial = try_out(student, draw)
     for layers in trial.depths:
-        model = trial.make(layers)
-        for seen, own in ((trial.seen, trial.own), (trial.seen_2, trial.own_2)):
-            _, memory = trial.effects(model, seen[:, None, None], own)
-            if not memory.any() and not trial.reads_memory(model) or trial.pooled(model):
+        for number in (0, 1):
+            memory = trial.once(trial.moved_by_memory, layers, number)
+            if not memory.any() and not trial.reads_memory(layers) or trial.once(trial.pooled, layers):
                 raise Unclear("the memory is not read, or in one lump: no mask can be seen to act")
-            elsewhere = memory != seen.diagonal()[:, None]
+            elsewhere = memory != trial.masks(number)[0][:, 0, 0].diagonal()[:, None]
             if layers == 1:
-                elsewhere.fill_diagonal_(False)  # where the memory is added to the state, that is another fault
-                beside = (memory != seen.diagonal()[:, None]).diagonal().any()
+                beside = elsewhere.diagonal().any()
+                elsewhere.fill_diagonal_(
+                    False
+                )  # where the memory is added to the state, that is another fault
             if not beside and elsewhere.any() or layers == 1 and elsewhere.any():
                 raise Wrong("a place of the memory is seen that is hidden, or hidden that is seen")
 
@@ -382,19 +429,14 @@ def position_table(student, reference, draw):
 
 
 def grows(trial):
-    sizes = [trial.make(max_len=max_len).count_weights(buffers=True) for max_len in (64, 128)]
-    return sizes[1] - sizes[0] >= 64 * WIDTH
+    more = trial.make(max_len=128).count_weights(buffers=True)
+    return more - trial.model().count_weights(buffers=True) >= 64 * WIDTH
 
 
 def same_words(trial, model, texts, length, wide=True):
     memory = trial.memory[:1, :1, : WIDTH if wide else 4].expand(texts, length if wide else 1, -1)
     own = all_open(texts, length) if wide else torch.ones(1, 1, 1, length, dtype=torch.bool)
     return trial.run(model, torch.full((texts, length), 2), memory, own=own)
-
-
-def count_distinct(rows):
-    rows = rows / rows.abs().max().clamp(min=1)
-    return len(rows) - int(((rows[:, None] - rows[None]).abs().amax(2) < 1e-9).triu(1).any(0).sum())
 
 
 @fault(
@@ -409,7 +451,7 @@ def count_distinct(rows):
 def shape_order(student, reference, draw):
     """The same word everywhere: all texts are alike, all places differ, longer texts begin as shorter ones."""
     trial = try_out(student, draw)
-    model = trial.make()
+    model = trial.model()
     outputs = (trial.run(model, trial.tokens, trial.memory, seed=seed) for seed in (1, 2))
     if find_moved(*outputs).any():
         raise Unclear("the output is another one each time")
@@ -417,11 +459,17 @@ def shape_order(student, reference, draw):
         memory = trial.memory[:1, :1].expand(texts, length, -1)
         seen = torch.ones(texts, 1, 1, length, dtype=torch.bool)
         try:
-            output = trial.run(model, torch.full((texts, length), 2), memory, seen, make_causal_mask(texts, length))
+            output = trial.run(
+                model, torch.full((texts, length), 2), memory, seen, make_causal_mask(texts, length)
+            )
         except (RuntimeError, IndexError, Unclear) as error:
             trial.run(model, trial.tokens, trial.memory)  # where this does not work either, nothing is known
             raise Wrong(f"{texts} texts of {length} words: {error}") from error
-        if find_moved(output[:1], output[-1:]).any() or length > 1 and not find_moved(output[:, :1], output[:, 1:2]).any():
+        if (
+            find_moved(output[:1], output[-1:]).any()
+            or length > 1
+            and not find_moved(output[:, :1], output[:, 1:2]).any()
+        ):
             raise Wrong("texts differ, or places do not")
     if not all(holds(check) for check in (self_mask, cross_mask, cross_value, small_residual)):
         return
@@ -447,24 +495,19 @@ def shape_order(student, reference, draw):
 def embedding_dropout(student, reference, draw):
     """Some features of words that stand in one place each have no part while training; so have some of places."""
     trial = try_out(student, draw)
-    model, usual = trial.make(), many_words(trial)
+    model, own = trial.model(), trial.once(trial.special_weights, 1)
+    if own.sum() != (WIDTH - USUAL) * WIDTH:
+        raise Unclear("the words have no table as wide as the model: what is dropped cannot be seen in it")
     tokens = trial.tokens.clone()
     tokens[: WIDTH - USUAL, 0] = torch.arange(USUAL, WIDTH)
     special = trial.inputs(tokens, trial.memory)
-    own = model.find_own_weights(usual, special, features=USUAL)
-    if own.sum() != (WIDTH - USUAL) * WIDTH:
-        raise Unclear("the words have no table as wide as the model: what is dropped cannot be seen in it")
     training = trial.make(dropout=0.5, training=True)
     training.set_weights(model.get_weights())
-    kept = [training.find_slopes(*special, features=USUAL, seed=seed) * own for seed in (2, 3)]
-    if sum(int(slopes.count_nonzero()) for slopes in kept) > 0.98 * 2 * int(own.sum()):
-        if abs(kept[0].sum()) < 1e-10 * kept[0].abs().sum():
-            raise Unclear("the embeddings are normalised: what is dropped of them cannot be seen")
-        raise Wrong("all features of the words are kept")
+    assert_dropout(training, special, own, features=USUAL)
     n = 10 + WIDTH
     longer = trial.inputs(trial.words(n, n), trial.normal(n, n, WIDTH), None, all_open(n, n))
     try:
-        places = model.find_own_weights(usual, longer, features=USUAL)
+        places = model.find_own_weights(trial.once(trial.many_words), longer, features=USUAL)
     except IndexError:
         return
     slopes = training.find_slopes(*longer, features=USUAL, seed=2, texts=1)
@@ -485,14 +528,15 @@ def cross_value(student, reference, draw):
     """With a single place of the memory, it still moves the output; places that change seats change nothing."""
     trial = try_out(student, draw)
     for layers in trial.depths:
-        model = trial.make(layers)
-        outputs = (trial.run(model, trial.tokens[:1, :1], memory[:1, :1]) for memory in (trial.memory, trial.moved))
+        model = trial.model(layers)
+        outputs = (
+            trial.run(model, trial.tokens[:1, :1], memory[:1, :1]) for memory in (trial.memory, trial.moved)
+        )
         if not find_moved(*outputs).any():
             raise Wrong("the memory is not fetched")
     for layers in trial.depths:
-        model = trial.make(layers)
-        there = trial.swapped(model, trial.memory[:, 3], trial.memory[:, 4])
-        if there[:, 5:].any() or layers == 1 and trial.pooled(model):
+        there = trial.swapped(layers, trial.memory[:, 3], trial.memory[:, 4])
+        if there[:, 5:].any() or layers == 1 and trial.once(trial.pooled, layers):
             raise Wrong("what is fetched does not belong to what it is chosen by")
         if there.any():  # the memory is added to the state
             return
@@ -514,12 +558,7 @@ def output_head(student, reference, draw):
         raise Wrong(trial.why_misread)
     if 2 not in trial.depths:
         raise Wrong("two layers do not work")
-    used = []
-    for layers, n_tokens in ((2, WORDS), (1, WORDS), (1, 140)):
-        model = trial.make(layers, n_tokens=n_tokens)
-        width = trial.run(model, trial.tokens, trial.memory).shape[2]
-        if width != n_tokens:
-            raise Wrong(f"{width} numbers for {n_tokens} words")
-        used.append(int(model.find_slopes(*trial.inputs(trial.tokens, trial.memory)).count_nonzero()))
-    if used[2] - used[1] < (140 - WORDS) * WIDTH / 2:
-        raise Wrong(f"only {used[2] - used[1]} more weights have a part")
+    if (width := trial.run(trial.model(2), trial.tokens, trial.memory).shape[2]) != WORDS:
+        raise Wrong(f"with two layers {width} numbers for {WORDS} words")
+    few, many = trial.model(), trial.make(n_tokens=140)
+    assert_head(few, many, trial.inputs(trial.tokens, trial.memory), (WORDS, 140), WIDTH)
