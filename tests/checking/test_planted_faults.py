@@ -93,11 +93,7 @@ def test_fault_is_an_item_with_an_edit() -> None:
         ('"if number is not None",', '"numbers",', "state more of the text around it"),
         ('"if number",', '"if (",', "is no Python"),
         ('"if number is not None", "if number", ', "", "old= and new= are missing"),
-        (
-            '("/ len(numbers)",',
-            '("number is not None]\\n    return sum(numbers) / len(numbers)",',
-            "beside the",
-        ),
+        ('("/ len(numbers)", "/ (len(numbers) + 1)")', '("is not None", "is not 0")', "beside the"),
         ("solution(source=", "print(", "state solution"),
         ("points=2, title", "title", "points= is missing"),
         ("points=2", "points=2, olds=3", "did you mean 'old'?"),
@@ -107,7 +103,7 @@ def test_fault_is_an_item_with_an_edit() -> None:
 def test_fault_that_cannot_be_planted_is_refused(old: str, new: str, message: str) -> None:
     """The error names the fault and says what to do."""
     assert RIGHT.count(old) == 1
-    with pytest.raises(CheckFileError, match="mean[.]py, line") as error:
+    with pytest.raises(CheckFileError, match=r"mean\.py, line") as error:
         read(RIGHT.replace(old, new))
     assert message in str(error.value)
 
@@ -177,7 +173,9 @@ def test_holds_asks_another_property_once_for_each_answer(program: CheckProgram)
 
 def test_probe_sees_another_defect_and_is_no_item(program: CheckProgram) -> None:
     """Both faults are repaired, and yet something else is computed."""
-    outcomes = run_all(program, "def mean(numbers):\n    return abs(sum(numbers) / len(numbers))")
+    outcomes = run_all(
+        program, "def mean(numbers):\n    return sum(numbers) / len(numbers) + (len(numbers) > 4)"
+    )
     assert {name: outcome.status for name, outcome in outcomes.items()} == {
         "zeros": "passed",
         "length": "passed",
