@@ -48,22 +48,27 @@ def make_model(kind: Any, sizes: Sequence[Any], options: Mapping[str, Any]) -> n
 
 
 def move_weights(model: nn.Module, noise: float, scale: float, seed: int) -> None:
-    """Add noise to every weight, then multiply it."""
+    """Add noise to every weight, then multiply matrices and tables; norms and biases keep their size."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for weight in model.requires_grad_().parameters():
             drawn = torch.randn(weight.shape, generator=generator, dtype=weight.dtype)
-            weight.add_(drawn, alpha=noise).mul_(scale)
+            weight.add_(drawn, alpha=noise)
+            if weight.ndim > 1:
+                weight.mul_(scale)
 
 
 def run_model(model: nn.Module, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
     """Return the output of a forward pass.
 
+    In evaluation mode nothing is dropped, also if the student's code drops something there: that is another
+    question, and would hide everything else.
+
     Args:
         model: of the student.
         inputs: its arguments; the first is (texts, length), of words.
-        options: ``dtype``; ``seed`` of dropout; ``inner``: what the last module gave that has a row for each
-            word, before the output itself.
+        options: ``dtype``; ``seed`` of dropout; ``inner``: 0 for the output; n for what the n-th last module gave
+            that has a row for each word; ``raises``: the forward pass does, behind that module.
 
     Returns:
         What the model returns; None if ``inner`` is asked for and no module gives such a thing.
@@ -75,24 +80,48 @@ def run_model(model: nn.Module, inputs: Sequence[Any], options: Mapping[str, Any
 
 def _run(model: nn.Module, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
     torch.manual_seed(options.get("seed", 1))
-    if not options.get("inner"):
-        return model(*inputs)
-    outputs: list[Any] = []
-    hook = nn.modules.module.register_module_forward_hook(lambda _, __, output: outputs.append(output))
-    try:
-        model(*inputs)
-    finally:
-        hook.remove()
-    size = inputs[0].shape
-    usable = [
-        output
-        for output in outputs[:-1]  # the last is the model itself
-        if isinstance(output, Tensor)
+    with contextlib.nullcontext() if model.training else _dropping_nothing():
+        if not options.get("inner"):
+            return model(*inputs)
+        outputs: list[Any] = []
+        hook = nn.modules.module.register_module_forward_hook(lambda _, __, output: outputs.append(output))
+        try:
+            model(*inputs)
+            del outputs[-1]  # the model's own
+        except Exception:
+            if not options.get("raises"):
+                raise
+        finally:
+            hook.remove()
+    usable = [output for output in outputs if _has_rows(output, inputs[0].shape)]
+    return usable[-options["inner"]] if len(usable) >= options["inner"] else None
+
+
+def _has_rows(output: Any, size: torch.Size) -> bool:
+    return (
+        isinstance(output, Tensor)
         and output.ndim == 3
         and output.shape[:2] == size
         and output.is_floating_point()
-    ]
-    return usable[-1] if usable else None
+    )
+
+
+@contextlib.contextmanager
+def _dropping_nothing() -> Iterator[None]:
+    """Let dropout return what it is given."""
+
+    def keep(input: Tensor, *_: Any, **__: Any) -> Tensor:  # noqa: A002 - torch's name
+        return input
+
+    places = [(nn.functional, "dropout"), (torch, "dropout")]
+    before = [getattr(*place) for place in places]
+    try:
+        for module, name in places:
+            setattr(module, name, keep)
+        yield
+    finally:
+        for (module, name), function in zip(places, before, strict=True):
+            setattr(module, name, function)
 
 
 def find_slopes(model: nn.Module, inputs: Sequence[Any], options: Mapping[str, Any]) -> Tensor:

@@ -29,11 +29,11 @@ class Model:
         Args:
             kind: the student's class.
             sizes: its arguments.
-            options: ``training=True``, ``seed``, ``noise`` and ``scale`` of the weights, ``dtype``, and
-                ``inner=True``: outputs are what the last module inside gives.
+            options: ``training=True``, ``seed``, ``noise`` of the weights and ``scale`` of matrices, ``dtype``,
+                and ``inner=1``: outputs are what the last module inside gives (2: the one before).
         """
         self.handle = objects().run_beside(models.make_model, kind, list(sizes), options)
-        self._options = {name: options[name] for name in ("dtype", "inner") if name in options}
+        self._options = {name: options[name] for name in ("dtype", "inner", "raises") if name in options}
 
     def run(self, *inputs: Any, **options: Any) -> Any:
         """Return the output of a forward pass, as the student's code returns it."""
