@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,11 +39,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)  # noqa: T201 - a command
         return 2
     sys.path.insert(0, str(folder.parent))
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # as in the sandbox, so that numbers are the same
     program = CheckProgram(file, str(folder.parent))
     try:
         if options.answer is not None:
             source = options.answer.read_text("utf-8")
-            outcomes = _run_all(program, source, str(options.answer.resolve()), options.seed)
+            path = str(options.answer.resolve())
+            outcomes = _run_all(program, source, path, options.seed, name_mistakes=True)
             _print_answer(outcomes)
             return int(any(outcome.status != "passed" for outcome in outcomes.values()))
         matrix = _print_matrix(program, options.seed)
@@ -58,14 +61,20 @@ def _print_misled(program: CheckProgram, seed: str) -> int:
     seeds = (seed, f"{seed}, again")
     count = len(list(list_subsets([fault.id for fault in program.file.faults])))
     print(f"\n{count} sets of faults, with {len(seeds)} draws of inputs:")  # noqa: T201
-    misled = find_misled(program.file, lambda source, own: _run_all(program, source, "<listing>", own), seeds)
+    misled = find_misled(
+        program.file,
+        lambda source, own: _run_all(program, source, "<listing>", own, name_mistakes=False),
+        seeds,
+    )
     for line in describe_misled(misled):
         print(line)  # noqa: T201
     print("every property is right about all of them" if not misled else "")  # noqa: T201
     return int(bool(misled))
 
 
-def _run_all(program: CheckProgram, source: str, file: str, seed: str) -> dict[str, CheckOutcome]:
+def _run_all(
+    program: CheckProgram, source: str, file: str, seed: str, *, name_mistakes: bool
+) -> dict[str, CheckOutcome]:
     """Return the outcome of each part of each check."""
     undo = install(Objects([file]))
     try:
@@ -80,9 +89,11 @@ def _run_all(program: CheckProgram, source: str, file: str, seed: str) -> dict[s
             for part in check.parts:
                 own_seed = program.file.derive_seed(seed.encode(), check, part.name)
                 name = f"{check.id} [{part.name}]" if part.name else check.id
-                outcomes[name] = (
-                    failure if student is None else program.run(check.id, part.name, student, own_seed)
-                )
+                outcomes[name] = failure
+                if student is not None:
+                    outcomes[name] = program.run(
+                        check.id, part.name, student, own_seed, name_mistakes=name_mistakes
+                    )
         return outcomes
     finally:
         undo()
@@ -108,7 +119,7 @@ def _print_matrix(program: CheckProgram, seed: str) -> int:
     print(" " * width, *(check.id for check in file.checks), sep="  ")  # noqa: T201
     wrong = 0
     for name, source, loses in rows:
-        outcomes = _run_all(program, source, f"<{name}>", seed)
+        outcomes = _run_all(program, source, f"<{name}>", seed, name_mistakes=False)
         lost = _lost_checks(file, outcomes)
         marks = [f"{'✗' if check.id in lost else '✓':{len(check.id)}}" for check in file.checks]
         is_expected = bool(lost) if loses is None else lost == set(loses)

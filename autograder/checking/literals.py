@@ -40,7 +40,7 @@ def find_imported_literals(tree: ast.Module, modules: Mapping[str, str]) -> dict
 
 
 def evaluate_literal(node: ast.expr, constants: Mapping[str, Any]) -> Any:
-    """Return the value of a literal, in which names of literals and sums of texts may stand.
+    """Return the value of a literal, in which names of literals and sums may stand.
 
     Raises:
         ValueError: it is none.
@@ -48,15 +48,19 @@ def evaluate_literal(node: ast.expr, constants: Mapping[str, Any]) -> Any:
     if isinstance(node, ast.Name) and node.id in constants:
         return constants[node.id]
     if isinstance(node, ast.List | ast.Tuple):
-        values = [evaluate_literal(part, constants) for part in node.elts]
+        values: list[Any] = []
+        for part in node.elts:
+            value = evaluate_literal(part.value if isinstance(part, ast.Starred) else part, constants)
+            values += value if isinstance(part, ast.Starred) and isinstance(value, list | tuple) else [value]
         return values if isinstance(node, ast.List) else tuple(values)
     if isinstance(node, ast.Dict) and all(node.keys):
         keys = [evaluate_literal(key, constants) for key in node.keys if key is not None]
         return dict(zip(keys, [evaluate_literal(value, constants) for value in node.values], strict=True))
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         left, right = evaluate_literal(node.left, constants), evaluate_literal(node.right, constants)
-        if isinstance(left, str) and isinstance(right, str):
-            return left + right
+        for kind in (str, list, tuple):
+            if isinstance(left, kind) and isinstance(right, kind):
+                return left + right
     try:
         return ast.literal_eval(node)
     except (TypeError, SyntaxError, MemoryError, RecursionError) as error:

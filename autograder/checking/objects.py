@@ -7,9 +7,12 @@ and the sandbox replaces the functions of `Objects` by its own (`install`).
 from __future__ import annotations
 
 import inspect
+import random
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 STUDENT_FILE = "<answer>"
 """The file name under which a student's code is compiled where it has no file."""
@@ -31,16 +34,9 @@ class Objects:
         """
         return function(*arguments)
 
-    def parameter_names(self, function: Any) -> list[str]:
-        """Return the names of a callable's parameters; of a module of torch those of its ``forward``.
-
-        Raises:
-            TypeError, ValueError: the callable has no signature.
-        """
-        torch = sys.modules.get("torch")
-        if torch is not None and isinstance(function, torch.nn.Module):
-            function = function.forward
-        return list(inspect.signature(function).parameters)
+    def call_by_name(self, function: Any, arguments: Mapping[str, Any], seed: int) -> Any:
+        """Call a function by name if its signature has all the names, otherwise by position; seed before."""
+        return call_by_name(function, arguments, seed)
 
     def is_handle(self, value: Any) -> bool:
         """Return whether a value stands for an object that cannot leave the student's box."""
@@ -63,6 +59,33 @@ class Objects:
     def class_name(self, value: Any) -> str:
         """Return the name of a value's class, for messages."""
         return type(value).__name__
+
+
+def call_by_name(function: Any, arguments: Mapping[str, Any], seed: int) -> Any:
+    """See `Objects.call_by_name`."""
+    names = _parameter_names(function)
+    seed_generators(seed)
+    return function(**arguments) if names.issuperset(arguments) else function(*arguments.values())
+
+
+def _parameter_names(function: Any) -> frozenset[str]:
+    """Return the names of a callable's parameters; of a module of torch those of its ``forward``."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(function, torch.nn.Module):
+        function = function.forward
+    try:
+        return frozenset(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return frozenset()
+
+
+def seed_generators(seed: int) -> None:
+    """Seed random, numpy and, if it is loaded, torch."""
+    random.seed(seed)
+    np.random.seed(seed % 2**32)  # students use the global generator
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.default_generator.manual_seed(seed)  # torch.manual_seed looks for devices each time
 
 
 _current: list[Objects] = [Objects()]

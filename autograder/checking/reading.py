@@ -514,6 +514,8 @@ def _api_names(tree: ast.Module) -> dict[str, str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module == _API:
             found |= {alias.asname or alias.name: alias.name for alias in node.names}
+            if "*" in found:
+                found |= {name: name for name in _DECLARATIONS}
         elif isinstance(node, ast.ImportFrom) and node.module == "autograder":
             found |= {alias.asname or alias.name: _API for alias in node.names if alias.name == "checking"}
         elif isinstance(node, ast.Import):

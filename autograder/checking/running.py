@@ -14,11 +14,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from autograder.checking.comparing import is_same, is_tensor, seed_generators
+from autograder.checking.comparing import is_same, is_tensor
 from autograder.checking.drawing import InputDraw
 from autograder.checking.holding import run_check
 from autograder.checking.loading import DefinedNames, SourceModules, load_source, namespace_of
-from autograder.checking.objects import Objects, install, objects
+from autograder.checking.objects import Objects, install, objects, seed_generators
 from autograder.checking.outcomes import DiffersFromStudent, MissingName, Unclear, Wrong, observe, observing
 from autograder.checking.reading import CheckFile, SourceMutant
 
@@ -61,6 +61,7 @@ class CheckProgram:
         self._sources = SourceModules(file.modules, root)
         self._sources.install()
         self._mutants: dict[str, DefinedNames | None] = {}
+        self._explaining: dict[str, None] = {}
 
     def close(self) -> None:
         """Import nothing from here any more."""
@@ -87,7 +88,9 @@ class CheckProgram:
         source = "\n\n".join(filter(None, (self.file.given, source)))
         return namespace_of(lambda: load_source(source, file, f"answer_{next(_number)}"), {})
 
-    def run(self, check: str, part: str, student: DefinedNames, seed: bytes) -> CheckOutcome:
+    def run(
+        self, check: str, part: str, student: DefinedNames, seed: bytes, *, name_mistakes: bool = True
+    ) -> CheckOutcome:
         """Run one part of a check; find the mutants that explain a wrong answer.
 
         Args:
@@ -95,10 +98,12 @@ class CheckProgram:
             part: its name; empty if there is only one.
             student: the names of the answer.
             seed: of the hidden inputs.
+            name_mistakes: look for these mutants, which takes about as long as a check for each.
         """
         with observing() as observed:
             outcome = self._run(check, part, student, seed)
-        if outcome.status not in ("wrong", "raised") or not any(map(_is_telling, observed)):
+        is_lost = outcome.status in ("wrong", "raised")
+        if not (name_mistakes and is_lost and any(map(_is_telling, observed))):
             return outcome
         return replace(outcome, mistakes=tuple(self._find_mistakes(check, part, seed, observed)))
 
@@ -143,11 +148,18 @@ class CheckProgram:
         return f"line {lines[-1]}: {source}"
 
     def _find_mistakes(self, check: str, part: str, seed: bytes, observed: Sequence[Any]) -> list[str]:
-        return [
-            mutant.name
-            for mutant in self.file.mutants
-            if (mutant.title or mutant.points) and self._gives_the_same(mutant, check, part, seed, observed)
-        ]
+        """Return the mutants that give the same; first those that explained an earlier check."""
+        told = [mutant for mutant in self.file.mutants if mutant.title or mutant.points]
+        likely = [mutant for mutant in told if mutant.name in self._explaining]
+        others = [mutant for mutant in told if mutant.name not in self._explaining]
+        for mutants in (likely, others):
+            found = [
+                mutant.name for mutant in mutants if self._gives_the_same(mutant, check, part, seed, observed)
+            ]
+            if found:
+                self._explaining |= dict.fromkeys(found)
+                return found
+        return []
 
     def _gives_the_same(
         self, mutant: SourceMutant, check: str, part: str, seed: bytes, observed: Sequence[Any]

@@ -250,8 +250,8 @@ def assert_starts_alike(run: Run, tokens: Tensor) -> None:
 def assert_residual(effect: Tensor, factor: float = 100.0) -> None:
     """Fail unless with small weights each word moves its own place far more than the others.
 
-    An attention whose weights are small moves almost nothing; past it, the residual sum brings a place its own
-    word unchanged::
+    An attention whose weights are small moves almost nothing; past it, the residual sum brings a place its
+    own word unchanged::
 
         model = Model(student.Decoder, sizes, scale=0.02)
         usual, changed = model.run(tokens), model.run(change_one_place(tokens, others))
@@ -293,8 +293,8 @@ def assert_dropout(
 ) -> None:
     """Fail unless some of these weights have no part in training mode.
 
-    A feature that is dropped takes the slopes of the weights behind it with it, so it does not matter where the
-    dropout stands and which module does it::
+    A feature that is dropped takes the slopes of the weights behind it with it, so it does not matter where
+    the dropout stands and which module does it::
 
         weights = model.find_own_weights(usual, special)      # the rows of words that stand once
         training = Model(student.Decoder, sizes_with_dropout, training=True)

@@ -20,9 +20,10 @@ from autograder.checks.judging.judgeable import (
 from autograder.notebook.placeholders import without_placeholders
 from autograder.records import Cell, CellOutcome, CellTest, Markdown
 from autograder.rubric import NotebookFile
-from autograder.sandbox.base import Sandbox
+from autograder.sandbox.base import Box, Sandbox
 from autograder.sandbox.session import Session, Visit
 from autograder.sandbox.testing import CellTester, Key, visit
+from autograder.sandbox.timeouts import Timeouts
 from autograder.stopwatch import Stopwatch
 
 
@@ -100,7 +101,8 @@ class CellTests:
             else:
                 self._tests.setdefault(places.get(check.after, len(cells)), {}).update(tests)
         self._doubt(cells)
-        limits = assignment.rubric.assignment.limits
+        self._sandbox, self._grader = sandbox, grader
+        self._limits = limits = assignment.rubric.assignment.limits
         release = assignment.releases[notebook.name]
         imports = (
             imports_of(cell.source for cell in release.cells if cell.cell_type == "code")
@@ -109,8 +111,48 @@ class CellTests:
         )
         # Another seed than the student's, so that a seed set by a test is a change.
         self._runner = CellTester(
-            lambda: sandbox.open(limits, seed=grader.seed ^ 1), imports, stopwatch=grader.stopwatch
+            lambda: sandbox.open(limits, seed=grader.seed ^ 1),
+            imports,
+            stopwatch=grader.stopwatch,
+            open_again=self._open_again,
         )
+
+    def open_session(
+        self, cells: Sequence[Cell | Markdown], files: Mapping[str, bytes], timeouts: Timeouts
+    ) -> Session:
+        """Return the run of the submission, which stops at the places of tests.
+
+        Args:
+            cells: as they run.
+            files: that were handed in.
+            timeouts: what is known to run out of time.
+        """
+        self._ran, self._files = cells, files
+        return Session(
+            self._sandbox,
+            cells,
+            self._limits,
+            seed=self._grader.seed,
+            files=files,
+            stopwatch=self._grader.stopwatch,
+            visits=self.visits,
+            timeouts=timeouts,
+        )
+
+    def _open_again(self) -> Box:
+        """Return a fresh box in which all cells have run."""
+        grader = self._grader
+        session = Session(
+            self._sandbox,
+            self._ran,
+            self._limits,
+            seed=grader.seed,
+            files=self._files,
+            stopwatch=grader.stopwatch,
+        )
+        with session:
+            session.run()
+            return session.hand_over()
 
     def _doubt(self, cells: Sequence[Cell | Markdown]) -> None:
         """Have tests reviewed that bind a name which this student's code reads: they bind it elsewhere.

@@ -435,7 +435,6 @@ class _SubmissionRun:
             self.results |= {one.id: _open(one, review(staff)) for one in assignment.questions(notebook.name)}
             return
         self.isolation = str(sandbox.isolation)
-        limits = assignment.rubric.assignment.limits
         files = self.files[notebook.name].contents
         stopwatch = self._grader.stopwatch
         cell_tests = CellTests(
@@ -443,16 +442,7 @@ class _SubmissionRun:
         )
         cells = cells_to_run(submission.cells, assignment, notebook.name)
         timeouts = self._timeouts_of(environment, cells, files)
-        session = Session(
-            sandbox,
-            cells,
-            limits,
-            seed=self._grader.seed,
-            files=files,
-            stopwatch=stopwatch,
-            visits=cell_tests.visits,
-            timeouts=timeouts,
-        )
+        session = cell_tests.open_session(cells, files, timeouts)
         try:
             with session, cell_tests:
                 try:

@@ -43,8 +43,8 @@ class Reply(NamedTuple):
 
     told: Told
     """As it came: nobody has looked at it."""
-    asks: bool
-    """Whether that is a question, whose answer it waits for."""
+    asks: int
+    """The number of the box that it asks, whose answer it waits for: 1 is the student's; 0: no question."""
 
 
 class Usage(Struct, frozen=True):

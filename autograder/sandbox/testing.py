@@ -15,7 +15,7 @@ import math
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 from msgspec.structs import replace
 
@@ -44,18 +44,49 @@ _LEAST_SECONDS = 0.01
 class _Clock:
     """How long the student's code may take by the clock for all that one test asks of it."""
 
-    def __init__(self, student: Box, seconds: float) -> None:
-        self._student, self.left = student, seconds
+    def __init__(self, seconds: float) -> None:
+        self.left = seconds
 
     @contextlib.contextmanager
-    def running(self) -> Iterator[None]:
+    def running(self, box: Box) -> Iterator[None]:
         """Meanwhile it runs; not while it waits for a processor."""
-        began, waited = time.monotonic(), self._student.delayed()
+        began, waited = time.monotonic(), box.delayed()
         try:
             yield
         finally:
-            waited = self._student.delayed() - waited
+            waited = box.delayed() - waited
             self.left -= max(0.0, time.monotonic() - began - waited) / CLOCK_FACTOR
+
+
+MOST_FURTHER_BOXES = 4
+"""Of one test."""
+
+
+class _FurtherBoxes:
+    """The student's boxes of one test by number; further ones are opened when they are first asked."""
+
+    def __init__(self, student: Box, open_again: Callable[[], Box] | None) -> None:
+        self._boxes = [student]
+        self._open_again = open_again
+
+    def __enter__(self) -> Self:
+        return self
+
+    def number(self, number: int) -> Box:
+        """Return a box.
+
+        Raises:
+            BoxEnded: there is none, or it ended while the cells ran.
+        """
+        while len(self._boxes) < number:
+            if self._open_again is None or len(self._boxes) > MOST_FURTHER_BOXES:
+                raise BoxEnded(Ending.NOT_ASKED)
+            self._boxes.append(self._open_again())
+        return self._boxes[number - 1]
+
+    def __exit__(self, *_: object) -> None:
+        for box in self._boxes[1:]:
+            box.close()
 
 
 class CellTester:
@@ -67,6 +98,7 @@ class CellTester:
         imports: Imports = (),
         refuses: Refuses | None = None,
         stopwatch: Stopwatch | None = None,
+        open_again: Callable[[], Box] | None = None,
     ) -> None:
         """Nothing is opened yet.
 
@@ -75,7 +107,9 @@ class CellTester:
             imports: what a library's names stand for.
             refuses: why a test may not ask for something of the student's box; empty where it may.
             stopwatch: is told what the judge's boxes computed.
+            open_again: opens a fresh box in which the student's cells have run.
         """
+        self._open_again = open_again
         self._open = open_box
         self._stopwatch = stopwatch or Stopwatch()
         self._refuses = refuses
@@ -113,24 +147,30 @@ class CellTester:
             "students": list(test.students),
             **({"check": _check_call(test.check)} if test.check else {}),
         }
-        names, request = self._names(test), written(None)
+        names, request, box = self._names(test), written(None), student
         asking = written(["watch", [names], {}, {}, self._token, 0]) if names else None
-        left, clock = min(test.seconds, left), _Clock(student, min(test.seconds, left))
-        for _ in range(MOST_OPERATIONS):
-            if asking is not None:
-                before = student.computed()
-                answer = self._asked_of_student(asking, student, min(left, clock.left), clock)
-                if isinstance(answer, CellOutcome):
+        left, clock = min(test.seconds, left), _Clock(min(test.seconds, left))
+        with _FurtherBoxes(student, self._open_again) as boxes:
+            for _ in range(MOST_OPERATIONS):
+                if asking is not None:
+                    before = box.computed()
+                    answer = self._asked_of_student(asking, box, min(left, clock.left), clock)
+                    if isinstance(answer, CellOutcome):
+                        self.close()
+                        return answer
+                    request, left = answer, left - (box.computed() - before)
+                    if min(left, clock.left) <= 0:
+                        self.close()
+                        return CellOutcome(ending=Ending.CALL_TIME)
+                told = self._asked_of_judge(request, left, begin)
+                if isinstance(told, CellOutcome):
+                    return told
+                asking, begin = told.told, None
+                try:
+                    box = boxes.number(told.asks)
+                except BoxEnded as ended:
                     self.close()
-                    return answer
-                request, left = answer, left - (student.computed() - before)
-                if min(left, clock.left) <= 0:
-                    self.close()
-                    return CellOutcome(ending=Ending.CALL_TIME)
-            told = self._asked_of_judge(request, left, begin)
-            if isinstance(told, CellOutcome):
-                return told
-            asking, begin = told, None
+                    return CellOutcome(refused=f"a fresh box ended: {ended.ending.value}")
         self.close()
         return CellOutcome(refused=f"it asks more than {MOST_OPERATIONS:,} times for what is the student's")
 
@@ -156,7 +196,7 @@ class CellTester:
                 if why := self._refuses(asked):
                     return CellOutcome(refused=why)
                 asking = written(asked)  # what was looked at, and nothing else
-            with clock.running():
+            with clock.running(student):
                 answer = student.hand_on(REMOTE, asking, seconds=max(seconds, _LEAST_SECONDS))
         except ProtocolError:
             return CellOutcome(refused=TOO_DEEP)
@@ -168,7 +208,7 @@ class CellTester:
 
     def _asked_of_judge(
         self, request: Told, seconds: float, begin: Mapping[str, Any] | None
-    ) -> Told | CellOutcome:
+    ) -> Reply | CellOutcome:
         """What the test asks for next, or what came of it."""
         if self._judge is None:
             self._judge = self._open()
@@ -182,7 +222,7 @@ class CellTester:
             self.close()
             raise SandboxFault(f"a test could not be run: {reply.error}: {reply.message}")
         if reply.asks:
-            return reply.told
+            return reply
         try:
             found = values.replied_value(reply.told)
         except ProtocolError as error:

@@ -184,8 +184,8 @@ def _only(table: object, known: frozenset[str]) -> None:
         raise wire.ProtocolError("the reply has a key that nothing reads")
 
 
-def told_of_end(reply: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool]:
-    """What one of our own ends says of itself beside what it tells, and whether that is a question.
+def told_of_end(reply: Mapping[str, Any]) -> tuple[Mapping[str, Any], int]:
+    """What one of our own ends says of itself beside what it tells, and which box that is a question to.
 
     Raises:
         ProtocolError: the reply has another shape.
@@ -193,7 +193,8 @@ def told_of_end(reply: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool]:
     answer: Mapping[str, Any] = reply["observed"]
     _only(reply, _OF_END)
     _only(answer, _OF_ANSWER)
-    return answer, reply.get("asks") is True
+    asks = reply.get("asks")
+    return answer, asks if type(asks) is int and asks > 0 else int(asks is True)
 
 
 def replied_value(told: wire.Told) -> Any:

@@ -28,12 +28,11 @@ class HandleObjects(Objects):
             return super().run_beside(function, *arguments)
         return table_of(handle).ask("beside", function.__module__, function.__qualname__, *arguments)
 
-    def parameter_names(self, function: Any) -> list[str]:
-        """See `Objects.parameter_names`."""
+    def call_by_name(self, function: Any, arguments: Mapping[str, Any], seed: int) -> Any:
+        """See `Objects.call_by_name`; it is one operation."""
         if not instance_of(function, Handle):
-            return super().parameter_names(function)
-        names = table_of(function).ask("parameters", function)
-        return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
+            return super().call_by_name(function, arguments, seed)
+        return table_of(function).ask("call_by_name", function, {**arguments}, seed)
 
     def is_handle(self, value: Any) -> bool:
         """See `Objects.is_handle`."""
@@ -59,18 +58,21 @@ class Checks:
     def __init__(self) -> None:
         self._programs: dict[str, CheckProgram] = {}
 
-    def run(self, call: Mapping[str, Any], look_up: LookUp) -> dict[str, Any]:
+    def run(
+        self, call: Mapping[str, Any], look_up: LookUp, look_up_again: Callable[[], LookUp]
+    ) -> dict[str, Any]:
         """Run one part of a check; return the plain parts of a `autograder.records.CellOutcome`.
 
         Args:
             call: ``file``, ``check``, ``part``, ``seed`` in hexadecimal, and ``modules``, the sources.
             look_up: gives what a name of the notebook stands for; raises NameError.
+            look_up_again: gives the same for a fresh box.
         """
         printed = io.StringIO()
         undo = install(HandleObjects())
         try:
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-                student = DefinedNames(_raising_missing(look_up), _refuse_again)
+                student = _names(look_up, look_up_again)
                 program = self._program(call["file"], call["modules"])
                 outcome = program.run(call["check"], call["part"], student, bytes.fromhex(call["seed"]))
             told = _told(outcome)
@@ -86,18 +88,14 @@ class Checks:
         return self._programs[file]
 
 
-def _raising_missing(look_up: LookUp) -> LookUp:
+def _names(look_up: LookUp, look_up_again: Callable[[], LookUp]) -> DefinedNames:
     def find(name: str) -> Any:
         try:
             return look_up(name)
         except NameError:
             raise MissingName(name) from None
 
-    return find
-
-
-def _refuse_again() -> DefinedNames:
-    raise CannotJudge("asks for a second box, which is not there")
+    return DefinedNames(find, lambda: _names(look_up_again(), look_up_again))
 
 
 def _told(outcome: CheckOutcome) -> dict[str, Any]:

@@ -54,6 +54,23 @@ class Generators:
                 self._torch, found["torch"] = drawn, state
         return found
 
+    def states(self) -> dict[str, Any]:
+        """Return all states, for `restore`; what has moved until now is no news afterwards."""
+        seen = self.moved()
+        version, numbers, spare = _PYTHONS.getstate()
+        kept: Any = np.random.get_state()
+        torch = sys.modules.get("torch")
+        return {
+            **seen,
+            "random": [version, numbers, spare],
+            "numpy": [kept[1], *map(int, kept[2:4]), float(kept[4])],
+            **({} if torch is None else {"torch": torch.default_generator.get_state().numpy()}),
+        }
+
+    def forget(self) -> None:
+        """Take it that the other box knows nothing of how they stand."""
+        self._random, self._numpy, self._seen, self._torch = (b"", None), None, b"", b""
+
     def restore(self, told: dict[str, Any]) -> None:
         """Put them into these states, which the other box knows.
 

@@ -306,9 +306,9 @@ class Guest:
         if MEMORY in observed.get("met", ()):
             gc.collect()
         if not self._pipes.waiting:  # student code has caught it
-            yield self._telling(observed, told, asks=False)
+            yield self._telling(observed, told, asks=0)
 
-    def _telling(self, observed: Mapping[str, Any], told: Encoded, *, asks: bool) -> list[Buffer]:
+    def _telling(self, observed: Mapping[str, Any], told: Encoded, *, asks: int) -> list[Buffer]:
         message = {"id": self._now, "observed": observed, "asks": asks}
         if "v" not in observed:
             return wire.pack(message)
@@ -333,13 +333,14 @@ class Guest:
                 end.take_over()
         return self._ends[name]
 
-    def _further(self, name: str, told: Encoded, depth: int = 0) -> Encoded:
+    def _further(self, name: str, told: Encoded, depth: int = 0, *, box: int = 1) -> Encoded:
         """Answer the present call of a test, and wait for the one that follows from the answer.
 
         Args:
             name: of the end that asks.
             told: the answer.
             depth: calls of the test's functions that are open, this one included.
+            box: the number of the box that is asked.
 
         Raises:
             Abandoned: the next request is another one: nothing follows any more.
@@ -347,7 +348,7 @@ class Guest:
         """
         if self._pipes.waiting:
             raise Abandoned
-        self._pipes.write(self._telling({"v": None}, told, asks=True))
+        self._pipes.write(self._telling({"v": None}, told, asks=box))
         request, beside = self._pipes.read()
         if request.get("target") == name and not request["begin"]:
             self._now = request["id"]

@@ -17,7 +17,7 @@ import importlib
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from autograder.sandbox.inside.proxies import (
     TypeOfTests,
     instance_of,
     name_of,
+    table_of,
 )
 from autograder.sandbox.inside.remote import HandleEncoder
 from autograder.sandbox.inside.running import outcome
@@ -48,8 +49,28 @@ MOST_FRAMES = 6000
 """Of Python, where the student's code and the test's functions call one another."""
 _OF_DATACLASSES = ("fields", "replace", "asdict", "astuple", "is_dataclass")
 """They look into a class, behind its back."""
-_PLAIN_RESULTS = ("call", "method", "get", "getitem", "name", "next", "len", "int", "float", "str", "repr")
+_PLAIN_RESULTS = (
+    "call",
+    "call_by_name",
+    "method",
+    "get",
+    "getitem",
+    "name",
+    "next",
+    "len",
+    "int",
+    "float",
+    "str",
+    "repr",
+)
 """Operations whose plain results a test can compare by itself."""
+
+
+class Further(Protocol):
+    """Answers the present call with a request to a box, and gives the reply to it."""
+
+    def __call__(self, told: Encoded, *, box: int) -> Encoded:
+        """See above."""
 
 
 class JudgeEncoder(HandleEncoder):
@@ -60,11 +81,11 @@ class JudgeEncoder(HandleEncoder):
         mark: Callable[[Any], Any],
         own: OwnFunctions,
         *,
-        stands_for: Callable[[Any], Any],
+        proxies: Proxies,
         follow: Callable[[Any], str],
     ) -> None:
         super().__init__(self._named_or_own)
-        self._stands_for = stands_for
+        self._proxies = proxies
         self._follow = follow
         self._mark = mark
         self._own = own
@@ -72,6 +93,8 @@ class JudgeEncoder(HandleEncoder):
     def encode(self, value: Any, depth: int = 0) -> Any:
         """A handle is not looked at: what it says of itself is the student's word."""
         if instance_of(value, Handle):
+            if table_of(value) is not self._proxies:
+                raise CannotJudge("hands an object of one of the student's boxes to another one")
             return {"$": "ref", "v": name_of(value)}
         if instance_of(value, types.ModuleType):
             return self._form("module", [value.__name__], depth)
@@ -90,14 +113,15 @@ class JudgeEncoder(HandleEncoder):
     def _leaf(self, torch: Any, value: Any) -> Any:
         """What a computation of the student's gave goes back as itself, with all that it follows from."""
         handle, version = getattr(value, "student", (None, 0))
-        if handle is not None and value._version == version:  # noqa: SLF001 - tells of changes in place
+        is_unchanged = value._version == version  # noqa: SLF001 - tells of changes in place
+        if handle is not None and is_unchanged and table_of(handle) is self._proxies:
             return {"$": "ref", "v": name_of(handle)}
         if value.requires_grad and not value.is_leaf:
             return {"$": "form", "type": "computed", "v": [self._tensor(torch, value), self._follow(value)]}
         return super()._leaf(torch, value)
 
     def _named_or_own(self, value: Any) -> Any:
-        student = self._stands_for(value)
+        student = self._proxies.stands_for(value)
         if student is not None:
             return {"$": "ref", "v": name_of(student)}
         if isinstance(value, BaseException):
@@ -167,13 +191,15 @@ class Namespace(dict[str, Any]):
 class Judge:
     """The tests of one submission, one after another."""
 
-    def __init__(self, further: Callable[[Encoded], Encoded]) -> None:
+    def __init__(self, further: Further) -> None:
         """For one box.
 
         Args:
-            further: answers the present call with a request, and gives the reply to it.
+            further: answers the present call with a request to a box, and gives the reply to it.
         """
         self._further = further
+        self._box = 1
+        self._others: list[Judge] = []
         self._imports: Mapping[str, tuple[str, str]] = {}
         self._students: frozenset[str] = frozenset()
         self._generators = Generators()
@@ -236,6 +262,7 @@ class Judge:
         self._gradients.begin()
         self._generators.moved()
         self._seeded, self._plain = False, 0
+        self._others = []
         self._malformed = ""
         self._proxies.own_words.clear()
         self._proxies.disputed = ""
@@ -244,9 +271,11 @@ class Judge:
             self._heard(lambda: wire.read_told(told))
         self._namespace.absent.clear()
         if "check" in test:
-            found = self._checks.run(test["check"], self._student_name)
+            found = self._checks.run(test["check"], self._student_name, self._look_up_again)
         else:
             found = outcome(test["code"], self._namespace, doctest=test["doctest"], refusals=CannotJudge)
+        for other in self._others:
+            self._take_doubts(other)
         if self._malformed:
             return {"malformed": self._malformed}
         for absent in self._namespace.absent:
@@ -257,6 +286,23 @@ class Judge:
         is_doubtful = words and (self._proxies.is_strict or not self._plain)
         doubt = self._proxies.disputed or (f"it rests on {', '.join(words)} alone" if is_doubtful else "")
         return found | {"own_words": words[:20], "doubt": doubt[:200]}
+
+    def _take_doubts(self, other: Judge) -> None:
+        """Count what a fresh box has said of itself as if this one had."""
+        self._malformed = self._malformed or other._malformed
+        self._proxies.disputed = self._proxies.disputed or other._proxies.disputed
+        self._proxies.own_words |= other._proxies.own_words
+
+    def _look_up_again(self) -> Callable[[str], Any]:
+        """How to look up names in a fresh box in which the same cells ran."""
+        other = Judge(self._further)
+        other._box = len(self._others) + 2
+        other._begin_again(self._token)
+        other._bound, other._seeded, other._plain, other._malformed = {}, False, 0, ""
+        other._proxies.is_strict = self._proxies.is_strict
+        other._generators.forget()
+        self._others.append(other)
+        return other._student_name
 
     def _ask(self, operation: str, /, *args: Any, **kwargs: Any) -> Any:
         told = self._exchanged(self._request(operation, args, kwargs))
@@ -320,7 +366,7 @@ class Judge:
             raise CannotJudge(f"hands over what cannot go to the student's code: {error}") from error
 
     def _exchanged(self, request: Encoded) -> dict[str, Any]:
-        return self._heard(lambda: self._further(request))
+        return self._heard(lambda: self._further(request, box=self._box))
 
     def _heard(self, reply: Callable[[], Encoded]) -> dict[str, Any]:
         try:
@@ -358,8 +404,7 @@ class Judge:
         return value if instance_of(value, Handle) else self._shared.marked(value)
 
     def _encoded(self, value: Any) -> Encoded:
-        stands_for = self._proxies.stands_for
-        encoder = JudgeEncoder(self._marked, self._own, stands_for=stands_for, follow=self._gradients.follow)
+        encoder = JudgeEncoder(self._marked, self._own, proxies=self._proxies, follow=self._gradients.follow)
         return encoder.encode(value), encoder.arrays
 
     def _decoded(self, tag: str, tree: Mapping[str, Any]) -> Any:

@@ -11,7 +11,6 @@ import contextlib
 import copy
 import functools
 import importlib
-import inspect
 import io
 import itertools
 import operator
@@ -23,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from autograder.checking.objects import call_by_name
 from autograder.sandbox.exchange import wire
 from autograder.sandbox.inside import ahead, forms, layers
 from autograder.sandbox.inside.callbacks import Abandoned, Callbacks
@@ -215,7 +215,7 @@ class Remote:
             "describe",
             "enter",
             "leave",
-            "parameters",
+            "call_by_name",
             "beside",
         )
         table |= {name: getattr(self, f"_{name}") for name in own}
@@ -446,12 +446,13 @@ class Remote:
             raise ValueError(f"{module} is none of {CHECKING}")
         return getattr(importlib.import_module(module), name)(*args)
 
-    def _parameters(self, called: Any) -> list[str]:
-        """The names of a callable's parameters; of a module of torch those of its ``forward``."""
-        torch = sys.modules.get("torch")
-        if torch is not None and isinstance(called, torch.nn.Module):
-            called = called.forward
-        return [*inspect.signature(called).parameters]
+    def _call_by_name(self, called: Any, arguments: dict[str, Any], seed: int) -> Any:
+        """Call by the names that a check states; the seed is of this call alone."""
+        before = self._generators.states()
+        try:
+            return call_by_name(called, arguments, seed)
+        finally:
+            self._generators.restore(before)
 
     def _describe(self, kind: type) -> list[Any]:
         """The name of a class, and those it derives from: by handle, or by where a library has them."""

@@ -1,0 +1,386 @@
+"""Checks of multi-head attention: seven items, and usual mistakes as mutants.
+
+The numbers are compared with the reference's for the student's own weights. Maps under names of one's own are
+tried in every order of roles, also three maps in one.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import torch
+
+from autograder.checking import Unclear, Wrong, assert_close, call, check, forbid, mutant, raises, solution
+
+forbid("MultiheadAttention", "scaled_dot_product_attention", "flex_attention")
+solution("attention.py", names={"MyMultiHeadAttention": "MultiHeadAttention"})
+
+ROLES = ("q_proj", "k_proj", "v_proj", "out_proj")
+INPUTS = ("query", "key", "value")
+SIZES = ((24, 3), (36, 4))
+"""(d_model, n_heads): none is a length below, so that a wrong index shows."""
+
+
+def shapes(model):
+    return {name: tuple(weight.shape) for name, weight in model.named_parameters()}
+
+
+def models(student, reference, size):
+    """The student's model, and references with the same weights: one, or one for each order of roles."""
+    torch.manual_seed(size[0])
+    model, right = student.MyMultiHeadAttention(*size).eval(), reference.MyMultiHeadAttention(*size).eval()
+    weights = {name: weight.detach() for name, weight in model.named_parameters()}
+    if {name: tuple(weight.shape) for name, weight in weights.items()} == shapes(right):
+        right.load_state_dict(weights)
+        return model, [right]
+    return model, list(wirings(weights, reference, size))
+
+
+def wirings(weights, reference, size):
+    """References whose maps are the student's in each order; one for all three in thirds, or head by head."""
+    d_model, n_heads = size
+    maps = [
+        (weight.squeeze(-1), weights.get(name.removesuffix("weight") + "bias", torch.zeros(len(weight))))
+        for name, weight in weights.items()
+        if name.endswith("weight")
+    ]
+    square = [(weight, bias) for weight, bias in maps if weight.shape == (d_model, d_model)]
+    orders = []
+    if len(square) == 4:
+        orders = [dict(zip(ROLES, chosen, strict=True)) for chosen in itertools.permutations(square)]
+    fused = [one for one in maps if one[0].shape == (3 * d_model, d_model)]
+    for (weight, bias), last in itertools.product(fused, square[:1]):
+        by_head = torch.arange(3 * d_model).view(n_heads, 3, -1).transpose(0, 1).flatten()
+        for rows, order in itertools.product(
+            (torch.arange(3 * d_model), by_head), itertools.permutations(range(3))
+        ):
+            thirds = [(weight[rows].chunk(3)[third], bias[rows].chunk(3)[third]) for third in order]
+            orders.append(dict(zip(ROLES, [*thirds, last], strict=True)))
+    for order in orders:
+        right = reference.MyMultiHeadAttention(*size).eval()
+        right.load_state_dict(
+            {
+                f"{role}.{kind}": value
+                for role, pair in order.items()
+                for kind, value in zip(("weight", "bias"), pair, strict=True)
+            }
+        )
+        yield right
+
+
+def attend(model, query, key, value, mask=None):
+    """What the student's class gives, which has to be one tensor."""
+    more = {} if mask is None else {"mask": mask}
+    output = call(model, query=query, key=key, value=value, **more)
+    if not isinstance(output, torch.Tensor):
+        raise Wrong(f"returned {type(output).__name__}, expected a tensor")
+    return output.detach()
+
+
+def compare(student, reference, inputs, mask=None):
+    """Compare with the reference for two sizes, after a call with other inputs: what is kept of it shows."""
+    for size in SIZES:
+        model, rights = models(student, reference, size)
+        if not rights:
+            raise Unclear("the maps have other shapes than four of the model's width")
+        own_mask = mask[size] if isinstance(mask, dict) else mask
+        tensors = [x[size] for x in inputs]
+        attend(model, *(x.flip(0) for x in tensors), own_mask)
+        output = attend(model, *tensors, own_mask)
+        for right in rights:
+            expected = right(*tensors, own_mask).detach()
+            if expected.shape == output.shape and torch.allclose(expected, output, 1e-4, 1e-5):
+                break
+        assert_close(output, expected)
+
+
+def draw_inputs(draw, texts, *lengths):
+    return [{size: draw.normal(texts, length, size[0]) for size in SIZES} for length in lengths]
+
+
+@check(
+    points=1,
+    title={
+        "en": "The parameters are as stated, and the projections of query, key and value learn",
+        "de": "Die Parameter sind wie angegeben, und die Projektionen von Query, Key und Value lernen",
+    },
+    parts=("they are as stated", "they learn"),
+)
+def parameters(student, reference, draw, part):
+    d_model, n_heads = SIZES[0]
+    model = student.MyMultiHeadAttention(d_model, n_heads).eval()
+    stated, own = shapes(reference.MyMultiHeadAttention(d_model, n_heads)), shapes(model)
+    if part == "they are as stated":
+        if own != stated:
+            raise Wrong(f"the parameters are {own}")
+        return
+    output = model(*(draw.normal(2, 5, d_model) for _ in range(3)))
+    output.pow(3).sum().backward()
+    for name, weight in model.named_parameters():
+        is_output = weight.ndim == 1 or name.startswith("out_proj")
+        if not is_output and (weight.grad is None or not weight.grad.any()):
+            raise Wrong(f"{name} has no gradient")
+
+
+@check(
+    points=0.5,
+    title={
+        "en": "A width that the heads cannot share is refused",
+        "de": "Eine Breite, die sich nicht auf die Köpfe aufteilen lässt, wird abgelehnt",
+    },
+)
+def construct(student, reference, draw):
+    with raises(ValueError):
+        student.MyMultiHeadAttention(26, 4)
+    student.MyMultiHeadAttention(28, 4)
+
+
+@check(
+    points=2,
+    title={
+        "en": "Self-attention gives the right numbers",
+        "de": "Self-Attention ergibt die richtigen Zahlen",
+    },
+)
+def self(student, reference, draw):
+    (x,) = draw_inputs(draw, 2, 5)
+    compare(student, reference, [x, x, x])
+
+
+@check(
+    points=2,
+    title={
+        "en": "So it does when query, key and value differ",
+        "de": "Ebenso, wenn Query, Key und Value verschieden sind",
+    },
+    parts={
+        "query, key and value differ": (2, 5, 5),
+        "more keys than queries": (2, 5, 7),
+        "a single text": (1, 5, 7),
+        "a single query": (2, 1, 7),
+    },
+)
+def cross(student, reference, draw, part):
+    texts, queries, keys = part
+    compare(student, reference, draw_inputs(draw, texts, queries, keys, keys))
+
+
+def is_right_without_mask(student, reference, x):
+    try:
+        compare(student, reference, [x, x, x])
+    except Wrong:
+        return False
+    return True
+
+
+def compare_masked(student, reference, draw, length, mask, texts=2):
+    """Compare with the reference under a mask.
+
+    If the numbers without a mask are wrong already, which costs other items, a mask must give the same as the
+    student's own class without the blocked keys.
+    """
+    (x,) = draw_inputs(draw, texts, length)
+    own = dict.fromkeys(INPUTS, x[SIZES[0]])
+    given = mask[SIZES[0]] if isinstance(mask, dict) else mask
+    try:
+        compare(student, reference, [x, x, x], mask)
+    except Wrong:
+        if is_right_without_mask(student, reference, x):
+            raise
+        if isinstance(mask, dict):
+            check_each_head(student, reference, own, given)
+        else:
+            compare_without_blocked(student, reference, x[SIZES[0]], given.expand(texts, 1, length, length))
+
+
+def check_that_masks_do_not_stay(student, draw, mask):
+    """The mask of one call has no effect on the next."""
+    model = student.MyMultiHeadAttention(*SIZES[0]).eval()
+    x = draw.normal(mask.shape[0] if mask.ndim > 2 else 2, mask.shape[-1], SIZES[0][0])
+    before = attend(model, x, x, x)
+    attend(model, x, x, x, mask)
+    if not torch.allclose(attend(model, x, x, x), before, 1e-4, 1e-5):
+        raise Wrong("the mask of a call stays")
+
+
+def check_each_head(student, reference, own, mask):
+    """A mask for each head can be given, and each head's matters."""
+    model, _ = models(student, reference, SIZES[0])
+    usual, other = attend(model, **own, mask=mask), mask.clone()
+    other[..., 0, :, :] = ~other[..., 0, :, :]
+    changed = attend(model, **own, mask=other)
+    if usual.shape != own["query"].shape or torch.allclose(usual, changed, atol=1e-5):
+        raise Wrong("the mask of the first head makes no difference")
+
+
+def compare_without_blocked(student, reference, x, mask):
+    model, _ = models(student, reference, SIZES[0])
+    whole = attend(model, x, x, x, mask)
+    for text, row in itertools.product(range(len(x)), range(x.shape[1])):
+        seen = x[text : text + 1, mask[text, 0, row].bool()]
+        alone = attend(model, x[text : text + 1], seen, seen)
+        assert_close(whole[text, row], alone[0, row])
+
+
+@check(
+    points=1,
+    title={"en": "A mask over padding is applied", "de": "Eine Maske über Padding wird angewandt"},
+)
+def padding(student, reference, draw):
+    mask = draw.mask(5, 1, 1, 7)
+    compare_masked(student, reference, draw, 7, mask, texts=5)
+    check_that_masks_do_not_stay(student, draw, mask)
+
+
+@check(
+    points=1,
+    title={
+        "en": "A mask for each query, or each head, is applied",
+        "de": "Eine Maske je Query oder je Kopf wird angewandt",
+    },
+)
+def causal(student, reference, draw):
+    mask = torch.ones(5, 5, dtype=torch.int64).tril()
+    compare_masked(student, reference, draw, 5, mask)
+    check_that_masks_do_not_stay(student, draw, mask)
+    for texts in ((2,), ()):
+        masks = {size: draw.mask(*texts, size[1], 5, 5) for size in SIZES}
+        compare_masked(student, reference, draw, 5, masks)
+
+
+@check(
+    points=0.5,
+    title={
+        "en": "What a blocked position holds makes no difference",
+        "de": "Was an einer gesperrten Stelle steht, ändert nichts",
+    },
+)
+def blocked(student, reference, draw):
+    d_model, n_heads = SIZES[0]
+    model = student.MyMultiHeadAttention(d_model, n_heads).eval()
+    mask = torch.tensor([[0, 1, 1, 0, 1, 0], [1, 1, 0, 1, 0, 0]], dtype=torch.bool)[:, None, None]
+    hidden = ~mask[:, 0, 0, :, None]
+    query, key, value = (draw.normal(2, 6, d_model) for _ in range(3))
+    usual = attend(model, query, key, value, mask)
+    assert_close(attend(model, query, key + 3 * hidden, value - 2 * hidden, mask), usual)
+    seen = attend(model, query, key + 3 * ~hidden, value - 2 * ~hidden, mask)
+    if torch.allclose(seen, usual, rtol=1e-4, atol=1e-5):
+        raise Wrong("what is not blocked makes no difference either")
+
+
+UNMASKED = ("self", "cross")
+MASKED = ("padding", "causal", "blocked")
+
+mutant(
+    "no_scaling",
+    " / math.sqrt(self.d_head)",
+    "",
+    title={
+        "en": "Scores are divided by the square root of the head's width.",
+        "de": "Die Scores werden durch die Wurzel der Kopfbreite geteilt.",
+    },
+    loses=UNMASKED,
+)
+mutant(
+    "scale_by_width",
+    "math.sqrt(self.d_head)",
+    "math.sqrt(self.n_heads * self.d_head)",
+    title={
+        "en": "The scores are scaled by the width of one head, not by the model's.",
+        "de": "Skaliert wird mit der Breite eines Kopfes, nicht mit der des Modells.",
+    },
+    loses=UNMASKED,
+)
+mutant(
+    "scale_inverted",
+    "/ math.sqrt(self.d_head)",
+    "* math.sqrt(self.d_head)",
+    title={
+        "en": "Scaling makes the scores smaller, not larger.",
+        "de": "Die Skalierung verkleinert die Scores, statt sie zu vergrößern.",
+    },
+    loses=UNMASKED,
+)
+mutant(
+    "scale_without_root",
+    "math.sqrt(self.d_head)",
+    "self.d_head",
+    title={
+        "en": "It is the square root by which the scores are divided.",
+        "de": "Geteilt werden die Scores durch die Quadratwurzel.",
+    },
+    loses=UNMASKED,
+)
+mutant(
+    "softmax_over_queries",
+    "softmax(dim=-1)",
+    "softmax(dim=-2)",
+    title={
+        "en": "For each query, the weights of the keys sum to one.",
+        "de": "Für jede Query ergeben die Gewichte der Keys zusammen eins.",
+    },
+    loses=(*UNMASKED, *MASKED),
+)
+mutant(
+    "merge_without_transpose",
+    "heads.transpose(1, 2).flatten(2)",
+    "heads.reshape(query.shape)",
+    title={
+        "en": "Before heads are put together, their axis comes last but one.",
+        "de": "Bevor die Köpfe zusammengefügt werden, kommt ihre Achse an die vorletzte Stelle.",
+    },
+    loses=("self", "cross", "causal"),
+)
+mutant(
+    "split_without_transpose",
+    "x.reshape(batch, length, self.n_heads, self.d_head).transpose(1, 2)",
+    "x.reshape(batch, self.n_heads, length, self.d_head)",
+    title={
+        "en": "A head has a slice of each position's width.",
+        "de": "Ein Kopf hat von jeder Position einen Abschnitt der Breite.",
+    },
+    loses=(*UNMASKED, *MASKED),
+)
+mutant(
+    "mask_ignored",
+    "if mask is not None:",
+    "if False:",
+    title={"en": "The mask is applied.", "de": "Die Maske wird angewandt."},
+    loses=MASKED,
+)
+mutant(
+    "mask_inverted",
+    "mask == 0",
+    "mask != 0",
+    title={"en": "A 0 in the mask blocks.", "de": "Eine 0 in der Maske sperrt."},
+    loses=MASKED,
+)
+mutant(
+    "mask_value_one",
+    "torch.finfo(scores.dtype).min",
+    "-1.0",
+    title={
+        "en": "A blocked score is so low that its weight is nothing.",
+        "de": "Ein gesperrter Score ist so klein, dass sein Gewicht verschwindet.",
+    },
+    loses=MASKED,
+)
+mutant(
+    "output_projection_missing",
+    "self.out_proj(merged)",
+    "merged",
+    title={
+        "en": "The heads' results go through the output projection.",
+        "de": "Die Ergebnisse der Köpfe gehen durch die Ausgabeprojektion.",
+    },
+    loses=UNMASKED,
+)
+mutant(
+    "key_value_swapped",
+    edits=[("self.k_proj(key)", "self.k_proj(value)"), ("self.v_proj(value)", "self.v_proj(key)")],
+    title={
+        "en": "Keys are compared, values are fetched.",
+        "de": "Keys werden verglichen, Values werden geholt.",
+    },
+    loses=["cross"],
+)

@@ -1,0 +1,205 @@
+"""Questions graded by checks in Python, from rubric to result, in the real sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from autograder.assignment import load
+from autograder.errors import RubricError
+from autograder.grading.pipeline import Grader
+from autograder.records import ItemResult
+from autograder.rubric import load as load_rubric
+from autograder.sandbox.pool import Pool
+from tests.support.code_course import NAME, code_course, grade
+
+MERGE = '''
+from autograder.checking import assert_close, assert_equal, check, forbid, mutant, planted, raises, solution
+
+solution(source="""
+def merge(a, b):
+    if not isinstance(a, list):
+        raise TypeError("no list")
+    return sorted([*a, *b])
+""")
+forbid("heapq")
+
+@check(points=1, title="Sorted")
+def values(student, reference, draw):
+    a, b = sorted(draw.integers(0, 50, 5).tolist()), sorted(draw.integers(0, 50, 8).tolist())
+    assert_equal(student.merge(a, b), reference.merge(a, b))
+
+@check(points=1, title="Short lists", told="Think of empty lists.", needs="values", parts=["none", "one"])
+def short(student, reference, draw, part):
+    assert student.merge([], [] if part == "none" else [1]) == ([] if part == "none" else [1])
+
+@check(points=1, title="Only lists")
+def refused(student, reference, draw):
+    with raises(TypeError):
+        student.merge(1, [2])
+
+@check(points=1, title="Nothing is remembered", seconds=2)
+def forgets(student, reference, draw):
+    other = student.again()
+    for _ in range(3):
+        assert student.merge([1], [0]) == other.merge([1], [0])
+
+@check(points=1, title="Ours")
+def ours(student, reference, draw):
+    assert student.merge([7], [8])[0] in (7, 8, 9), "not one of them"
+    if student.merge([7], [8]) == [9, 9]:
+        undefined
+
+mutant("unsorted", "sorted([*a, *b])", "[*a, *b]", title="The result is sorted.", points={"values": 0.5})
+planted("by hand", "def merge(a, b):\\n    a[:0]\\n    return sorted(a + b)", loses=["refused"])
+'''
+TOP = "def merge(a, b):\n    if not isinstance(a, list):\n        raise TypeError('x')\n"
+LIAR = """
+class Liar:
+    def __eq__(self, other): return True
+    def __lt__(self, other): return True
+    def __sub__(self, other): return 0
+    def __getitem__(self, at): return 7
+"""
+FULL = {f"merge.{name}": "1 passed" for name in ("values", "short", "refused", "forgets", "ours")}
+ANSWERS: dict[str, tuple[str, Mapping[str, str]]] = {
+    "right": (TOP + "    return sorted(a + b)", {}),
+    "a mutant": (
+        TOP + "    return a + b",
+        {"values": "0.5 code.mistake", "short": "0 needs.lacking", "forgets": "1 passed"},
+    ),
+    "half of an item": (TOP + "    return sorted(a + b) if a or b else None", {"short": "0.5 code.told"}),
+    "refuses nothing": (
+        "def merge(a, b):\n    return sorted([*(a if a != 1 else []), *b])",
+        {"refused": "0 code.failed"},
+    ),
+    "raises": (
+        TOP + "    if len(a) > 3: raise KeyError('here')\n    return sorted(a + b)",
+        {"values": "0 raised", "short": "0 needs.lacking"},
+    ),
+    "another name": ("def marge(a, b): ...", dict.fromkeys(("values", "refused"), "0 name.missing")),
+    "not written": ("", dict.fromkeys(("values", "short", "refused", "forgets", "ours"), "0 no-answer")),
+    "remembers": (
+        "seen = []\n" + TOP + "    seen.append(a)\n    return sorted(a + b) + [2] * (len(seen) > 3)",
+        {"forgets": "0 code.failed"},
+    ),
+    "remembers in a file": (
+        TOP + "    try: n = len(open('/tmp/n').read())\n    except OSError: n = 0\n"
+        "    open('/tmp/n', 'a').write('x')\n    return sorted(a + b) + [2] * (n > 2)",
+        {"forgets": "0 code.failed"},
+    ),
+    "an object that equals everything": (
+        LIAR + TOP + "    return Liar()",
+        {
+            "values": "0 code.failed",
+            "short": "0 code.review",
+            "forgets": "0 code.review",
+            "ours": "0 code.review",
+        },
+    ),
+    "such an object where the rest is right": (
+        LIAR + TOP + "    return sorted(a + b) if len(a) != 0 else Liar()",
+        {"short": "0 code.review"},
+    ),
+    "a list that says so": (
+        "class L(list):\n    def __eq__(self, other): return True\n" + TOP + "    return L([7])",
+        {"values": "0 code.failed", "short": "0 code.told", "forgets": "0 code.review"},
+    ),
+    "ends its box": (
+        TOP + "    if b == [8]: import os; os._exit(0)\n    return sorted(a + b)",
+        {"ours": "0 ending.exited"},
+    ),
+    "never ends": (
+        TOP + "    while a == [1] and b == [0]: pass\n    return sorted(a + b)",
+        {"forgets": "0 ending.call-time"},
+    ),
+    "meets our error": (TOP + "    return [9, 9] if b == [8] else sorted(a + b)", {"ours": "0 code.review"}),
+    "forbidden": (
+        "import heapq\n" + TOP + "    return list(heapq.merge(a, b))",
+        {"values": "0 forbidden.look"},
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
+    course = code_course(tmp_path_factory.mktemp("code"), {"merge": (5, MERGE)})
+    with Pool() as pool:
+        yield Grader(load(course, NAME), pool)
+
+
+def summarise(results: tuple[ItemResult, ...]) -> dict[str, str]:
+    return {
+        f"{one.question}.{one.item}": f"{one.points.normalize():f} {one.code or one.status.value}"
+        for one in results
+    }
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+@pytest.mark.parametrize(("source", "expected"), ANSWERS.values(), ids=ANSWERS)
+def test_code_grades(source: str, expected: Mapping[str, str], grader: Grader) -> None:
+    """Each answer loses exactly what it should, or is left to manual review; nobody is believed."""
+    results = grade(grader, {"merge": source} if source else {}).score.items
+    found = summarise(results)
+    wanted = {f"merge.{name}": text for name, text in expected.items()}
+    if source.startswith("def merge") and len(expected) != 5 and "marge" not in source:
+        wanted = {**FULL, **wanted}
+    assert wanted.items() <= found.items(), {one.item: one.staff for one in results}
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+def test_students_read_no_hidden_input(grader: Grader) -> None:
+    """An exception of their own code is shown, without what only the box could know."""
+    results = grade(grader, {"merge": TOP + "    raise ValueError(f'got {a} here')"}).score.items
+    result = next(one for one in results if one.item == "values")
+    assert "ValueError: got [" in result.staff
+    assert "got [" not in str(result.student.params)
+
+
+RUBRIC = 'version = 1\n[assignment]\nname = "code"\npoints = 5\n[[question]]\nid = "merge"\nkind = "code"\npoints = 5\n'
+MISTAKES = {
+    "points that do not add up": (RUBRIC.replace("= 5", "= 6"), "6 are stated, but the parts add up to 5"),
+    "an item without a check": (
+        RUBRIC + '[[question.item]]\nid = "value"\npoints = 1\ntext = { en = "V" }\n',
+        "reference/checks/merge.py has no check 'value'; did you mean 'values'?",
+    ),
+    "other points than the check's": (
+        RUBRIC + '[[question.item]]\nid = "values"\npoints = 2\ntext = { en = "V" }\n',
+        "2 are stated here, and 1 in reference/checks/merge.py, line 13",
+    ),
+    "another file": (RUBRIC + 'checks = "merg.py"\n', "did you mean 'merge.py'?"),
+}
+
+
+@pytest.fixture
+def rubric_path(tmp_path: Path) -> Path:
+    for folder in ("rubrics", "reference/checks"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "reference/checks/merge.py").write_text(MERGE)
+    return tmp_path / "rubrics" / "code.toml"
+
+
+@pytest.mark.parametrize(("text", "message"), MISTAKES.values(), ids=MISTAKES)
+def test_rubric_and_checks_must_agree(text: str, message: str, rubric_path: Path) -> None:
+    rubric_path.write_text(text)
+    with pytest.raises(RubricError) as raised:
+        load_rubric(rubric_path)
+    assert str(rubric_path) in str(raised.value)
+    assert message in str(raised.value)
+
+
+def test_rubric_orders_and_words_the_items(rubric_path: Path) -> None:
+    """What the rubric states of an item stands; all else comes from its check, also a manual item's place."""
+    rubric_path.write_text(
+        RUBRIC.replace("= 5", "= 6")
+        + '[[question.item]]\nid = "refused"\ntext = { en = "Own words" }\n'
+        + '[[question.item]]\nid = "style"\nmanual = true\npoints = 1\ntext = { en = "Style" }\n'
+    )
+    items = load_rubric(rubric_path).question("merge").items
+    assert ["refused", "style", "values", "short", "forgets", "ours"] == [item.id for item in items]
+    assert ({"en": "Own words"}, {"en": "Sorted"}) == (items[0].text, items[2].text)
+    assert ("values",) == items[3].needs
