@@ -8,34 +8,42 @@ from typing import Any
 
 from autograder.checking.drawing import InputDraw
 from autograder.checking.loading import DefinedNames, results_of
-from autograder.checking.outcomes import DiffersFromStudent
 
 Check = Callable[..., None]
 _arguments: ContextVar[tuple[Any, Any, InputDraw] | None] = ContextVar("arguments", default=None)
 
 
-def run_check(check: Check, student: Any, reference: Any, draw: InputDraw, *values: Any) -> None:
-    """Run a check, so that `holds` knows for whom; one without parts is run once for each answer.
+def run_check(
+    check: Check, student: DefinedNames, reference: Any, draw: InputDraw, *values: Any, once: bool = False
+) -> None:
+    """Run a check, so that `holds` knows for whom.
+
+    Args:
+        check: the function.
+        student: the answer.
+        reference: the solution.
+        draw: of its inputs.
+        values: the value of a part, if the check has parts.
+        once: keep what comes of it, for this answer and draw.
 
     Raises:
         Exception: what the check raised.
     """
-    if values or not isinstance(student, DefinedNames):
-        check(student, reference, draw, *values)
+    if not once:
+        token = _arguments.set((student, reference, draw))
+        try:
+            check(student, reference, draw, *values)
+        finally:
+            _arguments.reset(token)
         return
     known = results_of(student)
     key = (check, draw.origin)
     if key not in known:
-        token = _arguments.set((student, reference, draw))
         try:
-            check(student, reference, draw)
+            run_check(check, student, reference, draw)
             known[key] = None
-        except DiffersFromStudent:
-            raise
         except Exception as error:  # noqa: BLE001 - raised below, and whenever the check is asked for again
             known[key] = error
-        finally:
-            _arguments.reset(token)
     if (error := known[key]) is not None:
         raise error
 
@@ -59,7 +67,7 @@ def holds(check: Check) -> bool:
         raise LookupError("holds(…) is asked within a check")
     student, reference, draw = arguments
     try:
-        run_check(check, student, reference, draw.restarted())
+        run_check(check, student, reference, draw.restarted(), once=True)
     except Exception:  # noqa: BLE001 - whatever it is, it does not hold
         return False
     return True

@@ -9,10 +9,15 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
-from torch import Tensor, nn
+from autograder.checking.late import LateModule
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor, nn
+else:
+    torch = LateModule("torch")
 
 
 @contextlib.contextmanager
@@ -62,7 +67,7 @@ def run_model(model: nn.Module, inputs: Sequence[Any], options: Mapping[str, Any
     """Return the output of a forward pass.
 
     In evaluation mode nothing is dropped, also if the student's code drops something there: that is another
-    question, and would hide everything else.
+    question, and would hide everything else. ``drops=False``: nor in training mode.
 
     Args:
         model: of the student.
@@ -75,16 +80,18 @@ def run_model(model: nn.Module, inputs: Sequence[Any], options: Mapping[str, Any
     """
     with _computing(options.get("dtype", "float64")):
         output = _run(model, inputs, options)
-    return output.detach() if isinstance(output, Tensor) else output
+    return output.detach() if isinstance(output, torch.Tensor) else output
 
 
 def _run(model: nn.Module, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
     torch.manual_seed(options.get("seed", 1))
-    with contextlib.nullcontext() if model.training else _dropping_nothing():
+    with contextlib.nullcontext() if options.get("drops", model.training) else _dropping_nothing():
         if not options.get("inner"):
             return model(*inputs)
         outputs: list[Any] = []
-        hook = nn.modules.module.register_module_forward_hook(lambda _, __, output: outputs.append(output))
+        hook = torch.nn.modules.module.register_module_forward_hook(
+            lambda _, __, output: outputs.append(output)
+        )
         try:
             model(*inputs)
             del outputs[-1]  # the model's own
@@ -99,7 +106,7 @@ def _run(model: nn.Module, inputs: Sequence[Any], options: Mapping[str, Any]) ->
 
 def _has_rows(output: Any, size: torch.Size) -> bool:
     return (
-        isinstance(output, Tensor)
+        isinstance(output, torch.Tensor)
         and output.ndim == 3
         and output.shape[:2] == size
         and output.is_floating_point()
@@ -113,7 +120,7 @@ def _dropping_nothing() -> Iterator[None]:
     def keep(input: Tensor, *_: Any, **__: Any) -> Tensor:  # noqa: A002 - torch's name
         return input
 
-    places = [(nn.functional, "dropout"), (torch, "dropout")]
+    places = [(torch.nn.functional, "dropout"), (torch, "dropout")]
     before = [getattr(*place) for place in places]
     try:
         for module, name in places:
@@ -162,12 +169,12 @@ def find_own_weights(
 
 def get_weights(model: nn.Module) -> Tensor:
     """Return all weights in one vector."""
-    return nn.utils.parameters_to_vector(model.parameters()).detach().clone()
+    return torch.nn.utils.parameters_to_vector(model.parameters()).detach().clone()
 
 
 def set_weights(model: nn.Module, weights: Tensor) -> None:
     """Put all weights, in one vector, into a model."""
-    nn.utils.vector_to_parameters(weights.clone(), model.parameters())
+    torch.nn.utils.vector_to_parameters(weights.clone(), model.parameters())
 
 
 def count_weights(model: nn.Module, buffers: bool) -> int:  # noqa: FBT001 - is sent as it is

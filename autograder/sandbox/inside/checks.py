@@ -7,6 +7,8 @@ import io
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from autograder.checking import models as _models  # noqa: F401 - what runs beside the student's objects
+from autograder.checking import transformers as _transformers  # noqa: F401 - what files of checks import
 from autograder.checking.loading import DefinedNames
 from autograder.checking.objects import Objects, install
 from autograder.checking.outcomes import MissingName
@@ -57,6 +59,7 @@ class Checks:
 
     def __init__(self) -> None:
         self._programs: dict[str, CheckProgram] = {}
+        self._student: DefinedNames | None = None
 
     def run(
         self, call: Mapping[str, Any], look_up: LookUp, look_up_again: Callable[[], LookUp]
@@ -72,7 +75,7 @@ class Checks:
         undo = install(HandleObjects())
         try:
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-                student = _names(look_up, look_up_again)
+                student = self._student = self._student or _names(look_up, look_up_again)
                 program = self._program(call["file"], call["modules"])
                 outcome = program.run(call["check"], call["part"], student, bytes.fromhex(call["seed"]))
             told = _told(outcome)
@@ -81,6 +84,10 @@ class Checks:
         finally:
             undo()
         return {**told, "printed": printed.getvalue()[:MOST_TEXT]}
+
+    def forget_answer(self) -> None:
+        """Forget what was found out about an answer: the next one is another's, or it is in doubt."""
+        self._student = None
 
     def _program(self, file: str, modules: Mapping[str, str]) -> CheckProgram:
         if file not in self._programs:
