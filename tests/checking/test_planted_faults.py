@@ -195,3 +195,12 @@ def test_command_runs_all_sets_of_faults(
     printed = capsys.readouterr().out
     assert "4 sets of faults, with 2 draws of inputs" in printed
     assert ("zeros: misled where" in printed) == bool(code)
+
+
+def test_example_of_the_documentation_is_right(tmp_path: Path) -> None:
+    """Its properties are right about all sets of its faults."""
+    page = (Path(__file__).parents[2] / "docs/repair.md").read_text("utf-8")
+    (tmp_path / "reference/checks").mkdir(parents=True)
+    path = tmp_path / "reference/checks/mean.py"
+    path.write_text(page.split("```python\n")[1].split("```")[0], "utf-8")
+    assert main([str(path)]) == 0
