@@ -506,8 +506,10 @@ def position_table(student, reference, draw):
         try:
             differ = places_differ(trial, model, length)
         except IndexError as error:
-            if grows(trial) and (not holds(shape_order) or length == max_len):
+            if grows(trial) and not holds(shape_order):
                 raise Unclear(f"the table grows with max_len, and {length} words: {error}") from error
+            if grows(trial) and length == max_len and has_spare_row(trial):
+                break  # positions that begin at 1: another defect, which costs nothing
             raise Wrong(f"{length} words: {error}") from error
         if not differ:
             raise Wrong(f"not all of {length} places differ")
@@ -522,6 +524,17 @@ def position_table(student, reference, draw):
             raise Wrong(f"{many} words: {error}") from error
         if not find_moved(output[:, -1:], output[:, -2:-1]).any():
             raise Wrong(f"the last of {many} places are the same")
+
+
+def has_spare_row(trial):
+    """Whether a row of a table is not read by a text of one word less than allowed, in which all words stand."""
+    length, idle = WIDTH - 1, []
+    tokens = (torch.arange(length * length) % WIDTH).view(length, length)
+    for seed in (3, 4, 5):  # a feature of a hidden layer may sleep by chance
+        model = trial.make(n_tokens=WIDTH, max_len=WIDTH, seed=seed)
+        slopes = model.find_slopes(*trial.inputs(tokens, trial.normal(length, length, WIDTH)))
+        idle.append(int((slopes == 0).sum()))
+    return min(idle) >= WIDTH
 
 
 def grows(trial):
@@ -665,15 +678,20 @@ def embedding_dropout(student, reference, draw):
 
 
 def drops_what_is_mixed(trial):
-    """Whether without layers the scores are random and none is 0, and yet all features of the words have a part."""
+    """Whether without layers the scores are random and none is 0, and yet all features of words and places count."""
     training = trial.make(layers=0, dropout=0.5, training=True)
     inputs = trial.once(trial.special_words)
     outputs = [trial.run(training, *inputs, seed=seed) for seed in (1, 2)]
     if not find_moved(*outputs).any() or (outputs[0] == 0).any():
         return False
-    usual = trial.make(layers=0).find_own_weights(trial.once(trial.many_words), inputs, features=USUAL)
-    slopes = training.find_slopes(*inputs, features=USUAL, seed=2) * usual
-    return int(slopes.count_nonzero()) > 0.98 * int(usual.sum()) > 0
+    n = 10 + WIDTH
+    longer = trial.inputs(trial.words(n, n), trial.normal(n, n, WIDTH))
+    for special, texts in ((inputs, None), (longer, 1)):  # rows of words, and of places
+        own = trial.make(layers=0).find_own_weights(trial.once(trial.many_words), special, features=USUAL)
+        slopes = training.find_slopes(*special, features=USUAL, seed=2, texts=texts) * own
+        if int(slopes.count_nonzero()) < 0.98 * int(own.sum()):
+            return False
+    return True
 
 
 @fault(
@@ -719,7 +737,7 @@ def check_long_memory(trial):
         ]
     except (RuntimeError, IndexError, Unclear):
         return  # masks that are exchanged do not fit: that is another fault
-    if not find_moved(*outputs).any():
+    if not find_moved(*outputs).any() and holds(cross_mask):
         raise Wrong("what of the memory is longer than the text is not fetched")
 
 
