@@ -44,8 +44,9 @@ def run_check(
             known[key] = None
         except Exception as error:  # noqa: BLE001 - raised below, and whenever the check is asked for again
             known[key] = error
-    if (error := known[key]) is not None:
-        raise error
+    raised: Exception | None = known[key]
+    if raised is not None:
+        raise raised
 
 
 def holds(check: Check) -> bool:

@@ -57,10 +57,10 @@ def evaluate_literal(node: ast.expr, constants: Mapping[str, Any]) -> Any:
         keys = [evaluate_literal(key, constants) for key in node.keys if key is not None]
         return dict(zip(keys, [evaluate_literal(value, constants) for value in node.values], strict=True))
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        left, right = evaluate_literal(node.left, constants), evaluate_literal(node.right, constants)
-        for kind in (str, list, tuple):
-            if isinstance(left, kind) and isinstance(right, kind):
-                return left + right
+        left: Any = evaluate_literal(node.left, constants)
+        right: Any = evaluate_literal(node.right, constants)
+        if type(left) is type(right) and isinstance(left, str | list | tuple):
+            return left + right
     try:
         return ast.literal_eval(node)
     except (TypeError, SyntaxError, MemoryError, RecursionError) as error:

@@ -46,7 +46,7 @@ def make_model(kind: Any, sizes: Sequence[Any], options: Mapping[str, Any]) -> n
     dtype, seed = options.get("dtype", "float64"), options.get("seed", 0)
     with _computing(dtype):
         torch.manual_seed(seed)
-        model = (kind if isinstance(kind, type) else type(kind))(*sizes)
+        model: nn.Module = (kind if isinstance(kind, type) else type(kind))(*sizes)
         model.train(bool(options.get("training", False)))
         move_weights(model, options.get("noise", 0.2), options.get("scale", 1.0), seed)
     return model
@@ -72,8 +72,8 @@ def run_model(model: nn.Module, inputs: Sequence[Any], options: Mapping[str, Any
     Args:
         model: of the student.
         inputs: its arguments; the first is (texts, length), of words.
-        options: ``dtype``; ``seed`` of dropout; ``inner``: 0 for the output; n for what the n-th last module gave
-            that has a row for each word; ``raises``: the forward pass does, behind that module.
+        options: ``dtype``; ``seed`` of dropout; ``inner``: 0 for the output, n for what the n-th last module
+            gave that has a row for each word; ``raises``: the forward pass does, behind that module.
 
     Returns:
         What the model returns; None if ``inner`` is asked for and no module gives such a thing.

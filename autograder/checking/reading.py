@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from autograder.checking.drawing import derive_seed
-from autograder.checking.edits import CheckFileError, apply_edits, check_faults, read_edits
+from autograder.checking.edits import CheckFileError as CheckFileError  # noqa: PLC0414 - exported here as well
+from autograder.checking.edits import apply_edits, check_faults, read_edits
 from autograder.checking.literals import evaluate_literal, find_imported_literals, find_literals
 
 PACKAGE = "reference"

@@ -57,7 +57,7 @@ def find_misled(
         run_all: runs all checks on a source, with inputs drawn from a seed.
         seeds: each set is tried with all of them.
     """
-    found = []
+    found: list[Misled] = []
     for left in list_subsets([fault.id for fault in file.faults]):
         source = file.listing(left)
         wrong: dict[str, Misled] = {}

@@ -33,7 +33,7 @@ class Model:
         Args:
             kind: the student's class.
             sizes: its arguments.
-            options: ``training=True``, ``seed``, ``noise`` of the weights and ``scale`` of matrices, ``dtype``,
+            options: ``training=True``, ``seed``, ``noise`` of the weights, ``scale`` of matrices, ``dtype``,
                 and ``inner=1``: outputs are what the last module inside gives (2: the one before).
         """
         self.handle = objects().run_beside(models.make_model, kind, list(sizes), options)
@@ -193,7 +193,9 @@ def assert_shown(effects: Tensor, shown: Tensor) -> None:
 
 
 def assert_causal(run: Run, tokens: Tensor, others: Tensor) -> None:
-    """Fail if a word moves a place before its own::
+    """Fail if a word moves a place before its own.
+
+    ::
 
         assert_causal(lambda tokens: model.run(tokens), tokens, others)
 

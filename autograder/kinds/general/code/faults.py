@@ -1,4 +1,4 @@
-"""The kind ``faults``: a listing with planted faults to repair, a property check for each; see docs/repair.md.
+"""The kind ``faults``: a listing with planted faults to repair, a property for each; see docs/repair.md.
 
 It takes the place of the kinds ``repair`` and ``debugging``, and the name of the first, when both are gone.
 """
