@@ -9,15 +9,13 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from autograder.checking.late import LateModule
 
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor, nn
-else:
-    torch = LateModule("torch")
+torch: Any = LateModule("torch")
+Tensor = Any
+Module = Any
 
 
 @contextlib.contextmanager
@@ -33,7 +31,7 @@ def _computing(dtype: str) -> Iterator[None]:
         torch.set_default_dtype(before)
 
 
-def make_model(kind: Any, sizes: Sequence[Any], options: Mapping[str, Any]) -> nn.Module:
+def make_model(kind: Any, sizes: Sequence[Any], options: Mapping[str, Any]) -> Module:
     """Make a model and move each of its weights a little.
 
     A table that begins at zero, or a norm that begins at one, would hide what reads it.
@@ -41,18 +39,18 @@ def make_model(kind: Any, sizes: Sequence[Any], options: Mapping[str, Any]) -> n
     Args:
         kind: the class; of an object, its class is taken.
         sizes: its arguments.
-        options: ``dtype``, ``seed``, ``training``, ``noise`` (standard deviation), ``scale`` of the weights.
+        options: ``dtype``, ``seed``, ``train``, ``noise`` (standard deviation), ``scale`` of the weights.
     """
     dtype, seed = options.get("dtype", "float64"), options.get("seed", 0)
     with _computing(dtype):
         torch.manual_seed(seed)
-        model: nn.Module = (kind if isinstance(kind, type) else type(kind))(*sizes)
-        model.train(bool(options.get("training", False)))
+        model: Module = (kind if isinstance(kind, type) else type(kind))(*sizes)
+        model.train(bool(options.get("train", False)))
         move_weights(model, options.get("noise", 0.2), options.get("scale", 1.0), seed)
     return model
 
 
-def move_weights(model: nn.Module, noise: float, scale: float, seed: int) -> None:
+def move_weights(model: Module, noise: float, scale: float, seed: int) -> None:
     """Add noise to every weight, then multiply matrices and tables; norms and biases keep their size."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
@@ -63,7 +61,7 @@ def move_weights(model: nn.Module, noise: float, scale: float, seed: int) -> Non
                 weight.mul_(scale)
 
 
-def run_model(model: nn.Module, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
+def run_model(model: Module, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
     """Return the output of a forward pass.
 
     In evaluation mode nothing is dropped, also if the student's code drops something there: that is another
@@ -83,7 +81,7 @@ def run_model(model: nn.Module, inputs: Sequence[Any], options: Mapping[str, Any
     return output.detach() if isinstance(output, torch.Tensor) else output
 
 
-def _run(model: nn.Module, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
+def _run(model: Module, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
     torch.manual_seed(options.get("seed", 1))
     with contextlib.nullcontext() if options.get("drops", model.training) else _dropping_nothing():
         if not options.get("inner"):
@@ -104,7 +102,7 @@ def _run(model: nn.Module, inputs: Sequence[Any], options: Mapping[str, Any]) ->
     return usable[-options["inner"]] if len(usable) >= options["inner"] else None
 
 
-def _has_rows(output: Any, size: torch.Size) -> bool:
+def _has_rows(output: Any, size: Any) -> bool:
     return (
         isinstance(output, torch.Tensor)
         and output.ndim == 3
@@ -131,7 +129,7 @@ def _dropping_nothing() -> Iterator[None]:
             setattr(module, name, function)
 
 
-def find_slopes(model: nn.Module, inputs: Sequence[Any], options: Mapping[str, Any]) -> Tensor:
+def find_slopes(model: Module, inputs: Sequence[Any], options: Mapping[str, Any]) -> Tensor:
     """Return how much every weight moves the sum of squares of the output, in one vector.
 
     Exactly 0 for a weight that has no part in it.
@@ -152,7 +150,7 @@ def find_slopes(model: nn.Module, inputs: Sequence[Any], options: Mapping[str, A
 
 
 def find_own_weights(
-    model: nn.Module, usual: Sequence[Any], special: Sequence[Any], options: Mapping[str, Any]
+    model: Module, usual: Sequence[Any], special: Sequence[Any], options: Mapping[str, Any]
 ) -> Tensor:
     """Return a mask of the weights that have a part with special inputs and none with usual ones.
 
@@ -167,17 +165,17 @@ def find_own_weights(
     return idle & (find_slopes(model, special, options) != 0)
 
 
-def get_weights(model: nn.Module) -> Tensor:
+def get_weights(model: Module) -> Tensor:
     """Return all weights in one vector."""
     return torch.nn.utils.parameters_to_vector(model.parameters()).detach().clone()
 
 
-def set_weights(model: nn.Module, weights: Tensor) -> None:
+def set_weights(model: Module, weights: Tensor) -> None:
     """Put all weights, in one vector, into a model."""
     torch.nn.utils.vector_to_parameters(weights.clone(), model.parameters())
 
 
-def count_weights(model: nn.Module, buffers: bool) -> int:  # noqa: FBT001 - is sent as it is
+def count_weights(model: Module, buffers: bool) -> int:  # noqa: FBT001 - is sent as it is
     """Return how many weights a model has, or numbers of its state with buffers."""
     if buffers:
         return sum(weight.numel() for weight in model.state_dict().values())

@@ -6,7 +6,7 @@ Each function is called in a check. Outputs are (texts, places, features): a row
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from autograder.checking import models
 from autograder.checking.late import LateModule
@@ -14,17 +14,14 @@ from autograder.checking.loading import results_of
 from autograder.checking.objects import objects
 from autograder.checking.outcomes import Unclear, Wrong
 
-if TYPE_CHECKING:
-    import torch
-    from torch import Tensor
-else:
-    torch = LateModule("torch")
+torch: Any = LateModule("torch")
+Tensor = Any
 
 _MOVED = {"torch.float32": 2e-5, "torch.float64": 1e-9}
 """Differences from here on are no rounding, relative to the largest number of both outputs."""
 
 
-class Model:
+class StudentModel:
     """A model of the student's, in evaluation mode and with float64 unless asked otherwise."""
 
     def __init__(self, kind: Any, sizes: Sequence[Any], **options: Any) -> None:
@@ -33,7 +30,7 @@ class Model:
         Args:
             kind: the student's class.
             sizes: its arguments.
-            options: ``training=True``, ``seed``, ``noise`` of the weights, ``scale`` of matrices, ``dtype``,
+            options: ``train=True``, ``seed``, ``noise`` of the weights, ``scale`` of matrices, ``dtype``,
                 and ``inner=1``: outputs are what the last module inside gives (2: the one before).
         """
         self.handle = objects().run_beside(models.make_model, kind, list(sizes), options)
@@ -151,7 +148,7 @@ def show_only_to_itself(mask: Tensor, hidden: Tensor) -> Tensor:
 
 # ---------------------------------------------------------------- properties
 
-Run = Callable[["Tensor"], "Tensor"]
+Run = Callable[[Tensor], Tensor]
 """A forward pass with all inputs but one, such as ``lambda tokens: model.run(tokens, memory, mask)``."""
 
 
@@ -261,7 +258,7 @@ def assert_residual(effect: Tensor, factor: float = 100.0) -> None:
     An attention whose weights are small moves almost nothing; past it, the residual sum brings a place its
     own word unchanged::
 
-        model = Model(student.Decoder, sizes, scale=0.02)
+        model = StudentModel(student.Decoder, sizes, scale=0.02)
         usual, changed = model.run(tokens), model.run(change_one_place(tokens, others))
         assert_residual(measure_change(usual, changed))
 
@@ -293,7 +290,12 @@ def count_distinct(rows: Tensor) -> int:
 
 
 def assert_dropout(
-    training: Model, inputs: Sequence[Any], weights: Tensor, *, seeds: Sequence[int] = (2, 3), **options: Any
+    training: StudentModel,
+    inputs: Sequence[Any],
+    weights: Tensor,
+    *,
+    seeds: Sequence[int] = (2, 3),
+    **options: Any,
 ) -> None:
     """Fail unless some of these weights have no part in training mode.
 
@@ -301,7 +303,7 @@ def assert_dropout(
     the dropout stands and which module does it::
 
         weights = model.find_own_weights(usual, special)      # the rows of words that stand once
-        training = Model(student.Decoder, sizes_with_dropout, training=True)
+        training = StudentModel(student.Decoder, sizes_with_dropout, train=True)
         training.set_weights(model.get_weights())
         assert_dropout(training, special, weights)
 
@@ -310,7 +312,7 @@ def assert_dropout(
         inputs: of the forward pass.
         weights: a mask of weights of which each has a part in evaluation mode.
         seeds: of the passes.
-        options: as for `Model.find_slopes`.
+        options: as for `StudentModel.find_slopes`.
 
     Raises:
         Wrong: all of them have a part.
@@ -351,12 +353,14 @@ def assert_swap_free(run: Run, memory: Tensor, first: int, second: int, moved_fr
         raise Wrong("what is fetched does not belong to what it is chosen by")
 
 
-def assert_head(small: Model, large: Model, inputs: Sequence[Any], words: Sequence[int], width: int) -> None:
+def assert_head(
+    small: StudentModel, large: StudentModel, inputs: Sequence[Any], words: Sequence[int], width: int
+) -> None:
     """Fail unless there is a number for each word, by weights that grow with the vocabulary and have a part.
 
     ::
 
-        small, large = Model(student.Decoder, (23, 12)), Model(student.Decoder, (140, 12))
+        small, large = StudentModel(student.Decoder, (23, 12)), StudentModel(student.Decoder, (140, 12))
         assert_head(small, large, (tokens,), (23, 140), 12)
 
     Args:
@@ -379,12 +383,12 @@ def assert_head(small: Model, large: Model, inputs: Sequence[Any], words: Sequen
         raise Wrong(f"of the weights for more words only {used[1] - used[0]} have a part")
 
 
-def assert_gradients_reach(model: Model, inputs: Sequence[Any], share: float = 0.9) -> None:
+def assert_gradients_reach(model: StudentModel, inputs: Sequence[Any], share: float = 0.9) -> None:
     """Fail unless most weights have a part in the output.
 
     Tells a detached state, a block that is never called and a ``no_grad`` around the forward pass::
 
-        assert_gradients_reach(Model(student.Decoder, sizes), (tokens, memory))
+        assert_gradients_reach(StudentModel(student.Decoder, sizes), (tokens, memory))
 
     Args:
         model: of the student.

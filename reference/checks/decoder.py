@@ -106,6 +106,7 @@ def residual(student, reference, draw):
         sum_up(trial, layers)
     check_sum(trial)
     check_every_layer(trial)
+    trial.refuse_another_training()
 
 
 def small_residual(student, reference, draw):
@@ -371,7 +372,7 @@ def embedding_dropout(student, reference, draw):
     model, own = trial.model(), trial.once(trial.special_weights, 1)
     if own.sum() != (WIDTH - USUAL) * WIDTH:
         raise Unclear("the words have no table as wide as the model: what is dropped cannot be seen in it")
-    training = trial.make(dropout=0.5, training=True)
+    training = trial.make(dropout=0.5, train=True)
     training.set_weights(model.get_weights())
     try:
         assert_dropout(training, trial.once(trial.special_words), own, features=USUAL)
@@ -394,7 +395,7 @@ def embedding_dropout(student, reference, draw):
 
 def drops_what_is_mixed(trial):
     """Return whether without layers scores are random, but no feature of words or places is dropped."""
-    training = trial.make(layers=0, dropout=0.5, training=True)
+    training = trial.make(layers=0, dropout=0.5, train=True)
     inputs = trial.once(trial.special_words)
     outputs = [trial.run(training, *inputs, seed=seed) for seed in (1, 2)]
     if not find_moved(*outputs).any() or (outputs[0] == 0).any():

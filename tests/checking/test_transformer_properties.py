@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from autograder.checking.outcomes import Unclear, Wrong
 from autograder.checking.transformers import (
-    Model,
+    StudentModel,
     assert_causal,
     assert_dropout,
     assert_gradients_reach,
@@ -77,10 +77,10 @@ class Decoder(nn.Module):
         return x.repeat(1, 1, 30)[..., : len(self.words.weight)] if self.defect == "padded" else self.head(x)
 
 
-def make(defect: str, **options: object) -> Model:
+def make(defect: str, **options: object) -> StudentModel:
     """Make a model with a defect, as a student's class."""
     sizes = options.pop("sizes", ())
-    return Model(type("Decoder", (Decoder,), {"defect": defect}), sizes, **options)
+    return StudentModel(type("Decoder", (Decoder,), {"defect": defect}), sizes, **options)
 
 
 def check_mask(defect: str) -> None:
@@ -124,7 +124,7 @@ def check_places(defect: str) -> None:
 def check_dropout(defect: str) -> None:
     """Look for weights without a part."""
     usual, special = (TOKENS, MEMORY), (torch.full((1, N), 9), MEMORY[:1])
-    model, training = make(defect), make(defect, sizes=(WORDS, 0.5), training=True)
+    model, training = make(defect), make(defect, sizes=(WORDS, 0.5), train=True)
     weights = model.find_own_weights(usual, special)
     training.set_weights(model.get_weights())
     special = (torch.where(torch.arange(N) == 0, 9, TOKENS[:1]), MEMORY[:1])
