@@ -17,8 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import torch
 
@@ -28,6 +27,7 @@ from autograder.checking.running import CheckOutcome, CheckProgram
 from autograder.records import Status
 from benchmarks.repair_ways import Case, catalogue, held, rating, subsets
 
+ROOT = Path(__file__).parent.parent
 _FILE = "<answer>"
 
 

@@ -1,4 +1,4 @@
-"""The exam's decoder: right repairs in other words earn everything, each fault that is left costs its item."""
+"""The exam's decoder: right repairs in other words earn everything, each fault left costs its item."""
 
 from __future__ import annotations
 
