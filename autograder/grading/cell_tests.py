@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
+import msgspec
 from msgspec.structs import replace
 
 from autograder.assignment import Assignment
@@ -18,7 +20,7 @@ from autograder.checks.judging.judgeable import (
     rebinding,
 )
 from autograder.notebook.placeholders import without_placeholders
-from autograder.records import Cell, CellOutcome, CellTest, Markdown
+from autograder.records import Cell, CellOutcome, CellTest, Markdown, Submission
 from autograder.rubric import NotebookFile
 from autograder.sandbox.base import Box, Sandbox
 from autograder.sandbox.session import Session, Visit
@@ -64,7 +66,7 @@ class CellTests:
         self,
         assignment: Assignment,
         notebook: NotebookFile,
-        cells: Sequence[Cell | Markdown],
+        submission: Submission,
         sandbox: Sandbox,
         *,
         grader: SeededGrader,
@@ -75,11 +77,12 @@ class CellTests:
         Args:
             assignment: as the student was asked it.
             notebook: of it.
-            cells: of the submission.
+            submission: to it.
             sandbox: of the student.
             grader: whose secret and seed they are.
             own: whose hidden inputs the submission meets (`autograder.checks.base.draw_scope`).
         """
+        cells = submission.cells
         places = {
             cell.grade_id: place
             for place, cell in enumerate(cells)
@@ -90,6 +93,9 @@ class CellTests:
         for question in assignment.questions(notebook.name):
             check = assignment.checks[question.id]
             if not isinstance(check, HasCellTests):
+                continue
+            answer = assignment.answer(question, submission)
+            if answer is not None and check.is_unanswered(answer):
                 continue
             draw = Draw.for_question(grader.secret, assignment.rubric, question, own)
             tests = {(question.id, item): test for item, test in check.cell_tests(draw).items()}
@@ -104,7 +110,7 @@ class CellTests:
         self._sandbox, self._grader = sandbox, grader
         self._limits = limits = assignment.rubric.assignment.limits
         release = assignment.releases[notebook.name]
-        imports = (
+        self._imports = (
             imports_of(cell.source for cell in release.cells if cell.cell_type == "code")
             if self._tests
             else ()
@@ -112,7 +118,7 @@ class CellTests:
         # Another seed than the student's, so that a seed set by a test is a change.
         self._runner = CellTester(
             lambda: sandbox.open(limits, seed=grader.seed ^ 1),
-            imports,
+            self._imports,
             stopwatch=grader.stopwatch,
             open_again=self._open_again,
         )
@@ -135,7 +141,7 @@ class CellTests:
             seed=self._grader.seed,
             files=files,
             stopwatch=self._grader.stopwatch,
-            visits=self.visits,
+            visits=self.visits(timeouts),
             timeouts=timeouts,
         )
 
@@ -189,10 +195,19 @@ class CellTests:
     ) -> None:
         self._runner.close()
 
-    @property
-    def visits(self) -> Mapping[int, Visit]:
-        """What the session does at which cell."""
-        return {place: visit(self._runner, tests, self._found) for place, tests in self._tests.items()}
+    def visits(self, timeouts: Timeouts) -> Mapping[int, Visit]:
+        """Return what the session does at which cell.
+
+        Args:
+            timeouts: of the notebook.
+        """
+        # What a test meets depends on the tests before it, and on what their imports stand for.
+        told = [[place, list(tests.items())] for place, tests in sorted(self._tests.items())]
+        basis = hashlib.sha256(msgspec.json.encode([told, list(self._imports)])).digest()
+        return {
+            place: visit(self._runner, tests, self._found, timeouts, basis)
+            for place, tests in self._tests.items()
+        }
 
     @property
     def stamp(self) -> str:
