@@ -66,10 +66,17 @@ def _print_misled(program: CheckProgram, seed: str) -> int:
         lambda source, own: _run_all(program, source, "<listing>", own, name_mistakes=False),
         seeds,
     )
-    for line in describe_misled(misled):
+    lines = describe_misled(misled)
+    solution = program.load_answer(program.file.solution, "<solution>")
+    for probe in program.file.probes:
+        outcome = program.run(probe.id, "", solution, program.file.derive_seed(seed.encode(), probe, ""))
+        if outcome.status != "passed":
+            lines.append(
+                f"probe {probe.id}: the solution should pass it: {outcome.status}, {outcome.message}"
+            )
+    for line in lines or ["every property is right about all of them"]:
         print(line)  # noqa: T201
-    print("every property is right about all of them" if not misled else "")  # noqa: T201
-    return int(bool(misled))
+    return int(bool(lines))
 
 
 def _run_all(

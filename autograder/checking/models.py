@@ -180,3 +180,8 @@ def count_weights(model: Module, buffers: bool) -> int:  # noqa: FBT001 - is sen
     if buffers:
         return sum(weight.numel() for weight in model.state_dict().values())
     return sum(weight.numel() for weight in model.parameters())
+
+
+def list_weights(model: Module) -> list[list[Any]]:
+    """Return name and shape of every weight, in the order of the vector."""
+    return [[name, list(weight.shape)] for name, weight in model.named_parameters()]

@@ -64,6 +64,11 @@ class StudentModel:
         """Put all weights, in one vector, into the model."""
         objects().run_beside(models.set_weights, self.handle, weights)
 
+    def list_weights(self) -> list[list[Any]]:
+        """Return name and shape of every weight, in the order of the vector."""
+        found: list[list[Any]] = objects().run_beside(models.list_weights, self.handle)
+        return found
+
     def count_weights(self, *, buffers: bool = False) -> int:
         """Return how many weights there are, or numbers of the state with its buffers."""
         return int(objects().run_beside(models.count_weights, self.handle, buffers))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from autograder.checking import Unclear, Wrong, fault, holds, solution
+from autograder.checking import Unclear, Wrong, assert_close, fault, holds, probe, solution
 from autograder.checking.transformers import (
+    StudentModel,
     assert_dropout,
     assert_head,
     assert_residual,
@@ -479,3 +480,15 @@ def output_head(student, reference, draw):
         raise Wrong(f"with two layers {width} numbers for {WORDS} words")
     few, many = trial.model(), trial.make(n_tokens=140)
     assert_head(few, many, trial.inputs(trial.tokens, trial.memory), (WORDS, 140), WIDTH)
+
+
+@probe
+def same_numbers(student, reference, draw):
+    """Compare scores with the solution's, if the weights have its names and shapes."""
+    trial = try_out(student, draw)
+    mine, right = trial.make(2), StudentModel(reference.Decoder, (WORDS, WIDTH, 2, 3, 20, 0.0, 64), seed=3)
+    if mine.list_weights() != right.list_weights():
+        raise Unclear("other weights than the solution's")
+    mine.set_weights(right.get_weights())
+    inputs = trial.tokens, trial.memory, *trial.masks(0)
+    assert_close(trial.run(mine, *inputs), right.run(*inputs), rtol=1e-6, atol=1e-8)

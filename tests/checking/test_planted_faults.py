@@ -204,3 +204,14 @@ def test_example_of_the_documentation_is_right(tmp_path: Path) -> None:
     path = tmp_path / "reference/checks/mean.py"
     path.write_text(page.split("```python\n")[1].split("```")[0], "utf-8")
     assert main([str(path)]) == 0
+
+
+def test_probe_that_the_solution_does_not_pass_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A typing mistake in a probe would be silent otherwise: nobody's points depend on it."""
+    (tmp_path / "reference/checks").mkdir(parents=True)
+    path = tmp_path / "reference/checks/mean.py"
+    path.write_text(RIGHT.replace("reference.mean(numbers)", "refrence.mean(numbers)"), "utf-8")
+    assert main([str(path)]) == 1
+    assert "probe same_values: the solution should pass it: unclear" in capsys.readouterr().out
