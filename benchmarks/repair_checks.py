@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
@@ -24,7 +25,7 @@ import torch
 from autograder.checking.objects import Objects, install
 from autograder.checking.reading import load_check_file
 from autograder.checking.running import CheckOutcome, CheckProgram
-from autograder.records import Status
+from autograder.records import ItemResult, Status
 from benchmarks.repair_ways import Case, catalogue, held, rating, subsets
 
 ROOT = Path(__file__).parent.parent
@@ -55,7 +56,7 @@ def main() -> None:
         before = time.process_time()
         results = judge(program, case, options.seed)
         seconds.setdefault(case.group, []).append(time.process_time() - before)
-        how, items = rating(case, results)  # type: ignore[arg-type] - it looks at the status alone
+        how, items = rating(case, cast("Mapping[str, ItemResult]", results))  # it looks at the status alone
         counts[case.group, how] += 1
         if how != "exact":
             print(f"{how}: {case.group}: {case.name}: must lose {sorted(case.loses)}")
