@@ -6,7 +6,8 @@ Imports nothing of the rest of the program, and torch only where it is loaded al
 from __future__ import annotations
 
 from autograder.checking.comparing import assert_close, assert_equal, call, raises, tiered
-from autograder.checking.declarations import check, forbid, mutant, planted, solution
+from autograder.checking.declarations import check, fault, forbid, mutant, planted, probe, solution
+from autograder.checking.holding import holds
 from autograder.checking.outcomes import Unclear, Wrong
 
 __all__ = [
@@ -16,9 +17,12 @@ __all__ = [
     "assert_equal",
     "call",
     "check",
+    "fault",
     "forbid",
+    "holds",
     "mutant",
     "planted",
+    "probe",
     "raises",
     "solution",
     "tiered",

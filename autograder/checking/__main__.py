@@ -11,10 +11,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from autograder.checking.drawing import derive_seed
 from autograder.checking.loading import DefinedNames
 from autograder.checking.objects import Objects, install
 from autograder.checking.reading import CheckFile, CheckFileError, load_check_file
+from autograder.checking.repairing import describe_misled, find_misled, list_subsets
 from autograder.checking.running import CheckOutcome, CheckProgram
 
 _MARKS = {"passed": "✓", "wrong": "✗", "raised": "✗ raised", "missing": "✗ missing", "unclear": "? review"}
@@ -48,9 +48,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
             outcomes = _run_all(program, source, path, options.seed, name_mistakes=True)
             _print_answer(outcomes)
             return int(any(outcome.status != "passed" for outcome in outcomes.values()))
-        return _print_matrix(program, options.seed)
+        matrix = _print_matrix(program, options.seed)
+        return _print_misled(program, options.seed) or matrix
     finally:
         program.close()
+
+
+def _print_misled(program: CheckProgram, seed: str) -> int:
+    """Print the properties that are wrong about a set of faults; return 1 if there is one."""
+    if not program.file.faults:
+        return 0
+    seeds = (seed, f"{seed}, again")
+    count = len(list(list_subsets([fault.id for fault in program.file.faults])))
+    print(f"\n{count} sets of faults, with {len(seeds)} draws of inputs:")  # noqa: T201
+    misled = find_misled(
+        program.file,
+        lambda source, own: _run_all(program, source, "<listing>", own, name_mistakes=False),
+        seeds,
+    )
+    lines = describe_misled(misled)
+    solution = program.load_answer(program.file.solution, "<solution>")
+    for probe in program.file.probes:
+        outcome = program.run(probe.id, "", solution, program.file.derive_seed(seed.encode(), probe, ""))
+        if outcome.status != "passed":
+            lines.append(
+                f"probe {probe.id}: the solution should pass it: {outcome.status}, {outcome.message}"
+            )
+    for line in lines or ["every property is right about all of them"]:
+        print(line)  # noqa: T201
+    return int(bool(lines))
 
 
 def _run_all(
@@ -68,7 +94,7 @@ def _run_all(
         outcomes = {}
         for check in program.file.checks:
             for part in check.parts:
-                own_seed = derive_seed(seed.encode(), check.id, part.name)
+                own_seed = program.file.derive_seed(seed.encode(), check, part.name)
                 name = f"{check.id} [{part.name}]" if part.name else check.id
                 outcomes[name] = failure
                 if student is not None:

@@ -46,7 +46,49 @@ def check(
     return decorate
 
 
-def solution(file: str = "", *, source: str = "", names: Mapping[str, str] | None = None) -> None:
+def fault(
+    old: str = "",
+    new: str = "",
+    *,
+    points: Points,
+    title: Text,
+    edits: Sequence[tuple[str, str]] = (),
+    needs: str | Sequence[str] = (),
+    told: Text = "",
+    seconds: float = 30.0,
+) -> Callable[[F], F]:
+    """Plant a fault in the solution, and make a function the check that it is repaired.
+
+    The function checks a property: true of every right answer, however it is written, and false while this
+    fault is there, whatever other faults are left. ``python -m autograder.checking`` runs it on all sets
+    of faults.
+
+    Args:
+        old: stands exactly once in the solution.
+        new: stands there instead in the listing that is handed out.
+        points: of the item.
+        title: what students read as the item's text.
+        edits: several pairs of old and new text, instead of `old` and `new`.
+        needs: see `check`.
+        told: see `check`.
+        seconds: see `check`.
+    """
+    del old, new, edits
+    return check(points=points, title=title, needs=needs, told=told, seconds=seconds)
+
+
+def probe(function: F) -> F:
+    """Make a function look for defects beside the planted faults: ``def name(student, reference, draw)``.
+
+    It fails where an answer computes something else than the solution. Where all faults are repaired and it
+    fails, staff read a remark; nothing is deducted.
+    """
+    return function
+
+
+def solution(
+    file: str = "", *, source: str = "", given: str = "", names: Mapping[str, str] | None = None
+) -> None:
     """State the right answer: a file beside the folder of checks, or its source.
 
     Checks get it as ``reference``; mutants are edits of it.
@@ -54,11 +96,12 @@ def solution(file: str = "", *, source: str = "", names: Mapping[str, str] | Non
     Args:
         file: such as ``"attention.py"``.
         source: instead of a file.
+        given: the source that stands before the answer in the notebook, if the answer needs it.
         names: name that students use → name in the solution, where they differ.
     """
     if bool(file) == bool(source):
         raise TypeError("solution: expected a file or a source")
-    del names
+    del given, names
 
 
 def mutant(

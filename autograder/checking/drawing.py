@@ -27,10 +27,15 @@ class InputDraw:
             seed: of one check, or of one part of it.
             tensors: give tensors instead of arrays.
         """
-        self._seed = seed
+        self.origin = seed
+        """The seed, by which what was drawn is told from what another draw gives."""
         self._tensors = tensors
         key = hmac.new(seed, b"draw", hashlib.sha256).digest()[:16]
         self._generator = np.random.Generator(np.random.Philox(key=int.from_bytes(key, "little")))
+
+    def restarted(self) -> InputDraw:
+        """Return a draw that gives the same inputs from the beginning."""
+        return InputDraw(self.origin, tensors=self._tensors)
 
     def normal(self, *shape: int) -> Any:
         """Return standard normal numbers."""

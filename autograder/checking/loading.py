@@ -111,7 +111,7 @@ def load_source(source: str, file: str, name: str, package: str = PACKAGE) -> ty
 class DefinedNames:
     """The names of a notebook, or of a solution, as attributes."""
 
-    __slots__ = ("_look_up", "_make_again")
+    __slots__ = ("_look_up", "_make_again", "_results")
 
     def __init__(self, look_up: Callable[[str], Any], make_again: Callable[[], DefinedNames]) -> None:
         """Look up names.
@@ -122,6 +122,7 @@ class DefinedNames:
         """
         object.__setattr__(self, "_look_up", look_up)
         object.__setattr__(self, "_make_again", make_again)
+        object.__setattr__(self, "_results", {})
 
     def __getattr__(self, name: str) -> Any:
         return object.__getattribute__(self, "_look_up")(name)
@@ -133,6 +134,12 @@ class DefinedNames:
         """
         made: DefinedNames = object.__getattribute__(self, "_make_again")()
         return made
+
+
+def results_of(student: DefinedNames) -> dict[Any, Any]:
+    """Return what was found out about an answer so far, by what found it."""
+    found: dict[Any, Any] = object.__getattribute__(student, "_results")
+    return found
 
 
 def namespace_of(make_module: Callable[[], types.ModuleType], names: Mapping[str, str]) -> DefinedNames:

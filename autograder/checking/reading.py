@@ -11,22 +11,21 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from autograder.checking.drawing import derive_seed
+from autograder.checking.edits import CheckFileError as CheckFileError  # noqa: PLC0414 - exported here as well
+from autograder.checking.edits import apply_edits, check_faults, read_edits
+from autograder.checking.literals import evaluate_literal, find_imported_literals, find_literals
+
 PACKAGE = "reference"
 FOLDER = "checks"
 _API = "autograder.checking"
-_DECLARATIONS = ("check", "solution", "mutant", "planted", "forbid")
+_DECORATORS = ("check", "fault", "probe")
+_DECLARATIONS = (*_DECORATORS, "solution", "mutant", "planted", "forbid")
 _STUDENT = "student"
 """The first parameter of a check."""
 _TORCH = re.compile(r"^\s*(?:import|from)\s+torch\b", re.MULTILINE)
 RESERVED = frozenset(("again",))
 """Attributes of ``student`` that are no names of the notebook."""
-
-
-class CheckFileError(Exception):
-    """A file of checks is wrong; the message names the place, what was expected, and what to do."""
-
-    def __init__(self, problem: str, file: str, line: int = 0) -> None:
-        super().__init__(f"{file}, line {line}: {problem}" if line else f"{file}: {problem}")
 
 
 @dataclass(frozen=True)
@@ -51,6 +50,8 @@ class CheckItem:
     needs: tuple[str, ...]
     seconds: float
     line: int
+    edits: tuple[tuple[str, str], ...] = ()
+    """Of the solution, that plant the fault for which the check looks; none: it looks for no fault."""
 
 
 @dataclass(frozen=True)
@@ -92,15 +93,32 @@ class CheckFile:
     """The source of the right answer as a cell has it, under the students' names; empty: none is stated."""
     solution_module: str
     """The module of the right answer; empty where its source is stated."""
+    given: str
+    """The source that stands before the answer in the notebook."""
     names: Mapping[str, str]
     """Name that students use → name in the solution."""
     student_names: tuple[str, ...]
     """The names of the notebook that checks use."""
     uses_torch: bool
+    probes: tuple[CheckItem, ...] = ()
+    """They look for defects beside the planted faults."""
 
     def check(self, name: str) -> CheckItem:
-        """Return the check with this id."""
-        return next(check for check in self.checks if check.id == name)
+        """Return the check or probe with this id."""
+        return next(check for check in (*self.checks, *self.probes) if check.id == name)
+
+    @property
+    def faults(self) -> tuple[CheckItem, ...]:
+        """The checks that look for planted faults."""
+        return tuple(check for check in self.checks if check.edits)
+
+    def derive_seed(self, seed: bytes, check: CheckItem, part: str) -> bytes:
+        """Return the seed of one part of a check; properties of planted faults all have the same inputs."""
+        return derive_seed(seed, "" if check.edits else check.id, part)
+
+    def listing(self, left: Iterable[str]) -> str:
+        """Return the solution with these faults in it."""
+        return apply_edits(self.solution, [edit for name in left for edit in self.check(name).edits])
 
 
 def load_check_file(folder: Path, file: str) -> CheckFile:
@@ -237,12 +255,13 @@ class _Reader:
         self._module = module
         self._file = _file_of(module)
         self._tree = _parse(modules[module], module)
-        self._constants = _literals(self._tree)
+        self._constants = find_imported_literals(self._tree, modules) | find_literals(self._tree)
         self._api = _api_names(self._tree)
         self._checks: list[CheckItem] = []
         self._mutants: list[tuple[dict[str, Any], int]] = []
         self._planted: list[PlantedSource] = []
         self._forbidden: list[str] = []
+        self._probes: list[CheckItem] = []
         self._solution: dict[str, Any] = {}
 
     def read(self) -> CheckFile:
@@ -258,6 +277,7 @@ class _Reader:
         for planted in self._planted:
             self._know(planted.loses, ids, planted.line, "loses")
         module, source, names = self._read_solution()
+        check_faults(self._checks, source, self._file)
         return CheckFile(
             module=self._module,
             modules=self._modules,
@@ -269,9 +289,11 @@ class _Reader:
             forbidden=tuple(self._forbidden),
             solution=_with_names(source, names),
             solution_module=module,
+            given=self._solution.get("given", ""),
             names=names,
             student_names=_student_names(self._tree),
             uses_torch=any(map(_imports_torch, (*self._modules.values(), source))),
+            probes=tuple(self._probes),
         )
 
     def _read_statements(self) -> set[int]:
@@ -280,9 +302,11 @@ class _Reader:
         for statement in self._tree.body:
             if isinstance(statement, ast.FunctionDef):
                 for decorator in statement.decorator_list:
-                    if isinstance(decorator, ast.Call) and self._declared(decorator) == "check":
+                    if isinstance(decorator, ast.Name) and self._api.get(decorator.id) == "probe":
+                        self._read_probe(statement)
+                    elif isinstance(decorator, ast.Call) and self._declared(decorator) in _DECORATORS:
                         read.add(id(decorator))
-                        self._read_check(statement, decorator)
+                        self._read_check(statement, decorator, self._declared(decorator))
             elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
                 node = statement.value
                 if name := self._declared(node):
@@ -300,14 +324,16 @@ class _Reader:
             name = ""
         return name if name in _DECLARATIONS else ""
 
-    def _read_check(self, function: ast.FunctionDef, node: ast.Call) -> None:
-        stated = self._arguments(node, (), "check")
-        where = f"check {function.name!r}"
+    def _read_check(self, function: ast.FunctionDef, node: ast.Call, kind: str) -> None:
+        stated = self._arguments(node, ("old", "new") if kind == "fault" else (), kind)
+        where = f"{kind} {function.name!r}"
         if any(check.id == function.name for check in self._checks):
             raise self._error(f"{where} stands twice; rename one", node)
         for needed in ("points", "title"):
             if needed not in stated:
                 raise self._error(f"{where}: {needed}= is missing", node)
+        if kind == "fault" and not read_edits(stated):
+            raise self._error(f"{where}: old= and new= are missing: the edit that plants it", node)
         parts = _parts(stated.get("parts"))
         if parts is None:
             raise self._error(f"{where}: parts: expected names, or a dictionary of names and values", node)
@@ -324,12 +350,18 @@ class _Reader:
             needs=self._names(stated.get("needs", ()), where, "needs", node),
             seconds=float(self._points(stated.get("seconds", 30.0), where, node, what="seconds")),
             line=function.lineno,
+            edits=read_edits(stated),
         )
         self._checks.append(check)
 
+    def _read_probe(self, function: ast.FunctionDef) -> None:
+        title = {"en": function.name}
+        line = function.lineno
+        self._probes.append(CheckItem(function.name, Decimal(0), title, {}, (CheckPart(""),), (), 30.0, line))
+
     def _read_declaration(self, name: str, node: ast.Call) -> None:
-        if name == "check":
-            raise self._error("check(…) decorates a function: write @check(…) above it", node)
+        if name in _DECORATORS:
+            raise self._error(f"{name}(…) decorates a function: write @{name}(…) above it", node)
         if name == "forbid":
             values = [self._literal(argument, "forbid", node) for argument in node.args]
             self._forbidden += self._names(values, "forbid", "names", node)
@@ -368,10 +400,8 @@ class _Reader:
     def _make_mutant(
         self, stated: dict[str, Any], line: int, source: str, names: dict[str, str], ids: Sequence[str]
     ) -> SourceMutant:
-        name, edits = stated["name"], list(stated.get("edits", ()))
+        name, edits = stated["name"], read_edits(stated)
         where = f"mutant {name!r}"
-        if "old" in stated:
-            edits.insert(0, (stated["old"], stated.get("new", "")))
         if not edits:
             raise CheckFileError(f"{where}: old= and new= are missing", self._file, line)
         if not source:
@@ -414,7 +444,7 @@ class _Reader:
 
     def _literal(self, value: ast.expr, where: str, node: ast.AST) -> Any:
         try:
-            return _evaluate(value, self._constants)
+            return evaluate_literal(value, self._constants)
         except ValueError as error:
             text = ast.unparse(value)[:60]
             raise self._error(
@@ -459,29 +489,12 @@ class _Reader:
 
 _KEYWORDS: Mapping[str, tuple[str, ...]] = {
     "check": ("points", "title", "parts", "needs", "told", "seconds"),
-    "solution": ("file", "source", "names"),
+    "fault": ("old", "new", "edits", "points", "title", "needs", "told", "seconds"),
+    "probe": (),
+    "solution": ("file", "source", "given", "names"),
     "mutant": ("name", "old", "new", "edits", "title", "points", "loses"),
     "planted": ("name", "source", "loses"),
 }
-
-
-def apply_edits(source: str, edits: Iterable[Sequence[str]]) -> str:
-    """Return a source with each old text replaced by the new one.
-
-    Raises:
-        ValueError: an old text does not stand there exactly once; says what stands there instead.
-    """
-    for old, new in edits:
-        count = source.count(old) if old else 0
-        if count != 1:
-            near = difflib.get_close_matches(
-                old.strip(), [line.strip() for line in source.splitlines()], 1, 0.5
-            )
-            hint = f"; did you mean {near[0]!r}?" if not count and near else ""
-            hint = hint or ("; state more of the text around it" if count else "")
-            raise ValueError(f"old: {old!r} stands {count} times in the solution, expected once{hint}")
-        source = source.replace(old, new)
-    return source
 
 
 def _with_names(source: str, names: Mapping[str, str]) -> str:
@@ -499,52 +512,6 @@ def _parts(value: Any) -> tuple[CheckPart, ...] | None:
     if isinstance(value, list | tuple) and value and all(isinstance(name, str) and name for name in value):
         return tuple(CheckPart(name, name) for name in value) if len(set(value)) == len(value) else None
     return None
-
-
-def _literals(tree: ast.Module) -> dict[str, Any]:
-    """Return the names that are bound once at the top level, to a literal."""
-    found: dict[str, Any] = {}
-    for statement in tree.body:
-        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-            target, value = statement.targets[0], statement.value
-        elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
-            target, value = statement.target, statement.value
-        else:
-            continue
-        if isinstance(target, ast.Name):
-            try:
-                found[target.id] = _evaluate(value, found)
-            except ValueError:
-                found.pop(target.id, None)
-    return found
-
-
-def _evaluate(node: ast.expr, constants: Mapping[str, Any]) -> Any:
-    """Return the value of a literal, in which names of literals and sums may stand.
-
-    Raises:
-        ValueError: it is none.
-    """
-    if isinstance(node, ast.Name) and node.id in constants:
-        return constants[node.id]
-    if isinstance(node, ast.List | ast.Tuple):
-        values: list[Any] = []
-        for part in node.elts:
-            value = _evaluate(part.value if isinstance(part, ast.Starred) else part, constants)
-            values += value if isinstance(part, ast.Starred) and isinstance(value, list | tuple) else [value]
-        return values if isinstance(node, ast.List) else tuple(values)
-    if isinstance(node, ast.Dict) and all(node.keys):
-        keys = [_evaluate(key, constants) for key in node.keys if key is not None]
-        return dict(zip(keys, [_evaluate(value, constants) for value in node.values], strict=True))
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        left, right = _evaluate(node.left, constants), _evaluate(node.right, constants)
-        if type(left) is type(right) and isinstance(left, str | list | tuple):
-            first: Any = left
-            return first + right
-    try:
-        return ast.literal_eval(node)
-    except (TypeError, SyntaxError, MemoryError, RecursionError) as error:
-        raise ValueError(str(error)) from error
 
 
 def _api_names(tree: ast.Module) -> dict[str, str]:

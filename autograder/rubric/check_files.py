@@ -9,7 +9,7 @@ from typing import Any
 from autograder.checking.reading import CheckFile, CheckFileError, CheckItem, load_check_file, suggest
 from autograder.errors import Place, RubricError
 
-KINDS = ("code",)
+KINDS = ("code", "faults")
 """The kinds of questions whose items are checks."""
 
 

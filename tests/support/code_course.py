@@ -24,6 +24,8 @@ def code_course(
     *,
     preload: str = '"numpy"',
     reference: Mapping[str, str] = {},
+    kind: str = "code",
+    given: str = "import math",
 ) -> Course:
     """Write a course with a question for each file of checks into an empty folder, and release it.
 
@@ -32,6 +34,8 @@ def code_course(
         checks: question → points and the file of checks, which states a solution as a source.
         preload: modules, as TOML has them.
         reference: further files of the reference folder, by path.
+        kind: of all questions; students of ``faults`` get the listing with all of them.
+        given: the cell before the questions.
     """
     for folder in ("rubrics", f"assignments/{NAME}", "reference/checks"):
         (root / folder).mkdir(parents=True, exist_ok=True)
@@ -42,14 +46,14 @@ def code_course(
     rubric += (
         f"points = {sum(points for points, _ in checks.values())}\n[assignment.limits]\ncell_seconds = 10\n"
     )
-    cells = [cell("setup", "import math")]
+    cells = [cell("setup", given)]
     for question, (points, text) in checks.items():
         (root / "reference" / "checks" / f"{question}.py").write_text(text, "utf-8")
-        rubric += f'\n[[question]]\nid = "{question}"\nkind = "code"\npoints = {points}\n'
+        rubric += f'\n[[question]]\nid = "{question}"\nkind = "{kind}"\npoints = {points}\n'
+        file = load_check_file(root / "reference", question)
+        handed_out = file.listing([fault.id for fault in file.faults]) if file.faults else "# your answer"
         cells += [
-            answer(
-                f"{question}-answer", "# your answer", load_check_file(root / "reference", question).solution
-            ),
+            answer(f"{question}-answer", handed_out, file.solution),
             cell(question, "pass", grade=True, points=points),
         ]
     (root / "rubrics" / f"{NAME}.toml").write_text(rubric, "utf-8")

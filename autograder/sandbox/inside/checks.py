@@ -7,6 +7,8 @@ import io
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from autograder.checking import models as _models  # noqa: F401 - what runs beside the student's objects
+from autograder.checking import transformers as _transformers  # noqa: F401 - what files of checks import
 from autograder.checking.loading import DefinedNames
 from autograder.checking.objects import Objects, install
 from autograder.checking.outcomes import MissingName
@@ -22,6 +24,13 @@ LookUp = Callable[[str], Any]
 
 class HandleObjects(Objects):
     """The student's objects in their box."""
+
+    def run_beside(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """See `Objects.run_beside`."""
+        handle = next((one for one in arguments if instance_of(one, Handle)), None)
+        if handle is None:
+            return super().run_beside(function, *arguments)
+        return table_of(handle).ask("beside", function.__module__, function.__qualname__, *arguments)
 
     def call_by_name(self, function: Any, arguments: Mapping[str, Any], seed: int) -> Any:
         """See `Objects.call_by_name`; it is one operation."""
@@ -52,6 +61,7 @@ class Checks:
 
     def __init__(self) -> None:
         self._programs: dict[str, CheckProgram] = {}
+        self._student: DefinedNames | None = None
 
     def run(
         self, call: Mapping[str, Any], look_up: LookUp, look_up_again: Callable[..., LookUp]
@@ -67,7 +77,7 @@ class Checks:
         undo = install(HandleObjects())
         try:
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-                student = _names(look_up, look_up_again)
+                student = self._student = self._student or _names(look_up, look_up_again)
                 program = self._program(call["file"], call["modules"])
                 seed = bytes.fromhex(call["seed"])
                 outcome = program.run(call["check"], call["part"], student, seed)
@@ -81,6 +91,10 @@ class Checks:
         finally:
             undo()
         return {**told, "printed": printed.getvalue()[:MOST_TEXT]}
+
+    def forget_answer(self) -> None:
+        """Forget what was found out about an answer: the next one is another's, or it is in doubt."""
+        self._student = None
 
     def _program(self, file: str, modules: Mapping[str, str]) -> CheckProgram:
         if file not in self._programs:

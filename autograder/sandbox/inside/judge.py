@@ -227,6 +227,7 @@ class Judge:
         """
         if begin["token"] != self._token:
             self._begin_again(begin["token"])
+            self._checks.forget_answer()
         self._imports = {name: (module, attribute) for name, module, attribute in begin["imports"]}
         self._students = frozenset(begin["students"])
         return wire.Encoder().encode(self._outcome(begin, told)), {}
@@ -285,6 +286,8 @@ class Judge:
         words = list(self._proxies.own_words)
         is_doubtful = words and (self._proxies.is_strict or not self._plain)
         doubt = self._proxies.disputed or (f"it rests on {', '.join(words)} alone" if is_doubtful else "")
+        if doubt:  # of what a later check takes from this one it would be said no more
+            self._checks.forget_answer()
         return found | {"own_words": words[:20], "doubt": doubt[:200]}
 
     def _take_doubts(self, other: Judge) -> None:

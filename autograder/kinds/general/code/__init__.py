@@ -11,7 +11,6 @@ from typing import ClassVar
 
 from msgspec import Struct
 
-from autograder.checking.drawing import derive_seed
 from autograder.checking.reading import CheckFile, CheckItem, SourceMutant
 from autograder.checks.base import Draw, Evidence, Trial
 from autograder.checks.itemwise import ItemwiseCheck
@@ -86,18 +85,24 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
             patterns = forbidden.patterns(self.file.forbidden) if is_recorded else ()
             check = self.file.check(item.id)
             for name, part in zip(self.parts[item.id], check.parts, strict=True):
-                seed = derive_seed(draw.seed, check.id, part.name)
-                file = self.file.module.rpartition(".")[2]
-                tests[name] = CellTest(
-                    f"{self.question.id}.{name}",
-                    "",
-                    seconds=check.seconds,
-                    shared=False,
-                    students=self.file.student_names,
-                    check=CheckCall(file, check.id, part.name, seed, self.file.modules, patterns),
-                )
+                tests[name] = self.make_test(name, check, part.name, draw, patterns)
                 patterns = ()
         return tests
+
+    def make_test(
+        self, name: str, check: CheckItem, part: str, draw: Draw, patterns: Sequence[str] = ()
+    ) -> CellTest:
+        """Return the test that runs one part of a check, and records the use of forbidden functions."""
+        seed = self.file.derive_seed(draw.seed, check, part)
+        file = self.file.module.rpartition(".")[2]
+        return CellTest(
+            f"{self.question.id}.{name}",
+            "",
+            seconds=check.seconds,
+            shared=False,
+            students=self.file.student_names,
+            check=CheckCall(file, check.id, part, seed, self.file.modules, tuple(patterns)),
+        )
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
         """One result per item; students read no hidden input that their own code repeats."""
@@ -204,17 +209,17 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
                 Trial(
                     f"mutant {mutant.name}",
                     mutant.source,
-                    self._with_needing(loses or ()),
+                    self.with_needing(loses or ()),
                     points={item: points[item] for item in points if item in (loses or ())},
                     loses_any=loses is None,
                     family="mutants",
                 )
             )
         planted = self.file.planted
-        found += (Trial(one.name, one.source, self._with_needing(one.loses)) for one in planted)
+        found += (Trial(one.name, one.source, self.with_needing(one.loses)) for one in planted)
         return tuple(found)
 
-    def _with_needing(self, loses: Sequence[str]) -> tuple[str, ...]:
+    def with_needing(self, loses: Sequence[str]) -> tuple[str, ...]:
         """These checks and those that need one of them."""
         lost = dict.fromkeys(loses)
         for check in self.file.checks:

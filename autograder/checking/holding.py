@@ -1,0 +1,74 @@
+"""Checks that look at other checks of the same answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+from autograder.checking.drawing import InputDraw
+from autograder.checking.loading import DefinedNames, results_of
+
+Check = Callable[..., None]
+_arguments: ContextVar[tuple[Any, Any, InputDraw] | None] = ContextVar("arguments", default=None)
+
+
+def run_check(
+    check: Check, student: DefinedNames, reference: Any, draw: InputDraw, *values: Any, once: bool = False
+) -> None:
+    """Run a check, so that `holds` knows for whom.
+
+    Args:
+        check: the function.
+        student: the answer.
+        reference: the solution.
+        draw: of its inputs.
+        values: the value of a part, if the check has parts.
+        once: keep what comes of it, for this answer and draw.
+
+    Raises:
+        Exception: what the check raised.
+    """
+    if not once:
+        token = _arguments.set((student, reference, draw))
+        try:
+            check(student, reference, draw, *values)
+        finally:
+            _arguments.reset(token)
+        return
+    known = results_of(student)
+    key = (check, draw.origin)
+    if key not in known:
+        try:
+            run_check(check, student, reference, draw)
+            known[key] = None
+        except Exception as error:  # noqa: BLE001 - raised below, and whenever the check is asked for again
+            known[key] = error
+    raised: Exception | None = known[key]
+    if raised is not None:
+        raise raised
+
+
+def holds(check: Check) -> bool:
+    """Return whether the same answer passes another check, which is run if it was not yet.
+
+    For a property that can be seen only where another one holds::
+
+        if holds(self_mask):
+            assert_close(...)
+
+    Args:
+        check: the function, without parts.
+
+    Raises:
+        LookupError: no check is running.
+    """
+    arguments = _arguments.get()
+    if arguments is None:
+        raise LookupError("holds(…) is asked within a check")
+    student, reference, draw = arguments
+    try:
+        run_check(check, student, reference, draw.restarted(), once=True)
+    except Exception:  # noqa: BLE001 - whatever it is, it does not hold
+        return False
+    return True

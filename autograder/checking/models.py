@@ -1,0 +1,187 @@
+"""Operations on a student's model, each carried out beside it in one step; see `Objects.run_beside`.
+
+Everything here may run in the student's box: it takes and returns plain data, tensors and modules only.
+Models compute in float64, so that an effect is told from rounding by a factor of a million.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from autograder.checking.late import LateModule
+
+torch: Any = LateModule("torch")
+Tensor = Any
+Module = Any
+
+
+@contextlib.contextmanager
+def _computing(dtype: str) -> Iterator[None]:
+    """Use a floating type by default, and keep warnings to ourselves."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(getattr(torch, dtype))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+def make_model(kind: Any, sizes: Sequence[Any], options: Mapping[str, Any]) -> Module:
+    """Make a model and move each of its weights a little.
+
+    A table that begins at zero, or a norm that begins at one, would hide what reads it.
+
+    Args:
+        kind: the class; of an object, its class is taken.
+        sizes: its arguments.
+        options: ``dtype``, ``seed``, ``train``, ``noise`` (standard deviation), ``scale`` of the weights.
+    """
+    dtype, seed = options.get("dtype", "float64"), options.get("seed", 0)
+    with _computing(dtype):
+        torch.manual_seed(seed)
+        model: Module = (kind if isinstance(kind, type) else type(kind))(*sizes)
+        model.train(bool(options.get("train", False)))
+        move_weights(model, options.get("noise", 0.2), options.get("scale", 1.0), seed)
+    return model
+
+
+def move_weights(model: Module, noise: float, scale: float, seed: int) -> None:
+    """Add noise to every weight, then multiply matrices and tables; norms and biases keep their size."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for weight in model.requires_grad_().parameters():
+            drawn = torch.randn(weight.shape, generator=generator, dtype=weight.dtype)
+            weight.add_(drawn, alpha=noise)
+            if weight.ndim > 1:
+                weight.mul_(scale)
+
+
+def run_model(model: Module, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    """Return the output of a forward pass.
+
+    In evaluation mode nothing is dropped, also if the student's code drops something there: that is another
+    question, and would hide everything else. ``drops=False``: nor in training mode.
+
+    Args:
+        model: of the student.
+        inputs: its arguments; the first is (texts, length), of words.
+        options: ``dtype``; ``seed`` of dropout; ``inner``: 0 for the output, n for what the n-th last module
+            gave that has a row for each word; ``raises``: the forward pass does, behind that module.
+
+    Returns:
+        What the model returns; None if ``inner`` is asked for and no module gives such a thing.
+    """
+    with _computing(options.get("dtype", "float64")):
+        output = _run(model, inputs, options)
+    return output.detach() if isinstance(output, torch.Tensor) else output
+
+
+def _run(model: Module, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    torch.manual_seed(options.get("seed", 1))
+    with contextlib.nullcontext() if options.get("drops", model.training) else _dropping_nothing():
+        if not options.get("inner"):
+            return model(*inputs)
+        outputs: list[Any] = []
+        hook = torch.nn.modules.module.register_module_forward_hook(
+            lambda _, __, output: outputs.append(output)
+        )
+        try:
+            model(*inputs)
+            del outputs[-1]  # the model's own
+        except Exception:
+            if not options.get("raises"):
+                raise
+        finally:
+            hook.remove()
+    usable = [output for output in outputs if _has_rows(output, inputs[0].shape)]
+    return usable[-options["inner"]] if len(usable) >= options["inner"] else None
+
+
+def _has_rows(output: Any, size: Any) -> bool:
+    return (
+        isinstance(output, torch.Tensor)
+        and output.ndim == 3
+        and output.shape[:2] == size
+        and output.is_floating_point()
+    )
+
+
+@contextlib.contextmanager
+def _dropping_nothing() -> Iterator[None]:
+    """Let dropout return what it is given."""
+
+    def keep(input: Tensor, *_: Any, **__: Any) -> Tensor:  # noqa: A002 - torch's name
+        return input
+
+    places = [(torch.nn.functional, "dropout"), (torch, "dropout")]
+    before = [getattr(*place) for place in places]
+    try:
+        for module, name in places:
+            setattr(module, name, keep)
+        yield
+    finally:
+        for (module, name), function in zip(places, before, strict=True):
+            setattr(module, name, function)
+
+
+def find_slopes(model: Module, inputs: Sequence[Any], options: Mapping[str, Any]) -> Tensor:
+    """Return how much every weight moves the sum of squares of the output, in one vector.
+
+    Exactly 0 for a weight that has no part in it.
+
+    Args:
+        model: of the student.
+        inputs: as for `run_model`.
+        options: as for `run_model`; ``features``: only the first so many; ``texts``: only the first so many.
+    """
+    with _computing(options.get("dtype", "float64")):
+        output = _run(model, inputs, options)
+        output = output[: options.get("texts"), :, : options.get("features")]
+        weights = list(model.parameters())
+        slopes = torch.autograd.grad(
+            output.square().sum(), weights, allow_unused=True, materialize_grads=True
+        )
+    return torch.cat([slope.flatten() for slope in slopes])
+
+
+def find_own_weights(
+    model: Module, usual: Sequence[Any], special: Sequence[Any], options: Mapping[str, Any]
+) -> Tensor:
+    """Return a mask of the weights that have a part with special inputs and none with usual ones.
+
+    Such as the rows of a table that only special words read, whatever the table is called.
+    """
+    weights = get_weights(model)
+    idle = find_slopes(model, usual, options) == 0
+    for seed in (1, 2):  # a feature of a hidden layer may sleep by chance
+        move_weights(model, 1.0, 1.0, seed)
+        idle &= find_slopes(model, usual, options) == 0
+        set_weights(model, weights)
+    return idle & (find_slopes(model, special, options) != 0)
+
+
+def get_weights(model: Module) -> Tensor:
+    """Return all weights in one vector."""
+    return torch.nn.utils.parameters_to_vector(model.parameters()).detach().clone()
+
+
+def set_weights(model: Module, weights: Tensor) -> None:
+    """Put all weights, in one vector, into a model."""
+    torch.nn.utils.vector_to_parameters(weights.clone(), model.parameters())
+
+
+def count_weights(model: Module, buffers: bool) -> int:  # noqa: FBT001 - is sent as it is
+    """Return how many weights a model has, or numbers of its state with buffers."""
+    if buffers:
+        return sum(weight.numel() for weight in model.state_dict().values())
+    return sum(weight.numel() for weight in model.parameters())
+
+
+def list_weights(model: Module) -> list[list[Any]]:
+    """Return name and shape of every weight, in the order of the vector."""
+    return [[name, list(weight.shape)] for name, weight in model.named_parameters()]

@@ -1,0 +1,92 @@
+"""All sets of planted faults: every property has to be right about each of them."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from autograder.checking.reading import CheckFile
+from autograder.checking.running import CheckOutcome
+
+MOST_FAULTS = 10
+"""Up to so many, all sets of them are tried."""
+SAMPLE = 1000
+"""Sets that are tried of more faults."""
+
+MOST_SETS_SHOWN = 3
+
+
+def list_subsets(faults: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the sets of faults that are tried: all of them, or of many faults a sample.
+
+    A sample has the empty set, each fault alone, each alone repaired, all pairs as far as there is room, and
+    random ones.
+    """
+    if len(faults) <= MOST_FAULTS:
+        for size in range(len(faults) + 1):
+            yield from itertools.combinations(faults, size)
+        return
+    chosen = dict.fromkeys(((), *((fault,) for fault in faults), tuple(faults)))
+    chosen |= dict.fromkeys(tuple(other for other in faults if other != fault) for fault in faults)
+    chosen |= dict.fromkeys(itertools.combinations(faults, 2))
+    generator = random.Random(0)  # noqa: S311 - the same sample each time
+    while len(chosen) < SAMPLE:
+        chosen[tuple(fault for fault in faults if generator.random() < 0.5)] = None
+    yield from itertools.islice(chosen, SAMPLE)
+
+
+class Misled(NamedTuple):
+    """A property that is wrong about a set of faults."""
+
+    fault: str
+    left: tuple[str, ...]
+    outcome: CheckOutcome
+
+
+def find_misled(
+    file: CheckFile,
+    run_all: Callable[[str, str], Mapping[str, CheckOutcome]],
+    seeds: Sequence[str],
+) -> list[Misled]:
+    """Run every property on all sets of faults; return where one is wrong, smallest sets first.
+
+    Args:
+        file: with the faults.
+        run_all: runs all checks on a source, with inputs drawn from a seed.
+        seeds: each set is tried with all of them.
+    """
+    found: list[Misled] = []
+    for left in list_subsets([fault.id for fault in file.faults]):
+        source = file.listing(left)
+        wrong: dict[str, Misled] = {}
+        for seed in seeds:
+            outcomes = run_all(source, seed)
+            for fault in file.faults:
+                outcome = outcomes[fault.id]
+                if outcome.status not in _expected(fault.id in left):
+                    wrong.setdefault(fault.id, Misled(fault.id, left, outcome))
+        found += wrong.values()
+    return found
+
+
+def _expected(is_left: bool) -> tuple[str, ...]:  # noqa: FBT001
+    return ("wrong", "raised", "missing") if is_left else ("passed",)
+
+
+def describe_misled(misled: Sequence[Misled]) -> list[str]:
+    """Return a line for each property that other faults mislead, with the smallest sets of them."""
+    lines = []
+    for fault in dict.fromkeys(one.fault for one in misled):
+        of_fault = [one for one in misled if one.fault == fault]
+        sets = [", ".join(one.left) or "no faults" for one in of_fault[:MOST_SETS_SHOWN]]
+        more = f" and {len(of_fault) - MOST_SETS_SHOWN} more sets" if len(of_fault) > MOST_SETS_SHOWN else ""
+        first = of_fault[0]
+        should = "fail" if fault in first.left else "pass"
+        said = first.outcome.message or first.outcome.status
+        lines.append(
+            f"{fault}: misled where these are left: {'; '.join(sets)}{more}. "
+            f"It should {should} there: {first.outcome.status}, {said}"
+        )
+    return lines

@@ -1,0 +1,409 @@
+"""Properties of transformers, for checks of planted faults and others; see docs/repair.md.
+
+Each function is called in a check. Outputs are (texts, places, features): a row for each word of each text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from autograder.checking import models
+from autograder.checking.late import LateModule
+from autograder.checking.loading import results_of
+from autograder.checking.objects import objects
+from autograder.checking.outcomes import Unclear, Wrong
+
+torch: Any = LateModule("torch")
+Tensor = Any
+
+_MOVED = {"torch.float32": 2e-5, "torch.float64": 1e-9}
+"""Differences from here on are no rounding, relative to the largest number of both outputs."""
+
+
+class StudentModel:
+    """A model of the student's, in evaluation mode and with float64 unless asked otherwise."""
+
+    def __init__(self, kind: Any, sizes: Sequence[Any], **options: Any) -> None:
+        """Make the model and move its weights a little, so that none is 0 or 1 by chance.
+
+        Args:
+            kind: the student's class.
+            sizes: its arguments.
+            options: ``train=True``, ``seed``, ``noise`` of the weights, ``scale`` of matrices, ``dtype``,
+                and ``inner=1``: outputs are what the last module inside gives (2: the one before).
+        """
+        self.handle = objects().run_beside(models.make_model, kind, list(sizes), options)
+        self._options = {
+            name: options[name] for name in ("dtype", "inner", "raises", "drops") if name in options
+        }
+
+    def run(self, *inputs: Any, **options: Any) -> Any:
+        """Return the output of a forward pass, as the student's code returns it."""
+        return objects().run_beside(models.run_model, self.handle, list(inputs), self._options | options)
+
+    def find_slopes(self, *inputs: Any, **options: Any) -> Tensor:
+        """Return the slope of the output's sum of squares for every weight, in one vector."""
+        return fetch_tensor(
+            objects().run_beside(models.find_slopes, self.handle, list(inputs), self._options | options)
+        )
+
+    def find_own_weights(self, usual: Sequence[Any], special: Sequence[Any], **options: Any) -> Tensor:
+        """Return a mask of the weights that have a part with special inputs and none with usual ones."""
+        return fetch_tensor(
+            objects().run_beside(
+                models.find_own_weights, self.handle, list(usual), list(special), self._options | options
+            )
+        )
+
+    def get_weights(self) -> Tensor:
+        """Return all weights in one vector."""
+        return fetch_tensor(objects().run_beside(models.get_weights, self.handle))
+
+    def set_weights(self, weights: Tensor) -> None:
+        """Put all weights, in one vector, into the model."""
+        objects().run_beside(models.set_weights, self.handle, weights)
+
+    def list_weights(self) -> list[list[Any]]:
+        """Return name and shape of every weight, in the order of the vector."""
+        found: list[list[Any]] = objects().run_beside(models.list_weights, self.handle)
+        return found
+
+    def count_weights(self, *, buffers: bool = False) -> int:
+        """Return how many weights there are, or numbers of the state with its buffers."""
+        return int(objects().run_beside(models.count_weights, self.handle, buffers))
+
+
+def fetch_tensor(value: Any) -> Tensor:
+    """Return a value that must be a tensor.
+
+    Raises:
+        Unclear: it is something else.
+    """
+    if type(value) is not torch.Tensor:
+        raise Unclear(f"a {objects().class_name(value)} instead of a tensor")
+    return value.detach()
+
+
+def remember(student: Any, make: Callable[[], Any], key: Any) -> Any:
+    """Return what a function found out about an answer; it is called once for each answer.
+
+    Args:
+        student: as a check gets it.
+        make: finds it out.
+        key: by which it is remembered.
+    """
+    known = results_of(student)
+    if key not in known:
+        known[key] = make()
+    return known[key]
+
+
+def measure_change(first: Tensor, second: Tensor) -> Tensor:
+    """Return the largest difference of two outputs for each place, relative where numbers exceed one.
+
+    Args:
+        first: (texts, places, features).
+        second: of the same shape.
+
+    Returns:
+        (texts, places).
+
+    Raises:
+        Unclear: the shapes differ.
+    """
+    if first.shape != second.shape:
+        raise Unclear(f"outputs of two shapes: {tuple(first.shape)} and {tuple(second.shape)}")
+    largest = max(1.0, float(first.abs().max()), float(second.abs().max()))
+    return (first - second).abs().amax(-1) / largest
+
+
+def find_moved(first: Tensor, second: Tensor) -> Tensor:
+    """Return for each place whether two outputs differ by more than rounding: (texts, places)."""
+    return measure_change(first, second) > _MOVED.get(str(first.dtype), 1e-9)
+
+
+def change_one_place(tensor: Tensor, other: Tensor) -> Tensor:
+    """Return a batch whose text `b` has at place `b` what another batch has there.
+
+    Args:
+        tensor: (places, places, …): as many texts as places.
+        other: of the same shape.
+    """
+    changed = tensor.clone()
+    places = torch.arange(len(tensor))
+    changed[places, places] = other[places, places]
+    return changed
+
+
+def make_causal_mask(texts: int, length: int) -> Tensor:
+    """Return a mask that hides what is later: (texts, 1, length, length)."""
+    return torch.ones(texts, 1, length, length, dtype=torch.bool).tril()
+
+
+def show_only_to_itself(mask: Tensor, hidden: Tensor) -> Tensor:
+    """Return a mask under which some words are seen by themselves alone.
+
+    Args:
+        mask: (texts, 1, length, length); true: seen.
+        hidden: broadcastable to it; true along the keys that are hidden.
+    """
+    return mask & (~hidden | torch.eye(mask.shape[-1], dtype=torch.bool))
+
+
+# ---------------------------------------------------------------- properties
+
+Run = Callable[[Tensor], Tensor]
+"""A forward pass with all inputs but one, such as ``lambda tokens: model.run(tokens, memory, mask)``."""
+
+
+def find_effects(run: Run, batch: Tensor, other: Tensor) -> Tensor:
+    """Return which places of the output move with each place of an input.
+
+    Args:
+        run: the forward pass.
+        batch: (places, places, …): as many texts as places.
+        other: of the same shape, with another entry everywhere.
+
+    Returns:
+        (place that is changed, place that moves); each place is changed in a text of its own.
+    """
+    return find_moved(run(batch), run(change_one_place(batch, other)))
+
+
+def assert_shown(effects: Tensor, shown: Tensor) -> None:
+    """Fail unless what is changed moves just the places that a mask shows it to.
+
+    Tells a missing mask, another mask, a mask along the wrong axis and one that is turned over::
+
+        effects = find_effects(lambda tokens: model.run(tokens, mask), tokens, others)
+        assert_shown(effects, mask[places, 0, :, places])
+
+    Args:
+        effects: as `find_effects` returns them.
+        shown: of the same shape; true where the place that moves sees the one that is changed. What a place
+            does to itself is not looked at.
+
+    Raises:
+        Wrong: names whether something is hidden or seen.
+    """
+    others = ~torch.eye(len(effects), dtype=torch.bool)
+    if (shown & ~effects & others).any():
+        raise Wrong("what the mask shows moves nothing")
+    if (effects & ~shown & others).any():
+        raise Wrong("what the mask hides is seen")
+
+
+def assert_causal(run: Run, tokens: Tensor, others: Tensor) -> None:
+    """Fail if a word moves a place before its own.
+
+    ::
+
+        assert_causal(lambda tokens: model.run(tokens), tokens, others)
+
+    Args:
+        run: the forward pass.
+        tokens: (places, places).
+        others: (places, places), with another word everywhere.
+
+    Raises:
+        Wrong: a later word is seen.
+    """
+    if find_effects(run, tokens, others).tril(-1).any():
+        raise Wrong("a later word is seen")
+
+
+def assert_texts_independent(run: Callable[..., Tensor], *inputs: Tensor) -> None:
+    """Fail unless each text of a batch gives what it gives alone, and in another order of the texts.
+
+    Tells sizes in the wrong order, norms over the batch and masks of another text::
+
+        assert_texts_independent(model.run, tokens, memory, mask)
+
+    Args:
+        run: the forward pass.
+        inputs: each with the texts along its first axis.
+
+    Raises:
+        Wrong: a text depends on the others.
+    """
+    whole = run(*inputs)
+    turned = run(*(batch.flip(0) for batch in inputs)).flip(0)
+    if find_moved(whole, turned).any():
+        raise Wrong("in another order of the texts the output is another one")
+    for text in (0, len(whole) - 1):
+        alone = run(*(batch[text : text + 1] for batch in inputs))
+        if find_moved(whole[text : text + 1], alone).any():
+            raise Wrong(f"text {text} gives something else alone")
+
+
+def assert_starts_alike(run: Run, tokens: Tensor) -> None:
+    """Fail unless a causal model gives for the beginning of a text what it gives for the whole.
+
+    Tells positions that depend on the length or on the batch::
+
+        assert_starts_alike(lambda tokens: model.run(tokens), tokens)
+
+    Args:
+        run: the forward pass; makes masks of the length of what it is given.
+        tokens: (texts, length).
+
+    Raises:
+        Wrong: a shorter text begins in another way.
+    """
+    whole = run(tokens)
+    for length in (1, tokens.shape[1] // 2):
+        if find_moved(whole[:, :length], run(tokens[:, :length])).any():
+            raise Wrong(f"the first {length} of {tokens.shape[1]} words give something else alone")
+
+
+def assert_residual(effect: Tensor, factor: float = 100.0) -> None:
+    """Fail unless with small weights each word moves its own place far more than the others.
+
+    An attention whose weights are small moves almost nothing; past it, the residual sum brings a place its
+    own word unchanged::
+
+        model = StudentModel(student.Decoder, sizes, scale=0.02)
+        usual, changed = model.run(tokens), model.run(change_one_place(tokens, others))
+        assert_residual(measure_change(usual, changed))
+
+    Args:
+        effect: (place that is changed, place that moves), as `measure_change` returns it for texts of which
+            each is changed at one place. The last word of a causal model is best left out.
+        factor: how much farther the own place moves.
+
+    Raises:
+        Wrong: it does not, or nothing else moves at all.
+    """
+    own = float(effect.diagonal().min())
+    others = float((effect - effect.diagonal().diag_embed()).max())
+    if not 0 < others < own / factor:
+        raise Wrong(f"the own place moves by {own:.2g}, others by {others:.2g}")
+
+
+def count_distinct(rows: Tensor) -> int:
+    """Return how many rows differ from all before them: (rows, features).
+
+    With the same word everywhere this is the number of places that a model tells apart::
+
+        if count_distinct(model.run(torch.full((1, 30), 2))[0]) < 30:
+            raise Wrong("not all of 30 places differ")
+    """
+    rows = rows / rows.abs().max().clamp(min=1)
+    alike = (rows[:, None] - rows[None]).abs().amax(2) < _MOVED["torch.float64"]
+    return len(rows) - int(alike.triu(1).any(0).sum())
+
+
+def assert_dropout(
+    training: StudentModel,
+    inputs: Sequence[Any],
+    weights: Tensor,
+    *,
+    seeds: Sequence[int] = (2, 3),
+    **options: Any,
+) -> None:
+    """Fail unless some of these weights have no part in training mode.
+
+    A feature that is dropped takes the slopes of the weights behind it with it, so it does not matter where
+    the dropout stands and which module does it::
+
+        weights = model.find_own_weights(usual, special)      # the rows of words that stand once
+        training = StudentModel(student.Decoder, sizes_with_dropout, train=True)
+        training.set_weights(model.get_weights())
+        assert_dropout(training, special, weights)
+
+    Args:
+        training: made with a rate of 0.5, in training mode.
+        inputs: of the forward pass.
+        weights: a mask of weights of which each has a part in evaluation mode.
+        seeds: of the passes.
+        options: as for `StudentModel.find_slopes`.
+
+    Raises:
+        Wrong: all of them have a part.
+        Unclear: what stands behind them is normalised, and hides it.
+    """
+    slopes = [training.find_slopes(*inputs, seed=seed, **options) * weights for seed in seeds]
+    kept = sum(int(some.count_nonzero()) for some in slopes)
+    if kept > _KEPT * len(slopes) * int(weights.sum()):
+        if abs(slopes[0].sum()) < 1e-10 * slopes[0].abs().sum():
+            raise Unclear("what is dropped is normalised: it cannot be seen")
+        raise Wrong("no feature is dropped")
+
+
+_KEPT = 0.98
+"""Of weights, from which share on none was dropped; at a rate of 0.5 about half are kept."""
+
+
+def assert_swap_free(run: Run, memory: Tensor, first: int, second: int, moved_from: int = 0) -> None:
+    """Fail if the output moves when two places of the memory change their order.
+
+    Keys and values of attention belong together, and their order is no matter::
+
+        assert_swap_free(lambda memory: model.run(tokens, memory), memory, 3, 4)
+
+    Args:
+        run: the forward pass, with a mask that treats both places alike.
+        memory: (texts, places, features).
+        first: a place.
+        second: another one.
+        moved_from: the places of the output before this one are not looked at.
+
+    Raises:
+        Wrong: what is fetched does not belong to what it is chosen by.
+    """
+    swapped = memory.clone()
+    swapped[:, first], swapped[:, second] = memory[:, second], memory[:, first]
+    if find_moved(run(memory), run(swapped))[:, moved_from:].any():
+        raise Wrong("what is fetched does not belong to what it is chosen by")
+
+
+def assert_head(
+    small: StudentModel, large: StudentModel, inputs: Sequence[Any], words: Sequence[int], width: int
+) -> None:
+    """Fail unless there is a number for each word, by weights that grow with the vocabulary and have a part.
+
+    ::
+
+        small, large = StudentModel(student.Decoder, (23, 12)), StudentModel(student.Decoder, (140, 12))
+        assert_head(small, large, (tokens,), (23, 140), 12)
+
+    Args:
+        small: a model of few words.
+        large: a model of more words, otherwise the same.
+        inputs: of the forward pass.
+        words: how many words each model has.
+        width: of the state before the head.
+
+    Raises:
+        Wrong: the last axis has another size, or the head has no part.
+    """
+    used = []
+    for model, count in zip((small, large), words, strict=True):
+        found = fetch_tensor(model.run(*inputs)).shape[-1]
+        if found != count:
+            raise Wrong(f"{found} numbers for {count} words")
+        used.append(int(model.find_slopes(*inputs).count_nonzero()))
+    if used[1] - used[0] < (words[1] - words[0]) * width / 2:
+        raise Wrong(f"of the weights for more words only {used[1] - used[0]} have a part")
+
+
+def assert_gradients_reach(model: StudentModel, inputs: Sequence[Any], share: float = 0.9) -> None:
+    """Fail unless most weights have a part in the output.
+
+    Tells a detached state, a block that is never called and a ``no_grad`` around the forward pass::
+
+        assert_gradients_reach(StudentModel(student.Decoder, sizes), (tokens, memory))
+
+    Args:
+        model: of the student.
+        inputs: of the forward pass; use every row of every table.
+        share: of the weights that must have a part; a hidden feature may sleep by chance.
+
+    Raises:
+        Wrong: too few have.
+    """
+    slopes = model.find_slopes(*inputs)
+    reached = int(slopes.count_nonzero())
+    if reached < share * slopes.numel():
+        raise Wrong(f"{reached} of {slopes.numel()} weights have a part")

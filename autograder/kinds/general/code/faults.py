@@ -1,0 +1,84 @@
+"""The kind ``faults``: a listing with planted faults to repair, a property for each; see docs/repair.md.
+
+It takes the place of the kinds ``repair`` and ``debugging``, and the name of the first, when both are gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from msgspec.structs import replace
+
+from autograder.checking.repairing import list_subsets
+from autograder.checks.base import Draw, Evidence, Trial
+from autograder.checks.kind import Kind
+from autograder.checks.options import place
+from autograder.checks.values.quoting import quote
+from autograder.errors import RubricError
+from autograder.kinds.general.code import CodeCheck
+from autograder.records import Answer, CellTest, ItemResult, Status
+
+_LONGEST_REMARK = 300
+
+
+class FaultsCheck(CodeCheck):
+    """A question whose items are planted faults, and further checks if the file has some."""
+
+    kind: ClassVar[str] = "faults"
+
+    def prepare(self) -> None:
+        """Refuse a file of checks that plants no fault."""
+        super().prepare()
+        if not self.file.faults:
+            raise RubricError(
+                "the file of checks plants no fault: write @fault(…) above a check, or kind = 'code'",
+                place(self.question),
+                "checks",
+            )
+
+    def cell_tests(self, draw: Draw) -> Mapping[str, CellTest]:
+        """The checks, and the probes for other defects."""
+        tests = dict(super().cell_tests(draw))
+        for probe in self.file.probes:
+            tests[f"probe {probe.id}"] = self.make_test(f"probe {probe.id}", probe, "", draw)
+        return tests
+
+    def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
+        """One result per item; a defect that no item is about is a remark beside the first."""
+        results = super().judge(evidence)
+        automatic = [result for result in results if result.item in self.items]
+        if any(result.status is not Status.PASSED for result in automatic):
+            return results
+        defects = []
+        for probe in self.file.probes:
+            outcome = evidence.tests.get(f"probe {probe.id}")
+            if outcome is not None and outcome.error and not outcome.refused:
+                defects.append(f"{probe.id}: {quote(outcome.message, _LONGEST_REMARK)}")
+        if not defects:
+            return results
+        remark = f"all faults are repaired, and yet it differs from the solution: {'; '.join(defects)}"
+        first = automatic[0].item
+        return tuple(replace(one, remark=remark) if one.item == first else one for one in results)
+
+    def trials(self, key: Answer) -> tuple[Trial, ...]:
+        """Those of every check, and all sets of faults: each loses exactly the faults that are left."""
+        if key.cell_type != "code":
+            return ()
+        subsets = list_subsets([fault.id for fault in self.file.faults])
+        return (
+            *super().trials(key),
+            *(
+                Trial(
+                    f"left: {', '.join(left)}",
+                    f"{self.file.listing(left)}\n# repaired as far as it is\n",
+                    self.with_needing(left),
+                    family="sets of faults",
+                )
+                for left in subsets
+                if left
+            ),
+        )
+
+
+KIND = Kind(FaultsCheck, form="code")

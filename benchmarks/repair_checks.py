@@ -1,0 +1,97 @@
+"""The decoder's faults judged by properties, in this process: `python benchmarks/repair_checks.py [GROUP …]`.
+
+The same answers as in `repair_ways`, by reference/checks/decoder.py and without a sandbox, in a few minutes.
+Groups are the beginnings of names such as ``held`` or ``sets``; ``--seed`` draws other inputs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import statistics
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+import torch
+
+from autograder.checking.objects import Objects, install
+from autograder.checking.reading import load_check_file
+from autograder.checking.running import CheckOutcome, CheckProgram
+from autograder.records import ItemResult, Status
+from benchmarks.repair_ways import Case, catalogue, held, rating, subsets
+
+ROOT = Path(__file__).parent.parent
+_FILE = "<answer>"
+
+
+@dataclass(frozen=True)
+class JudgedItem:
+    """An item, as far as `rating` looks at it."""
+
+    status: Status
+    message: str
+
+
+def main() -> None:
+    """Judge and print what is not exact, and a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("groups", nargs="*")
+    parser.add_argument("--seed", default="try")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    program = CheckProgram(load_check_file(ROOT / "reference", "decoder.py"), str(ROOT))
+    counts: Counter[tuple[str, str]] = Counter()
+    seconds: dict[str, list[float]] = {}
+    for case in (*catalogue(), *held(), *subsets()):
+        if options.groups and not case.group.startswith(tuple(options.groups)):
+            continue
+        before = time.process_time()
+        results = judge(program, case, options.seed)
+        seconds.setdefault(case.group, []).append(time.process_time() - before)
+        how, items = rating(case, cast("Mapping[str, ItemResult]", results))  # it looks at the status alone
+        counts[case.group, how] += 1
+        if how != "exact":
+            print(f"{how}: {case.group}: {case.name}: must lose {sorted(case.loses)}")
+            for item in items:
+                print(f"    {item}: {results[item].status}: {results[item].message[:200]}", flush=True)
+    for group, took in seconds.items():
+        numbers = "/".join(str(counts[group, how]) for how in ("exact", "to a person", "wrong"))
+        print(f"{group:22}{numbers:>14}{1000 * statistics.mean(took):7.0f} ms")
+
+
+def judge(program: CheckProgram, case: Case, seed: str) -> Mapping[str, JudgedItem]:
+    """Run all properties on an answer."""
+    undo = install(Objects([_FILE]))
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            try:
+                student = program.load_answer(case.source, _FILE)
+            except Exception as error:  # noqa: BLE001 - an answer may raise anything
+                return {
+                    check.id: JudgedItem(Status.NEEDS_REVIEW, str(error)) for check in program.file.checks
+                }
+            return {
+                check.id: _item(
+                    program.run(check.id, "", student, program.file.derive_seed(seed.encode(), check, ""))
+                )
+                for check in program.file.checks
+            }
+    finally:
+        undo()
+
+
+def _item(outcome: CheckOutcome) -> JudgedItem:
+    statuses = {"passed": Status.PASSED, "unclear": Status.NEEDS_REVIEW}
+    return JudgedItem(statuses.get(outcome.status, Status.FAILED), f"{outcome.error} {outcome.message}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+"""Properties of transformers hold for a right model, and each is broken by the defect that it tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from autograder.checking.outcomes import Unclear, Wrong
+from autograder.checking.transformers import (
+    StudentModel,
+    assert_causal,
+    assert_dropout,
+    assert_gradients_reach,
+    assert_head,
+    assert_residual,
+    assert_shown,
+    assert_starts_alike,
+    assert_swap_free,
+    assert_texts_independent,
+    change_one_place,
+    count_distinct,
+    find_effects,
+    make_causal_mask,
+    measure_change,
+)
+
+N, WIDTH, WORDS = 6, 8, 11
+TOKENS = torch.randint(0, 5, (N, N), generator=torch.Generator().manual_seed(1))
+OTHERS = (TOKENS + 2) % 5
+MEMORY = torch.randn(N, N, WIDTH, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+
+
+class Decoder(nn.Module):
+    """One layer of self-attention and cross-attention, in which one thing may be wrong."""
+
+    defect = ""
+
+    def __init__(self, words: int = WORDS, rate: float = 0.0) -> None:
+        super().__init__()
+        self.words, self.places = nn.Embedding(words, WIDTH), nn.Embedding(30, WIDTH)
+        self.own, self.cross = (nn.Linear(WIDTH, 3 * WIDTH) for _ in range(2))
+        self.norm, self.dropout, self.head = nn.LayerNorm(WIDTH), nn.Dropout(rate), nn.Linear(WIDTH, words)
+
+    def attend(self, weights: nn.Linear, query: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+        """Attention of one head."""
+        q, k, v = (
+            (source @ part.T)
+            for source, part in zip((query, keys, values), weights.weight.chunk(3), strict=True)
+        )
+        return (q @ k.mT).masked_fill(mask == 0, -1e9).softmax(-1) @ v
+
+    def forward(self, tokens: Tensor, memory: Tensor) -> Tensor:
+        """Scores of the next word."""
+        places = torch.arange(tokens.shape[0 if self.defect == "places of texts" else 1])
+        if self.defect == "places from the end":
+            places = places.flip(0)
+        places = self.places(places)
+        if self.defect == "places of texts":
+            places = places[:, None]
+        x = self.words(tokens) + (0 if self.defect == "no places" else places)
+        x = x if self.defect == "no dropout" else self.dropout(x)
+        mask = make_causal_mask(1, tokens.shape[1])[0]
+        mask = torch.ones_like(mask) if self.defect == "no mask" else mask
+        mask = mask.flip(-1, -2) if self.defect == "mask turned" else mask
+        attended = self.attend(self.own, x, x, x, mask)
+        x = self.norm(attended if self.defect == "no residual" else x + attended)
+        if self.defect == "norm over the batch":
+            x = x - x.mean(0)
+        keys = memory.flip(1) if self.defect == "other keys" else memory
+        fetched = self.attend(self.cross, x, keys, memory, torch.ones(1))
+        x = x + (fetched.detach() if self.defect == "detached" else fetched)
+        if self.defect == "no head":
+            return x
+        return x.repeat(1, 1, 30)[..., : len(self.words.weight)] if self.defect == "padded" else self.head(x)
+
+
+def make(defect: str, **options: object) -> StudentModel:
+    """Make a model with a defect, as a student's class."""
+    sizes = options.pop("sizes", ())
+    return StudentModel(type("Decoder", (Decoder,), {"defect": defect}), sizes, **options)
+
+
+def check_mask(defect: str) -> None:
+    """Compare what is seen with the mask."""
+    model = make(defect)
+    assert_shown(
+        find_effects(lambda tokens: model.run(tokens, MEMORY), TOKENS, OTHERS), make_causal_mask(1, N)[0, 0].T
+    )
+
+
+def check_causal(defect: str) -> None:
+    """Look for later words."""
+    model = make(defect)
+    assert_causal(lambda tokens: model.run(tokens, MEMORY), TOKENS, OTHERS)
+
+
+def check_texts(defect: str) -> None:
+    """Compare a batch with its texts."""
+    assert_texts_independent(make(defect).run, TOKENS[:4], MEMORY[:4])
+
+
+def check_start(defect: str) -> None:
+    """Compare beginnings."""
+    model = make(defect)
+    assert_starts_alike(lambda tokens: model.run(tokens, MEMORY), TOKENS)
+
+
+def check_residual(defect: str) -> None:
+    """Compare how far words move, with small weights."""
+    model = make(defect, scale=0.003)
+    effect = measure_change(model.run(TOKENS, MEMORY), model.run(change_one_place(TOKENS, OTHERS), MEMORY))
+    assert_residual(effect[:-1, :-1])
+
+
+def check_places(defect: str) -> None:
+    """Count places that differ."""
+    if count_distinct(make(defect).run(torch.full((1, 30), 2), MEMORY[:1, :1])[0]) < 30:
+        raise Wrong("not all places differ")
+
+
+def check_dropout(defect: str) -> None:
+    """Look for weights without a part."""
+    usual, special = (TOKENS, MEMORY), (torch.full((1, N), 9), MEMORY[:1])
+    model, training = make(defect), make(defect, sizes=(WORDS, 0.5), train=True)
+    weights = model.find_own_weights(usual, special)
+    training.set_weights(model.get_weights())
+    special = (torch.where(torch.arange(N) == 0, 9, TOKENS[:1]), MEMORY[:1])
+    assert weights.sum() >= WIDTH
+    assert_dropout(training, special, model.find_own_weights(usual, special))
+
+
+def check_swap(defect: str) -> None:
+    """Exchange places of the memory."""
+    model = make(defect)
+    assert_swap_free(lambda memory: model.run(TOKENS, memory), MEMORY, 1, 2)
+
+
+def check_head(defect: str) -> None:
+    """Compare two vocabularies."""
+    few, many = make(defect, sizes=(WORDS,)), make(defect, sizes=(60,))
+    assert_head(few, many, (TOKENS, MEMORY), (WORDS, 60), WIDTH)
+
+
+def check_gradients(defect: str) -> None:
+    """Count weights with a part."""
+    tokens = torch.arange(WORDS).repeat(1, 3)[:, :30]
+    assert_gradients_reach(make(defect), (tokens, MEMORY[:1]))
+
+
+PROPERTIES: list[tuple[Callable[[str], None], tuple[str, ...]]] = [
+    (check_mask, ("no mask", "mask turned")),
+    (check_causal, ("no mask", "mask turned")),
+    (check_texts, ("places of texts", "norm over the batch")),
+    (check_start, ("places from the end", "no mask")),
+    (check_residual, ("no residual",)),
+    (check_places, ("no places",)),
+    (check_dropout, ("no dropout",)),
+    (check_swap, ("other keys",)),
+    (check_head, ("no head", "padded")),
+    (check_gradients, ("detached", "no places")),
+]
+
+
+@pytest.mark.parametrize("check", [check for check, _ in PROPERTIES], ids=lambda check: check.__name__)
+def test_property_holds_for_a_right_model(check: Callable[[str], None]) -> None:
+    """Whatever its weights are."""
+    check("")
+
+
+@pytest.mark.parametrize(
+    ("check", "defect"),
+    [(check, defect) for check, defects in PROPERTIES for defect in defects],
+    ids=lambda value: value if isinstance(value, str) else value.__name__,
+)
+def test_property_tells_a_defect(check: Callable[[str], None], defect: str) -> None:
+    """And says in its message what is wrong; code that raises is a defect as well."""
+    with pytest.raises((Wrong, RuntimeError)):
+        check(defect)
+
+
+def test_outputs_of_two_shapes_decide_nothing() -> None:
+    """They cannot be compared: manual review."""
+    with pytest.raises(Unclear, match="two shapes"):
+        measure_change(torch.zeros(2, 3, 4), torch.zeros(2, 3, 5))

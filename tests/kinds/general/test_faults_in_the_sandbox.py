@@ -1,0 +1,69 @@
+"""Planted faults, graded through the whole pipeline and the real sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+import pytest
+
+from autograder import assignment as assignments
+from autograder.grading.pipeline import Grader
+from autograder.records import ItemResult, Status
+from autograder.sandbox.pool import Pool
+from tests.checking.test_planted_faults import RIGHT
+from tests.support.code_course import NAME, code_course, grade
+
+pytestmark = [pytest.mark.sandbox]
+
+
+@pytest.fixture(scope="module")
+def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
+    """Return the grader of a course with one question."""
+    course = code_course(
+        tmp_path_factory.mktemp("faults"), {"mean": (3, RIGHT)}, kind="faults", given="SCALE = 1.0"
+    )
+    with Pool() as pool:
+        yield Grader(assignments.load(course, NAME), pool)
+
+
+def judge(grader: Grader, source: str) -> dict[str, ItemResult]:
+    """Grade an answer."""
+    return {item.item: item for item in grade(grader, {"mean": source}).score.items}
+
+
+@pytest.mark.parametrize(
+    ("left", "earned"), [((), 3), (("zeros",), 1), (("length",), 2), (("zeros", "length"), 0)], ids=str
+)
+def test_every_fault_that_is_left_costs_its_points(
+    grader: Grader, left: tuple[str, ...], earned: int
+) -> None:
+    """No other item is touched."""
+    file = grader.assignment.rubric.checks["mean"]
+    results = judge(grader, f"{file.listing(left)}\n# mine")
+    assert {name for name, result in results.items() if result.status is Status.FAILED} == set(left)
+    assert sum(result.points for result in results.values()) == Decimal(earned)
+
+
+def test_another_defect_is_a_remark_and_costs_nothing(grader: Grader) -> None:
+    """Staff read it beside the first item; where a fault is left, there is none."""
+    source = "def mean(numbers):\n    return sum(numbers) / len(numbers) + (len(numbers) > 4)"
+    results = judge(grader, source)
+    assert {result.status for result in results.values()} == {Status.PASSED}
+    assert "same_values" in results["zeros"].remark
+    assert not judge(grader, source.replace("/ len(numbers)", "/ (len(numbers) + 1)"))["zeros"].remark
+
+
+def test_listing_that_is_handed_in_unchanged_is_no_answer(grader: Grader) -> None:
+    """Silence earns nothing, and nothing is run."""
+    release = grader.assignment.release_bytes[NAME].decode()
+    assert "if number]" in release
+    results = {item.item: item for item in grade(grader, {}).score.items}
+    assert {result.status for result in results.values()} == {Status.NO_ANSWER}
+
+
+def test_object_of_the_students_class_decides_nothing(grader: Grader) -> None:
+    """A result that equals everything needs manual review, in each property."""
+    source = "class Any:\n    def __eq__(self, other):\n        return True\n"
+    results = judge(grader, f"{source}\ndef mean(numbers):\n    return Any()")
+    assert Status.PASSED not in {result.status for result in results.values()}
