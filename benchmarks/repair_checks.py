@@ -21,12 +21,12 @@ from typing import cast
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import torch
+from repair_ways import Case, catalogue, held, rating, subsets
 
 from autograder.checking.objects import Objects, install
 from autograder.checking.reading import load_check_file
 from autograder.checking.running import CheckOutcome, CheckProgram
 from autograder.records import ItemResult, Status
-from benchmarks.repair_ways import Case, catalogue, held, rating, subsets
 
 ROOT = Path(__file__).parent.parent
 _FILE = "<answer>"
