@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import cast
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.insert(0, str(Path(__file__).parent))  # tests import this file, too
 
 import torch
 from repair_ways import Case, catalogue, held, rating, subsets
