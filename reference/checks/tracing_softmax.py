@@ -29,8 +29,8 @@ mutant(
     title={
         "en": "Only the diagonal of the Jacobian of the softmax is used; every probability depends on every "
         "score.",
-        "de": "Von der Jacobi-Matrix des Softmax wird nur die Diagonale benutzt; jede Wahrscheinlichkeit hängt "
-        "von jedem Score ab.",
+        "de": "Von der Jacobi-Matrix des Softmax wird nur die Diagonale benutzt; jede Wahrscheinlichkeit "
+        "hängt von jedem Score ab.",
     },
     points={"scores": 0.5},
     loses="scores",

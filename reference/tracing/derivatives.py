@@ -21,7 +21,9 @@ def draw_doubles(draw: Any, *shapes: tuple[int, ...]) -> list[Tensor]:
     return [draw.normal(*shape).double() for shape in shapes]
 
 
-def assert_gradients(returned: Any, wanted: Sequence[str], loss: Callable[..., Tensor], **inputs: Tensor) -> None:
+def assert_gradients(
+    returned: Any, wanted: Sequence[str], loss: Callable[..., Tensor], **inputs: Tensor
+) -> None:
     """Fail unless some gradients are those of autograd.
 
     Args:
