@@ -15,6 +15,8 @@ from autograder.checking.running import CheckOutcome, CheckProgram
 from autograder.sandbox.inside.proxies import CannotJudge, Handle, StudentExit, instance_of, table_of
 from autograder.sandbox.inside.running import MOST_TEXT
 
+FORBIDDEN = "is forbidden here"
+"""What functions say that were made to fail; see `recorder`."""
 LookUp = Callable[[str], Any]
 
 
@@ -52,14 +54,14 @@ class Checks:
         self._programs: dict[str, CheckProgram] = {}
 
     def run(
-        self, call: Mapping[str, Any], look_up: LookUp, look_up_again: Callable[[], LookUp]
+        self, call: Mapping[str, Any], look_up: LookUp, look_up_again: Callable[..., LookUp]
     ) -> dict[str, Any]:
         """Run one part of a check; return the plain parts of a `autograder.records.CellOutcome`.
 
         Args:
             call: ``file``, ``check``, ``part``, ``seed`` in hexadecimal, and ``modules``, the sources.
             look_up: gives what a name of the notebook stands for; raises NameError.
-            look_up_again: gives the same for a fresh box.
+            look_up_again: gives the same for a fresh box; of one in which some names are forbidden.
         """
         printed = io.StringIO()
         undo = install(HandleObjects())
@@ -67,8 +69,13 @@ class Checks:
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
                 student = _names(look_up, look_up_again)
                 program = self._program(call["file"], call["modules"])
-                outcome = program.run(call["check"], call["part"], student, bytes.fromhex(call["seed"]))
-            told = _told(outcome)
+                seed = bytes.fromhex(call["seed"])
+                outcome = program.run(call["check"], call["part"], student, seed)
+                told = _told(outcome)
+                if call["forbidden"] and outcome.status in ("passed", "wrong", "raised"):
+                    limited = _names(look_up_again(call["forbidden"]), look_up_again)
+                    other = program.run(call["check"], call["part"], limited, seed, name_mistakes=False)
+                    told["forbidden"] = _told_forbidden(outcome, other)
         except CannotJudge as error:
             told = {"refused": str(error)}
         finally:
@@ -77,11 +84,18 @@ class Checks:
 
     def _program(self, file: str, modules: Mapping[str, str]) -> CheckProgram:
         if file not in self._programs:
-            self._programs[file] = CheckProgram(parse_check_file(modules, file))
+            self._programs[file] = CheckProgram(parse_check_file(modules, file, is_checked=True))
         return self._programs[file]
 
 
-def _names(look_up: LookUp, look_up_again: Callable[[], LookUp]) -> DefinedNames:
+def _told_forbidden(usual: CheckOutcome, other: CheckOutcome) -> str:
+    """What it says of an answer that a check comes out otherwise where forbidden functions fail."""
+    if other.status == "raised" and FORBIDDEN in other.message:
+        return other.message
+    return "" if other.status == usual.status else f"comes out otherwise: {other.message}"
+
+
+def _names(look_up: LookUp, look_up_again: Callable[..., LookUp]) -> DefinedNames:
     def find(name: str) -> Any:
         try:
             return look_up(name)

@@ -293,8 +293,12 @@ class Judge:
         self._proxies.disputed = self._proxies.disputed or other._proxies.disputed
         self._proxies.own_words |= other._proxies.own_words
 
-    def _look_up_again(self) -> Callable[[str], Any]:
-        """How to look up names in a fresh box in which the same cells ran."""
+    def _look_up_again(self, forbidden: Sequence[str] = ()) -> Callable[[str], Any]:
+        """How to look up names in a fresh box in which the same cells ran.
+
+        Args:
+            forbidden: functions of torch whose names hold one of these fail there.
+        """
         other = Judge(self._further)
         other._box = len(self._others) + 2
         other._begin_again(self._token)
@@ -302,6 +306,8 @@ class Judge:
         other._proxies.is_strict = self._proxies.is_strict
         other._generators.forget()
         self._others.append(other)
+        if forbidden:
+            other._ask("forbid", [*forbidden])
         return other._student_name
 
     def _ask(self, operation: str, /, *args: Any, **kwargs: Any) -> Any:
