@@ -22,9 +22,9 @@ def assert_dependence(
 ) -> None:
     """Fail unless each output depends on the inputs that it may see, and on no other.
 
-    Two calls in two boxes are compared, and their inputs differ at one position of each example. In neither
-    box does code meet two inputs that have anything in common: memory of earlier calls, or of the other
-    examples, does not tell which position was changed.
+    Two calls in two boxes are compared, and their inputs differ at one position of each example, or nowhere.
+    In neither box does code meet two inputs that have anything in common: memory of earlier calls, or of the
+    other examples, does not tell which position was changed.
 
     Args:
         compute: names of the student, and (examples, length, width) → (examples, length, …).
@@ -36,18 +36,33 @@ def assert_dependence(
         Wrong: another dependence was measured, or the result has another form.
     """
     length = len(allowed)
-    examples = torch.arange(ROUNDS * length)
-    positions = draw.permutation(len(examples)) % length  # (examples,): where each one is changed
-    inputs, others = (_draw_inputs(draw, len(examples), length) for _ in range(2))
+    examples = ROUNDS * (length + 1)
+    inputs, others, first, second = (_draw_inputs(draw, examples, length) for _ in range(4))
+    positions = draw.permutation(examples) % (length + 1)  # where each example is changed; length: nowhere
     changed = inputs.clone()
-    changed[examples, positions] = others[examples, positions]
-    before = _read_result(compute(student, inputs), inputs)
-    after = _read_result(compute(student.again(), changed), inputs)
-    if before.shape != after.shape:
-        raise Wrong(f"results of two shapes, {tuple(before.shape)} and {tuple(after.shape)}")
+    for example, position in enumerate(positions.tolist()):
+        if position < length:
+            changed[example, position] = others[example, position]
+    before = _compute_second(compute, student, first, inputs)
+    after = _compute_second(compute, student.again(), second, changed)
     moved = _has_moved(after, before)  # (examples, length)
+    examples_moved = ["changed"]
+    if moved[positions == length].any():
+        once_more = _compute_second(compute, student.again(), second, inputs)
+        if _has_moved(once_more, before).any():
+            raise Wrong("two equal calls differ")
+        examples_moved.append("unchanged")
+    assert_equal(examples_moved, ["changed"])
     seen = torch.stack([moved[positions == key].any(0) for key in range(length)], dim=-1)
     assert_equal(rows_of(seen), rows_of(allowed))
+
+
+def _compute_second(
+    compute: Callable[[Any, Tensor], Any], names: Any, first: Tensor, inputs: Tensor
+) -> Tensor:
+    """Return the second result in a box: one that is kept of the first call shows."""
+    compute(names, first)
+    return _read_result(compute(names, inputs), inputs)
 
 
 def _draw_inputs(draw: Any, *shape: int, width: int = 4) -> Tensor:
@@ -69,6 +84,8 @@ def _read_result(value: Any, inputs: Tensor) -> Tensor:
 
 
 def _has_moved(after: Tensor, before: Tensor) -> Tensor:
+    if before.shape != after.shape:
+        raise Wrong(f"results of two shapes, {tuple(before.shape)} and {tuple(after.shape)}")
     size = before[before.isfinite()].abs().amax() if before.isfinite().any() else before.new_zeros(())
     is_near = (after - before).abs() <= NOTHING * size
     return ((after != before) & ~is_near).any(-1)  # infinity less infinity is not near, but equal
