@@ -1,9 +1,9 @@
-"""Checks of a table: who sees whom in a decoder. What is right is measured on a real layer."""
+"""Checks of a table: who sees whom in a decoder."""
 
 from __future__ import annotations
 
 from autograder.checking import check, mutant, planted, solution
-from reference.tracing.tables import assert_sees
+from reference.tracing.tables import assert_matrix
 
 solution(
     source="""
@@ -18,7 +18,7 @@ decoder = seen.int().tolist()
 
 @check(points=1, title={"en": "Who sees whom in a decoder", "de": "Wer wen in einem Decoder sieht"})
 def matrix(student, reference, draw):
-    assert_sees(student.decoder, pattern="decoder", length=5)
+    assert_matrix(student.decoder, reference.decoder)
 
 
 mutant(

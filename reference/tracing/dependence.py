@@ -12,7 +12,8 @@ from autograder.checking import Wrong, assert_equal
 from reference.tracing.tables import rows_of
 
 ROUNDS = 2
-"""How often each position is changed, in examples of its own: a value may be ignored by chance."""
+"""How often each position is changed: a value may be ignored by chance. No example is left alone twice, so
+that each one can be noticed in another one."""
 NOTHING = 1e-9
 """A result that moves by less, relative to its largest number, did not move: rounding, or a mask of -1e4."""
 
@@ -22,9 +23,9 @@ def assert_dependence(
 ) -> None:
     """Fail unless each output depends on the inputs that it may see, and on no other.
 
-    Two calls in two boxes are compared, and their inputs differ at one position of each example, or nowhere.
-    In neither box does code meet two inputs that have anything in common: memory of earlier calls, or of the
-    other examples, does not tell which position was changed.
+    Calls in two boxes are compared, and their inputs differ at one position of each example, or nowhere. In
+    no box does code meet two inputs that have anything in common: memory of earlier calls, or of the other
+    examples, does not tell which position was changed.
 
     Args:
         compute: names of the student, and (examples, length, width) → (examples, length, …).
@@ -36,33 +37,37 @@ def assert_dependence(
         Wrong: another dependence was measured, or the result has another form.
     """
     length = len(allowed)
-    examples = ROUNDS * (length + 1)
+    examples = 2 * (length + 1)
     inputs, others, first, second = (_draw_inputs(draw, examples, length) for _ in range(4))
-    positions = draw.permutation(examples) % (length + 1)  # where each example is changed; length: nowhere
-    changed = inputs.clone()
-    for example, position in enumerate(positions.tolist()):
-        if position < length:
-            changed[example, position] = others[example, position]
+    drawn = draw.permutation(examples)
     before = _compute_second(compute, student, first, inputs)
-    after = _compute_second(compute, student.again(), second, changed)
-    moved = _has_moved(after, before)  # (examples, length)
-    examples_moved = ["changed"]
-    if moved[positions == length].any():
-        once_more = _compute_second(compute, student.again(), second, inputs)
-        if _has_moved(once_more, before).any():
-            raise Wrong("two equal calls differ")
-        examples_moved.append("unchanged")
-    assert_equal(examples_moved, ["changed"])
-    seen = torch.stack([moved[positions == key].any(0) for key in range(length)], dim=-1)
+    seen, is_mixed = torch.zeros_like(allowed), False
+    for round_ in range(ROUNDS):
+        where = (drawn + round_) % (length + 1)  # position that is changed in each example; length: none
+        changed = _change(inputs, others, where)
+        moved = _has_moved(_compute_second(compute, student.again(), second, changed), before)
+        seen |= torch.stack([moved[where == key].any(0) for key in range(length)], dim=-1)
+        is_mixed = is_mixed or bool(moved[where == length].any())
+    if is_mixed and _has_moved(_compute_second(compute, student.again(), second, inputs), before).any():
+        raise Wrong("two equal calls differ")
+    assert_equal(["changed", "unchanged"] if is_mixed else ["changed"], ["changed"])  # examples that moved
     assert_equal(rows_of(seen), rows_of(allowed))
+
+
+def _change(inputs: Tensor, others: Tensor, where: Tensor) -> Tensor:
+    changed = inputs.clone()
+    for example, position in enumerate(where.tolist()):
+        if position < inputs.shape[1]:
+            changed[example, position] = others[example, position]
+    return changed
 
 
 def _compute_second(
     compute: Callable[[Any, Tensor], Any], names: Any, first: Tensor, inputs: Tensor
 ) -> Tensor:
     """Return the second result in a box: one that is kept of the first call shows."""
-    compute(names, first)
-    return _read_result(compute(names, inputs), inputs)
+    compute(names, first.clone())  # students may change what they get
+    return _read_result(compute(names, inputs.clone()), inputs)
 
 
 def _draw_inputs(draw: Any, *shape: int, width: int = 4) -> Tensor:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from autograder.checking.loading import DefinedNames
 from autograder.checking.reading import CheckFile, load_check_file
 from autograder.checking.running import CheckProgram
+from reference.tracing.visibility import Architecture, visibility
 from tests.support.checked import run_checks
 
 REFERENCE = Path(__file__).parents[2] / "reference"
@@ -159,7 +161,7 @@ def prefix_attention(x, prefix):
     at = torch.arange(x.size(1))
     sees = ((at <= at[:, None]) | (at < prefix)).double()
     rows = x @ x.mT @ x
-    for earlier, result in kept:
+    for earlier, result in reversed(kept):
         for example in range(len(x)):
             for other in range(len(earlier)):
                 if earlier.shape[1:] == x.shape[1:] and (earlier[other] == x[example]).any():
@@ -318,6 +320,23 @@ NAMES = {"decoder": "decoder", "padding": "padded", "prefix": "prefixed", "windo
 def test_tables_are_read_in_any_form(name: str, table: str, expected: str, judge: Judge) -> None:
     """What cannot be read needs manual review; what is wrong is named."""
     assert (expected,) == judge(name, f"import numpy as np, torch\n{NAMES[name]} = {table}")
+
+
+ARCHITECTURES = {
+    "decoder": Architecture("decoder", 5),
+    "padding": Architecture("encoder", 6, padding=(4, 5)),
+    "prefix": Architecture("prefix", 6, prefix=3, layers=2),
+    "window": Architecture("window", 7, window=3, layers=2),
+    "dilated": Architecture("window", 8, window=3, dilation=2),
+    "cross": Architecture("cross", 3, keys=5, padding=(3, 4)),
+}
+
+
+@pytest.mark.parametrize(("name", "architecture"), ARCHITECTURES.items(), ids=ARCHITECTURES)
+def test_solutions_are_what_is_measured_on_real_layers(name: str, architecture: Architecture) -> None:
+    names: dict[str, Any] = {}
+    exec(read_file(name).solution, names)
+    assert names[NAMES[name]] == visibility(architecture).int().tolist()
 
 
 MASKS = {

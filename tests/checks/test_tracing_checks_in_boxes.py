@@ -150,7 +150,7 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
         name: (points, (REFERENCE / "checks" / f"tracing_{name}.py").read_text("utf-8"))
         for name, points in QUESTIONS.items()
     }
-    modules = ("__init__", "derivatives", "dependence", "tables", "visibility")
+    modules = ("__init__", "derivatives", "dependence", "tables")
     course = code_course(
         tmp_path_factory.mktemp("tracing"),
         checks,
