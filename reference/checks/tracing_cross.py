@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autograder.checking import check, mutant, planted, solution
-from reference.tracing.tables import assert_matrix
+from reference.checks.tables import assert_matrix
 
 solution(
     source="""

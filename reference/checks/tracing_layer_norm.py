@@ -8,7 +8,7 @@ from __future__ import annotations
 from torch.nn import functional
 
 from autograder.checking import check, forbid, mutant, planted, solution
-from reference.tracing.derivatives import assert_gradients, draw_doubles
+from reference.checks.derivatives import assert_gradients, draw_doubles
 
 forbid("autograd", "enable_grad", "backward", "vjp", "jacobian", "jacrev")
 solution(

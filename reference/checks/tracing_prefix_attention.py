@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from autograder.checking import call, check, mutant, planted, solution
-from reference.tracing.dependence import assert_dependence
+from reference.checks.dependence import assert_dependence
 
 solution(
     source="""

@@ -150,13 +150,13 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
         name: (points, (REFERENCE / "checks" / f"tracing_{name}.py").read_text("utf-8"))
         for name, points in QUESTIONS.items()
     }
-    modules = ("__init__", "derivatives", "dependence", "tables")
+    modules = ("derivatives", "dependence", "tables")
     course = code_course(
         tmp_path_factory.mktemp("tracing"),
         checks,
         preload='"numpy", "torch"',
         reference={
-            f"tracing/{name}.py": (REFERENCE / "tracing" / f"{name}.py").read_text() for name in modules
+            f"checks/{name}.py": (REFERENCE / "checks" / f"{name}.py").read_text() for name in modules
         },
     )
     with Pool() as pool:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from autograder.checking import Wrong, assert_equal
-from reference.tracing.tables import rows_of
+from reference.checks.tables import rows_of
 
 ROUNDS = 2
 """How often each position is changed: a value may be ignored by chance. No example is left alone twice, so
