@@ -41,6 +41,7 @@ def code_course(
         (root / folder).mkdir(parents=True, exist_ok=True)
     (root / "reference" / "__init__.py").write_text("")
     for path, text in reference.items():
+        (root / "reference" / path).parent.mkdir(parents=True, exist_ok=True)
         (root / "reference" / path).write_text(text, "utf-8")
     rubric = f'version = 1\n[assignment]\nname = "{NAME}"\nlanguages = ["en"]\npreload = [{preload}]\n'
     rubric += (
