@@ -16,7 +16,7 @@ _API = "autograder.checking"
 _DECLARATIONS = ("check", "solution", "mutant", "planted", "forbid")
 _STUDENT = "student"
 """The first parameter of a check."""
-RESERVED = frozenset(("again",))
+RESERVED = frozenset(("again", "define"))
 """Attributes of ``student`` that are no names of the notebook."""
 
 

@@ -115,6 +115,7 @@ class CellTests:
             imports,
             stopwatch=grader.stopwatch,
             open_again=self._open_again,
+            call_seconds=limits.call_seconds,
         )
 
     def open_session(

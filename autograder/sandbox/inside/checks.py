@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 from autograder.checking.loading import DefinedNames
 from autograder.checking.objects import Objects, install
@@ -15,7 +15,22 @@ from autograder.checking.running import CheckOutcome, CheckProgram
 from autograder.sandbox.inside.proxies import CannotJudge, Handle, StudentExit, instance_of, table_of
 from autograder.sandbox.inside.running import MOST_TEXT
 
-LookUp = Callable[[str], Any]
+
+class StudentBox(Protocol):
+    """A box in which a student's cells have run."""
+
+    def look_up(self, name: str) -> Any:
+        """Return what a name of the notebook stands for.
+
+        Raises:
+            NameError: the notebook does not define it.
+        """
+
+    def define(self, source: str) -> Any:
+        """Run a source there and return its module."""
+
+    def open_again(self) -> StudentBox:
+        """Return a fresh box in which the same cells ran."""
 
 
 class HandleObjects(Objects):
@@ -50,22 +65,20 @@ class Checks:
 
     def __init__(self) -> None:
         self._programs: dict[str, CheckProgram] = {}
+        self._student: tuple[StudentBox, DefinedNames] | None = None
 
-    def run(
-        self, call: Mapping[str, Any], look_up: LookUp, look_up_again: Callable[[], LookUp]
-    ) -> dict[str, Any]:
+    def run(self, call: Mapping[str, Any], box: StudentBox) -> dict[str, Any]:
         """Run one part of a check; return the plain parts of a `autograder.records.CellOutcome`.
 
         Args:
             call: ``file``, ``check``, ``part``, ``seed`` in hexadecimal, and ``modules``, the sources.
-            look_up: gives what a name of the notebook stands for; raises NameError.
-            look_up_again: gives the same for a fresh box.
+            box: of the student.
         """
         printed = io.StringIO()
         undo = install(HandleObjects())
         try:
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-                student = _names(look_up, look_up_again)
+                student = self._names(box)
                 program = self._program(call["file"], call["modules"])
                 outcome = program.run(call["check"], call["part"], student, bytes.fromhex(call["seed"]))
             told = _told(outcome)
@@ -75,20 +88,26 @@ class Checks:
             undo()
         return {**told, "printed": printed.getvalue()[:MOST_TEXT]}
 
+    def _names(self, box: StudentBox) -> DefinedNames:
+        """Return the names of a box: the same object for all checks, so that these can share what they saw."""
+        if self._student is None or self._student[0] is not box:
+            self._student = box, _names_of(box)
+        return self._student[1]
+
     def _program(self, file: str, modules: Mapping[str, str]) -> CheckProgram:
         if file not in self._programs:
             self._programs[file] = CheckProgram(parse_check_file(modules, file))
         return self._programs[file]
 
 
-def _names(look_up: LookUp, look_up_again: Callable[[], LookUp]) -> DefinedNames:
+def _names_of(box: StudentBox) -> DefinedNames:
     def find(name: str) -> Any:
         try:
-            return look_up(name)
+            return box.look_up(name)
         except NameError:
             raise MissingName(name) from None
 
-    return DefinedNames(find, lambda: _names(look_up_again(), look_up_again))
+    return DefinedNames(find, lambda: _names_of(box.open_again()), box.define)
 
 
 def _told(outcome: CheckOutcome) -> dict[str, Any]:

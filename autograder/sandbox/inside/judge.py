@@ -271,7 +271,7 @@ class Judge:
             self._heard(lambda: wire.read_told(told))
         self._namespace.absent.clear()
         if "check" in test:
-            found = self._checks.run(test["check"], self._student_name, self._look_up_again)
+            found = self._checks.run(test["check"], self)
         else:
             found = outcome(test["code"], self._namespace, doctest=test["doctest"], refusals=CannotJudge)
         for other in self._others:
@@ -293,8 +293,12 @@ class Judge:
         self._proxies.disputed = self._proxies.disputed or other._proxies.disputed
         self._proxies.own_words |= other._proxies.own_words
 
-    def _look_up_again(self) -> Callable[[str], Any]:
-        """How to look up names in a fresh box in which the same cells ran."""
+    def define(self, source: str) -> Any:
+        """Run a source in the student's box and return its module; see `checks.StudentBox`."""
+        return self._ask("define", source)
+
+    def open_again(self) -> Judge:
+        """Return the judge of a fresh box in which the same cells ran; see `checks.StudentBox`."""
         other = Judge(self._further)
         other._box = len(self._others) + 2
         other._begin_again(self._token)
@@ -302,7 +306,7 @@ class Judge:
         other._proxies.is_strict = self._proxies.is_strict
         other._generators.forget()
         self._others.append(other)
-        return other._student_name
+        return other
 
     def _ask(self, operation: str, /, *args: Any, **kwargs: Any) -> Any:
         told = self._exchanged(self._request(operation, args, kwargs))
@@ -312,6 +316,8 @@ class Judge:
             raise CannotJudge("the student's code puts a hook on what is the test's")
         if "failed" in told:
             raise CannotJudge(f"what the student's code returned could not be read: {told['failed']}")
+        if "ended" in told:
+            raise StudentExit(f"a fresh process of the student's ended: {told['ended']}")
         if "raised" in told:
             raise self._exception(told["raised"])
         found = told["v"]
@@ -389,7 +395,7 @@ class Judge:
             return {"failed": f"{type(error).__name__}: {error}"[:300]}
         if "printed" in told:
             sys.stdout.write(str(told["printed"]))
-        return told if told.keys() & {"v", "raised", "failed", "back"} else {"failed": "no reply"}
+        return told if told.keys() & {"v", "raised", "failed", "back", "ended"} else {"failed": "no reply"}
 
     def _read(self, tree: Any, arrays: Mapping[str, np.ndarray]) -> Any:
         try:
@@ -457,10 +463,10 @@ class Judge:
             with contextlib.suppress(ImportError, AttributeError):
                 imported = importlib.import_module(module)
                 return functools.reduce(getattr, attribute.split("."), imported) if attribute else imported
-        return self._student_name(name)
+        return self.look_up(name)
 
-    def _student_name(self, name: str) -> Any:
-        """What a name of the notebook stands for."""
+    def look_up(self, name: str) -> Any:
+        """Return what a name of the notebook stands for; see `checks.StudentBox`."""
         if name in self._bound:
             self.count(found := self._bound[name])
         else:

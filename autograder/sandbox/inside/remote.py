@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from autograder.checking.objects import call_by_name
+from autograder.checking.defining import define_module
 from autograder.sandbox.exchange import wire
 from autograder.sandbox.inside import ahead, forms, layers
 from autograder.sandbox.inside.callbacks import Abandoned, Callbacks
@@ -224,6 +225,7 @@ class Remote:
             "iter": self._iter,
             "module": importlib.import_module,
             "library": lambda module, name, /, *args, **kwargs: forms.named(module, name)(*args, **kwargs),
+            "define": define_module,
             "copy": copy.copy,
             "deepcopy": copy.deepcopy,
             "backward": self._backward,
