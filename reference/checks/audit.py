@@ -41,6 +41,9 @@ def audit(cls):
 RIGHT = tuple(f"right {number}" for number in range(RIGHT_CLASSES))
 WRONG = tuple(name for names in GROUPS.values() for name in names)
 
+SECONDS = 100
+"""Enough for a test that never ends on some of the classes; `call_seconds` limits each one."""
+
 answers = {}
 """The names of an answer → what its test says of each class, which all items ask for."""
 
@@ -88,6 +91,7 @@ def compare(student, draw, wrong, *, in_proportion=False):
         "en": "Wrong classes are caught and right ones are not",
         "de": "Falsche Klassen werden erwischt und richtige nicht",
     },
+    seconds=SECONDS,
 )
 def all(student, reference, draw):
     compare(student, draw, WRONG, in_proportion=True)
@@ -99,6 +103,7 @@ def all(student, reference, draw):
         "en": "All classes with wrong masks are caught",
         "de": "Alle Klassen mit falschen Masken werden erwischt",
     },
+    seconds=SECONDS,
 )
 def masks(student, reference, draw):
     compare(student, draw, GROUPS["mask"])
@@ -110,6 +115,7 @@ def masks(student, reference, draw):
         "en": "All classes with wrong scaling are caught",
         "de": "Alle Klassen mit falscher Skalierung werden erwischt",
     },
+    seconds=SECONDS,
 )
 def scaling(student, reference, draw):
     compare(student, draw, GROUPS["scaling"])
@@ -121,6 +127,7 @@ def scaling(student, reference, draw):
         "en": "All classes that mix up the sequences of a batch are caught",
         "de": "Alle Klassen, die Folgen eines Batches vermischen, werden erwischt",
     },
+    seconds=SECONDS,
 )
 def batches(student, reference, draw):
     compare(student, draw, GROUPS["batch"])
