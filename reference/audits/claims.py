@@ -165,7 +165,9 @@ def read_claims(findings: Any, audit: Audit, wanted: tuple[Input, ...]) -> list[
     Raises:
         Wrong: the findings are no list.
     """
-    return [_read_claim(finding, audit, wanted) for finding in itertools.islice(_entries(findings), MOST_FINDINGS)]
+    return [
+        _read_claim(finding, audit, wanted) for finding in itertools.islice(_entries(findings), MOST_FINDINGS)
+    ]
 
 
 def _entries(values: Any) -> Iterator[Any]:
@@ -228,7 +230,9 @@ def _distance(outcome: Mapping[str, Any], right: Mapping[str, Any]) -> float:
     if outcome["output"].shape != right["output"].shape:
         return float("inf")
     expected = right["output"][right["counted"]]
-    difference = (outcome["output"][right["counted"]] - expected).abs().max() / expected.abs().max().clamp(min=1.0)
+    difference = (outcome["output"][right["counted"]] - expected).abs().max() / expected.abs().max().clamp(
+        min=1.0
+    )
     return float(difference) if difference.isfinite() else float("inf")
 
 
@@ -300,7 +304,9 @@ def judge_remark(remark: str, remarks: Any, findings: Any, audit: Audit) -> None
     if len(places) > MOST_REMARKS:
         raise Wrong(f"there are more than {MOST_REMARKS} remarks")
     site = audit.facts()["remarks"][remark]
-    claimed = itertools.islice(_entries(findings), MOST_FINDINGS) if isinstance(findings, list | tuple) else ()
+    claimed = (
+        itertools.islice(_entries(findings), MOST_FINDINGS) if isinstance(findings, list | tuple) else ()
+    )
     if any(type(claim) in (list, tuple) and claim and names_place(claim[0], site) for claim in claimed):
         raise Wrong("it is claimed as a fault")
     if not any(names_place(place, site) for place in places):
@@ -315,5 +321,9 @@ def _refuse_guesses(claims: Iterable[Claim], audit: Audit) -> None:
 
 
 def _problems(claims: Iterable[Claim], audit: Audit) -> str:
-    reasons = (claim.problem or f"shows {', '.join(sorted(claim.shown))}" for claim in claims if not claim.proved(audit))
+    reasons = (
+        claim.problem or f"shows {', '.join(sorted(claim.shown))}"
+        for claim in claims
+        if not claim.proved(audit)
+    )
     return "; ".join(reasons) or "there are no findings"

@@ -82,7 +82,9 @@ def compare(student, draw, wrong, *, in_proportion=False):
     except Wrong as error:
         share = max(0.0, caught - rejected) if in_proportion else 0.0
         errors = {name: said[name] for name in expected if said[name] is not expected[name]}
-        raise Wrong(f"caught {caught:.0%}, rejected {rejected:.0%} of the right: {errors}", share=share) from error
+        raise Wrong(
+            f"caught {caught:.0%}, rejected {rejected:.0%} of the right: {errors}", share=share
+        ) from error
 
 
 @check(

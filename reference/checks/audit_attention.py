@@ -24,7 +24,6 @@ attention_remarks = [11]  # d_model has to be a multiple of num_heads, and nothi
 )
 
 
-
 @check(
     points=2,
     title={

@@ -81,9 +81,13 @@ planted(
 )
 planted("a few lines", ANSWER + "translator_findings = [('lines 22-24', both), ('lines 34-35', both)]\n")
 planted(
-    "spelt otherwise", ANSWER + "translator_findings = [('Make_Target_Mask()', both), ('cross-attention', both)]\n"
+    "spelt otherwise",
+    ANSWER + "translator_findings = [('Make_Target_Mask()', both), ('cross-attention', both)]\n",
 )
-planted("one example that shows both", ANSWER + "translator_findings = [('target mask', both), ('decode', both)]\n")
+planted(
+    "one example that shows both",
+    ANSWER + "translator_findings = [('target mask', both), ('decode', both)]\n",
+)
 planted(
     "a dictionary",
     ANSWER
@@ -91,7 +95,9 @@ planted(
     + "translator_findings = [('make_target_mask', named), ('decode', both)]\n",
 )
 mutant("padding on the right shows nothing", "[[0, 0, 6, 7]]", "[[6, 7, 0, 0]]", loses=FIRST)
-mutant("the other fault's example", LEFT, "torch.tensor([[3, 4, 0, 0]]), torch.tensor([[6, 7, 8]])", loses=FIRST)
+mutant(
+    "the other fault's example", LEFT, "torch.tensor([[3, 4, 0, 0]]), torch.tensor([[6, 7, 8]])", loses=FIRST
+)
 mutant("the wrong component", '"make_target_mask"', '"make_source_mask"', loses=FIRST)
 mutant("an example that raises", "return torch.tensor([[3, 4, 5]])", "return 1 // 0", loses=FIRST)
 mutant("nothing but padding", "[[0, 0, 6, 7]]", "[[0, 0]]", loses=FIRST)

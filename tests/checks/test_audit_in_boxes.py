@@ -13,6 +13,7 @@ from autograder.checking.reading import load_check_file
 from autograder.grading.pipeline import Grader
 from autograder.records import Status
 from autograder.sandbox.pool import Pool
+from tests.checks.test_audit_checks import FORMS, HOSTILE, PROVED
 from tests.support.code_course import NAME, code_course, grade
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
@@ -34,7 +35,9 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
     }
     course = code_course(root, files, preload='"torch", "libcst"')
     rubric = course.rubric(NAME)
-    rubric.write_text(rubric.read_text("utf-8").replace("cell_seconds", "call_seconds = 3\ncell_seconds"), "utf-8")
+    rubric.write_text(
+        rubric.read_text("utf-8").replace("cell_seconds", "call_seconds = 3\ncell_seconds"), "utf-8"
+    )
     with Pool() as pool:
         yield Grader(load(course, NAME), pool)
 
@@ -155,3 +158,14 @@ def test_no_plain_answer_on_a_class_counts_as_missed(source: str, grader: Grader
 def test_a_test_that_never_ends_on_one_class_loses_that_class(grader: Grader) -> None:
     """It has its time for each class: 22 of 23 are caught."""
     assert {"all": "3.83"} == lost(grader, "audit", NEVER_ENDING)
+
+
+@pytest.mark.parametrize("code", [*HOSTILE.values(), *FORMS.values()], ids=[*HOSTILE, *FORMS])
+def test_findings_of_any_form_are_judged(code: str, grader: Grader) -> None:
+    """What a student's objects say of themselves neither counts nor keeps the findings from being judged."""
+    source = PROVED.replace("translator_findings =", "others =") + code
+    items = ("verdict", "target_padding", "cross_padding", "claims")
+    if code in HOSTILE.values():
+        source = f"{PROVED}\n{code}\ntranslator_findings[0] = ('make_target_mask', left)\n"
+        items = ("target_padding", "claims")
+    assert dict.fromkeys(items, "0") == lost(grader, "audit_translator", source)

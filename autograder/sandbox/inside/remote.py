@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checking.objects import call_by_name
 from autograder.checking.defining import define_module
+from autograder.checking.objects import call_by_name
 from autograder.sandbox.exchange import wire
 from autograder.sandbox.inside import ahead, forms, layers
 from autograder.sandbox.inside.callbacks import Abandoned, Callbacks
