@@ -305,6 +305,8 @@ class CheckCall(Struct, frozen=True):
     """Of its hidden inputs."""
     modules: Mapping[str, str]
     """The sources of the checks, the solution and what they import, by module."""
+    forbidden: tuple[str, ...] = ()
+    """It runs once more where functions of torch fail whose names hold one of these."""
 
 
 class CellTest(Struct, frozen=True):
@@ -354,6 +356,8 @@ class CellOutcome(Struct, frozen=True):
     """Of a check: the student's code raised ``error``, not the check."""
     missing: str = ""
     """Of a check: the name that the notebook does not define."""
+    forbidden: str = ""
+    """Of a check: how it comes out otherwise where what is forbidden fails."""
     share: float = 0.0
     """Of a check: which part of its points a wrong answer still earns."""
     mistakes: tuple[str, ...] = ()

@@ -52,16 +52,18 @@ RECORDS = (
     *(variant_options.Integers, variant_options.Choices, variant_options.Computed, variant_options.Planted),
 )
 """What the rubrics of several kinds may state."""
+REFERENCE = Path(__file__).parent / "support" / "documented"
+"""Has the checks that examples name."""
 HEAD = 'version = 1\n[assignment]\nname = "example"\npoints = {points}\n'
 
 
 def rubric_of(example: str) -> Rubric:
     """The example as a whole rubric: fragments get a head with the right sum of points."""
     if "[assignment]" in example:
-        return parse(example.encode())
+        return parse(example.encode(), reference=REFERENCE)
     points = re.search(r"^points = ([0-9.]+)", example, re.MULTILINE)
     assert points is not None
-    return parse((HEAD.format(points=points[1]) + example).encode())
+    return parse((HEAD.format(points=points[1]) + example).encode(), reference=REFERENCE)
 
 
 @pytest.mark.parametrize(

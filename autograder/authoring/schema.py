@@ -21,6 +21,7 @@ from msgspec import Struct
 from autograder.checks.judging.manual import ManualItem
 from autograder.kinds import kinds
 from autograder.rubric import AssignmentSettings, Item, Question
+from autograder.rubric.check_files import KINDS as CHECKED_KINDS
 from autograder.rubric.scales import NAMED, Grading, Scale, Step, Threshold
 from autograder.variants.options import Choices, Computed, Integers, Planted
 
@@ -90,7 +91,8 @@ def _question(name: str, common: Schema, options: Schema, items: Sequence[Schema
     made = _joined(common, options, str(options.get("description", "")))
     made["properties"]["kind"] = {"const": name}
     made["properties"]["item"] = {"type": "array", "minItems": 1, "items": {"anyOf": items}}
-    made["required"] = [*made["required"], "item"]
+    if name not in CHECKED_KINDS:
+        made["required"] = [*made["required"], "item"]
     return made
 
 
@@ -98,6 +100,8 @@ def _items(name: str, common: Schema, options: Schema, manual_options: Schema) -
     """The items that a question of one kind may have: automatic ones, and those that a person decides on."""
     automatic = _joined(common, options, f"An item of a {name!r} question.")
     automatic["properties"]["manual"] = {"const": False}
+    if name in CHECKED_KINDS:  # the rest is in the file of checks
+        automatic["required"] = ["id"]
     # What the kind reads of an automatic item may stay in one that a person decides on.
     both = {"properties": {**options["properties"], **manual_options["properties"]}}
     manual = _joined(common, both, "An item that a person decides on.")

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import keyword
 import re
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -136,10 +137,14 @@ def start(folder: Path, name: str, kinds: Sequence[str] = ()) -> Started:
     templates = chosen(kinds, module)
     reference = reference_file(name, templates)
     text = rubric_file(name, templates)
+    checks = {
+        f"reference/checks/{one.question['checks']}": f"{one.checks}\n" for one in templates if one.checks
+    }
     files = {
         f"rubrics/{name}.toml": text,
-        f"assignments/{name}/{name}.ipynb": notebook(rubrics.parse(text.encode()), templates),
+        f"assignments/{name}/{name}.ipynb": notebook(_parse(text, checks), templates),
         **({f"reference/{module}.py": reference} if reference else {}),
+        **checks,
     }
     taken = [
         path for path in (*files, f"assignments/{name}", f"reference/{module}") if (folder / path).exists()
@@ -160,6 +165,15 @@ def start(folder: Path, name: str, kinds: Sequence[str] = ()) -> Started:
     except OSError as error:
         raise CourseError(f"{error.filename or folder}: cannot be written: {error.strerror}") from error
     return Started(tuple(folder / path for path in files), begun)
+
+
+def _parse(rubric: str, checks: Mapping[str, str]) -> Rubric:
+    """Read the rubric of templates, whose checks lie nowhere yet."""
+    with tempfile.TemporaryDirectory() as folder:
+        for path, text in checks.items():
+            (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
+            (Path(folder) / path).write_text(text, "utf-8")
+        return rubrics.parse(rubric.encode(), reference=Path(folder) / rubrics.REFERENCE)
 
 
 def _is_new(folder: Path) -> bool:

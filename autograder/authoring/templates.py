@@ -9,6 +9,7 @@ A template's blocks are named by the first line of their fence::
     ```python answer       the answer cell, solution between markers (or ``markdown answer``)
     ```markdown ID         the answer key of a manually graded cell with this id; may be missing
     ```python reference    for the reference folder; may be missing
+    ```python checks       the checks of the question there; may be missing
 
 ``MODULE`` stands for the module of the reference folder.
 """
@@ -45,6 +46,7 @@ class Template(Struct, frozen=True):
     assignment: Mapping[str, Any] = {}
     given: str = ""
     reference: str = ""
+    checks: str = ""
     written: Mapping[str, str] = {}
     """Key of each further text cell, by its id."""
 
@@ -95,6 +97,7 @@ def _template(kind: str, module: str) -> Template:
         assignment=tomllib.loads(named.get("assignment", "")),
         given=named.get("given", ""),
         reference=named.get("reference", ""),
+        checks=named.get("checks", ""),
         written={
             name: body
             for (language, name), body in blocks.items()

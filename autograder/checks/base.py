@@ -260,6 +260,9 @@ class HasCellTests(Protocol):
     def after(self) -> str:
         """The grade_id of the cell before which they run; empty: after the last one."""
 
+    def is_unanswered(self, answer: Answer) -> bool:
+        """Whether there is nothing to test."""
+
     def cell_tests(self, draw: Draw) -> Mapping[str, CellTest]:
         """The test of each item, by its id; several of one item have names of their own.
 

@@ -18,7 +18,7 @@ from autograder.checks.judging.judgeable import (
     rebinding,
 )
 from autograder.notebook.placeholders import without_placeholders
-from autograder.records import Cell, CellOutcome, CellTest, Markdown
+from autograder.records import Cell, CellOutcome, CellTest, Markdown, Submission
 from autograder.rubric import NotebookFile
 from autograder.sandbox.base import Box, Sandbox
 from autograder.sandbox.session import Session, Visit
@@ -64,7 +64,7 @@ class CellTests:
         self,
         assignment: Assignment,
         notebook: NotebookFile,
-        cells: Sequence[Cell | Markdown],
+        submission: Submission,
         sandbox: Sandbox,
         *,
         grader: SeededGrader,
@@ -75,11 +75,12 @@ class CellTests:
         Args:
             assignment: as the student was asked it.
             notebook: of it.
-            cells: of the submission.
+            submission: to it.
             sandbox: of the student.
             grader: whose secret and seed they are.
             own: whose hidden inputs the submission meets (`autograder.checks.base.draw_scope`).
         """
+        cells = submission.cells
         places = {
             cell.grade_id: place
             for place, cell in enumerate(cells)
@@ -90,6 +91,9 @@ class CellTests:
         for question in assignment.questions(notebook.name):
             check = assignment.checks[question.id]
             if not isinstance(check, HasCellTests):
+                continue
+            answer = assignment.answer(question, submission)
+            if answer is not None and check.is_unanswered(answer):
                 continue
             draw = Draw.for_question(grader.secret, assignment.rubric, question, own)
             tests = {(question.id, item): test for item, test in check.cell_tests(draw).items()}

@@ -438,7 +438,7 @@ class _SubmissionRun:
         files = self.files[notebook.name].contents
         stopwatch = self._grader.stopwatch
         cell_tests = CellTests(
-            assignment, notebook, submission.cells, sandbox, grader=self._grader, own=self._sitting.own
+            assignment, notebook, submission, sandbox, grader=self._grader, own=self._sitting.own
         )
         cells = cells_to_run(submission.cells, assignment, notebook.name)
         timeouts = self._timeouts_of(environment, cells, files)

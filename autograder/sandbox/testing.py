@@ -304,6 +304,7 @@ def _check_call(call: CheckCall) -> dict[str, Any]:
         "part": call.part,
         "seed": call.seed.hex(),
         "modules": dict(call.modules),
+        "forbidden": list(call.forbidden),
     }
 
 
@@ -323,6 +324,7 @@ def outcome_of(told: object) -> CellOutcome:
         own_words=tuple(str(one)[:200] for one in words[:20]) if isinstance(words, list) else (),
         raised=told.get("raised") is True,
         missing=_text(told, "missing"),
+        forbidden=_text(told, "forbidden"),
         share=share if isinstance(share, float) and 0 <= share < 1 else 0.0,
         mistakes=tuple(str(one) for one in mistakes) if isinstance(mistakes, list) else (),
     )

@@ -29,7 +29,7 @@ def models(student, reference, size):
     """The student's model, and references with the same weights: one, or one for each order of roles."""
     torch.manual_seed(size[0])
     model, right = student.MyMultiHeadAttention(*size).eval(), reference.MyMultiHeadAttention(*size).eval()
-    weights = {name: weight.detach() for name, weight in model.named_parameters()}
+    weights = {name: weight.detach() for name, weight in model.state_dict().items()}
     if {name: tuple(weight.shape) for name, weight in weights.items()} == shapes(right):
         right.load_state_dict(weights)
         return model, [right]

@@ -11,7 +11,10 @@ from autograder.checking.reading import CheckFile, CheckFileError, load_check_fi
 
 TOP = "from autograder.checking import check, forbid, mutant, planted, solution\n"
 SOLUTION = 'solution(source="def double(n):\\n    return 2 * n\\n")\n'
-CHECK = '@check(points=2, title="Right")\ndef right(student, reference, draw):\n    assert student.double(2) == 4\n'
+CHECK = """@check(points=2, title="Right")
+def right(student, reference, draw):
+    assert student.double(2) == 4
+"""
 
 
 def read(text: str) -> CheckFile:
@@ -23,7 +26,7 @@ def test_read_takes_everything_from_literals() -> None:
     file = read(
         TOP
         + SOLUTION
-        + "TITLE = {'en': 'Ri' + 'ght', 'de': 'Richtig'}\nBOTH = ('right',)\nraise SystemExit  # it is not run\n"
+        + "TITLE = {'en': 'Ri' + 'ght', 'de': 'Richtig'}\nBOTH = ('right',)\nraise SystemExit\n"
         + "@check(points=1.5, title=TITLE, parts={'one': 1, 'two': (2, 3)}, told='No.', seconds=2)\n"
         + "def right(student, reference, draw, part):\n    student.double(part)\n"
         + "@check(points=1, title='More', needs='right')\n"

@@ -63,7 +63,7 @@ error."""
 @pytest.fixture
 def rubric(tmp_path: Path) -> Path:
     """The rubric of a new assignment."""
-    start(tmp_path, NAME, ["formula", "shape", "code", "written"])
+    start(tmp_path, NAME, ["formula", "shape", "behaviour", "written"])
     return tmp_path / "rubrics" / f"{NAME}.toml"
 
 

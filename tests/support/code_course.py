@@ -20,7 +20,7 @@ NAME = "code"
 
 def code_course(
     root: Path,
-    checks: Mapping[str, tuple[int, str]],
+    checks: Mapping[str, tuple[float, str]],
     *,
     preload: str = '"numpy"',
     reference: Mapping[str, str] = {},

@@ -73,6 +73,11 @@ class Mention(msgspec.Struct, frozen=True):
     """Empty in the answer's own cell."""
 
 
+def patterns(forbidden: Sequence[str]) -> tuple[str, ...]:
+    """What the names of functions hold that are made to fail for forbidden ones."""
+    return tuple(one for name in forbidden for one in (name, *INSIDE.get(name, ())))
+
+
 def recording(scenario: Scenario, calls: Sequence[Call], forbidden: Sequence[str]) -> Scenario:
     """A call that is judged once more, and recorded, in a box where what is forbidden fails.
 
@@ -81,13 +86,12 @@ def recording(scenario: Scenario, calls: Sequence[Call], forbidden: Sequence[str
         calls: the last one is judged; the others have to come before it.
         forbidden: the question's names.
     """
-    patterns = [one for name in forbidden for one in (name, *INSIDE.get(name, ()))]
     *before, last = calls
     called = Ref("called")
     return Scenario(
         f"{scenario.name}: forbidden",
         (
-            Call(RECORDER, attribute="forbid", args=(patterns,)),
+            Call(RECORDER, attribute="forbid", args=([*patterns(forbidden)],)),
             *before,
             Call(last.target, attribute=last.attribute, read=True, keep=called.name),
             msgspec.structs.replace(
@@ -122,7 +126,7 @@ def finding(
     """
     told = [observations[-1].value if observations else None for observations in recorded]
     texts = [text for one in told for text in _seen(one)]
-    used = [name for name in forbidden if any(_within(name, text) for text in texts)]
+    used = [name for name in forbidden if any(holds(name, text) for text in texts)]
     found = mentions(evidence.answer.source, entry, forbidden, evidence.cells)
     places = ", ".join(f"{one.name} ({one.where}line {one.line})" for one in found)
     if used:
@@ -181,7 +185,7 @@ def mentions(
     return tuple(sorted(found, key=lambda one: (one.where, one.line, one.name)))
 
 
-def _within(name: str, text: str) -> bool:
+def holds(name: str, text: str) -> bool:
     """Whether a function's text is that of the name, or of what lies behind it."""
     return any(
         re.search(rf"(?<![A-Za-z]){re.escape(one)}(?![a-z])", text) for one in (name, *INSIDE.get(name, ()))
@@ -297,7 +301,7 @@ def _mentions(node: ast.stmt, own: _Own, forbidden: tuple[str, ...]) -> Iterator
 def _forbidden(word: str, names: tuple[str, ...]) -> bool:
     """Whether a word of the source is a forbidden name, or that of a function behind one."""
     return word.replace("_", "a").isalnum() and any(
-        word in (name, *INSIDE.get(name, ())) or (name in INSIDE and _within(name, word)) for name in names
+        word in (name, *INSIDE.get(name, ())) or (name in INSIDE and holds(name, word)) for name in names
     )
 
 

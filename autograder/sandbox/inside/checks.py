@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from autograder.checking.loading import DefinedNames
@@ -14,6 +14,9 @@ from autograder.checking.reading import parse_check_file
 from autograder.checking.running import CheckOutcome, CheckProgram
 from autograder.sandbox.inside.proxies import CannotJudge, Handle, StudentExit, instance_of, table_of
 from autograder.sandbox.inside.running import MOST_TEXT
+
+FORBIDDEN = "is forbidden here"
+"""What functions say that were made to fail; see `recorder`."""
 
 
 class StudentBox(Protocol):
@@ -29,8 +32,12 @@ class StudentBox(Protocol):
     def define(self, source: str) -> Any:
         """Run a source there and return its module."""
 
-    def open_again(self) -> StudentBox:
-        """Return a fresh box in which the same cells ran."""
+    def open_again(self, forbidden: Sequence[str] = ()) -> StudentBox:
+        """Return a fresh box in which the same cells ran.
+
+        Args:
+            forbidden: functions of torch whose names hold one of these fail there.
+        """
 
 
 class HandleObjects(Objects):
@@ -80,8 +87,13 @@ class Checks:
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
                 student = self._names(box)
                 program = self._program(call["file"], call["modules"])
-                outcome = program.run(call["check"], call["part"], student, bytes.fromhex(call["seed"]))
-            told = _told(outcome)
+                seed = bytes.fromhex(call["seed"])
+                outcome = program.run(call["check"], call["part"], student, seed)
+                told = _told(outcome)
+                if call["forbidden"] and outcome.status in ("passed", "wrong", "raised"):
+                    limited = _names_of(box.open_again(call["forbidden"]))
+                    other = program.run(call["check"], call["part"], limited, seed, name_mistakes=False)
+                    told["forbidden"] = _told_forbidden(outcome, other)
         except CannotJudge as error:
             told = {"refused": str(error)}
         finally:
@@ -89,15 +101,22 @@ class Checks:
         return {**told, "printed": printed.getvalue()[:MOST_TEXT]}
 
     def _names(self, box: StudentBox) -> DefinedNames:
-        """Return the names of a box: the same object for all checks, so that these can share what they saw."""
+        """Return the names of a box: one object for all checks, which can share by it what they saw."""
         if self._student is None or self._student[0] is not box:
             self._student = box, _names_of(box)
         return self._student[1]
 
     def _program(self, file: str, modules: Mapping[str, str]) -> CheckProgram:
         if file not in self._programs:
-            self._programs[file] = CheckProgram(parse_check_file(modules, file))
+            self._programs[file] = CheckProgram(parse_check_file(modules, file, is_checked=True))
         return self._programs[file]
+
+
+def _told_forbidden(usual: CheckOutcome, other: CheckOutcome) -> str:
+    """What it says of an answer that a check comes out otherwise where forbidden functions fail."""
+    if other.status == "raised" and FORBIDDEN in other.message:
+        return other.message
+    return "" if other.status == usual.status else f"comes out otherwise: {other.message}"
 
 
 def _names_of(box: StudentBox) -> DefinedNames:

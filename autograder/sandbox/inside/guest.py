@@ -161,7 +161,8 @@ class Guest:
         self._shell = shell
         self._pipes = pipes
         self._now = ""
-        self._own = {RECORDER: Recorder(), STAND_IN: stand_ins(shell.user_ns)}
+        self._recorder = Recorder()
+        self._own = {RECORDER: self._recorder, STAND_IN: stand_ins(shell.user_ns)}
         self._ends: dict[str, Remote | Judge] = {}
         self._max_reply = int(limits["reply_mb"]) << 20
         shell.outputs.limit(int(limits["output_kb"]) << 10)
@@ -328,7 +329,9 @@ class Guest:
         """One end of a test that is run where no student code is."""
         if name not in self._ends:
             further = functools.partial(self._further, name)
-            end = self._ends[name] = Judge(further) if name == JUDGE else Remote(self._shell, further)
+            forbid = self._recorder.forbid
+            end = Judge(further) if name == JUDGE else Remote(self._shell, further, forbid)
+            self._ends[name] = end
             if isinstance(end, Judge):
                 end.take_over()
         return self._ends[name]

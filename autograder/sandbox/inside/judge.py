@@ -297,7 +297,7 @@ class Judge:
         """Run a source in the student's box and return its module; see `checks.StudentBox`."""
         return self._ask("define", source)
 
-    def open_again(self) -> Judge:
+    def open_again(self, forbidden: Sequence[str] = ()) -> Judge:
         """Return the judge of a fresh box in which the same cells ran; see `checks.StudentBox`."""
         other = Judge(self._further)
         other._box = len(self._others) + 2
@@ -306,6 +306,8 @@ class Judge:
         other._proxies.is_strict = self._proxies.is_strict
         other._generators.forget()
         self._others.append(other)
+        if forbidden:
+            other._ask("forbid", [*forbidden])
         return other
 
     def _ask(self, operation: str, /, *args: Any, **kwargs: Any) -> Any:

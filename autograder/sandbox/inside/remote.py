@@ -177,13 +177,14 @@ def _numbers(values: list[Any]) -> np.ndarray | None:
 class Remote:
     """What of the notebook a test reaches, by handles that last as long as the box."""
 
-    def __init__(self, shell: Any, further: Further) -> None:
+    def __init__(self, shell: Any, further: Further, forbid: Callable[[Any], Any] = list) -> None:
         """Of a notebook.
 
         Args:
             shell: whose names it reaches.
             further: answers the present operation with a call of a function of the test's, and gives the next
                 operation of the same depth.
+            forbid: lets functions of torch fail from now on whose names hold one of some patterns.
         """
         self._shell = shell
         self._callbacks = Callbacks(self._called_back)
@@ -229,6 +230,7 @@ class Remote:
             "copy": copy.copy,
             "deepcopy": copy.deepcopy,
             "backward": self._backward,
+            "forbid": forbid,
             "gradients": self._gradients,
         }
 

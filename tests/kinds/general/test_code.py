@@ -123,6 +123,68 @@ ANSWERS: dict[str, tuple[str, Mapping[str, str]]] = {
 }
 
 
+ATTEND = """
+from autograder.checking import assert_close, check, forbid, solution
+
+solution(source='''
+import torch
+
+def attend(q, k, v):
+    return (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v
+''')
+forbid("scaled_dot_product_attention")
+
+@check(points=1, title="Right")
+def right(student, reference, draw):
+    x = draw.normal(2, 4, 8)
+    assert_close(student.attend(x, x, x), reference.attend(x, x, x))
+
+@check(points=0.5, title="A shape")
+def shape(student, reference, draw):
+    assert student.attend(*(draw.normal(1, 3, 4) for _ in range(3))).shape == (1, 3, 4)
+"""
+HIDDEN = "import torch, operator\nname = 'scaled_dot_product_' + 'attention'\n"
+ATTENDING = {
+    "by hand": (
+        "def attend(q, k, v): return (q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5).softmax(-1) @ v",
+        {"right": "1 passed", "shape": "0.5 passed"},
+    ),
+    "by the function": (
+        "import torch.nn.functional as F\n"
+        "def attend(q, k, v): return F.scaled_dot_product_attention(q, k, v)",
+        dict.fromkeys(("right", "shape"), "0 forbidden.used"),
+    ),
+    "by a name that cannot be read": (
+        HIDDEN + "def attend(q, k, v): return operator.attrgetter(name)(torch.nn.functional)(q, k, v)",
+        dict.fromkeys(("right", "shape"), "0 forbidden.used"),
+    ),
+    "by the function, if it works": (
+        HIDDEN + "f = operator.attrgetter(name)(torch.nn.functional)\n"
+        "def attend(q, k, v):\n    try: return f(q, k, v)\n    except RuntimeError: return q",
+        dict.fromkeys(("right", "shape"), "0 forbidden.look"),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def attention_grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
+    course = code_course(tmp_path_factory.mktemp("attend"), {"attend": (1.5, ATTEND)}, preload='"torch"')
+    with Pool() as pool:
+        yield Grader(load(course, NAME), pool)
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+@pytest.mark.parametrize(("source", "expected"), ATTENDING.values(), ids=ATTENDING)
+def test_forbidden_functions_of_torch_fail_in_a_box_of_their_own(
+    source: str, expected: Mapping[str, str], attention_grader: Grader
+) -> None:
+    """Whatever the source hides: an answer that uses one comes out otherwise there."""
+    results = grade(attention_grader, {"attend": source}).score.items
+    found = {name.removeprefix("attend."): text for name, text in summarise(results).items()}
+    assert expected == found, {one.item: one.staff for one in results}
+
+
 @pytest.fixture(scope="module")
 def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
     course = code_course(tmp_path_factory.mktemp("code"), {"merge": (5, MERGE)})
@@ -160,7 +222,15 @@ def test_students_read_no_hidden_input(grader: Grader) -> None:
     assert "got [" not in str(result.student.params)
 
 
-RUBRIC = 'version = 1\n[assignment]\nname = "code"\npoints = 5\n[[question]]\nid = "merge"\nkind = "code"\npoints = 5\n'
+RUBRIC = """version = 1
+[assignment]
+name = "code"
+points = 5
+[[question]]
+id = "merge"
+kind = "code"
+points = 5
+"""
 MISTAKES = {
     "points that do not add up": (RUBRIC.replace("= 5", "= 6"), "6 are stated, but the parts add up to 5"),
     "an item without a check": (

@@ -319,4 +319,4 @@ class BehaviourCheck(ItemwiseCheck[BehaviourQuestion, BehaviourItem]):
         return probe(self._subject, options, f"property:{item.id}", self.cases.get(name), where)
 
 
-KIND = Kind(BehaviourCheck, form="code", aliases=("code",))
+KIND = Kind(BehaviourCheck, form="code")

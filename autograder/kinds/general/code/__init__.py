@@ -80,7 +80,10 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
     def cell_tests(self, draw: Draw) -> Mapping[str, CellTest]:
         """The parts of each check that no person decides on."""
         tests = {}
+        recorded = max((item for item, _ in self.automatic), key=lambda item: item.points, default=None)
         for item, _ in self.automatic:
+            is_recorded = item is recorded and self.file.uses_torch
+            patterns = forbidden.patterns(self.file.forbidden) if is_recorded else ()
             check = self.file.check(item.id)
             for name, part in zip(self.parts[item.id], check.parts, strict=True):
                 seed = derive_seed(draw.seed, check.id, part.name)
@@ -91,8 +94,9 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
                     seconds=check.seconds,
                     shared=False,
                     students=self.file.student_names,
-                    check=CheckCall(file, check.id, part.name, seed, self.file.modules),
+                    check=CheckCall(file, check.id, part.name, seed, self.file.modules, patterns),
                 )
+                patterns = ()
         return tests
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
@@ -163,6 +167,13 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
     def _forbidden(self, evidence: Evidence) -> Finding | None:
         if not self.file.forbidden:
             return None
+        told = next((one.forbidden for one in evidence.tests.values() if one.forbidden), "")
+        used = [name for name in self.file.forbidden if forbidden.holds(name, told)]
+        if used:
+            names = ", ".join(used)
+            return failed(
+                "forbidden.used", f"forbidden, and called: {quote(told)}", what=self._what, names=names
+            )
         found = {
             mention
             for name in self.file.student_names
@@ -170,10 +181,17 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
                 evidence.answer.source, name, self.file.forbidden, evidence.cells
             )
         }
+        if told and not found:
+            return review(f"not the same where what is forbidden fails: {quote(told)}", "forbidden.look")
         if not found:
             return None
         places = ", ".join(f"{one.name} ({one.where}line {one.line})" for one in sorted(found, key=str))
         return review(f"in the source: {quote(places)}", "forbidden.look")
+
+    @property
+    def _what(self) -> str:
+        """What the student writes."""
+        return self.question.answer or ", ".join(self.file.student_names)
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
         """The solution, every mutant and every planted answer."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 SENTENCES: dict[str, str] = {
-    "code.failed": "{what}: not as asked.",
-    "code.told": "Not as asked.",
-    "code.mistake": "A mistake that the check knows.",
-    "code.review": "This needs manual review.",
+    "code.failed": "{what}: this is not the case.",
+    "code.told": "The answer is not as asked.",
+    "code.mistake": "A known mistake.",
+    "code.review": "This item needs manual review.",
 }

@@ -1,0 +1,88 @@
+"""The checks of attention on the lists of right and wrong classes: as exact as stated here, and never unfair.
+
+They are run in this process; that handles give the same is for tests of the kind ``code``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from autograder.checking.reading import load_check_file
+from autograder.checking.running import CheckProgram
+from reference.faults import attention
+from tests.support import attention_samples
+from tests.support.attention_classes import OWN, RIGHT, WRONG, Sample
+from tests.support.checked import run_checks
+from tests.support.thorough import sample
+
+REFERENCE = Path(__file__).parents[2] / "reference"
+FORBIDDEN = {"a forbidden function", "sdpa_call"}
+"""Found by name, before anything is compared."""
+OTHERWISE = {
+    *("always causal", "always_causal", "merged by a view", "merge_without_transpose", "output and weights"),
+    *("batch and heads exchanged in the merge", "merge_swaps_batch", "weights averaged over the heads"),
+    *("heads_averaged", "scaled by the width, and the first mask for all"),
+}
+"""Mistakes that show without a mask as well: what the items about masks lose beside is decided otherwise."""
+
+
+@pytest.fixture(scope="module")
+def program() -> Iterator[CheckProgram]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    made = CheckProgram(load_check_file(REFERENCE, "attention.py"), str(REFERENCE.parent))
+    yield made
+    made.close()
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("name", sample(list(RIGHT), 8))
+def test_right_classes_lose_nothing(name: str, program: CheckProgram) -> None:
+    """Also in unusual idioms, and nobody has to look."""
+    checked = run_checks(program, RIGHT[name].source)
+    assert (frozenset(), frozenset()) == (checked.lost, checked.unclear), checked.outcomes
+
+
+@pytest.mark.parametrize("name", sample(list(OWN), 6))
+def test_names_of_ones_own_lose_half_a_point(name: str, program: CheckProgram) -> None:
+    """Layouts that cannot be compared need manual review."""
+    checked = run_checks(program, OWN[name].source)
+    assert {"parameters"} == checked.lost, checked.outcomes
+    assert checked.points["parameters"] * 2 == 1
+
+
+MISTAKES: dict[str, Sample] = {
+    **{name: one for name, one in WRONG.items() if name not in OTHERWISE | FORBIDDEN},
+    **{
+        fault.id: Sample(trial["source"], frozenset(trial["loses"]))
+        for fault, trial in zip(attention.catalogue(), attention.trials(), strict=True)
+        if fault.id not in OTHERWISE | FORBIDDEN and not trial["unstated"]
+    },
+}
+
+
+@pytest.mark.parametrize("name", sample(list(MISTAKES), 20))
+def test_mistakes_lose_exactly_their_items(name: str, program: CheckProgram) -> None:
+    checked = run_checks(program, MISTAKES[name].source)
+    assert MISTAKES[name].loses - checked.unclear == checked.lost, checked.outcomes
+
+
+@pytest.mark.parametrize("name", sample(sorted(OTHERWISE & {*WRONG}), 3))
+def test_mistakes_lose_the_items_without_a_mask(name: str, program: CheckProgram) -> None:
+    assert {"self", "cross"} <= run_checks(program, WRONG[name].source).lost
+
+
+@pytest.mark.parametrize("one", attention_samples.WRONG, ids=lambda one: one.portrait)
+def test_samples_earn_what_they_say(one: attention_samples.Sample, program: CheckProgram) -> None:
+    assert dict(one.points) == run_checks(program, one.source).points
+
+
+def test_mutants_name_mistakes_of_other_styles(program: CheckProgram) -> None:
+    """Numbers tell, not the source."""
+    source = RIGHT["plain"].source.replace("/ math.sqrt(self.d_head)", "")
+    outcomes = run_checks(program, source, name_mistakes=True).outcomes
+    assert ("no_scaling",) == outcomes["self", ""].mistakes
