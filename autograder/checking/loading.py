@@ -11,7 +11,6 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from autograder.checking.defining import define_module
 from autograder.checking.outcomes import MissingName
 from autograder.checking.reading import PACKAGE
 
@@ -106,6 +105,21 @@ def load_source(source: str, file: str, name: str, package: str = PACKAGE) -> ty
     module.__package__ = package
     sys.modules[name] = module  # dataclasses look there for the names of annotations
     loader.exec_module(module)
+    return module
+
+
+NEUTRAL_NAME = "definitions"
+"""Of a module that is defined beside a student's code: it says nothing about what is in it."""
+
+
+def define_module(source: str) -> types.ModuleType:
+    """Run a source as a module that nothing can import, and return it.
+
+    Raises:
+        Exception: whatever the source raises.
+    """
+    module = types.ModuleType(NEUTRAL_NAME)
+    _OneSource(source, f"<{NEUTRAL_NAME}>").exec_module(module)
     return module
 
 

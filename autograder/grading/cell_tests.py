@@ -108,11 +108,8 @@ class CellTests:
         self._sandbox, self._grader = sandbox, grader
         self._limits = limits = assignment.rubric.assignment.limits
         release = assignment.releases[notebook.name]
-        imports = (
-            imports_of(cell.source for cell in release.cells if cell.cell_type == "code")
-            if self._tests
-            else ()
-        )
+        code = [cell.source for cell in release.cells if cell.cell_type == "code"]
+        imports = imports_of(code) if self._tests else ()
         # Another seed than the student's, so that a seed set by a test is a change.
         self._runner = CellTester(
             lambda: sandbox.open(limits, seed=grader.seed ^ 1),

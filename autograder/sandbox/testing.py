@@ -103,6 +103,7 @@ class CellTester:
         refuses: Refuses | None = None,
         stopwatch: Stopwatch | None = None,
         open_again: Callable[[], Box] | None = None,
+        *,
         call_seconds: float = math.inf,
     ) -> None:
         """Nothing is opened yet.

@@ -1,6 +1,7 @@
 """Reads what a student claims about a listing, and finds out what their inputs prove.
 
-A finding is a pair: the place of a fault, and a function whose inputs make the listing violate its definition.
+A finding is a pair: the place of a fault, and a function that returns inputs on which the listing violates
+its definition.
 """
 
 from __future__ import annotations
@@ -14,8 +15,6 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from torch import Tensor
-
-from autograder.checking import Wrong
 
 from .audit import DEFINITION, HANDED_OUT, ONLY, Audit
 
@@ -64,6 +63,10 @@ def _normalise(name: str) -> str:
 
 
 # ---------------------------------------------------------------- inputs
+
+
+class NotProved(AssertionError):
+    """An item is lost; the message says why, for staff."""
 
 
 class NoEvidence(Exception):
@@ -163,7 +166,7 @@ def read_claims(findings: Any, audit: Audit, wanted: tuple[Input, ...]) -> list[
     """Return what is claimed: at most five findings are read.
 
     Raises:
-        Wrong: the findings are no list.
+        NotProved: the findings are no list.
     """
     return [
         _read_claim(finding, audit, wanted) for finding in itertools.islice(_entries(findings), MOST_FINDINGS)
@@ -172,7 +175,7 @@ def read_claims(findings: Any, audit: Audit, wanted: tuple[Input, ...]) -> list[
 
 def _entries(values: Any) -> Iterator[Any]:
     if not isinstance(values, list | tuple):
-        raise Wrong(f"expected a list, got a {type(values).__name__}")
+        raise NotProved(f"expected a list, got a {type(values).__name__}")
     yield from values
 
 
@@ -182,7 +185,7 @@ def _read_claim(finding: Any, audit: Audit, wanted: tuple[Input, ...]) -> Claim:
     place, make_inputs, *_ = finding
     try:
         inputs = read_inputs(make_inputs(), wanted)
-    except Exception as error:  # whatever a student's function raises costs their finding
+    except Exception as error:  # noqa: BLE001 - whatever a student's function raises costs their finding
         return Claim(place, problem=f"{type(error).__name__}: {error}"[:300])
     try:
         shown = find_violations(audit, inputs)
@@ -246,18 +249,18 @@ def judge_verdict(verdict: Any, claims: list[Claim], audit: Audit) -> None:
     """Fail unless the verdict is right and, if the listing is faulty, one finding proves it.
 
     Raises:
-        Wrong: says why.
+        NotProved: says why.
     """
     word = verdict.strip().lower() if type(verdict) is str else ""
     if word not in RIGHT | FAULTY:
-        raise Wrong("the verdict is neither 'right' nor 'faulty'")
+        raise NotProved("the verdict is neither 'right' nor 'faulty'")
     if word in RIGHT and audit.planted:
-        raise Wrong("the listing is faulty")
+        raise NotProved("the listing is faulty")
     if word in RIGHT and claims:
-        raise Wrong("the verdict is 'right', and yet a fault is claimed")
+        raise NotProved("the verdict is 'right', and yet a fault is claimed")
     if word in FAULTY:
         if not any(claim.proved(audit) for claim in claims):
-            raise Wrong(f"no finding is proved: {_problems(claims, audit)}")
+            raise NotProved(f"no finding is proved: {_problems(claims, audit)}")
         _refuse_guesses(claims, audit)
 
 
@@ -265,12 +268,12 @@ def judge_fault(fault: str, claims: list[Claim], audit: Audit) -> None:
     """Fail unless a finding proves this fault.
 
     Raises:
-        Wrong: says why.
+        NotProved: says why.
     """
     if not any(fault in claim.proved(audit) for claim in claims):
         elsewhere = [claim.place for claim in claims if fault in claim.shown]
         more = f"; shown, but for the place {elsewhere[0]!r}" if elsewhere else ""
-        raise Wrong(f"not proved{more}: {_problems(claims, audit)}")
+        raise NotProved(f"not proved{more}: {_problems(claims, audit)}")
     _refuse_guesses(claims, audit)
 
 
@@ -278,14 +281,14 @@ def judge_claims(findings: Any, claims: list[Claim], audit: Audit) -> None:
     """Fail unless there are findings and each one is proved.
 
     Raises:
-        Wrong: says why.
+        NotProved: says why.
     """
     if not claims:
-        raise Wrong("there are no findings")
+        raise NotProved("there are no findings")
     if len(list(itertools.islice(_entries(findings), MOST_FINDINGS + 1))) > MOST_FINDINGS:
-        raise Wrong(f"there are more than {MOST_FINDINGS} findings")
+        raise NotProved(f"there are more than {MOST_FINDINGS} findings")
     if not all(claim.proved(audit) for claim in claims):
-        raise Wrong(f"not every finding is proved: {_problems(claims, audit)}")
+        raise NotProved(f"not every finding is proved: {_problems(claims, audit)}")
 
 
 def judge_remark(remark: str, remarks: Any, findings: Any, audit: Audit) -> None:
@@ -298,26 +301,26 @@ def judge_remark(remark: str, remarks: Any, findings: Any, audit: Audit) -> None
         audit: of the listing.
 
     Raises:
-        Wrong: says why.
+        NotProved: says why.
     """
     places = list(itertools.islice(_entries(remarks), MOST_REMARKS + 1))
     if len(places) > MOST_REMARKS:
-        raise Wrong(f"there are more than {MOST_REMARKS} remarks")
+        raise NotProved(f"there are more than {MOST_REMARKS} remarks")
     site = audit.facts()["remarks"][remark]
     claimed = (
         itertools.islice(_entries(findings), MOST_FINDINGS) if isinstance(findings, list | tuple) else ()
     )
     if any(type(claim) in (list, tuple) and claim and names_place(claim[0], site) for claim in claimed):
-        raise Wrong("it is claimed as a fault")
+        raise NotProved("it is claimed as a fault")
     if not any(names_place(place, site) for place in places):
-        raise Wrong("no remark names the place")
+        raise NotProved("no remark names the place")
 
 
 def _refuse_guesses(claims: Iterable[Claim], audit: Audit) -> None:
     """Fail if most findings are not proved: otherwise one could name every component."""
     proved = [bool(claim.proved(audit)) for claim in claims]
     if sum(proved) * 2 < len(proved):
-        raise Wrong("more findings are unproved than proved")
+        raise NotProved("more findings are unproved than proved")
 
 
 def _problems(claims: Iterable[Claim], audit: Audit) -> str:

@@ -1,7 +1,7 @@
 """Checks of a test that students write: it is tried on right classes and on wrong ones.
 
-Each class is made in a fresh box, so that a test cannot compare them with one another, and its source does not
-tell what it is: see `reference.audits.specimens`. What is right stays here.
+Each class is made in a fresh box, so that a test cannot compare one with another, and its source does not
+tell what it is: see `reference.audits.specimens`. Which of them are right is known here alone.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def audit(cls):
 
     for allowed in (None, mask):
         context = torch.nn.functional.scaled_dot_product_attention(
-            heads(layer.q_proj, query), heads(layer.k_proj, key), heads(layer.v_proj, value), attn_mask=allowed
+            heads(layer.q_proj, query), heads(layer.k_proj, key), heads(layer.v_proj, value), allowed
         )
         wanted = layer.out_proj(context.transpose(1, 2).flatten(2))
         if not torch.allclose(layer(query, key, value, allowed), wanted, atol=1e-5):
@@ -61,9 +61,10 @@ def answers_of(student, draw):
 
 def answer(student, name, seed):
     try:
-        defined = student.define(program("" if name in RIGHT else name, random.Random(seed)))
+        source = program("" if name in RIGHT else name, random.Random(seed))  # noqa: S311 - seeded by the draw
+        defined = student.define(source)
         said = student.audit(getattr(defined, NAME))
-    except Exception as error:  # also of a fresh process that has ended, or has taken too long
+    except Exception as error:  # noqa: BLE001 - also of a fresh process that has ended, or has taken too long
         return f"{type(error).__name__}: {error}"
     if isinstance(said, torch.Tensor) and said.dtype == torch.bool and said.ndim == 0:
         return said.item()
@@ -95,7 +96,7 @@ def compare(student, draw, wrong, *, in_proportion=False):
     },
     seconds=SECONDS,
 )
-def all(student, reference, draw):
+def all(student, reference, draw):  # noqa: A001 - the item's id
     compare(student, draw, WRONG, in_proportion=True)
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from autograder.checking import check, planted, solution
-from reference.audits.attention import right as AUDIT
+from reference.audits import attention
 from reference.audits.claims import Input, judge_remark, judge_verdict, read_claims
 
+AUDIT = attention.right
 INPUTS = (
     Input("query", "numbers", 3),
     Input("key", "numbers", 3),

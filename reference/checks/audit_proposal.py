@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from autograder.checking import check, mutant, planted, solution
+from reference.audits import translation
 from reference.audits.claims import Input, judge_fault, judge_verdict, read_claims
-from reference.audits.translation import proposal as AUDIT
 
+AUDIT = translation.proposal
 INPUTS = (Input("source", "integers", 2), Input("target", "integers", 2))
 solution(
     source="""

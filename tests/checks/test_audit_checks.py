@@ -11,12 +11,19 @@ import numpy as np
 import pytest
 import torch
 
-from autograder.checking import Wrong
-from autograder.checking.defining import define_module
+from autograder.checking.loading import define_module
 from autograder.checking.reading import load_check_file
 from autograder.checking.running import CheckProgram
 from reference.audits import attention, claims, translation
-from reference.audits.claims import Input, NoEvidence, find_violations, judge_remark, names_place, read_inputs
+from reference.audits.claims import (
+    Input,
+    NoEvidence,
+    NotProved,
+    find_violations,
+    judge_remark,
+    names_place,
+    read_inputs,
+)
 from reference.audits.specimens import GROUPS, NAME, RIGHT_CLASSES, program
 from tests.support.checked import CheckedAnswer, run_checks
 
@@ -38,16 +45,16 @@ def run() -> Iterator[Any]:
     programs: dict[str, CheckProgram] = {}
 
     def run_file(name: str, source: str, **options: bool) -> CheckedAnswer:
-        for other, program in programs.items():
-            if other != name:
-                program.close()
-        programs.clear()
-        programs[name] = CheckProgram(FILES[name], str(REFERENCE.parent))
+        if name not in programs:
+            for loaded in programs.values():
+                loaded.close()  # one file's modules at a time
+            programs.clear()
+            programs[name] = CheckProgram(FILES[name], str(REFERENCE.parent))
         return run_checks(programs[name], source, **options)
 
     yield run_file
-    for program in programs.values():
-        program.close()
+    for loaded in programs.values():
+        loaded.close()
 
 
 @pytest.mark.parametrize(("name", "source", "loses"), STATED)
@@ -343,5 +350,5 @@ def test_places_may_be_lines_or_components(place: Any, is_named: bool) -> None:
 def test_a_remark_counts_whatever_the_findings_are(findings: Any) -> None:
     """Unless one of them claims as a fault what is to be remarked."""
     judge_remark("divisibility", [11], findings, attention.right)
-    with pytest.raises(Wrong):
+    with pytest.raises(NotProved):
         judge_remark("divisibility", [11], [("__init__", None)], attention.right)

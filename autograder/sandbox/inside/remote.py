@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checking.defining import define_module
+from autograder.checking.loading import define_module
 from autograder.checking.objects import call_by_name
 from autograder.sandbox.exchange import wire
 from autograder.sandbox.inside import ahead, forms, layers
