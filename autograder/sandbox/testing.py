@@ -78,7 +78,7 @@ class _FurtherBoxes:
         """Return a box.
 
         Raises:
-            BoxEnded: there is none, or it ended while the cells ran.
+            BoxEnded: there are too many, it gave its place to a newer one, or it ended while the cells ran.
         """
         while len(self._boxes) < number:
             if self._open_again is None or len(self._boxes) > MOST_FURTHER_BOXES:
@@ -86,6 +86,8 @@ class _FurtherBoxes:
             if len(self._boxes) > MOST_AT_ONCE:
                 self._boxes[-MOST_AT_ONCE].close()
             self._boxes.append(self._open_again())
+        if 1 < number <= len(self._boxes) - MOST_AT_ONCE:
+            raise BoxEnded(Ending.NOT_ASKED)
         return self._boxes[number - 1]
 
     def __exit__(self, *_: object) -> None:
