@@ -7,21 +7,12 @@ PIP_FLAGS ?= --quiet --disable-pip-version-check
 DEMO_ARGS ?=
 SERVE_ARGS ?=
 PYTEST_ARGS ?=
-FUZZ_ARGS ?=
-REDTEAM_ARGS ?=
-CROWD_ARGS ?=
-SABOTAGE_ARGS ?=
-SURVIVAL_ARGS ?= --kills 200
-AGAIN_ARGS ?= --times 20
-EXACT_SUBSETS ?= 2000
-EXACT_DRAWS ?= 3
-DRAWS ?= 10
 PEERS ?= build/peers
-OTTER ?= build/otter
 BENCH_ARGS ?= --plot build/peers.svg
-SINCE ?= HEAD
+# One thread for each worker: more would only wait for each other.
+PYTEST = OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal
 
-.PHONY: demo serve test slow quick thorough messages fuzz exact draws bench redteam apart campaign crowd sabotage survival again format docs clean
+.PHONY: demo serve test test-all security bench docs format clean
 demo: $(STAMP)
 	$(BIN)/autograder demo $(DEMO_ARGS)
 
@@ -30,51 +21,27 @@ serve: $(STAMP)
 	$(BIN)/autograder serve demo-course --demo $(SERVE_ARGS)
 
 # Some machines forbid Python to keep what it compiled; a score of programs would then compile all tests anew.
-test: export PYTHONDONTWRITEBYTECODE =
-test: AND = $(if $(MARKS), and ($(MARKS)))
+test test-all: export PYTHONDONTWRITEBYTECODE =
 test: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal -m 'not alone and not apart and not slow$(AND)' $(PYTEST_ARGS)
-	$(BIN)/pytest -m 'alone and not apart and not slow$(AND)' $(PYTEST_ARGS)
+	$(PYTEST) -m 'not apart and not slow$(if $(MARKS), and ($(MARKS)))' $(PYTEST_ARGS)
 
-# Tests that take seconds each, left out of `make test`: half of all the time for one test in forty. Continuous
-# integration runs them.
-slow: export PYTHONDONTWRITEBYTECODE =
-slow: $(STAMP)
-	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist worksteal -m 'not alone and slow and not apart' $(PYTEST_ARGS)
-	$(BIN)/pytest -m 'alone and slow and not apart' $(PYTEST_ARGS)
+# What continuous integration runs besides: tests that take seconds each, and those that take minutes. Of the
+# adversarial suites it is a part, another one every day; THOROUGH=1 runs all of every list.
+test-all: $(STAMP)
+	$(PYTEST) -o faulthandler_timeout=2400 -m '(apart or slow)$(if $(MARKS), and ($(MARKS)))' $(PYTEST_ARGS)
 
-# While you edit: style, types, and the tests that mirror what changed since a commit (SINCE=main).
-quick: export PYTHONDONTWRITEBYTECODE =
-quick: $(STAMP)
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	OMP_NUM_THREADS=1 $(BIN)/pytest --quiet --exitfirst -m 'not slow and not apart' $$($(BIN)/python -m tests.mirrored $(SINCE)) $(PYTEST_ARGS)
-
-# Other languages follow the English tables; what is to be translated is told.
-messages: $(STAMP)
-	$(BIN)/python -m autograder.messages
-
-# The tests with every case of the long lists, of which `make test` tries an even part.
-thorough: export THOROUGH = 1
-thorough: test slow apart
-
-# Two hundred thousand pairs of formulas and a million hostile inputs; about half an hour.
-fuzz: $(STAMP)
-	$(BIN)/python -m tests.algebra.fuzz $(FUZZ_ARGS)
-
-# Every pair of the decoder's faults and two thousand random subsets, each told exactly; some minutes. By the general
-# way all 256 sets of the exam's faults and every answer of the catalogue, with several secrets.
-exact: $(STAMP)
-	REPAIR_SUBSETS=$(EXACT_SUBSETS) REPAIR_DRAWS=$(EXACT_DRAWS) $(BIN)/pytest \
-	    tests/kinds/transformers/test_repair_catalogue.py tests/kinds/general/test_debugging_decoder.py
-
-# Every planted answer of every assignment with many secrets: what is drawn must not decide about marks.
-draws: $(STAMP)
-	VERIFY_DRAWS=$(DRAWS) OMP_NUM_THREADS=1 $(BIN)/pytest tests/verify/test_shipped.py
+# The long form of the adversarial suites: every attack handed in and graded, honest students between attackers, one
+# layer of protection after another taken away in a copy, graders and sandboxes killed at random points, and a class
+# graded twenty times. Each program takes options of its own: --help.
+security: $(STAMP)
+	$(BIN)/python -m tests.redteam
+	$(BIN)/python -m tests.redteam.crowd
+	$(BIN)/python -m tests.sabotage
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.survival.run --kills 200
+	$(BIN)/python -m tests.survival.again --times 20
 
 # The same class graded by this program, nbgrader and otter, in turns, on a machine that does nothing else; about half an
 # hour. The other two live in an environment of their own.
@@ -86,49 +53,13 @@ $(PEERS)/.installed:
 	$(PEERS)/bin/python -m pip install $(PIP_FLAGS) nbgrader==0.9.6 otter-grader==7.0.0 torch==2.13.0 ipykernel
 	@touch $@
 
-# otter alone, for the test that has it grade beside this program; nbgrader is here already.
-$(OTTER)/.installed: | $(STAMP)
-	$(BIN)/python -m venv $(OTTER)
-	$(OTTER)/bin/python -m pip install $(PIP_FLAGS) otter-grader==7.0.0 ipykernel
-	@touch $@
-
-# Every attack and every honest control, handed in and graded; nothing may be stolen, touched or left.
-redteam: $(STAMP)
-	$(BIN)/python -m tests.redteam $(REDTEAM_ARGS)
-
-# Tests that take minutes each and are left out of `make test`: the red team's run, every attack in a box, every
-# planted answer of what is shipped, the sandbox of an ordinary user, killed graders. Continuous integration runs them.
-apart: $(STAMP) $(OTTER)/.installed
-	OMP_NUM_THREADS=1 OTTER=$(abspath $(OTTER))/bin/otter $(BIN)/pytest -o faulthandler_timeout=2400 \
-	    --numprocesses 2 --dist worksteal -m 'not alone and apart' $(PYTEST_ARGS)
-	$(BIN)/pytest -o faulthandler_timeout=2400 -m 'alone and apart' $(PYTEST_ARGS)
-
-# Of these the red team's run alone, line by line, with every attack.
-campaign: export THOROUGH = 1
-campaign: $(STAMP)
-	$(BIN)/pytest -o faulthandler_timeout=2400 tests/redteam/test_campaign.py $(PYTEST_ARGS)
-
-# Forty honest students alone, and with twenty attackers between them: the same marks, and no time but the attackers' own.
-crowd: $(STAMP)
-	$(BIN)/python -m tests.redteam.crowd $(CROWD_ARGS)
-
-# One layer after another is taken away in a copy of the program; the self-test, the red team or the suite must notice.
-sabotage: $(STAMP)
-	$(BIN)/python -m tests.sabotage $(SABOTAGE_ARGS)
-
-# The grader and its sandboxes are killed at random points of a run; nothing may be lost, and nothing left.
-survival: $(STAMP)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.survival.run $(SURVIVAL_ARGS)
-
-# The demo's class graded twenty times, with other numbers of workers: every mark and sentence must be the same.
-again: $(STAMP)
-	$(BIN)/python -m tests.survival.again $(AGAIN_ARGS)
-
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# Generated pages of the documentation, and the tables of messages for each language.
 docs: $(STAMP)
+	$(BIN)/python -m autograder.messages
 	$(BIN)/python -m autograder.cli.reference > docs/cli.md.new
 	mv docs/cli.md.new docs/cli.md
 	$(BIN)/python -m autograder.cli.reference grades > docs/grades.schema.json.new

@@ -26,7 +26,6 @@ from autograder.notebook.read import read
 from autograder.notebook.release import Release, load_release, names_asked
 from autograder.notebook.student_check import FILE_NAME, SILENT, SILENT_OTTER, released_language
 from autograder.paths import files_below, is_regular
-from autograder.preloading import preloaded, preloaded_for
 from autograder.records import Answer, Submission
 from autograder.rubric import NotebookFile, Question, Rubric
 from autograder.rubric.files import STARTER_BYTES
@@ -48,8 +47,6 @@ class Assignment(Struct, frozen=True, eq=False):
     """What was handed out; None where everybody got the same."""
     starters: Mapping[str, bytes] = {}
     """What students were given to edit, by path."""
-    preload: tuple[str, ...] = ()
-    """Modules that are imported before boxes are forked."""
 
     @property
     def name(self) -> str:
@@ -67,17 +64,16 @@ class Assignment(Struct, frozen=True, eq=False):
         """What students' boxes contain, by notebook."""
         return [self.environment(one) for one in self.rubric.assignment.notebooks]
 
-    def environment(self, notebook: NotebookFile, texts: Iterable[str] = ()) -> Environment:
+    def environment(self, notebook: NotebookFile) -> Environment:
         """What a student's box contains for one notebook.
 
         The check beside it says nothing there: what it would tell has no reader, and no influence.
 
         Args:
             notebook: of the assignment.
-            texts: of the code that will run in it, as far as staff have not written it.
         """
         return Environment(
-            preload=preloaded_for(self.preload, texts),
+            preload=self.rubric.assignment.preload,
             files=(*self._silent(), *self._given(notebook)),
             tests=any(isinstance(self.checks[one.id], HasCellTests) for one in self.questions(notebook.name)),
         )
@@ -95,7 +91,7 @@ class Assignment(Struct, frozen=True, eq=False):
         """
         beside = (*self._silent(), *self._reference_files())
         return Environment(
-            preload=self.preload,
+            preload=self.rubric.assignment.preload,
             files=beside,
             packages=(("reference", self.course.reference),),
         )
@@ -319,7 +315,6 @@ def load(course: Course, name: str) -> Assignment:
     folder = course.release(name)
     adopted = bool(rubric.assignment.adopted)
     contents = {one.name: _released(folder, one, adopted=adopted) for one in rubric.assignment.notebooks}
-    given = (path for path, _ in files_below(folder) if path != FILE_NAME)
     with rubrics.located(course.rubric(name)):
         checks = {question.id: make_check(question, rubric) for question in rubric.questions}
     return Assignment(
@@ -334,10 +329,6 @@ def load(course: Course, name: str) -> Assignment:
             for notebook in rubric.assignment.notebooks
             for path in notebook.starter
         },
-        preload=preloaded(
-            rubric.assignment.preload,
-            (course.rubric(name), course.source(name), *(folder / one for one in given)),
-        ),
     )
 
 

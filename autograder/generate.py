@@ -16,6 +16,7 @@ from autograder.errors import CourseError, NotebookError, Place, RubricError
 from autograder.kinds import forms, make_check
 from autograder.messages import languages
 from autograder.notebook.build import build_release, build_starter, notebook_of_files
+from autograder.notebook.equal_formulas import read_vocabularies
 from autograder.notebook.files import read_file
 from autograder.notebook.fill import Listing, fill_notebook
 from autograder.notebook.leaks import (
@@ -260,7 +261,10 @@ def _withheld(course: Course, rubric: Rubric, key: Mapping[str, bytes]) -> list[
     if rubric.assignment.adopted == "otter":
         return []  # otter makes what students get
     folder = course.source(rubric.assignment.name)
-    withheld = [answer for name, source in key.items() for answer in withheld_answers(source, name)]
+    vocabularies = read_vocabularies(rubric)
+    withheld = [
+        answer for name, source in key.items() for answer in withheld_answers(source, name, vocabularies)
+    ]
     for notebook in rubric.assignment.notebooks:
         for path in notebook.starter:
             text = _starter(folder, path).decode(errors="replace")

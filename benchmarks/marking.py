@@ -53,11 +53,34 @@ from tests.marking import synthetic  # noqa: E402
 from tests.service import course as courses  # noqa: E402
 from tests.support import small_course  # noqa: E402
 from tests.support.served import Served  # noqa: E402
-from tests.web.test_bench_pace import NOTEBOOKS  # noqa: E402
 
 if TYPE_CHECKING:
     from autograder.service.models import CourseRecord, Offer
 
+PLAIN = "def double(value):\n    return 2 * value\n"
+TORCH = """\
+import torch
+
+class Attention(torch.nn.Module):
+    def __init__(self, width=64):
+        super().__init__()
+        self.layer = torch.nn.MultiheadAttention(width, 4, batch_first=True)
+
+    def forward(self, x):
+        return self.layer(x, x, x)[0]
+
+model = Attention()
+optimizer = torch.optim.Adam(model.parameters())
+for _ in range(5):
+    optimizer.zero_grad()
+    model(torch.randn(2, 8, 64)).square().mean().backward()
+    optimizer.step()
+"""
+NOTEBOOKS = {
+    "numpy": (PLAIN, "double(3)", "6"),
+    "torch": (TORCH, "model(torch.ones(1, 3, 64)).shape", "torch.Size([1, 3, 64])"),
+}
+"""What is preloaded → the code, an input, its value."""
 EXAM = "dl4nlp-exam"
 CELL, GROUP_CELL = "task1-a", "task1-c"
 """Where answers are gone through, and where 200 are equal."""

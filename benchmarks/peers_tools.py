@@ -144,7 +144,7 @@ class Ours:
     def marks(self) -> Marks:
         """Of everybody."""
         to = self.folder / "marks.jsonl"
-        self.run("export-grades", NAME, "--for", "jsonl", "--to", to, "--provisional")
+        self.run("grades", NAME, "--format", "jsonl", "--to", to, "--provisional")
         lines = [json.loads(line) for line in to.read_text("utf-8").splitlines()]
         return {
             line["student"]: {

@@ -23,7 +23,7 @@ from peers_assignment import NAME
 from peers_tools import Cost, Ours
 
 from autograder import assignment as assignments
-from autograder.app.beginning import collect
+from autograder.app.handins import collect
 from autograder.app.stores import open_store
 from autograder.course import Course
 from autograder.grading.batch import as_member

@@ -14,7 +14,6 @@ import sys
 from collections.abc import Generator, Iterator
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -23,7 +22,6 @@ from hypothesis import settings
 
 from autograder.course import Course
 from autograder.errors import SandboxUnavailable
-from autograder.preloading import LATE
 from autograder.sandbox import pool
 from autograder.sandbox.base import Environment
 from autograder.sandbox.levels import Isolation
@@ -32,6 +30,7 @@ from autograder.sandbox.outside.namespaces import NamespaceSandbox, ZygoteSandbo
 from autograder.sandbox.runtime import current_runtime
 from autograder.service.postgres import EmbeddedPostgres
 from tests.support import launching
+from tests.support.rotation import current_rotation, describe_rotation
 from tests.support.secrecy import fixed
 
 # Shared cores make deadlines flicker, a database of examples would be written beside the sources, and what is
@@ -47,10 +46,6 @@ if TYPE_CHECKING:
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 
-TRIED_AGAIN = 2
-"""Times that a test is run again that is held against a clock."""
-ALONE = re.compile(r"^(pytestmark = .*| +)pytest\.mark\.alone\b", re.MULTILINE)
-"""What a file says all of whose tests run alone; that its text speaks of the mark is not enough."""
 NOT_APPLICABLE = "Skipped: not applicable:"
 """How the reason of a skip begins that says nothing about the machine's equipment."""
 
@@ -62,13 +57,14 @@ def sandboxes() -> Iterator[pool.Pool]:
         yield made
 
 
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Files of which a part of `make test` runs nothing are not imported: that takes half a minute."""
-    chosen = config.getoption("markexpr")
-    if collection_path.name.startswith("test_") and chosen.startswith(("alone", "not alone")):
-        alone = ALONE.search(collection_path.read_text(encoding="utf-8")) is not None
-        return alone is chosen.startswith("not") or None
-    return None
+def pytest_configure() -> None:
+    """Choose the part of the adversarial suites before worker processes start, which inherit it."""
+    current_rotation()
+
+
+def pytest_report_header() -> str:
+    """Say which part of the adversarial suites is run."""
+    return describe_rotation()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -76,13 +72,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     A worker that has nothing left takes over the end of what another one has: so all end together, and none
     of the long files is divided between workers, each of which would make its fixtures.
-
-    What is held against a clock is tried again: a machine that was busy elsewhere tells nothing about us. No
-    other test is: what holds by chance does not hold.
     """
-    for item in items:
-        if item.get_closest_marker("timed"):
-            item.add_marker(pytest.mark.flaky(reruns=TRIED_AGAIN))
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
@@ -154,7 +144,7 @@ class Levels:
     def sandbox(self, isolation: Isolation, *, torch: bool = False) -> ZygoteSandbox:
         """The sandbox; where the machine cannot have it the test is skipped, and in CI it fails."""
         if (isolation, torch) not in self._running:
-            environment = Environment(preload=("torch",) if torch else ())
+            environment = Environment(preload=("torch", "torch.optim") if torch else ())
             self._running[isolation, torch] = self.fresh(isolation, environment)
         return self._running[isolation, torch]
 
@@ -193,7 +183,7 @@ def plain_sandbox() -> Iterator[NamespaceSandbox]:
 @pytest.fixture(scope="session")
 def torch_sandbox() -> Iterator[NamespaceSandbox]:
     """The real sandbox with torch imported ahead."""
-    made = start_sandbox(Environment(preload=("torch", LATE)))
+    made = start_sandbox(Environment(preload=("torch", "torch.optim")))
     yield made
     made.close()
 
@@ -207,13 +197,9 @@ def zygote_templates() -> Iterator[str]:
 
 @pytest.fixture(scope="module", autouse=True)
 def quick_zygotes(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Zygotes start quickly, except where it is tested how they start, and what else the machine does."""
+    """Fork zygotes from templates, except in the tests of the sandbox itself and of its survival."""
     folder = request.path.relative_to(request.config.rootpath / "tests").parts[0]
-    if (
-        folder in {"redteam", "sandbox"}
-        or request.node.get_closest_marker("alone")
-        or sys.platform != "linux"
-    ):
+    if folder in {"redteam", "sandbox", "survival"} or sys.platform != "linux":
         yield
         return
     with launching.forked_zygotes(request.getfixturevalue("zygote_templates")):

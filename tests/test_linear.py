@@ -27,8 +27,9 @@ from autograder.records import Cell
 from autograder.sandbox import limit_notes
 from autograder.sandbox.exchange import wire
 from autograder.student.reading import read_count, read_value, vocabulary_of
+from tests.support.pace import slowness
 
-pytestmark = [pytest.mark.alone, pytest.mark.apart]
+pytestmark = pytest.mark.apart
 
 RATIO = 3.2
 """Twice the time, and what a busy machine adds; what grows with the square of the length takes four times."""
@@ -36,6 +37,8 @@ NEGLIGIBLE = 0.03
 """Seconds below which no ratio is looked at."""
 SLOWEST = 6
 """Of how many pieces the ratio is looked at in any case."""
+MOST_OF_A_FORMULA = 3
+"""Seconds of processor time on the usual machine (`tests.support.pace`)."""
 MUCH = 2
 """Times the usual, beyond which it is looked at for every piece."""
 COLUMNS = reading.Columns({"name": (), "count": ()}), reading.Columns({"name": (), "count": (), "shape": ()})
@@ -141,7 +144,6 @@ def growth(function: Callable[[str], Any], once: str, twice: str) -> float:
     return min(found)
 
 
-@pytest.mark.timed
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_twice_the_text_takes_twice_the_time(name: str) -> None:
     """For every piece, bare and after the beginning of something longer.
@@ -166,10 +168,9 @@ def test_twice_the_text_takes_twice_the_time(name: str) -> None:
     assert {} == slow
 
 
-@pytest.mark.timed
 @pytest.mark.parametrize("kind", ["symbolic", "shape", "count"])
-def test_a_formula_is_read_quickly(kind: str) -> None:
-    """Formulas are cut at 2000 characters; the longest take less than two seconds, whatever stands there."""
+def test_a_formula_is_read_with_little_work(kind: str) -> None:
+    """Formulas are cut at 2000 characters; the longest are read with little work, whatever stands there."""
     vocabulary = vocabulary_of(SYMBOLS, ["en", "de"])
     slow = {}
     for piece in PIECES:
@@ -183,7 +184,7 @@ def test_a_formula_is_read_quickly(kind: str) -> None:
                 ),
                 text,
             )
-            if taken > 2:
+            if taken > MOST_OF_A_FORMULA and taken > MOST_OF_A_FORMULA * slowness():
                 slow[before + piece] = round(taken, 2)
     assert {} == slow
 

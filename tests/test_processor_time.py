@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.alone, pytest.mark.sandbox, pytest.mark.apart]
+pytestmark = [pytest.mark.sandbox, pytest.mark.apart]
 ROOT = Path(__file__).parents[1]
 FEW, MANY = 10, 50
 MOST = 3.3

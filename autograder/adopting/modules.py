@@ -12,6 +12,8 @@ from autograder.syntax import UNREADABLE, parsed
 
 _NEVER = frozenset({"IPython", "nbgrader", "otter", "pytest", "nose", "google"})
 """Of the tools around a notebook: small, or with a stand-in, or not to be had in a box."""
+_OPTIMIZERS = "torch.optim"
+"""Preloaded by name, because it imports much at its first use (``LATE_IMPORTS`` of the fork server)."""
 _MAGIC = ("%", "!", "?")
 
 
@@ -34,7 +36,8 @@ def preloaded(sources: Iterable[str], folder: Path) -> tuple[tuple[str, ...], tu
         and not (folder / name).is_dir()
         and not (folder / f"{name}.py").is_file()
     )
-    found = {name: importlib.util.find_spec(name) is not None for name in wanted}
+    # Only the package is looked for: finding a module inside it would import the package.
+    found = {name: importlib.util.find_spec(name.partition(".")[0]) is not None for name in wanted}
     missing = [
         f"{name}: imported by the assignment, but not installed here" for name in wanted if not found[name]
     ]
@@ -49,6 +52,15 @@ def _imported(source: str) -> Iterator[str]:
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
+            yield from (name for alias in node.names for name in _preloadable(alias.name))
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module.partition(".")[0]
+            yield from _preloadable(node.module)
+        elif isinstance(node, ast.Attribute) and node.attr == "optim" and ast.unparse(node) == _OPTIMIZERS:
+            yield _OPTIMIZERS
+
+
+def _preloadable(module: str) -> Iterator[str]:
+    """Yield the package of a module, and torch's optimizers if the module belongs to them."""
+    yield module.partition(".")[0]
+    if f"{module}.".startswith(f"{_OPTIMIZERS}."):
+        yield _OPTIMIZERS

@@ -7,13 +7,12 @@ to a `Listener`. Which gradebook a course has is said in `autograder.app.stores`
 ==================  =====================================================================================
 module              use cases
 ==================  =====================================================================================
-`preparing`         an assignment before it is sat: release, hand out, validate, verify, print
-`beginning`         what a class is graded by, read before the rest is imported
+`preparing`         an assignment before it is sat: release, hand out, verify, print
+`handins`           what a class handed in
 `classes`           a class: grade it, where everybody stands, pages
 `collecting`        submissions from what learning platforms hand out, folders and exchanges
 `rosters`           class lists of learning platforms
 `exporting`         grades as learning platforms take them
-`teams`             groups of students who hand in together
 `totals`            the total of a course over several assignments
 `regrading`         who would move after a change, and the move itself
 `sheets`            marking elsewhere: a sheet of what people decide on, and what they gave entered
@@ -33,14 +32,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from autograder.errors import SandboxUnavailable
 from autograder.sandbox.levels import Isolation, warning
 from autograder.stopwatch import Stopwatch
 from autograder.tables import name_list, printable_name
 
 if TYPE_CHECKING:
     from autograder.course import Course
-    from autograder.sandbox.pool import Pool
 
 __all__ = [
     "SILENT",
@@ -48,7 +45,6 @@ __all__ = [
     "Listener",
     "Stopwatch",
     "counted",
-    "launched",
     "name_list",
     "open_course",
     "printable_name",
@@ -91,22 +87,3 @@ def open_course(folder: Path) -> Course:
     from autograder.course import Course
 
     return Course.at(folder)
-
-
-def launched(isolation: Isolation) -> Pool:
-    """Sandboxes, the first of which begins to start before anything else is imported, or a course read.
-
-    Where it cannot, that is met again, and told, when a sandbox is needed.
-
-    Args:
-        isolation: how student code is confined.
-    """
-    from autograder.sandbox.outside.launched import Launched
-
-    try:
-        program = Launched()
-    except (OSError, SandboxUnavailable):
-        program = None
-    from autograder.sandbox.pool import Pool
-
-    return Pool(isolation=isolation, launched=program)

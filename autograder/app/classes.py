@@ -11,8 +11,8 @@ from msgspec import Struct
 from autograder import assignment as assignments
 from autograder.app import SILENT, Isolation, Listener, counted, course_log
 from autograder.app.basis import keep_basis
-from autograder.app.beginning import Begun, Collected, begin_grading, collect
 from autograder.app.handed_in import in_time, share_marks
+from autograder.app.handins import Collected, collect
 from autograder.app.lists import read_bonus, read_roster
 from autograder.app.published import (
     PagePlan,
@@ -103,36 +103,36 @@ def grade(
     watch: Listener = SILENT,
     store: OpenStore = open_store,
 ) -> GradedClass:
-    """Grade what lies in submitted/ and record it: `begin_grading`, and `grade_begun`."""
-    begun = begin_grading(course, name, students, pool=Pool(isolation=isolation), again=again)
-    return grade_begun(begun, workers=workers, watch=watch, store=store)
-
-
-def grade_begun(
-    begun: Begun, *, workers: int = 0, watch: Listener = SILENT, store: OpenStore = open_store
-) -> GradedClass:
-    """Grade what was begun with and record it. Run again, it goes on where it was stopped.
+    """Grade what lies in submitted/ and record it. Run again, it goes on where it was stopped.
 
     What is known already is not graded: the same bytes under the same rubric, reference and versions.
 
     Args:
-        begun: the class; its pool is closed at the end.
+        course: whose class.
+        name: of the assignment.
+        students: only these; empty: everybody.
         workers: submissions at the same time; 0: by the number of cores.
+        isolation: how student code is confined.
+        again: grade even what is known.
         watch: hears of each submission.
         store: opens the course's.
 
     Raises:
-        CourseError: a file of the course is not usable.
+        CourseError: a file of the course is not usable, or one of the students handed in nothing.
+        RubricError: the rubric is not valid.
         SandboxUnavailable: student code cannot be confined on this machine.
         GradebookError: the store refused.
     """
-    assignment, collected, pool, again = begun.assignment, begun.collected, begun.pool, begun.again
-    course, handins, isolation = assignment.course, collected.handins, pool.isolation
+    assignment = assignments.load(course, name)
+    collected = collect(course, assignment, students)
+    handins = collected.handins
     if collected.times is None and assignment.rubric.assignment.exam:
         watch.tell(f"{course.exams.name} does not say when {assignment.name} is sat: nobody is late")
-    with pool, store(assignment, new=True) as opened:
+    with Pool(isolation=isolation) as pool, store(assignment, new=True) as opened:
         _enrol(course, collected, opened, watch)
-        everybody = collect(course, assignment) if begun.some else collected
+        for sentence in groups.list_mixed_variants(collected.groups, assignment.manifest):
+            watch.tell(sentence)
+        everybody = collect(course, assignment) if students else collected
         handed_in = {one.student for one in everybody.handins}
         found = restore_marks(assignment, opened, handed_in)
         before = {one: graded.score for one, graded in opened.results(assignment.name, whole=False).items()}

@@ -376,4 +376,6 @@ def _advise_on_times(platform: str, settings: patterns.CollectSettings, options:
         return "Times in <student>/<assignment>/timestamp.txt are believed with --from nbgrader"
     if platform == patterns.NBGRADER:
         return "Their timestamp.txt is missing, or states no time"
-    return "" if platform in {"canvas", "sakai", patterns.GRADESCOPE} else f"{zone[:1].upper()}{zone[1:]}"
+    if platform == "sakai":
+        return "Sakai's timestamp.txt is believed beside a folder 'Submission attachment(s)' alone"
+    return "" if platform in {"canvas", patterns.GRADESCOPE} else f"{zone[:1].upper()}{zone[1:]}"

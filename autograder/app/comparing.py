@@ -1,25 +1,20 @@
-"""The same class graded here and by nbgrader or otter: where the marks differ, and why."""
+"""A class that nbgrader or otter graded before: which marks differ here, and why."""
 
 from __future__ import annotations
 
 import ast
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from types import MappingProxyType
 
 from msgspec import Struct
 
 from autograder import assignment as assignments
 from autograder import atomic
+from autograder import rubric as rubrics
 from autograder.adopting import otter, peers
-from autograder.app import SILENT, Isolation, Listener
-from autograder.app.classes import grade
-from autograder.app.stores import OpenStore, open_store
 from autograder.assignment import Assignment
-from autograder.checks.values.quoting import quote
 from autograder.course import Course, Handin
 from autograder.errors import CourseError
 from autograder.feedback.comparison import ComparisonRow, ComparisonView, render_comparison
@@ -29,7 +24,6 @@ from autograder.rubric import Question
 from autograder.syntax import UNREADABLE, parsed
 from autograder.wording import written_number
 
-_LONGEST_EXCEPTION = 300
 _SAME = Decimal("0.001")
 """Points: others divide them as floats."""
 
@@ -41,17 +35,12 @@ _LESS_STRICT = {
 }
 
 
-class PeerSource(Struct, frozen=True):
-    """Where the other marks come from: exactly one of these."""
+class PeerClass(Struct, frozen=True):
+    """The marks of a class by another program."""
 
-    nbgrader: Path | None = None
-    """nbgrader's command, which grades a copy of the course."""
-    otter: Path | None = None
-    """otter's command, which grades notebook by notebook."""
-    gradebook: Path | None = None
-    """A gradebook that nbgrader filled."""
-    results: Path | None = None
-    """A folder with ``<student>/results.json``, as otter writes them."""
+    peer: str
+    """``"nbgrader"`` or ``"otter"``."""
+    marks: peers.PeerMarks
 
 
 class MarkDifference(Struct, frozen=True):
@@ -79,6 +68,8 @@ class PeerComparison(Struct, frozen=True):
     """Answers of questions with tests, one for each student."""
     differences: tuple[MarkDifference, ...]
     remarks: tuple[str, ...]
+    page: Path
+    """For staff."""
 
     @property
     def same(self) -> int:
@@ -86,83 +77,77 @@ class PeerComparison(Struct, frozen=True):
         return self.compared - len(self.differences)
 
 
-def compare_marks(
-    course: Course,
-    name: str,
-    source: PeerSource,
-    *,
-    workers: int = 0,
-    isolation: Isolation = Isolation.NAMESPACES,
-    watch: Listener = SILENT,
-    store: OpenStore = open_store,
-) -> PeerComparison:
-    """Grade what lies in submitted/ and hold the marks against those of another program.
+def read_peer_marks(course: Course, name: str, path: Path) -> PeerClass:
+    """Read the marks that nbgrader or otter gave for an adopted assignment.
 
-    The other program, where it is called, runs students' code without a sandbox.
+    Args:
+        course: whose class.
+        name: of the assignment.
+        path: a gradebook that nbgrader filled, or a folder with otter's ``<student>/results.json``.
+
+    Raises:
+        CourseError: the assignment was not adopted, or the marks cannot be read.
+        RubricError: the rubric is not valid.
+    """
+    if not rubrics.load(course.rubric(name)).assignment.adopted:
+        raise CourseError(f"{name} was not adopted, so no other program grades it; see autograder adopt")
+    if not path.is_dir():
+        return PeerClass("nbgrader", peers.gradebook_marks(path, name))
+    files = {handin.student: path / handin.student / "results.json" for handin in course.handins(name)}
+    read = {student: peers.results_marks(file) for student, file in files.items() if file.is_file()}
+    if not read:
+        raise CourseError(f"{path}: expected STUDENT/results.json, as otter writes them; there is none")
+    marks = {
+        student: {otter.grade_id(question): points for question, points in of_student.items()}
+        for student, of_student in read.items()
+    }
+    return PeerClass("otter", marks)
+
+
+def compare_marks(
+    course: Course, name: str, scores: Mapping[str, Score], theirs: PeerClass
+) -> PeerComparison:
+    """Compare a class that was graded here with another program's marks, and write the page for staff.
 
     Args:
         course: whose class.
         name: of the assignment, which was adopted.
-        source: of the other marks.
-        workers: submissions at the same time; 0: by the number of cores.
-        isolation: how student code is confined here.
-        watch: hears of each submission.
-        store: opens the course's.
-
-    Raises:
-        CourseError: none or several sources are named, the assignment was not adopted, or the other program
-            could not do its work.
-        RubricError: the rubric is not valid.
-        SandboxUnavailable: student code cannot be confined on this machine.
-        GradebookError: the store refused.
+        scores: ours, of the students to compare.
+        theirs: the other program's.
     """
     assignment = assignments.load(course, name)
-    if not assignment.rubric.assignment.adopted:
-        raise CourseError(f"{name} was not adopted, so no other program grades it; see autograder adopt")
-    handins = course.handins(name)
-    peer, theirs, exceptions = _theirs(assignment, handins, source)
-    graded = grade(course, name, workers=workers, isolation=isolation, watch=watch, store=store)
-    scores = {one.student: one.graded.score for one in graded.outcomes}
-    return held_against(assignment, handins, scores, peer, theirs, exceptions=exceptions)
+    handins = [handin for handin in course.handins(name) if handin.student in scores]
+    found = held_against(assignment, handins, scores, theirs)
+    _write_page(found)
+    return found
 
 
 def held_against(
-    assignment: Assignment,
-    handins: Sequence[Handin],
-    scores: Mapping[str, Score],
-    peer: str,
-    theirs: peers.PeerMarks,
-    *,
-    exceptions: Mapping[str, str] = MappingProxyType({}),
+    assignment: Assignment, handins: Sequence[Handin], scores: Mapping[str, Score], theirs: PeerClass
 ) -> PeerComparison:
-    """Two results of a class, question by question.
+    """Compare two results of a class, question by question.
 
     Args:
         assignment: loaded.
         handins: what was handed in.
         scores: ours, of each of them.
-        peer: the other program's name.
-        theirs: its marks, by student and grade cell.
-        exceptions: at which it stopped, by student.
+        theirs: the other program's marks, by student and grade cell.
     """
     compared, found, remarks = 0, list[MarkDifference](), list[str]()
     for handin in handins:
-        marks = theirs.get(handin.student)
+        marks = theirs.marks.get(handin.student)
         if marks is None:
-            raised = exceptions.get(handin.student)
-            said = f"; it stopped with {quote(raised, _LONGEST_EXCEPTION)}" if raised else ""
-            remarks.append(f"{handin.student}: {peer} has no marks at all; not compared{said}")
+            remarks.append(f"{handin.student}: {theirs.peer} has no marks at all; not compared")
             continue
-        pair = _Pair(assignment, handin, scores[handin.student], peer, marks)
+        pair = _Pair(assignment, handin, scores[handin.student], theirs.peer, marks)
         compared += len(pair.questions)
         found += pair.differences()
-    return PeerComparison(assignment.name, peer, compared, tuple(found), tuple(remarks))
+    page = assignment.course.root / "staff" / f"{assignment.name}-compared.html"
+    return PeerComparison(assignment.name, theirs.peer, compared, tuple(found), tuple(remarks), page)
 
 
-def write_page(course: Course, found: PeerComparison) -> Path:
-    """Write the page for staff, ``staff/NAME-compared.html``; where it lies."""
-    path = course.root / "staff" / f"{found.assignment}-compared.html"
-    path.parent.mkdir(parents=True, exist_ok=True)
+def _write_page(found: PeerComparison) -> None:
+    found.page.parent.mkdir(parents=True, exist_ok=True)
     rows = tuple(
         ComparisonRow(
             one.student,
@@ -177,56 +162,7 @@ def write_page(course: Course, found: PeerComparison) -> Path:
         for one in found.differences
     )
     view = ComparisonView(found.assignment, found.peer, found.compared, found.same, rows, found.remarks)
-    atomic.write(path, render_comparison(view).encode())
-    return path
-
-
-def _theirs(
-    assignment: Assignment, handins: Sequence[Handin], source: PeerSource
-) -> tuple[str, peers.PeerMarks, Mapping[str, str]]:
-    """The other program's name, its marks by student and question's cell, and its exceptions by student."""
-    given = [one for one in (source.nbgrader, source.otter, source.gradebook, source.results) if one]
-    if len(given) != 1:
-        raise CourseError(
-            "one source of other marks is needed: --nbgrader, --otter, --gradebook or --results; "
-            f"{len(given)} are named"
-        )
-    name, course = assignment.name, assignment.course
-    folders = {one.student: one.folder for one in handins}
-    if source.gradebook:
-        return "nbgrader", peers.gradebook_marks(source.gradebook, name), {}
-    if source.nbgrader:
-        folder = course.source(name)
-        marks, exceptions = peers.nbgrader_marks(source.nbgrader, course.root, folder, name, folders)
-        return "nbgrader", marks, exceptions
-    if source.results:
-        found = {one: source.results / one / "results.json" for one in folders}
-        read = {one: peers.results_marks(path) for one, path in found.items() if path.is_file()}
-        return "otter", _by_grade_id(read), {}
-    return "otter", _by_grade_id(_run_otter(assignment, folders, given[0])), {}
-
-
-def _run_otter(assignment: Assignment, folders: Mapping[str, Path], program: Path) -> peers.PeerMarks:
-    marks: dict[str, dict[str, float]] = {}
-    source = assignment.course.source(assignment.name)
-    for notebook in assignment.rubric.assignment.notebooks:
-        file = f"{notebook.name}.ipynb"
-        handed = {student: folder / file for student, folder in folders.items() if (folder / file).is_file()}
-        with tempfile.TemporaryDirectory(prefix="compare-") as scratch:
-            if (source / file).is_file():
-                archive = peers.otter_archive(program, source / file, Path(scratch))
-            else:
-                archive = otter.archive(source, notebook.name)
-            for student, found in peers.otter_marks(program, archive, handed).items():
-                marks.setdefault(student, {}).update(found)
-    return marks
-
-
-def _by_grade_id(marks: peers.PeerMarks) -> peers.PeerMarks:
-    return {
-        student: {otter.grade_id(question): points for question, points in one.items()}
-        for student, one in marks.items()
-    }
+    atomic.write(found.page, render_comparison(view).encode())
 
 
 class _Pair(Struct, frozen=True):

@@ -12,11 +12,11 @@ from msgspec.structs import replace
 from autograder import assignment as assignments
 from autograder import atomic
 from autograder.app import SILENT, Listener, grade_files
-from autograder.app.beginning import collect
 from autograder.app.classes import standings
 from autograder.app.collecting import class_register
 from autograder.app.grade_files import GradeFile
 from autograder.app.grade_lines import GradeLine, grade_lines, json_lines
+from autograder.app.handins import collect
 from autograder.app.stores import OpenStore, open_store
 from autograder.course import Course
 from autograder.errors import CourseError

@@ -1,10 +1,9 @@
-"""An assignment before it is sat: begun, released, handed out, validated, verified, printed."""
+"""An assignment before it is sat: begun, released, handed out, verified, printed."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from decimal import Decimal
 from pathlib import Path
 
 from msgspec import Struct
@@ -30,36 +29,22 @@ from autograder.personal.variant_set import make_variants
 from autograder.rubric import Rubric
 from autograder.sandbox.pool import Pool
 from autograder.tables import nearest_id
-from autograder.verify import Mark, Matrix, MutatedCell, Row, Verified, VerifyFinding, Ways
+from autograder.verify import ItemCredit, Mark, Matrix, MutatedCell, Row, Verified, VerifyFinding
 
 __all__ = [
     "DistributionSummary",
+    "ItemCredit",
     "Mark",
     "Matrix",
     "MutatedCell",
     "Row",
     "Verified",
     "VerifyFinding",
-    "Ways",
     "begin",
     "kept_back",
     "release",
 ]
 """What a front end needs of what lies below."""
-
-
-class Validated(Struct, frozen=True):
-    """What the answer key and the untouched release brought to light."""
-
-    findings: tuple[VerifyFinding, ...]
-    credit: tuple[Ways, ...]
-    """What the ways through stated graphs of credit are worth."""
-    work: tuple[str, ...]
-    """How much is run for planted faults before anybody is graded, by question."""
-    automatic: Decimal = Decimal(0)
-    """Points that are decided without a person."""
-    possible: Decimal = Decimal(0)
-    """Points of all items."""
 
 
 class PrintedAssignment(Struct, frozen=True):
@@ -94,34 +79,12 @@ def hand_out(
         return distribution.hand_out(course, name, students, pool, language=language, replace=replace)
 
 
-def validate(course: Course, name: str, isolation: Isolation = Isolation.NAMESPACES) -> Validated:
-    """Make the release again, and let the answer key sit the exam, and the untouched release.
-
-    Raises:
-        CourseError: a source or a reference solution is not usable.
-        RubricError: the rubric is not valid, or disagrees with the notebook.
-        NotebookError: a source notebook is not usable.
-        SandboxUnavailable: student code cannot be confined on this machine.
-    """
-    release(course, name)
-    with Pool(isolation=isolation) as pool:
-        loaded = assignments.load(course, name)
-        findings = (*handed_out(loaded), *verify.validate(loaded, pool))
-        items = [item for question in loaded.rubric.questions for item in question.items]
-        return Validated(
-            findings,
-            tuple(verify.credit(loaded.rubric)),
-            tuple(work(loaded)),
-            sum((item.points for item in items if not item.manual), Decimal(0)),
-            sum((item.points for item in items), Decimal(0)),
-        )
-
-
 def build_and_verify(
     course: Course,
     name: str,
     *,
     workers: int = 0,
+    quick: bool = False,
     isolation: Isolation = Isolation.NAMESPACES,
     watch: Listener = SILENT,
 ) -> Verified:
@@ -131,6 +94,7 @@ def build_and_verify(
         course: whose assignment.
         name: the assignment.
         workers: papers at the same time; 0: one per core.
+        quick: grade only the answer key and the untouched release.
         isolation: how code is confined.
         watch: hears of each trial.
 
@@ -144,9 +108,13 @@ def build_and_verify(
             loaded = assignments.load(course, name)
             other = tuple(handed_out(loaded))
             found = verify.verify(
-                loaded, pool, workers=workers or None, watch=lambda rows, total: counted(rows, total, watch)
+                loaded,
+                pool,
+                workers=workers or None,
+                quick=quick,
+                watch=lambda rows, total: counted(rows, total, watch),
             )
-            return replace(found, findings=(*other, *found.findings))
+            return replace(found, findings=(*other, *found.findings), work=tuple(work(loaded)))
     except SandboxError:
         raise
     except AutograderError as error:

@@ -1,9 +1,7 @@
-"""What a regrading changes, for people and programs: rows, CSV, plain data, and a page for staff."""
+"""What a regrading changes, for people and programs: rows, plain data, and a page for staff."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -13,7 +11,6 @@ from msgspec import Struct
 
 from autograder import atomic
 from autograder.app.regrading import Regrade, RegradeMove
-from autograder.app.sheet_files import guarded
 from autograder.app.sheet_rows import number
 from autograder.errors import CourseError
 from autograder.feedback.regrade import RegradeItemView, RegradeStudentView, RegradeView, render_regrade
@@ -59,16 +56,6 @@ def rows(found: Regrade, language: str = "en") -> Iterator[RegradeRow]:
             yield _row(one, item, "; ".join((*why, *one.also)), language)
         if not one.move.items:
             yield _row(one, None, "; ".join(one.also) or _without_items(one), language)
-
-
-def csv_text(found: Regrade, language: str = "en") -> str:
-    """The rows as CSV, with a line of names; formulas of spreadsheets are guarded."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(RegradeRow.__struct_fields__)
-    for row in rows(found, language):
-        writer.writerow(guarded(getattr(row, name)) for name in RegradeRow.__struct_fields__)
-    return text.getvalue()
 
 
 def plain(found: Regrade, language: str = "en") -> dict[str, Any]:

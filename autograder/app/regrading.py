@@ -24,7 +24,7 @@ from autograder.app.basis import (
     kept_rubric,
     rubric_differences,
 )
-from autograder.app.beginning import collect
+from autograder.app.handins import collect
 from autograder.app.lists import read_bonus
 from autograder.app.published import PublishedMarks, ShownMark, read_published, shown_mark, told
 from autograder.app.regrade_entry import FollowedMark, RehearsedClass, enter_regrade, interrupted_regrade

@@ -34,7 +34,8 @@ SYMBOLS: Mapping[str, RubricSymbol] = {
 """The symbols of the examples."""
 READ: Sequence[str] = (
     "12*n_layers*d_model^2", "12 L d²", "12·n_layers·d_model**2", r"12 n_{layers} d_{\text{model}}^2",
-    r"$12\,L\cdot d_{model}^{2}$", "12Ldd", "1,024*d", "1 024 000 d", "1_024*d", "1{,}024 d", "0.5*d",
+    r"$12\,L\cdot d_{model}^{2}$", "12Ldd", "1,024*d", "1 024 000 d", "1_024*d", "1{,}024 d",
+    r"1,\!024 d", r"1\;024 d", "0.5*d",
     "2.5e3 n",
     r"\frac{d^2}{2}", r"\frac12 n", "n(n-1)/2", "½n²", "[d + h]*n", r"\left(d+h\right) n",
     "sqrt(d)", "√d", r"\sqrt[3]{n}", "log_2(n)", "log(n, 2)", "ln n", "lg(n)", "exp(-n)", "max(n, d)", "n!",
@@ -115,7 +116,9 @@ fraction of two numbers, is half of `d`. `E` is no number.
 Whether a mark between digits separates thousands or stands before decimals is asked where the languages
 of the course leave it open: with German among them, `1,500` and `50.257` are refused with the question;
 `1500`, `1.5` and `50.2570` are not. In English alone `1,500` is 1500. A comma between digits is asked
-about where it may separate two values: in `max(0,5)`, in the tuple `(1,024, n)`, in the set `{1,5; 2}`."""
+about where it may separate two values: in `max(0,5)`, in the tuple `(1,024, n)`, in the set `{1,5; 2}`.
+A narrow or no-break space, `~`, `\\,`, `\\:` and `\\;` group digits if all groups have three digits; an
+ordinary blank does so if there are two groups or more, because a sign may be missing in `4 128`."""
 
 EXACT = """\
 Numbers are exact. `0.1*d + 0.2*d` equals `0.3*d`, but `0.333*d` does not equal `d/3`: where rounded numbers

@@ -53,10 +53,8 @@ EarlierOption = Annotated[
         "task3-h.sum=24*d_model^2; repeatable. Without it, earlier answers are taken to be right.",
     ),
 ]
-Latex = Annotated[bool, typer.Option("--latex", help="Print the LaTeX as well.")]
-Mathml = Annotated[bool, typer.Option("--mathml", help="Print the MathML as well.")]
 Language = Annotated[str, typer.Option("--language", help="Of what a student reads: en or de.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, with the LaTeX and the MathML.")]
 
 
 def algebra(
@@ -70,8 +68,6 @@ def algebra(
     item: ItemOption = "",
     earlier: EarlierOption = None,
     course: CourseOption = HERE,
-    latex: Latex = False,
-    mathml: Mathml = False,
     language: Language = "en",
     json: Json = False,
 ) -> None:
@@ -104,7 +100,7 @@ def algebra(
     if json:
         sys.stdout.write(encoder.dumps(_object(examined), ensure_ascii=False) + "\n")
     else:
-        _print(examined, latex=latex, mathml=mathml)
+        _print(examined)
     raise typer.Exit(
         {"read": 0, "equal": 0, "different": EXIT_DIFFERENT}.get(examined.verdict, EXIT_UNREADABLE)
     )
@@ -116,14 +112,10 @@ def _object(examined: Examined) -> dict[str, Any]:
     return {name: value for name, value in msgspec.to_builtins(examined).items() if value != ""}
 
 
-def _print(examined: Examined, *, latex: bool, mathml: bool) -> None:
+def _print(examined: Examined) -> None:
     lines = []
     if examined.reading:
         lines.append(f"read as: {examined.reading}")
-    if latex and examined.latex:
-        lines.append(f"LaTeX: {examined.latex}")
-    if mathml and examined.mathml:
-        lines.append(f"MathML: {examined.mathml}")
     if examined.verdict != "read":
         points = f", {examined.points} points" if examined.points else ""
         lines.append(f"verdict: {examined.verdict}{points}")

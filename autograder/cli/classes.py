@@ -1,18 +1,17 @@
-"""The commands about a class: ``grade``, ``feedback``, ``grades``."""
+"""The commands about a class: ``grade``, ``feedback``."""
 
 from __future__ import annotations
 
-import csv
-import io
-import sys
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
 
-from autograder.app import launched, open_course
+from autograder.app import open_course
 from autograder.cli.options import (
     EXIT_FINDINGS,
     FULL,
@@ -26,56 +25,76 @@ from autograder.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-    from pathlib import Path
-
-    from rich.table import Table
-
     from autograder.app import Stopwatch
-    from autograder.app.beginning import Begun
-    from autograder.app.classes import GradedClass, Outcome, Page, Standing
-    from autograder.records import Graded, Note
+    from autograder.app.classes import GradedClass, Outcome, Page
+    from autograder.app.comparing import PeerClass, PeerComparison
 
 
 def grade(
-    context: typer.Context,
     name: NameArgument,
     course: CourseOption = HERE,
     student: Annotated[list[str] | None, typer.Option("--student", help="Only this one; repeatable.")] = None,
     workers: WorkersOption = 0,
     again: Annotated[bool, typer.Option("--again", help="Grade even what is known already.")] = False,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            "--against",
+            help="Compare with marks of nbgrader or otter, of an adopted assignment: a gradebook.db, or a "
+            "folder with STUDENT/results.json.",
+        ),
+    ] = None,
     isolation: IsolationOption = FULL,
     profile: Annotated[
         bool, typer.Option("--profile", help="Tell where the time of the run went, step by step.")
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Grade what lies in submitted/ and write the gradebook. Run it again to go on or to add late ones."""
+    """Grade what lies in submitted/ and write the gradebook. Run it again to go on or to add late ones.
+
+    With --against the exit code is 1 if marks differ, and a page for staff says why.
+    """
     started = monotonic()
-    begun: Begun | None = context.obj
-    with begun.pool if begun else launched(isolation) as pool:
-        from autograder.app.beginning import begin_grading
+    from autograder.app import Stopwatch, classes
+    from autograder.cli import report
 
-        place = open_course(course)
-        begun = begun or begin_grading(place, name, student or [], pool=pool, again=again)
-        from autograder.app import Stopwatch, classes  # imported while the sandbox starts
-        from autograder.cli import report
+    place, stopwatch = open_course(course), Stopwatch()
+    theirs = None
+    if against:
+        from autograder.app.comparing import read_peer_marks
 
-        stopwatch = Stopwatch()
-        with report.at_isolation(isolation):
-            with report.ProgressBar("grading") as watch:
-                watch.stopwatch = stopwatch
-                graded = classes.grade_begun(begun, workers=workers, watch=watch)
-            seconds = monotonic() - started
-            found = _report(
-                place.gradebook, name, graded, seconds, profiled=stopwatch if profile else None, json=json
+        # Before anything is graded: it may be the gradebook that grading writes to.
+        theirs = read_peer_marks(place, name, against)
+    with report.at_isolation(isolation):
+        with report.ProgressBar("grading") as watch:
+            watch.stopwatch = stopwatch
+            graded = classes.grade(
+                place, name, student or [], workers=workers, isolation=isolation, again=again, watch=watch
             )
+        seconds = monotonic() - started
+        compared = _compare(course, name, graded, theirs) if theirs else None
+        found = _report(
+            place.gradebook,
+            name,
+            graded,
+            seconds,
+            profiled=stopwatch if profile else None,
+            compared=compared,
+            json=json,
+        )
     if found:
         raise typer.Exit(EXIT_FINDINGS)
 
 
 def _report(
-    gradebook: Path, name: str, graded: GradedClass, seconds: float, *, profiled: Stopwatch | None, json: bool
+    gradebook: Path,
+    name: str,
+    graded: GradedClass,
+    seconds: float,
+    *,
+    profiled: Stopwatch | None,
+    compared: PeerComparison | None,
+    json: bool,
 ) -> bool:
     """Print what came of a class; whether something of it needs attention."""
     from autograder.app import run_statistics
@@ -86,7 +105,7 @@ def _report(
     if profiled:
         found["profile"] = run_statistics.profile(profiled, sum(one.fresh for one in outcomes))
     if json:
-        report.print_json(_as_json(name, graded, found))
+        report.print_json(_as_json(name, graded, found, compared))
     else:
         console = report.console()
         console.print(report.grading_table(outcomes, name))
@@ -98,6 +117,8 @@ def _report(
         if gradebook.is_file():
             report.say(f"gradebook: {report.with_size(gradebook)}")
         report.say(f"with what people gave: autograder grades {name}")
+        if compared:
+            _show_comparison(compared)
     for folder, fault in graded.misnamed.items():
         report.print_notes([f"submitted/{folder} is not graded: {fault}; rename the folder"])
     report.print_notes(graded.remarks)
@@ -105,10 +126,16 @@ def _report(
     nothing = not (outcomes or graded.held)
     if nothing:
         report.print_notes([f"nothing was handed in; expected submitted/<student>/{name}/{name}.ipynb"])
-    return bool(graded.misnamed or graded.attention or faults or nothing)
+    differs = False
+    if compared:
+        report.print_notes(compared.remarks)
+        differs = bool(compared.differences or compared.remarks)
+    return bool(graded.misnamed or graded.attention or faults or nothing or differs)
 
 
-def _as_json(name: str, graded: GradedClass, found: Mapping[str, Any]) -> dict[str, Any]:
+def _as_json(
+    name: str, graded: GradedClass, found: Mapping[str, Any], compared: PeerComparison | None
+) -> dict[str, Any]:
     """What came of a class, for machines."""
     return {
         "assignment": name,
@@ -118,7 +145,38 @@ def _as_json(name: str, graded: GradedClass, found: Mapping[str, Any]) -> dict[s
         "held": graded.held,
         "points": {one.student: one.graded.score.points for one in graded.outcomes},
         "changes": [msgspec.structs.asdict(one) for one in graded.changes],
+        "compared": _plain_comparison(compared) if compared else None,
     }
+
+
+def _compare(course: Path, name: str, graded: GradedClass, theirs: PeerClass) -> PeerComparison:
+    from autograder.app.comparing import compare_marks
+
+    scores = {one.student: one.graded.score for one in graded.outcomes}
+    return compare_marks(open_course(course), name, scores, theirs)
+
+
+def _plain_comparison(found: PeerComparison) -> dict[str, Any]:
+    plain = msgspec.to_builtins(found, builtin_types=(Decimal,), enc_hook=str)
+    return {"same": found.same, **plain}
+
+
+def _show_comparison(found: PeerComparison) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from autograder.cli import report
+
+    if found.differences:
+        table = Table(title=f"{found.assignment}, compared with {found.peer}")
+        for heading in ("student", "question", "here", found.peer, "why"):
+            table.add_column(heading, overflow="fold")
+        for one in found.differences:
+            theirs = "–" if one.theirs is None else report.number(one.theirs)
+            cells = (one.student, one.question, report.number(one.ours), theirs, one.reason)
+            table.add_row(*map(escape, cells))
+        report.console().print(table)
+    report.say(f"{found.same} of {found.compared} marks are the same as {found.peer}'s; see {found.page}")
 
 
 def print_faults(outcomes: Sequence[Outcome], name: str) -> bool:
@@ -181,127 +239,3 @@ def feedback(
             report.say(f"for staff: {path}")
     if troubled or published.attention:
         raise typer.Exit(EXIT_FINDINGS)
-
-
-def grades(
-    name: NameArgument,
-    course: CourseOption = HERE,
-    as_csv: Annotated[
-        bool, typer.Option("--csv", help="Print CSV with the points of every question.")
-    ] = False,
-    json: JsonOption = False,
-) -> None:
-    """Show points and grades, with what people gave and bonus points.
-
-    Nothing is written, but for automatic scores in the gradebook that are not ours: they are put back.
-    """
-    from autograder.app import classes
-    from autograder.cli import report
-
-    with report.ProgressBar("grades") as watch:
-        stand = classes.standings(open_course(course), name, watch=watch)
-    roll = stand.roll
-    report.print_notes(roll.remarks)
-    rows = [(one, _time(roll.results[student])) for student, one in stand.rows.items()]
-    if json:
-        plain = {
-            "students": [_plain(*row) for row in rows],
-            "gone": list(roll.gone),
-            "remarks": roll.remarks,
-        }
-        report.print_json({"assignment": name, **plain})
-    elif as_csv:
-        sys.stdout.write(csv_text(rows))
-    else:
-        report.console().print(_table(rows, name))
-
-
-def csv_text(rows: Sequence[tuple[Standing, Sequence[Note]]]) -> str:
-    """A line for each student: points of every question, points, bonus, total, grade, state and time."""
-    questions = [question.id for question in rows[0][0].questions] if rows else []
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    sums = ("points", "late", "bonus", "total", "open")
-    facts = ("grade", "best_grade", "passed", "state", "time", "group")
-    writer.writerow(("student", *questions, *sums, *facts))
-    for one, time in rows:
-        points = [_number(question.points) for question in one.questions]
-        points += [_number(value) for value in (one.points, one.late, one.bonus, one.total, one.pending)]
-        shown = (*_grades(one), _passed(one), _state(one), _told(time), one.group)
-        writer.writerow((one.student, *points, *shown))
-    return text.getvalue()
-
-
-def _plain(one: Standing, time: Sequence[Note]) -> dict[str, Any]:
-    worst, best = _grades(one)
-    return {
-        "student": one.student,
-        "questions": {question.id: question.points for question in one.questions},
-        "points": one.points,
-        "late": one.late,
-        "bonus": one.bonus,
-        "total": one.total,
-        "open": one.pending,
-        "grade": worst,
-        "best_grade": best,
-        "passed": _passed(one),
-        "state": _state(one),
-        "time": _told(time),
-        "group": one.group,
-    }
-
-
-def _table(rows: Sequence[tuple[Standing, Sequence[Note]]], title: str) -> Table:
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(title=title)
-    timed, grouped = any(time for _, time in rows), any(one.group for one, _ in rows)
-    late = any(one.late for one, _ in rows)
-    sums = ("points", *["late"] * late, "bonus", "total", "open")
-    known = ("student", *["group"] * grouped, *sums, "grade", "passed", "state", *["time"] * timed)
-    for name in known:
-        table.add_column(name, justify="right" if name in sums else "left")
-    for one, time in rows:
-        shown = (one.bonus, one.pending, -one.late)
-        extra, waiting, off = (_number(value) if value else "" for value in shown)
-        grade = " to ".join(dict.fromkeys(_grades(one)))
-        cells = (_number(one.points), *[off] * late, extra, _number(one.total), waiting)
-        codes = [", ".join(note.code for note in time)] * timed
-        who = [escape(one.student), *[escape(one.group)] * grouped]
-        table.add_row(*who, *cells, escape(grade), _passed(one), _state(one), *codes)
-    return table
-
-
-def _time(graded: Graded) -> tuple[Note, ...]:
-    """What is remarked about the time of handing in."""
-    from autograder.app.classes import TIME
-
-    return tuple(note for note in graded.score.notes if note.code in TIME)
-
-
-def _told(time: Sequence[Note]) -> str:
-    return " ".join(note.text for note in time)
-
-
-def _grades(one: Standing) -> tuple[str, str]:
-    """The worst and the best grade that can come of it; empty where there are no grades."""
-    return (one.worst.name if one.worst else "", one.best.name if one.best else "")
-
-
-def _passed(one: Standing) -> str:
-    if one.scale is None:
-        return ""
-    return "open" if one.passed is None else "yes" if one.passed else "no"
-
-
-def _state(one: Standing) -> str:
-    if one.outdated:
-        return "provisional: grade again, the rubric has changed"
-    if one.untimely:
-        return "provisional: a person decides about the time"
-    return "final" if one.final else "provisional"
-
-
-def _number(value: Decimal) -> str:
-    return f"{value.normalize():f}"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,7 +23,6 @@ def statistics(
     names: Annotated[
         bool, typer.Option("--names", help="Name students and link their pages; otherwise nobody is named.")
     ] = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV: a line per question and item.")] = False,
     json: JsonOption = False,
 ) -> None:
     """How the class did: difficulty, discrimination, reliability, mistakes, grades; a page for staff."""
@@ -39,10 +36,6 @@ def statistics(
     page = use_case.write_page(place, found)
     if json:
         report.print_json({**use_case.as_plain(found), "page": str(page)})
-    elif as_csv:
-        writer = csv.DictWriter(sys.stdout, use_case.COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(use_case.rows(found))
     else:
         _show_statistics(found)
         report.say(f"for staff: {page}")

@@ -1,4 +1,4 @@
-"""The commands between a course and learning platforms: ``roster import``, ``collect``, ``export-grades``."""
+"""The commands that bring something into a course: ``roster`` and ``collect``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from autograder.app.collecting import CollectedAttempt, CollectReport
-    from autograder.app.exporting import Form
     from autograder.app.rosters import RosterImport
 
 _STATES = {
@@ -140,7 +139,7 @@ def _attempts_table(attempts: Sequence[CollectedAttempt], title: str) -> Table:
     return table
 
 
-def import_roster(
+def roster(
     file: Annotated[Path, typer.Argument(help="CSV as Moodle, Canvas or HISinOne exports it.")],
     course: CourseOption = HERE,
     id_column: Annotated[
@@ -184,63 +183,3 @@ def _changes(done: RosterImport) -> dict[str, object]:
         "absent": [one.id for one in done.change.absent],
         "left_out": done.left_out,
     }
-
-
-def export_grades(
-    name: NameArgument,
-    form: Annotated[str, typer.Option("--for", help="moodle, canvas, gradescope, ilias, csv or jsonl.")],
-    to: Annotated[Path, typer.Option("--to", help="The file; for gradescope a folder.")],
-    course: CourseOption = HERE,
-    fill: Annotated[
-        Path | None,
-        typer.Option("--fill", help="The platform's own file as it was downloaded; moodle needs it."),
-    ] = None,
-    feedback: Annotated[
-        Path | None,
-        typer.Option("--feedback", help="Where an archive of feedback pages is written to, for moodle."),
-    ] = None,
-    comments: Annotated[
-        bool, typer.Option("--comments", help="Enter what students are told as well, for moodle.")
-    ] = False,
-    scale: Annotated[
-        bool, typer.Option("--scale", help="Convert points to another maximum on the platform.")
-    ] = False,
-    provisional: Annotated[
-        bool, typer.Option("--provisional", help="Export marks too about which a person has yet to decide.")
-    ] = False,
-    title: Annotated[
-        str, typer.Option("--title", help='Of the assignment in canvas, such as "Warmup (4711)".')
-    ] = "",
-    json: JsonOption = False,
-) -> None:
-    """Write everybody's marks as a learning platform takes them; those that are not final are left out."""
-    from autograder.app import exporting
-    from autograder.cli import report
-
-    if form not in exporting.FORMS:
-        raise typer.BadParameter(f"--for: expected one of {', '.join(exporting.FORMS)}, got {form!r}")
-    chosen: Form = exporting.FORMS[exporting.FORMS.index(form)]
-    options = exporting.ExportOptions(fill, provisional, scale, comments, feedback, title)
-    with report.ProgressBar("export-grades") as watch:
-        done = exporting.export_grades(open_course(course), name, chosen, to, options, watch=watch)
-    if json:
-        report.print_json(
-            {
-                "assignment": name,
-                "files": [str(path) for path in done.files],
-                "entered": done.entered,
-                "provisional": done.provisional,
-                "missing": done.missing,
-                "remarks": done.remarks,
-            }
-        )
-    else:
-        report.say(f"{len(done.entered)} marks for {form}: {to}")
-        if feedback is not None:
-            report.say(f"feedback pages: {feedback}")
-    report.print_notes(done.remarks)
-    if done.provisional:
-        told = "not final, and left out (--provisional takes them, too)"
-        report.print_notes([f"{told}: {name_list(done.provisional)}"])
-    if done.provisional or done.missing:
-        raise typer.Exit(EXIT_FINDINGS)

@@ -1,11 +1,10 @@
-"""The commands before an assignment is sat: ``new``, ``generate``, ``validate``, ``verify``, ``print``."""
+"""The commands before an assignment is sat: ``new``, ``generate``, ``verify``, ``print``."""
 
 from __future__ import annotations
 
 import contextlib
 import enum
 import shlex
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -23,7 +22,6 @@ from autograder.cli.options import (
     NameArgument,
     WorkersOption,
 )
-from autograder.errors import CourseError
 
 
 class PaperSize(enum.StrEnum):
@@ -107,50 +105,22 @@ def generate(
         )
 
 
-def validate(
-    name: NameArgument,
-    course: CourseOption = HERE,
-    isolation: IsolationOption = FULL,
-    json: JsonOption = False,
-) -> None:
-    """Let the answer key sit the exam: it must score everything, and the untouched release nothing."""
-    from autograder.app import preparing
-    from autograder.cli import report
-
-    place = open_course(course)
-    with report.at_isolation(isolation):
-        found = preparing.validate(place, name, isolation)
-        if json:
-            import msgspec
-
-            plain = msgspec.to_builtins(found)
-            report.print_json({"assignment": name, "isolation": isolation.value, **plain})
-        else:
-            for words in found.work:
-                report.say(words)
-            report.show_validation(name, found)
-    raise typer.Exit(EXIT_FINDINGS if found.findings else 0)
-
-
 def verify(
     name: Annotated[
         str, typer.Argument(help="The assignment; all of them where none is named.", show_default=False)
     ] = "",
     course: CourseOption = HERE,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick", help="Grade only the answer key and the untouched release; takes seconds."),
+    ] = False,
     workers: WorkersOption = 0,
     isolation: IsolationOption = FULL,
-    json: Annotated[
-        str,
-        typer.Option(
-            "--json",
-            metavar="FILE",
-            help="Write everything as one JSON object to this file; - prints it.",
-        ),
-    ] = "",
+    json: JsonOption = False,
 ) -> None:
-    """Plant mistakes in the answer key: each must lose what it says, and every check must fail for one.
+    """Grade the answer key and deliberately wrong answers: each must lose exactly the points it should.
 
-    The key must score everything, the untouched release nothing, accepted alternatives must lose nothing,
+    The key must earn full marks, the untouched release nothing, accepted alternatives must lose nothing,
     and all must stay within half of the limits. Exits with 1 when something is not so, and names it.
     """
     from autograder.app import preparing
@@ -164,24 +134,15 @@ def verify(
     with report.at_isolation(isolation):
         for one in names:
             with report.ProgressBar(one) as watch:
-                done.append(
-                    preparing.build_and_verify(place, one, workers=workers, isolation=isolation, watch=watch)
+                verified = preparing.build_and_verify(
+                    place, one, workers=workers, quick=quick, isolation=isolation, watch=watch
                 )
-    for verified in done if json != "-" else ():
-        verdicts.show(verified)
+            done.append(verified)
+            if not json:
+                verdicts.show(verified)
     if json:
-        _write(json, verdicts.as_json(done, isolation.value))
+        report.print_json(verdicts.to_plain(done, isolation.value))
     raise typer.Exit(EXIT_FINDINGS if any(one.findings for one in done) else 0)
-
-
-def _write(name: str, text: str) -> None:
-    if name == "-":
-        sys.stdout.write(text)
-        return
-    try:
-        Path(name).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise CourseError(f"--json {name}: cannot be written: {error.strerror}") from error
 
 
 def print_(

@@ -88,7 +88,7 @@ def _cell(text: str | None) -> str:
 
 
 def grades_schema() -> str:
-    """The JSON Schema of a line of ``export-grades --for jsonl``."""
+    """The JSON Schema of a line of ``grades --format jsonl``."""
     from autograder.app.grade_lines import schema
 
     return json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -45,9 +44,6 @@ def regrade(
     page: Annotated[
         Path | None, typer.Option("--page", help="Write it as a page for staff, an HTML file.")
     ] = None,
-    as_csv: Annotated[
-        bool, typer.Option("--csv", help="Print CSV, a line for each item that moves.")
-    ] = False,
     json: JsonOption = False,
     workers: WorkersOption = 0,
     isolation: IsolationOption = FULL,
@@ -73,8 +69,6 @@ def regrade(
         regrade_report.write_page(found, page)
     if json:
         report.print_json(regrade_report.plain(found))
-    elif as_csv:
-        sys.stdout.write(regrade_report.csv_text(found))
     else:
         _show(found)
     report.print_notes(found.remarks)
@@ -130,5 +124,5 @@ def _table(found: Regrade) -> Table:
         table.add_row(*map(escape, (row.student if total else "", total, item, before, after, row.why)))
         last = row.student
     if len(every) > report.MOST_ROWS:
-        table.caption = f"… and {len(every) - report.MOST_ROWS} more rows; all of them: --csv, --json, --page"
+        table.caption = f"… and {len(every) - report.MOST_ROWS} more rows; all of them: --json, --page"
     return table

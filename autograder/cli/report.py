@@ -32,7 +32,6 @@ from autograder.app import Isolation, Listener, warning
 if TYPE_CHECKING:
     from autograder.app.classes import Outcome, PointsChange
     from autograder.app.inspection import Layer
-    from autograder.app.preparing import Validated, VerifyFinding, Ways
 
 MOST_ROWS = 100
 
@@ -192,54 +191,14 @@ def profile_table(steps: Mapping[str, Mapping[str, float]]) -> Table:
     return table
 
 
-def show_validation(name: str, found: Validated) -> None:
-    """Print what was found about an answer key, and how much of the points it says something about."""
-    out = console()
-    if any(ways.stated for ways in found.credit):
-        out.print(credit_table(found.credit))
-    if found.findings:
-        out.print(findings_table(found.findings))
-    elif found.automatic:
-        out.print(f"{name}: the answer key scores all automatic points, the untouched release nothing.")
-    waiting = found.possible - found.automatic
-    manual = f"; {number(waiting)} need manual marking" if waiting else ""
-    decided = f"{number(found.automatic)} of {number(found.possible)} points"
-    out.print(f"{name}: {decided} are decided automatically{manual}.")
-
-
-def _folding(title: str, *columns: str) -> Table:
-    """A table whose long texts go on in the next line."""
-    table = Table(title=title)
-    for name in columns:
-        table.add_column(name, overflow="fold")
-    return table
-
-
 def layers_table(layers: Sequence[Layer]) -> Table:
     """The layers of confinement, with what to do about those that are missing."""
-    table = _folding("sandbox", "layer", "", "found", "what to do")
+    table = Table(title="sandbox")
+    for name in ("layer", "", "found", "what to do"):
+        table.add_column(name, overflow="fold")
     for layer in layers:
         state = (
             "[green]holds[/]" if layer.ok else "[red]missing[/]" if layer.required else "[yellow]absent[/]"
         )
         table.add_row(escape(layer.name), state, escape(layer.found), escape(layer.remedy))
-    return table
-
-
-def findings_table(findings: Sequence[VerifyFinding]) -> Table:
-    """What the answer key and the untouched release brought to light."""
-    table = _folding("not as it must be", "paper", "place", "what")
-    for finding in findings:
-        what = f"expected {finding.expected}, got {finding.got}"
-        table.add_row(escape(finding.paper), escape(finding.place), escape(what))
-    return table
-
-
-def credit_table(credit: Sequence[Ways]) -> Table:
-    """What every way through the steps that a rubric states is worth."""
-    table = _folding("partial credit: every way through the steps", "item", "steps that are taken", "points")
-    for item in credit:
-        for way in item.ways if item.stated else ():
-            steps = " → ".join(way.steps) or "none"
-            table.add_row(escape(item.place), escape(steps), number(way.points))
     return table

@@ -116,49 +116,27 @@ def submit(
     report.say(sending.submit(files, to, key_file.expanduser(), receipt))
 
 
-def receipt(
-    file: Annotated[Path, typer.Argument(help="A receipt.")],
-    key: Annotated[
-        str,
-        typer.Option("--key", help="The service's public key, from its page receipt-key; default: --course."),
-    ] = "",
-    course: CourseOption = HERE,
-) -> None:
-    """Verify a receipt: whether the service signed it, and what it says."""
-    from autograder.cli import report
-    from autograder.web import maintenance
-
-    found = maintenance.verified(file, course, key)
-    report.say("the service signed this receipt:")
-    for name, value in found.items():
-        report.say(f"{name}: {value}")
-
-
-def export(
-    folder: Annotated[Path, typer.Argument(help="An empty folder.")],
-    name: Annotated[
-        str, typer.Option("--name", help="Of the course in addresses; default: that of --course.")
-    ] = "",
-    course: CourseOption = HERE,
-    database_url: DatabaseOption = "",
-) -> None:
-    """Write a course of the service into a folder, with gradebook.db, as the other commands know it."""
-    from autograder.cli import report
-    from autograder.web import maintenance
-
-    maintenance.export(folder, course, name, database_url)
-    report.say(f"wrote {folder}")
-
-
 def backup(
     folder: Annotated[Path, typer.Argument(help="An empty folder.")],
     course: CourseOption = HERE,
     database_url: DatabaseOption = "",
+    as_course: Annotated[
+        str,
+        typer.Option(
+            "--as-course",
+            metavar="NAME",
+            help="Write this course of the service as a course folder, with gradebook.db, instead.",
+        ),
+    ] = "",
 ) -> None:
     """Copy all that the service of a course holds, while it runs or while it does not."""
     from autograder.cli import report
     from autograder.web import maintenance
 
+    if as_course:
+        maintenance.export(folder, course, as_course, database_url)
+        report.say(f"wrote {folder}: a course folder for every other command")
+        return
     maintenance.backup(folder, course, database_url)
     report.say(f"wrote {folder}; it holds marks and keys: keep it where nobody else reads")
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
+from typing import Any
 
 import msgspec
 from rich.console import Console
@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from autograder.app.preparing import Mark, Matrix, MutatedCell, Row, Verified, VerifyFinding
+from autograder.app.preparing import ItemCredit, Mark, Matrix, MutatedCell, Row, Verified, VerifyFinding
 from autograder.cli import report
 from autograder.records import Spent
 
@@ -20,14 +20,13 @@ LOST, KEPT, WRONG = "●", "·", "!"
 LEGEND = f"{LOST} lost, as it must be   {KEPT} kept   {WRONG} not as it must be"
 
 
-def as_json(done: Sequence[Verified], isolation: str) -> str:
-    """Everything on one line."""
-    plain = {
+def to_plain(done: Sequence[Verified], isolation: str) -> dict[str, Any]:
+    """Return everything as plain data."""
+    return {
         "isolation": isolation,
         "findings": sum(len(verified.findings) for verified in done),
         "assignments": msgspec.to_builtins(list(done), builtin_types=(Decimal,)),
     }
-    return json.dumps(plain, ensure_ascii=False, default=float) + "\n"
 
 
 def show(verified: Verified) -> None:
@@ -39,6 +38,8 @@ def show(verified: Verified) -> None:
         _show_matrix(out, matrix)
     for cell in verified.mutated:
         _show_survivors(out, cell)
+    if verified.credit:
+        out.print(_credit_table(verified.credit))
     for number, finding in enumerate(verified.findings, start=1):
         _show_finding(out, number, finding)
     for warning in verified.warnings:
@@ -132,11 +133,28 @@ def _show_finding(out: Console, number: int, finding: VerifyFinding) -> None:
     out.print(table)
 
 
+def _credit_table(credit: Sequence[ItemCredit]) -> Table:
+    table = Table(title="partial credit: every way through the steps")
+    for name in ("item", "steps that are taken", "points"):
+        table.add_column(name, overflow="fold")
+    for item in credit:
+        for way in item.ways:
+            steps = " → ".join(way.steps) or "none"
+            table.add_row(escape(item.place), escape(steps), report.number(way.points))
+    return table
+
+
 def _summary(verified: Verified) -> Iterator[str]:
-    trials = sum(len(matrix.rows) for matrix in verified.matrices)
+    yield from verified.work
+    yield f"\nanswer key: {_used(verified.key)}"
     if verified.matrices:
-        yield f"\nanswer key: {_used(verified.key)}"
         yield f"most of all papers: {_used(verified.most)}"
+    if verified.possible:
+        waiting = verified.possible - verified.automatic
+        manual = f"; {report.number(waiting)} need manual marking" if waiting else ""
+        decided = f"{report.number(verified.automatic)} of {report.number(verified.possible)}"
+        yield f"{verified.assignment}: {decided} points are decided automatically{manual}"
+    trials = sum(len(matrix.rows) for matrix in verified.matrices)
     outcome = f"{len(verified.findings)} findings" if verified.findings else "all is as it must be"
     yield (
         f"{verified.assignment}: {trials} trials, {verified.boxes} of them whole notebooks, "

@@ -16,6 +16,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from autograder.course import Course, name_fault
+from autograder.course.manifest import Manifest
 from autograder.course.rows import assignment_of, read_rows
 from autograder.errors import CourseError
 from autograder.records import StudentGroup
@@ -95,6 +96,22 @@ def strangers(groups: Iterable[StudentGroup], known: Collection[str]) -> list[st
         for student in group.members
         if canonical_id(student) not in names
     ]
+
+
+def list_mixed_variants(groups: Iterable[StudentGroup], manifest: Manifest | None) -> list[str]:
+    """Return a sentence for each group whose members were handed out different variants.
+
+    One submission cannot answer both: it is graded by the variant of the member who handed it in.
+    """
+    found = []
+    for group in groups if manifest else ():
+        variants = {one.variant.digest for who in group.members if manifest and (one := manifest.of(who))}
+        if len(variants) > 1:
+            found.append(
+                f"{told(group)}: members were handed out {len(variants)} variants; what one of them hands in "
+                "is graded by theirs"
+            )
+    return found
 
 
 def told(group: StudentGroup) -> str:

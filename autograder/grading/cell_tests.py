@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
+import msgspec
 from msgspec.structs import replace
 
 from autograder.assignment import Assignment
@@ -109,11 +111,11 @@ class CellTests:
         self._limits = limits = assignment.rubric.assignment.limits
         release = assignment.releases[notebook.name]
         code = [cell.source for cell in release.cells if cell.cell_type == "code"]
-        imports = imports_of(code) if self._tests else ()
+        self._imports = imports_of(code) if self._tests else ()
         # Another seed than the student's, so that a seed set by a test is a change.
         self._runner = CellTester(
             lambda: sandbox.open(limits, seed=grader.seed ^ 1),
-            imports,
+            self._imports,
             stopwatch=grader.stopwatch,
             open_again=self._open_again,
             call_seconds=limits.call_seconds,
@@ -137,7 +139,7 @@ class CellTests:
             seed=self._grader.seed,
             files=files,
             stopwatch=self._grader.stopwatch,
-            visits=self.visits,
+            visits=self.visits(timeouts),
             timeouts=timeouts,
         )
 
@@ -191,10 +193,19 @@ class CellTests:
     ) -> None:
         self._runner.close()
 
-    @property
-    def visits(self) -> Mapping[int, Visit]:
-        """What the session does at which cell."""
-        return {place: visit(self._runner, tests, self._found) for place, tests in self._tests.items()}
+    def visits(self, timeouts: Timeouts) -> Mapping[int, Visit]:
+        """Return what the session does at which cell.
+
+        Args:
+            timeouts: of the notebook.
+        """
+        # What a test meets depends on the tests before it, and on what their imports stand for.
+        told = [[place, list(tests.items())] for place, tests in sorted(self._tests.items())]
+        basis = hashlib.sha256(msgspec.json.encode([told, list(self._imports)])).digest()
+        return {
+            place: visit(self._runner, tests, self._found, timeouts, basis)
+            for place, tests in self._tests.items()
+        }
 
     @property
     def stamp(self) -> str:

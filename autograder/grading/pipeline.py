@@ -41,6 +41,7 @@ from autograder.grading.cell_tests import CellTests, cells_to_run
 from autograder.grading.expected import box_seed, tried_values
 from autograder.grading.failed_imports import FailedImport, failed_imports, with_failed_imports
 from autograder.grading.handed_files import NotebookFiles, read_files
+from autograder.grading.output_pictures import note_output_pictures
 from autograder.grading.stopped_cells import StoppedCell, find_stopped_cells, note_stopped, review_stopped
 from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
 from autograder.grading.unread_work import OtherFiles, remark_other_notebooks, review_unread
@@ -425,9 +426,7 @@ class _SubmissionRun:
         """Run a notebook and judge its questions."""
         assignment = self._sitting.assignment
         try:
-            sources = (one.source for one in submission.cells if isinstance(one, Cell))
-            texts = (*sources, *self.files[notebook.name].sources(without=""))
-            environment = assignment.environment(notebook, texts)
+            environment = assignment.environment(notebook)
             sandbox = self._grader.pool.persistent(environment)
         except SandboxError as fault:
             staff = f"the sandbox failed: {describe_error(fault)}"
@@ -463,6 +462,7 @@ class _SubmissionRun:
                 for question in assignment.questions(notebook.name):
                     known = self._known.get(question.id)
                     self.results[question.id] = known or self._question(question, submission, session)
+                self.notes += note_output_pictures(assignment.rubric, submission, session.runs, self.results)
         except EndedItself as ended:
             self._waits_as_a_whole(notebook, describe_error(ended))
         finally:

@@ -42,8 +42,8 @@ _GENERAL = {
     ),
     "review.fault": "This could not be judged automatically. A person looks at it; you lose nothing by it.",
     "review.cells": (
-        "It cannot be told which cell of your notebook is this answer. The remark at these cells says why. A "
-        "person looks at all of them."
+        "Your answer cannot be identified with certainty in your notebook. The remark at the cells that may "
+        "contain it says why. It needs manual review, and whoever marks it sees these cells."
     ),
     "review.import": (
         "Your answer needs “{package}”, which cannot be imported where notebooks are graded. A person looks "

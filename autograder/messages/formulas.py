@@ -38,7 +38,10 @@ _UNREADABLE: dict[str, str] = {
     "ambiguous-name": (
         "is “{name}” the product {product} or the symbol {symbol}? Write the one that you mean."
     ),
-    "two-numbers": "two numbers stand side by side. Write the sign that belongs between them.",
+    "two-numbers": (
+        "two numbers stand side by side. Write the sign that belongs between them, or one number without "
+        "blanks."
+    ),
     "number-after-name": "is this number a factor or an exponent? Write * or ^ before it.",
     "ambiguous-division": "does this factor belong below the fraction line? Write * or brackets.",
     "ambiguous-exponent": (

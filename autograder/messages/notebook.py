@@ -11,8 +11,25 @@ SENTENCES: Mapping[str, str] = {
         "split or copied, or you wrote into cells beside it."
     ),
     "notebook.unsure": (
-        "It cannot be told which of the cells {cells} is your answer {name}: they contradict each other, or "
-        "the answer cell is missing. A person looks at all of them."
+        "The cells {cells} all carry the mark of your answer {name} and contradict each other. They need "
+        "manual review, and whoever marks your answer sees all of them."
+    ),
+    "notebook.unsure.split": (
+        "Your answer {name} was split in the middle of a statement, such as a function or class: the cells "
+        "{cells} are run one by one, and not all of them are complete. They need manual review, and whoever "
+        "marks your answer sees all of them."
+    ),
+    "notebook.unsure.blank": (
+        "The answer cell {name} is empty or unchanged, and the cells {cells} define what it asks for in "
+        "different ways. They need manual review, and whoever marks your answer sees all of them."
+    ),
+    "notebook.unsure.missing": (
+        "The answer cell {name} is missing, and your answer may be in any of the cells {cells}. They need "
+        "manual review, and whoever marks your answer sees all of them."
+    ),
+    "notebook.unsure.one": (
+        "The answer cell {name} is missing, and this cell may contain your answer. It needs manual review, "
+        "and whoever marks your answer sees this cell."
     ),
     "notebook.elsewhere": (
         "This cell is read as your answer {name}, because the answer cell itself is missing or unchanged."

@@ -78,11 +78,23 @@ SENTENCES: Mapping[str, str] = {
     ),
     "student.asks-for-input": (
         "“{found}” waits for input. Nobody types anything while your notebook is graded, and the cell stops "
-        "there with an error. Write the value into the code."
+        "there or goes on without a value. Write the value into the code."
     ),
     "student.other-folder": (
         "“{found}” is a folder of your own computer. While your notebook is graded there are only the files "
         "that were given out or handed in with it, in the notebook's own folder: use their names alone."
+    ),
+    "student.runs-file": (
+        "“{found}” runs another file. While your notebook is graded, it is there only if it was given out or "
+        "is handed in with the notebook."
+    ),
+    "student.installs": (
+        "“{found}” is skipped while your notebook is graded: nothing can be installed there. Use the "
+        "packages that the course names, and delete this line."
+    ),
+    "student.colab-alone": (
+        "“{found}” exists on Google Colab alone, and importing it fails while your notebook is graded. "
+        "Delete the import and what uses it."
     ),
     "student.in-cell": "Cell {cell}: {found}",
     "student.cells-unknown": (

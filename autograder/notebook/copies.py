@@ -118,9 +118,8 @@ def _contradict(cells: Sequence[RawCell], parts: Sequence[int], own: int | None,
     the cell that the release's cell id proves to be the original, and otherwise cannot be told.
     """
     sources = [cells[index].source for index in parts]
-    trees = [parse_cell(source) for source in sources]
-    if None in trees and parse_cell("\n".join(sources)) is not None:
-        return True  # split within a statement
+    if is_split_statement(sources):
+        return True
     first = parts.index(own) if own in parts else None
     for number, later in enumerate(parts):
         before = parts[:number] if first is None else [own] if number > first else []
@@ -128,6 +127,12 @@ def _contradict(cells: Sequence[RawCell], parts: Sequence[int], own: int | None,
             if earlier is not None and redefines(cells[earlier].source, cells[later].source, wanted):
                 return True
     return False
+
+
+def is_split_statement(sources: Sequence[str]) -> bool:
+    """Return whether cells are Python only if they are read as one: one statement was split."""
+    alone = (parse_cell(source) for source in sources)
+    return None in alone and parse_cell("\n".join(sources)) is not None
 
 
 def redefines(earlier: str, later: str, wanted: set[str]) -> bool:

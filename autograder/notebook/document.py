@@ -38,6 +38,7 @@ MAX_CONTAINERS = 300_000
 
 # The closing quote is optional so that an open string cannot make the search start over again and again.
 _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _NOTEBOOK_KEYS = ("cells", "worksheets", "nbformat")
 _LFS_POINTER = "version https://git-lfs.github.com/spec/"
@@ -168,8 +169,12 @@ def joined(source: Any) -> str | None:
 
 
 def shows_attachment(source: str, name: str) -> bool:
-    """Whether a text shows a picture that is attached to its cell, in Markdown or HTML."""
+    """Whether a text shows a picture that is attached to its cell, in Markdown or HTML.
+
+    A comment shows nothing.
+    """
     wanted = f"attachment:{name}"
+    source = _COMMENT.sub("", source)
     return any(wanted in text for text in (source, unquote(source), unescape(source)))
 
 

@@ -18,21 +18,27 @@ from typing import Any
 
 from msgspec import Struct
 
+from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.errors import NotebookError
 from autograder.notebook.document import joined, load_tree
+from autograder.notebook.equal_formulas import find_equal_formula, formulas_in
 from autograder.notebook.markers import split
 from autograder.notebook.release import ReleaseCell, load_release
 from autograder.syntax import UNREADABLE, parsed
 
 _MARKER = re.compile(
-    r"(?:^|(?<=\s))(?:#+|<!--|//)[ \t]*(?:(?:(?:BEGIN|END)[ \t]+)?(?:SOLUTION|MARK SCHEME)"
-    r"|(?:BEGIN|END)[ \t]+PROMPT)\b.*",
+    r"(?:^|(?<=\s))(?:#+|<!--|//)[ \t]*(?:(?:(?:(?:BEGIN|END)[ \t]+)?(?:SOLUTION|MARK SCHEME)"
+    r"|(?:BEGIN|END)[ \t]+PROMPT)\b.*"
+    r"|(?i:(?:BEGIN|END)[ \t]+(?:SOLUTION|MARK[ \t]+SCHEME))[ \t]*(?:-->|#*)[ \t]*$)",
     re.MULTILINE,
 )
+"""In lower case only where nothing follows: "# begin solution here" may tell students where to write."""
 _TOKEN = re.compile(r"[^\W\d]\w*|\d[\d_]*(?:\.\d+)?|[^\s\w\"'`#(),]")
 _WORD = re.compile(r"\w+")
 _UNCOUNTED = re.compile(r"(?:async\s+)?(?:def|class|import|from|else|try|finally|pass)\b|@")
 """Lines that say nothing of a solution: names and imports are often stated in the prompt."""
+_RETURN = re.compile(r"^\s*return\b")
+"""A line is looked for without it: it gives away as much."""
 _FORMULA = re.compile(r"[\w\s.*/^+\-()\[\]{},=<>·]+")
 _OPERATOR = re.compile(r"\*\*|[*/^+·]|(?<=[\d\s)])-|-(?=[\d\s(])")
 """A hyphen is one beside a number, a bracket or a space alone: "pre-trained" is a word."""
@@ -90,6 +96,8 @@ class WithheldAnswer(Struct, frozen=True):
     number: int
     since: int
     """The cell behind the answer before: where this question's prompt begins."""
+    vocabulary: Vocabulary | None = None
+    """The symbols of its formulas, if equal formulas give it away."""
 
 
 class _CodeLine(Struct, frozen=True):
@@ -128,7 +136,7 @@ def check_leaks(withheld: Sequence[WithheldAnswer], given: Sequence[GivenText]) 
     shown = [_Shown(text) for text in given]
     for answer in withheld:
         found = _leaked_code(answer, shown) if answer.code else _leaked_text(answer, shown)
-        if found:
+        if found := found or _leaked_formula(answer, given):
             place, passage = found
             raise NotebookError(
                 "solution-left",
@@ -138,8 +146,15 @@ def check_leaks(withheld: Sequence[WithheldAnswer], given: Sequence[GivenText]) 
             )
 
 
-def withheld_answers(source: bytes, notebook: str) -> Iterator[WithheldAnswer]:
+def withheld_answers(
+    source: bytes, notebook: str, vocabularies: Mapping[str, Vocabulary] = {}
+) -> Iterator[WithheldAnswer]:
     """What a source notebook withholds: solutions, whole model answers, and mark schemes.
+
+    Args:
+        source: its bytes.
+        notebook: its name.
+        vocabularies: the symbols of formulas, by the grade_id of the answer cell.
 
     Raises:
         CourseError: it is not a notebook, or its metadata is not usable.
@@ -159,6 +174,7 @@ def withheld_answers(source: bytes, notebook: str) -> Iterator[WithheldAnswer]:
             notebook,
             cell.number,
             since,
+            vocabularies.get(cell.grade_id),
         )
         since = cell.number + 1
 
@@ -305,6 +321,18 @@ def _leaked_text(answer: WithheldAnswer, shown: Sequence[_Shown]) -> tuple[str, 
     return None
 
 
+def _leaked_formula(answer: WithheldAnswer, given: Sequence[GivenText]) -> tuple[str, str] | None:
+    """Where an equal formula gives a key away in its own question, and which one: a copy earns the points."""
+    if answer.vocabulary is None:
+        return None
+    found = _read_key(answer.text).formulas if answer.code else formulas_in(answer.text, answer.vocabulary)
+    keys = [key for key in found if _OPERATOR.search(key)]
+    for text in given:
+        if _is_near(answer, text) and (passage := find_equal_formula(text.text, keys, answer.vocabulary)):
+            return text.place, passage
+    return None
+
+
 def _is_own(answer: WithheldAnswer, given: GivenText) -> bool:
     return given.number > 0 and (given.notebook, given.number) == (answer.notebook, answer.number)
 
@@ -383,7 +411,7 @@ def _is_formula(text: str) -> bool:
 def _code_lines(plain: str) -> tuple[_CodeLine, ...]:
     lines: dict[str, _CodeLine] = {}
     for line in plain.split("\n"):
-        tokens = _tokens(line)
+        tokens = _tokens(_RETURN.sub("", line))
         weight = tokens.count(" ") + 1
         if weight >= _LINE_TOKENS and not _UNCOUNTED.match(line.strip()):
             lines[tokens] = _CodeLine(tokens, weight, line.strip())

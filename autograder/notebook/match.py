@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from autograder.notebook.copies import AnswerCells, sort_copies
+from autograder.notebook.copies import AnswerCells, is_split_statement, sort_copies
 from autograder.notebook.document import RawCell, canonical, shown
 from autograder.notebook.release import FLAGS, SCHEMA_VERSION, Release, ReleaseCell
 from autograder.records import Note
@@ -178,7 +178,9 @@ def _notes_on_copies(
         return []
     of_answer = ", ".join(str(cells[index].number) for index in found.parts)
     if found.contradict:
-        text = f"Cells {of_answer} carry this grade_id and give different answers; needs manual review."
+        split = is_split_statement([cells[index].source for index in found.parts])
+        why = "are parts of one statement that was split" if split else "give different answers"
+        text = f"Cells {of_answer} carry this grade_id and {why}; needs manual review."
         return [Note(LOST, text, grade_id)]
     said = [f"cells {of_answer} are read together" if len(found.parts) > 1 else f"cell {of_answer} is read"]
     for indices, what in ((found.apart, "run as the student's own"), (found.untouched, "untouched, not run")):

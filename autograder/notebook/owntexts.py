@@ -1,6 +1,7 @@
 """Texts of the student's own that may be a blank answer: only a person can tell, so they get manual review.
 
-A text cell that belongs to no answer may be any blank written answer of the notebook. Comments and strings in
+A text cell that belongs to no answer may be any blank written answer of the notebook. The cell of a written
+answer beside a blank one may hold both if it has several paragraphs. Comments and strings in
 code count only next to a blank written answer, because most of them explain the code. A code answer may stand
 in a text, too, as a block of code or as a formula.
 """
@@ -27,6 +28,8 @@ _TEXT_MAGIC = re.compile(r"\s*%%(?:markdown|html|latex)\b[^\n]*\n")
 _PICTURE = re.compile(r"!\[[^\]]*\]\(|<img\b")
 _FORMULA = re.compile(r"\$[^$]+\$")
 _CODE_MARKS = re.compile(r"[=({\[:]")
+_BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
+_CONTINUES = re.compile(r"[ \t]*(?:[-*+][ \t]|\||```)")
 _MARKUP = re.compile(r"^[ \t>*`$-]+", re.MULTILINE)
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -41,7 +44,7 @@ def find_texts(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple
         if original.cell_type == "code":
             near = _texts_with_code(notebook, original, texts)
         else:
-            near = texts | _code_with_texts(notebook, original)
+            near = texts | _code_with_texts(notebook, original) | _shared_cells(notebook, original)
         if near:
             at = _expected_position(notebook, original)
             nearest = sorted(near, key=lambda index: abs(index - at))[:MOST_TEXTS]
@@ -82,6 +85,37 @@ def _has_text(cell: RawCell, given: set[str]) -> bool:
     own = [line for line in source.split("\n") if line.strip() not in given and not line.startswith("#")]
     text = "\n".join(own)
     return len(_WORD.findall(text)) >= _FEWEST_WORDS or bool(_PICTURE.search(text) or _FORMULA.search(text))
+
+
+def _shared_cells(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:
+    """The cells of the written answers next to a blank one, if they have room for two answers.
+
+    A student who writes into the wrong cell, below its own answer, leaves the right cell blank.
+    """
+    written = [
+        cell.grade_id for cell in notebook.release.cells if cell.is_answer and cell.cell_type != "code"
+    ]
+    number = written.index(original.grade_id)
+    found: set[int] = set()
+    for name in (*written[max(0, number - 1) : number], *written[number + 1 : number + 2]):
+        if notebook.is_blank(name):
+            continue
+        cells = [index for index in notebook.cells_of(name) if _is_text(notebook.cells[index])]
+        text = "\n\n".join(notebook.cells[index].source for index in cells)
+        if _count_paragraphs(text, _given_lines(notebook)) > 1:
+            found.update(cells)
+    return found
+
+
+def _count_paragraphs(text: str, given: set[str]) -> int:
+    """Count the paragraphs with words or a picture; lists, tables and code belong to the paragraph above."""
+    blocks = _BLANK_LINES.split(text.strip())
+    own = ("\n".join(line for line in block.split("\n") if line.strip() not in given) for block in blocks)
+    return sum(
+        len(_WORD.findall(block)) >= _FEWEST_WORDS or bool(_PICTURE.search(block))
+        for block in own
+        if not _CONTINUES.match(block)
+    )
 
 
 def _code_with_texts(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:

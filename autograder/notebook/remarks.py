@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from autograder.notebook.copies import is_split_statement
 from autograder.notebook.document import RawCell, canonical
 from autograder.notebook.match import LOST, Matching
 from autograder.notebook.recover import Recovery
@@ -37,7 +38,7 @@ def remarks(
         skipped: positions of cells with a placeholder above the answer, which is not run.
     """
     found = [
-        *_on_answers(matching, recovery, positions),
+        *_on_answers(cells, matching, recovery, positions),
         *_on_given(cells, release, matching),
         *_on_own_cells(matching, recovery, taken_apart),
     ]
@@ -47,34 +48,43 @@ def remarks(
 
 
 def _on_answers(
-    matching: Matching, recovery: Recovery, positions: Mapping[int, int]
+    cells: Sequence[RawCell], matching: Matching, recovery: Recovery, positions: Mapping[int, int]
 ) -> Iterator[tuple[int, Message]]:
     """Tell which cells are read as an answer, if it is not its own cell alone."""
-    doubtful = {note.place for note in (*matching.notes, *recovery.notes) if note.code == LOST}
     unassigned: dict[int, list[str]] = {}
-    for name, parts in {**matching.parts, **recovery.written_elsewhere}.items():
-        if name in recovery.unassigned:
-            for index in parts:
-                unassigned.setdefault(index, []).append(name)
-            continue
-        if name in doubtful:
-            code = "notebook.unsure"
-        elif len(parts) > 1:
-            code = "notebook.together"
-        else:
-            code = "notebook.elsewhere"
+    found = {**matching.parts, **recovery.written_elsewhere}
+    for name in [name for name in found if name in recovery.unassigned]:
+        for index in found.pop(name):
+            unassigned.setdefault(index, []).append(name)
+    for name, parts in found.items():
+        unclear = _find_doubt(cells, name, parts, matching, recovery)
+        code = unclear or ("notebook.together" if len(parts) > 1 else "notebook.elsewhere")
         numbers = [str(positions[index] + 1) for index in parts if index in positions]
         named = ", ".join(numbers[:_MOST_NAMED]) + (", …" if len(numbers) > _MOST_NAMED else "")
         for index in parts:
             yield index, Message(code, {"name": name, "cells": named})
         own = matching.places.get(name)
-        if code != "notebook.unsure" and own is not None and own not in parts:
+        if not unclear and own is not None and own not in parts:
             yield own, Message("notebook.found", {"cells": named})
     for index, blank in unassigned.items():
         named = ", ".join(blank[:_MOST_NAMED]) + (", …" if len(blank) > _MOST_NAMED else "")
         yield index, Message("notebook.unassigned", {"names": named})
     for name, index in recovery.places.items():
         yield index, Message("notebook.elsewhere", {"name": name, "cells": ""})
+
+
+def _find_doubt(
+    cells: Sequence[RawCell], name: str, parts: Sequence[int], matching: Matching, recovery: Recovery
+) -> str:
+    """Return the code of why it is unclear which of the parts is an answer; empty if it is clear."""
+    if (LOST, name) in {(note.code, note.place) for note in matching.notes}:
+        split = is_split_statement([cells[index].source for index in parts])
+        return "notebook.unsure.split" if split else "notebook.unsure"
+    if (LOST, name) not in {(note.code, note.place) for note in recovery.notes}:
+        return ""
+    if name in matching.places:
+        return "notebook.unsure.blank"
+    return "notebook.unsure.missing" if len(parts) > 1 else "notebook.unsure.one"
 
 
 def _on_own_cells(

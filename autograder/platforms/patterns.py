@@ -13,9 +13,9 @@ time = "%Y%m%dT%H%M%S"
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import regex
@@ -72,51 +72,60 @@ class CollectSettings(Struct, frozen=True):
         return timestamps.named_zone(self.zone) if self.zone else None
 
 
+_SAKAI_FILES = (
+    r"grades\.(?:csv|xlsx?)|timestamp\.txt|comments\.txt|feedbackText\.html|Feedback Attachment\(s\)/.*"
+)
+"""What Sakai adds to a download, in the folder of a student or beside it."""
 PLATFORMS = (
     NamePattern(
         "moodle",
-        r"(?:.*/)?(?P<name>[^/_]+)_(?P<number>[0-9]+)_assignsubmission_(?:file|onlinetext)(?:_/|/|_)(?P<file>.+)",
+        r"(?:.*?/)??(?P<name>[^/_]+)_(?P<number>[0-9]+)_assignsubmission_(?:file|onlinetext)(?:_/|/|_)(?P<file>.+)",
     ),
     NamePattern(
         "exchange",
-        r"(?:.*/)?(?P<id>[^/]+)\+(?P<assignment>[^/+]+)\+"
+        r"(?:.*?/)??(?P<id>[^/]+)\+(?P<assignment>[^/+]+)\+"
         r"(?P<attempt>(?P<time>[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}[^/+]*)(?:\+[^/]*)?)/(?P<file>.+)",
     ),
     NamePattern(
         "brightspace",
-        r"(?:.*/)?(?P<number>[0-9]+)-[0-9]+ *- *(?P<name>[^/]+?) *- *"
+        r"(?:.*?/)??(?P<number>[0-9]+)-[0-9]+ *- *(?P<name>[^/]+?) *- *"
         r"(?P<time>[^/-]*[0-9]{4},? [0-9]{3,4}(?: ?[AaPp]\.?[Mm]\.?)?)(?:/| *- *)(?P<file>.+)",
         IN_WORDS,
     ),
     NamePattern(
         "blackboard",
-        r"(?:.*/)?(?:(?P<login>[^/]+)_attempt_(?P<time>[0-9]{4}(?:-[0-9]{2}){5})_(?P<file>[^/]+)"
-        r"|(?P<file>(?P<login>[^/]+)_attempt_(?P<time>[0-9]{4}(?:-[0-9]{2}){5})\.txt))",
+        # The word between login and time is "attempt" in the language of the platform.
+        r"(?:.*?/)??(?:(?P<login>[^/]+?)_[^/_0-9]+_(?P<time>[0-9]{4}(?:-[0-9]{2}){5})_(?P<file>[^/]+)"
+        r"|(?P<file>(?P<login>[^/]+?)_[^/_0-9]+_(?P<time>[0-9]{4}(?:-[0-9]{2}){5})\.txt))",
         "%Y-%m-%d-%H-%M-%S",
     ),
     NamePattern(
         "sakai",
-        r"(?:.*/)?(?P<name>[^/(]+)(?:\((?P<login>[^/()]+)\))?"
-        r"(?:[/_]Submission attachment\(s\)[/_](?P<file>.+)|(?:/[^/]*)?_+(?P<file>submissionText\.html))",
+        r"(?:.*?/)??(?:(?P<name>[^/(]+)(?:\((?P<login>[^/()]+)\))?"
+        r"(?:[/_]Submission attachment\(s\)[/_](?P<file>.+)"
+        r"|(?:/(?P=name)[^/]*)?_+(?P<file>submissionText\.html))"
+        # Without the folder of attachments only "Last, First(login)" tells Sakai's folders from others.
+        r"|(?P<name>[^/]+,[^/]*[^/ ])\((?P<login>[^/()]+)\)/"
+        rf"(?!(?:{_SAKAI_FILES})$)(?P<file>.+))",
     ),
     NamePattern(
         "ilias",
-        r"(?:.*/)?(?P<last>[^/_]+)_(?P<first>[^/_]+)_(?P<login>[^/]+?)_(?P<number>[0-9]+)/"
+        r"(?:.*?/)??(?P<last>[^/_]+)_(?P<first>[^/_]+)_(?P<login>[^/]+?)_(?P<number>[0-9]+)/"
         r"(?:(?P<time>[0-9]{14})_)?(?P<file>.+)",
         "%Y%m%d%H%M%S",
     ),
     NamePattern(
         "canvas",
-        r"(?:.*/)?(?:(?P<name>anon_[A-Za-z0-9]+)_(?:(?P<late>LATE)_)?[0-9]+"
+        r"(?:.*?/)??(?:(?P<name>anon_[A-Za-z0-9]+)_(?:(?P<late>LATE)_)?[0-9]+"
         r"|(?P<name>[^/_]+)_(?:(?P<late>LATE)_)?(?P<number>[0-9]+)_[0-9]+)_(?P<file>[^/]+)",
     ),
 )
 """In the order in which they are tried. What is none of these, and no export of Gradescope's, is taken for
-folders that are called after students."""
+folders that are called after students. The outermost name that fits says whose a file is: names further
+inside are the student's choice."""
 PLATFORM_FILES: Mapping[str, str] = {
     "brightspace": r"(?:.*/)?index\.html",
-    "sakai": r"(?:.*/)?(?:grades\.(?:csv|xlsx?)|timestamp\.txt|comments\.txt|feedbackText\.html"
-    r"|Feedback Attachment\(s\)/.*|[^/]*_(?:timestamp|comments)\.txt)",
+    "sakai": rf"(?:.*/)?(?:{_SAKAI_FILES}|[^/]*_(?:timestamp|comments)\.txt)",
 }
 """What platforms add to a download themselves, as regular expressions for whole places. A file that fits the
 pattern of the platform is a student's, whatever it is called."""
@@ -175,13 +184,16 @@ def _check(pattern: NamePattern, place: str) -> None:
         raise CourseError(f"{place}: name: this is a known platform; choose another name")
 
 
-def choose(paths: Sequence[str], own: Sequence[NamePattern], stated: str = "") -> NamePattern | None:
-    """The pattern that a download follows: the first that most of its files fit; None: folders.
+def choose(
+    paths: Sequence[str], own: Sequence[NamePattern], stated: str, knows: Callable[[str], bool]
+) -> NamePattern | None:
+    """Return the pattern that most names of a download follow; None: its folders are called after students.
 
     Args:
         paths: of all its files.
-        own: the course's patterns, which are tried first.
-        stated: the name of the one that a person chose.
+        own: the course's patterns, which win a tie.
+        stated: the name of the one that a person chose; empty: it is found out.
+        knows: whether a folder of this name is of a student.
 
     Raises:
         CourseError: there is none of this name, or a pattern takes too long.
@@ -193,12 +205,35 @@ def choose(paths: Sequence[str], own: Sequence[NamePattern], stated: str = "") -
         if stated not in known:
             raise CourseError(f"--from: {stated!r} is not known; {tables.hint(stated, [*known, *NAMES])}")
         return known[stated]
+    best, most = None, 0
     for one in known.values():
-        fitting = sum(matched(one, path) is not None for path in paths)
-        added = sum(is_platform_file(one, path) for path in paths)
-        if 2 * fitting > len(paths) - added:
-            return one
-    return None
+        fitting, odd = _count_names(one, paths)
+        if len(fitting) > most and len(fitting) >= len(odd) and len(fitting) > sum(map(knows, odd)):
+            best, most = one, len(fitting)
+    return best
+
+
+def _count_names(pattern: NamePattern, paths: Sequence[str]) -> tuple[set[str], set[str]]:
+    """Return the names that fit a pattern, and the folders and files beside them that do not.
+
+    Names are counted and not files: a folder counts once, however many files a student put into it.
+    """
+    fitting, rests, around = set[str](), list[str](), set[str]()
+    for path in paths:
+        groups = matched(pattern, path)
+        if groups is None:
+            rests += [] if is_platform_file(pattern, path) else [path]
+            continue
+        name = path.removesuffix(groups["file"]) or path
+        fitting.add(name)
+        around.add(name.rstrip("/").rpartition("/")[0])
+    wrapping = min(around, key=len, default="")
+    odd = set[str]()
+    for path in rests:
+        inside = path.removeprefix(f"{wrapping}/") if wrapping else path
+        first, slash, _ = inside.partition("/")
+        odd.add(first if slash else PurePosixPath(first).stem)
+    return fitting, odd
 
 
 def is_platform_file(pattern: NamePattern, path: str) -> bool:

@@ -105,7 +105,7 @@ def read_source(listing: SourceFiles, wanted: WantedAttempts) -> SourceContents:
     if wanted.platform == patterns.GRADESCOPE or (metadata and not wanted.platform):
         return _of_gradescope(listing, metadata)
     paths = [one.path for one in listing.entries]
-    pattern = patterns.choose(paths, wanted.settings.pattern, wanted.platform)
+    pattern = patterns.choose(paths, wanted.settings.pattern, wanted.platform, wanted.knows)
     if pattern is None:
         return _of_folders(listing, wanted)
     zone = wanted.settings.clock()
@@ -287,12 +287,17 @@ def _of_gradescope(listing: SourceFiles, metadata: list[PackedFile]) -> SourceCo
 
 def _of_folders(listing: SourceFiles, wanted: WantedAttempts) -> SourceContents:
     """Folders or files that are called students: ``ada/warmup.ipynb``, ``ada/warmup/…``, ``ada.zip``."""
-    wrapping = _wrapping([one.path for one in listing.entries], wanted.knows)
+    wrapping = _find_wrapping([one.path for one in listing.entries], wanted.knows)
     believed = wanted.platform == patterns.NBGRADER
     named: list[tuple[NamedFile, PackedFile]] = []
     faults = [*listing.refused]
     moments: dict[str, datetime] = {}
     for entry in listing.entries:
+        if not entry.path.startswith(wrapping):
+            faults.append(
+                refused(entry.path, f"it lies outside of {wrapping!a}, where the students' files are")
+            )
+            continue
         who, inside, file = entry.path[len(wrapping) :].partition("/")
         if not inside:
             named.append((NamedFile(Naming(PurePosixPath(who).stem), who), entry))
@@ -323,19 +328,21 @@ def _stamp(who: str, entry: PackedFile) -> dict[str, datetime]:
         return {}
 
 
-def _wrapping(paths: list[str], knows: Callable[[str], bool]) -> str:
-    """A folder around the students' own, as archives often have one; it is nobody's, those in it are."""
-    wrapping = ""
-    for _ in range(_MOST_WRAPPING):
-        rests = [path[len(wrapping) :] for path in paths]
-        first = rests[0].partition("/")[0] if rests else ""
-        if not first or knows(first) or not all(one.startswith(f"{first}/") for one in rests):
-            return wrapping
-        inner = f"{wrapping}{first}/"
-        if any(knows(PurePosixPath(path[len(inner) :].partition("/")[0]).stem) for path in paths):
-            return inner
-        wrapping = inner
-    return ""
+def _find_wrapping(paths: Sequence[str], knows: Callable[[str], bool]) -> str:
+    """Return the folder around the students' own, as archives often have one; empty if there is none.
+
+    It is the one in which most names are of students. A student's folder is never looked into: what lies
+    there is the student's choice.
+    """
+    students: dict[str, set[str]] = {"": set()}
+    for path in paths:
+        wrapping = ""
+        for name in path.split("/")[: _MOST_WRAPPING + 1]:
+            if knows(PurePosixPath(name).stem):
+                students.setdefault(wrapping, set()).add(name)
+                break
+            wrapping += f"{name}/"
+    return max(students, key=lambda wrapping: len(students[wrapping]))
 
 
 def source_name(place: Path) -> str:

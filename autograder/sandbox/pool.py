@@ -21,29 +21,25 @@ from autograder.sandbox.retry import retry_infrastructure
 from autograder.sandbox.runtime import refuse_other_systems
 
 if TYPE_CHECKING:
-    from autograder.sandbox.outside.launched import Launched
     from autograder.sandbox.outside.namespaces import ZygoteSandbox
 
 
 def start_sandbox(
     environment: Environment,
     isolation: Isolation = Isolation.NAMESPACES,
-    *,
-    launch: Callable[[], Launched] | None = None,
 ) -> ZygoteSandbox:
     """The real sandbox for an environment, at exactly this level of isolation.
 
     Args:
         environment: what its boxes contain.
         isolation: the level.
-        launch: gives its program, which may have been started before.
 
     Raises:
         SandboxUnavailable: not Linux, or a layer of confinement is missing; says which and what to do.
         SandboxFault: it did not start.
     """
     refuse_other_systems()
-    return _sandbox_at(isolation)(environment, launch)
+    return _sandbox_at(isolation)(environment)
 
 
 def _sandbox_at(isolation: Isolation) -> type[ZygoteSandbox]:
@@ -100,7 +96,6 @@ class Pool:
     Args:
         start: how to start one; by default `start_sandbox` at the level of isolation.
         isolation: the level that all of them have.
-        launched: the program of the first one, which runs already; ended where no sandbox is needed.
     """
 
     def __init__(
@@ -108,19 +103,16 @@ class Pool:
         start: Callable[[Environment], Sandbox] | None = None,
         *,
         isolation: Isolation = Isolation.NAMESPACES,
-        launched: Launched | None = None,
     ) -> None:
         self.isolation = isolation
         self._start: Callable[[Environment], Sandbox] = start or functools.partial(
-            start_sandbox, isolation=isolation, launch=self._program
+            start_sandbox, isolation=isolation
         )
-        self._launched = launched
         self._lock = threading.Lock()
         self._starting: dict[Environment, threading.Lock] = {}
         self._running: dict[Environment, Sandbox] = {}
         self._packed: dict[Environment, dict[str, bytes]] = {}
         self._asked: set[Environment] = set()
-        self._ahead = ThreadPoolExecutor(thread_name_prefix="sandbox-ahead")
         self._closed = False
 
     def __enter__(self) -> Self:
@@ -193,26 +185,6 @@ class Pool:
             for _ in threads.map(self.sandbox, environments):
                 pass
 
-    def _program(self) -> Launched:
-        """The one that was launched, if nobody has it yet; else another."""
-        from autograder.sandbox.outside.launched import Launched
-
-        with self._lock:
-            launched, self._launched = self._launched, None
-        return launched or Launched()
-
-    def ahead(self, environments: Iterable[Environment]) -> None:
-        """Start several in the background. What fails there is met again, and told, where they are needed."""
-
-        def start(environment: Environment) -> None:
-            with contextlib.suppress(Exception):
-                self.sandbox(environment)
-
-        with contextlib.suppress(ImportError):  # here, since two threads that import hold each other up
-            _sandbox_at(self.isolation)
-        for environment in environments:
-            self._ahead.submit(start, environment)
-
     def end(self, environment: Environment) -> None:
         """End the sandbox of an environment that is not needed any more; not where others have it too."""
         bare = replace(environment, packages=())
@@ -228,10 +200,6 @@ class Pool:
         with self._lock:
             self._closed = True
             ending, self._running = self._running, {}
-            launched, self._launched = self._launched, None
         with contextlib.ExitStack() as every:  # also those after one that cannot be closed
             for running in ending.values():
                 every.callback(running.close)
-            if launched:
-                every.callback(launched.end)
-        self._ahead.shutdown(cancel_futures=True)

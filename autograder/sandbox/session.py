@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import takewhile
 from types import TracebackType
 from typing import Self
@@ -25,7 +25,7 @@ from autograder.records import Cell, CellRun, Ending, Limits, Markdown, Note, Ob
 from autograder.sandbox import limit_notes
 from autograder.sandbox.base import Box, Sandbox, Usage
 from autograder.sandbox.retry import MAX_FAULTS, MAX_LOST_BOXES
-from autograder.sandbox.timeouts import Timeouts
+from autograder.sandbox.timeouts import KnownTimeout, Timeouts
 from autograder.stopwatch import Stopwatch
 
 LEFT_OUT = "left-out"
@@ -37,9 +37,9 @@ _SPARE = 0.01
 """Share of a submission's time that is as good as none: a box does not measure just like its submission."""
 ENDINGS_PER_QUESTION = 2
 """After so many endings within one question its remaining scenarios are not tried."""
-Visit = Callable[[Box, float], None]
-"""What is done when the notebook stands before a cell, with the box and the seconds that are left. It may run
-again in another box, and raises `BoxEnded` where it ended this one."""
+Visit = Callable[[Box, float, Collection[int]], None]
+"""What is done when the notebook stands before a cell, with the box, the seconds that are left and the cells
+that did not run there. It may run again in another box, and raises `BoxEnded` where it ended this one."""
 
 
 class Session:
@@ -409,8 +409,12 @@ class Session:
             self._visit(box, place)
 
     def _visit(self, box: Box, place: int) -> None:
-        with self._passing():
-            self._visits[place](box, self._left())
+        try:
+            with self._passing():
+                self._visits[place](box, self._left(), self._skipped)
+        except KnownTimeout as known:
+            self._recalled += known.seconds
+            raise
 
     def _run_together(self, box: Box, numbers: Sequence[int]) -> None:
         """Run cells that follow one another: the box goes on by itself from one to the next."""

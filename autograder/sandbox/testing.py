@@ -14,7 +14,7 @@ import functools
 import math
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 from msgspec.structs import replace
@@ -25,6 +25,7 @@ from autograder.records import CellOutcome, CellTest, CheckCall, Ending, Observa
 from autograder.sandbox.base import Box, Reply
 from autograder.sandbox.exchange import values
 from autograder.sandbox.exchange.wire import ProtocolError, Told, telling
+from autograder.sandbox.timeouts import KnownTimeout, Timeouts
 from autograder.stopwatch import Stopwatch
 from autograder.syntax import UNREADABLE, parsed
 
@@ -381,22 +382,37 @@ Key = tuple[str, str]
 
 
 def visit(
-    runner: CellTester, tests: Mapping[Key, CellTest], found: dict[Key, CellOutcome]
-) -> Callable[[Box, float], None]:
+    runner: CellTester,
+    tests: Mapping[Key, CellTest],
+    found: dict[Key, CellOutcome],
+    timeouts: Timeouts,
+    basis: bytes = b"",
+) -> Callable[[Box, float, Collection[int]], None]:
     """What a `Session` does at one place: run the tests that have no outcome yet.
 
     Args:
         runner: of the submission.
         tests: that belong there.
         found: gets the outcomes.
+        timeouts: of the notebook; a test that is known to run out of time is not run.
+        basis: names all tests of the notebook and what they import.
     """
 
-    def run(student: Box, left: float) -> None:
+    def run(student: Box, left: float, skipped: Collection[int]) -> None:
         until = student.computed() + left
         for key, test in tests.items():
-            if key not in found:
-                found[key] = outcome = runner.run(test, student, until - student.computed())
-                if outcome.ending is not None:
-                    raise BoxEnded(outcome.ending)
+            if key in found:
+                continue
+            left = until - student.computed()
+            has_full_time = left >= test.seconds  # otherwise it is the submission whose time is used up
+            name = repr((key, sorted(found))).encode() + basis
+            if has_full_time and timeouts.recall_test(name, skipped):
+                found[key] = CellOutcome(ending=Ending.CALL_TIME, inside=test.inside)
+                raise KnownTimeout(test.seconds)
+            found[key] = outcome = runner.run(test, student, left)
+            if has_full_time and outcome.ending is Ending.CALL_TIME:
+                timeouts.remember_test(name, skipped)
+            if outcome.ending is not None:
+                raise BoxEnded(outcome.ending)
 
     return run

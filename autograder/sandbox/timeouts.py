@@ -1,4 +1,4 @@
-"""Remembers which cells and calls of a submission ran out of time, so that no endless loop runs again.
+"""Remembers which cells, calls and tests of a submission ran out of time, so that no endless loop runs again.
 
 A time-out is named by everything that decides it: installed software, the notebook's cells, files and limits,
 and what had been asked of the box before. Whatever else has changed, such as points or accepted answers, the
@@ -10,8 +10,18 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from autograder.records import Scenario
+from autograder.errors import BoxEnded
+from autograder.records import Ending, Scenario
 from autograder.sandbox.exchange import values, wire
+
+
+class KnownTimeout(BoxEnded):
+    """A test is known to run out of time: it was not run, and the box ends as it did when it ran."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(Ending.CALL_TIME)
+        self.seconds = seconds
+        """Of the submission's time, which the test would use up."""
 
 
 class Timeouts:
@@ -61,6 +71,19 @@ class Timeouts:
         """
         return self._recall(self._name_call(asked, skipped)) if self._known else None
 
+    def remember_test(self, test: bytes, skipped: Collection[int]) -> None:
+        """Remember that a test ran out of time in a box in which the skipped cells did not run.
+
+        Args:
+            test: names the test, all other tests of the notebook, and which of them ran in the box before.
+            skipped: the cells that did not run there.
+        """
+        self.met[self._name_test(test, skipped)] = 0
+
+    def recall_test(self, test: bytes, skipped: Collection[int]) -> bool:
+        """Return whether a test is known to run out of time; see `remember_test`."""
+        return bool(self._known) and self._recall(self._name_test(test, skipped)) is not None
+
     def _recall(self, name: str) -> int | None:
         if name in self._known:  # it stays known for the run after this one
             self.met[name] = self._known[name]
@@ -71,6 +94,9 @@ class Timeouts:
 
     def _name_call(self, asked: Sequence[Scenario], skipped: Collection[int]) -> str:
         return self._name([str(sorted(skipped)).encode(), *map(self._digest_scenario, asked)])
+
+    def _name_test(self, test: bytes, skipped: Collection[int]) -> str:
+        return self._name([b"test", str(sorted(skipped)).encode(), test])
 
     def _name(self, parts: Sequence[bytes]) -> str:
         self._digest = self._digest or self._basis()

@@ -430,10 +430,8 @@ class Bench:
         data = files.get(name, assignment.release_bytes[notebook])
         submission = assignment.read_submission(notebook, data, attempt.student)
         given = {one: files[one] for one in wanted.own if one in files}
-        cells = (one.source for one in submission.cells if isinstance(one, Cell))
-        modules = (text.decode(errors="replace") for path, text in given.items() if path.endswith(".py"))
         return _Program(
-            assignment.environment(wanted, (*cells, *modules)),
+            assignment.environment(wanted),
             tuple(without_placeholders(submission.cells, release)),
             assignment.rubric.assignment.limits,
             box_seed(assignment.course.secret(), assignment.name),

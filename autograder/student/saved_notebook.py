@@ -37,7 +37,7 @@ from autograder.student.report import (
     unwritten,
 )
 from autograder.student.saved_files import Handed, content_of, look_at, text_of
-from autograder.student.surroundings import find_failing_code
+from autograder.student.surroundings import find_failing_code, read_names
 
 _MOST_NAMED = 12
 _MOST_OF_A_FILE = 64 << 20
@@ -221,9 +221,10 @@ def _remarks(
 
 def _remarks_on_code(cells: Sequence[RawCell], language: str) -> Iterator[ReportLine]:
     """Warn of code that runs here and fails when the notebook is graded."""
+    known = read_names([cell.source for cell in cells if cell.cell_type == "code"])
     for cell in cells:
         if cell.cell_type == "code" and not _is_as_released(cell):
-            for found in find_failing_code(cell.source, language):
+            for found in find_failing_code(cell.source, language, known):
                 said = sentence("student.in-cell", language, cell=str(cell.number), found=found)
                 yield ReportLine(PROBLEM, said)
 

@@ -5,42 +5,90 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from autograder.messages.catalogue import sentence
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _WAITS = ("input", "getpass")
+_READS = ("read", "readline", "readlines")
 _OPENS = ("open", "chdir", "Path", "load", "loadtxt", "genfromtxt", "listdir", "glob", "imread")
 """Functions whose text is a path, besides those whose names begin with ``read_``."""
 _ELSEWHERE = re.compile(
     r"[A-Za-z]:[\\/]|~[\\/]|/(?:home|Users|Volumes|content|media|mnt|kaggle|root)/|\.\.(?:[\\/]|$)"
 )
-_MAGIC = re.compile(r"^([ \t]*)[%!?].*$", re.MULTILINE)
-_CD = re.compile(r"^[ \t]*%cd[ \t]+(\S+)", re.MULTILINE)
+_WHOLE_PATH = re.compile(rf"(?!\.\.)(?:{_ELSEWHERE.pattern})\w[^\n]*")
+"""A text that is such a path wherever it is written, and not only where a file is opened."""
+_MAGIC = re.compile(r"^([ \t]*)(%|!)([^\n]*)$", re.MULTILINE)
+_INSTALLS = re.compile(r"(?:python[\d.]* -m )?(?:pip[\d.]*|conda|mamba|micromamba|uv) (?:pip )?install\b")
 _MOST_CODE = 64_000
 _LONGEST = 60
 _MOST = 5
 """Of one kind in one cell; more say the same."""
 
 
-def find_failing_code(source: str, language: str) -> list[str]:
+class KnownNames(NamedTuple):
+    """What the cells of a notebook say of its names."""
+
+    waiting: Mapping[str, bool]
+    """Whether a call asks for input; a name that is not here does not."""
+    handed: frozenset[str]
+    """Names whose values are handed to functions."""
+
+
+def read_names(sources: Iterable[str]) -> KnownNames:
+    """Return what the cells of a notebook say of its names; the last one to bind a name counts.
+
+    Args:
+        sources: of its cells of code, in order.
+    """
+    waiting, handed = dict.fromkeys(_WAITS, True), set[str]()
+    for tree in filter(None, map(_tree, sources)):
+        waiting |= dict.fromkeys(_stored(tree), False)
+        for statement in tree.body:
+            waiting |= dict.fromkeys(_names_waiting(statement, waiting), True)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and _called(node) != "print":
+                arguments = (*node.args, *(keyword.value for keyword in node.keywords))
+                inner = (name for argument in arguments for name in ast.walk(argument))
+                handed |= {name.id for name in inner if isinstance(name, ast.Name)}
+    return KnownNames(waiting, frozenset(handed))
+
+
+def find_failing_code(source: str, language: str, known: KnownNames | None = None) -> list[str]:
     """Return what is said of code in one cell that fails when the notebook is graded.
 
     Args:
         source: of the cell.
         language: of the sentences.
+        known: the names of the notebook; by default those of the cell alone.
     """
     tree = _tree(source)
+    if tree is None:
+        return []
+    known = known or read_names([source])
+    found: dict[str, dict[str, None]] = {}
+    for node in _run_with_the_cell(tree.body):
+        if _waits(node, known.waiting):
+            shown = _shown(source, getattr(node, "lineno", 1))
+            found.setdefault("student.asks-for-input", {})[shown] = None
+    if any(map(_imports_colab, tree.body)):  # below an `if` or `try` somebody has thought of other places
+        found["student.colab-alone"] = {"google.colab": None}
+    for text in _paths_assigned(tree, known.handed):
+        found.setdefault("student.other-folder", {})[text[:_LONGEST]] = None
+    for node in ast.walk(tree):
+        for code, find in _PATTERNS.items():
+            for text in find(node):
+                found.setdefault(code, {})[text[:_LONGEST]] = None
+    return [
+        sentence(code, language, found=text) for code, texts in found.items() for text in list(texts)[:_MOST]
+    ]
+
+
+def _shown(source: str, line: int) -> str:
     lines = source.split("\n")
-    found = []
-    for line in list(_lines_that_wait(tree))[:_MOST] if tree else ():
-        shown = lines[line - 1].strip()[:_LONGEST] if line <= len(lines) else ""
-        found.append(sentence("student.asks-for-input", language, found=shown))
-    paths = [*_CD.findall(source), *(_paths_elsewhere(tree) if tree else ())]
-    elsewhere = list(dict.fromkeys(paths))[:_MOST]
-    return found + [sentence("student.other-folder", language, found=path[:_LONGEST]) for path in elsewhere]
+    return lines[line - 1].strip()[:_LONGEST] if line <= len(lines) else ""
 
 
 def find_in_history(sources: Any, language: str) -> list[str]:
@@ -51,9 +99,10 @@ def find_in_history(sources: Any, language: str) -> list[str]:
         language: of the sentences.
     """
     texts = [text for text in sources if isinstance(text, str)] if isinstance(sources, (list, tuple)) else []
+    known = read_names(texts)
     found: list[str] = []
     for number, text in enumerate(texts):
-        said = find_failing_code(text, language)
+        said = find_failing_code(text, language, known)
         if said and not _is_run_anew(text, texts[number + 1 :]):
             found += said
     return list(dict.fromkeys(found))
@@ -66,15 +115,26 @@ def _is_run_anew(source: str, later: Sequence[str]) -> bool:
 
 
 def _tree(source: str) -> ast.Module | None:
-    """The syntax tree of a cell, without lines that only a notebook understands; None if it has none."""
+    """Return the syntax tree of a cell, lines that only a notebook understands as the calls that they are.
+
+    None if it has none. IPython's own history holds these calls in place of the lines.
+    """
     if len(source) > _MOST_CODE:
         return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # LaTeX in an ordinary text
-            return ast.parse(_MAGIC.sub(r"\1pass", source))
+            return ast.parse(_MAGIC.sub(_as_call, source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+def _as_call(line: re.Match[str]) -> str:
+    margin, sign, rest = line.groups()
+    if sign == "!":
+        return f"{margin}get_ipython().system({rest.strip()!r})"
+    name, _, words = rest.strip().partition(" ")
+    return f"{margin}get_ipython().run_line_magic({name!r}, {words.strip()!r})"
 
 
 def _bound(source: str) -> set[str]:
@@ -93,22 +153,47 @@ def _bound(source: str) -> set[str]:
     }
 
 
-def _lines_that_wait(tree: ast.Module) -> Iterator[int]:
-    """The lines in which code that runs with the cell asks for input; a cell's own `input` is another one."""
-    own = set()
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            own.add(node.name)
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            own.add(node.id)
-    for node in _run_with_the_cell(tree.body):
-        if isinstance(node, ast.Call) and _called(node) in _WAITS and _called(node) not in own:
-            method = _called(node) == "input" and isinstance(node.func, ast.Attribute)
-            yield from () if method else (node.lineno,)
+def _names_waiting(node: ast.AST, waiting: Mapping[str, bool]) -> list[str]:
+    """Return the names that a statement of a cell makes ask for input when they are called."""
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and waiting.get(node.value.id):
+        return [name.id for name in node.targets if isinstance(name, ast.Name)]
+    if isinstance(node, ast.ImportFrom) and node.module == "getpass":
+        return [alias.asname or alias.name for alias in node.names]
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        return [node.name] if any(_waits(inner, waiting) for inner in _run_with_the_cell(node.body)) else []
+    return []
+
+
+def _stored(tree: ast.Module) -> set[str]:
+    """Return the names that a cell binds anywhere."""
+    return {
+        node.name if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else node.id
+        for node in ast.walk(tree)
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+        or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+    }
+
+
+def _waits(node: ast.AST, names: Mapping[str, bool]) -> bool:
+    """Whether this very node asks for input."""
+    if isinstance(node, (ast.For, ast.comprehension)):
+        return _is_standard_input(node.iter)
+    if not isinstance(node, ast.Call):
+        return False
+    if isinstance(node.func, ast.Attribute) and node.func.attr in _READS:
+        return _is_standard_input(node.func.value)
+    called = _called(node)
+    if isinstance(node.func, ast.Attribute):
+        return called == "getpass" and names[called]
+    return names.get(called, False)
+
+
+def _is_standard_input(node: ast.AST) -> bool:
+    return isinstance(node, ast.Attribute) and ast.unparse(node) == "sys.stdin"
 
 
 def _run_with_the_cell(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """The nodes outside of functions, and outside of ``try``, which may have an answer to the error."""
+    """Yield the nodes outside of functions, and outside of ``try``, which may have an answer to the error."""
     waiting = list(nodes)
     while waiting:
         node = waiting.pop(0)
@@ -117,14 +202,70 @@ def _run_with_the_cell(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
             waiting += ast.iter_child_nodes(node)
 
 
-def _paths_elsewhere(tree: ast.Module) -> Iterator[str]:
-    """Paths that lead out of the notebook's folder, where a function is called that opens them."""
+def _imports_colab(node: ast.AST) -> bool:
+    modules: list[str] = []
+    if isinstance(node, ast.Import):
+        modules = [alias.name for alias in node.names]
+    elif isinstance(node, ast.ImportFrom):
+        modules = [f"{node.module}.{alias.name}" for alias in node.names]
+    return any(f"{name}.".startswith("google.colab.") for name in modules)
+
+
+def _paths_assigned(tree: ast.Module, handed: Collection[str]) -> Iterator[str]:
+    """Yield paths elsewhere that become the values of these names; the value of another may be an answer."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and (_called(node) in _OPENS or _called(node).startswith("read_")):
-            for argument in node.args:
-                text = argument.value if isinstance(argument, ast.Constant) else None
-                if isinstance(text, str) and _ELSEWHERE.match(text):
-                    yield text
+        if isinstance(node, ast.Assign):
+            names = {name.id for name in node.targets if isinstance(name, ast.Name)}
+            text = _beginning(node.value)
+            if names.intersection(handed) and _WHOLE_PATH.fullmatch(text):
+                yield text
+
+
+def _paths_elsewhere(node: ast.AST) -> Iterator[str]:
+    """Yield paths that lead out of the notebook's folder, and are handed to a function."""
+    if not isinstance(node, ast.Call) or _called(node) == "print":
+        return
+    if _called(node) == "run_line_magic":
+        name, rest = [*map(_beginning, node.args), "", ""][:2]
+        yield from [rest] if name == "cd" and rest else []
+    elif _called(node) == "home" and isinstance(node.func, ast.Attribute):
+        yield from [f"{ast.unparse(node.func)}()"] if ast.unparse(node.func.value).endswith("Path") else []
+    opens = _called(node) in _OPENS or _called(node).startswith("read_")
+    for text in map(_beginning, (*node.args, *(keyword.value for keyword in node.keywords))):
+        if _ELSEWHERE.match(text) if opens else _WHOLE_PATH.fullmatch(text):
+            yield text
+
+
+def _beginning(node: ast.AST | None) -> str:
+    """Return the text that an expression begins with; empty if it begins with no text."""
+    if isinstance(node, ast.JoinedStr):
+        return _beginning(node.values[0]) if node.values else ""
+    if isinstance(node, ast.BinOp):
+        return _beginning(node.left)
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def _files_run(node: ast.AST) -> Iterator[str]:
+    """Yield lines of IPython that run another file."""
+    if isinstance(node, ast.Call) and _called(node) == "run_line_magic":
+        name, rest = [*map(_beginning, node.args), "", ""][:2]
+        yield from [f"%run {rest}"] if name == "run" else []
+
+
+def _installed(node: ast.AST) -> Iterator[str]:
+    """Yield lines of IPython that install a package."""
+    if isinstance(node, ast.Call) and _called(node) in ("run_line_magic", "system"):
+        line = " ".join(map(_beginning, node.args))
+        sign = "!" if _called(node) == "system" else "%"
+        yield from [f"{sign}{line}"] if _INSTALLS.match(line) else []
+
+
+_PATTERNS: dict[str, Callable[[ast.AST], Iterator[str]]] = {
+    "student.other-folder": _paths_elsewhere,
+    "student.runs-file": _files_run,
+    "student.installs": _installed,
+}
+"""What each node of the tree is asked, by the sentence that is said of what is found."""
 
 
 def _called(node: ast.Call) -> str:

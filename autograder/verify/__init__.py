@@ -9,53 +9,39 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
 
 from autograder.assignment import Assignment
+from autograder.checks.base import Trial
 from autograder.grading.pipeline import Grader
 from autograder.grading.planted import planted_trials
 from autograder.sandbox.outside import orphans
 from autograder.sandbox.pool import Pool
 from autograder.verify import headroom
-from autograder.verify.findings import Mark, Matrix, MutatedCell, Row, Verified, VerifyFinding
+from autograder.verify.findings import ItemCredit, Mark, Matrix, MutatedCell, Row, Verified, VerifyFinding
 from autograder.verify.matrix import coverage, most
 from autograder.verify.mutants import run_mutants
-from autograder.verify.papers import KEY, check_key, check_release, grade_answer_key
+from autograder.verify.papers import KEY, AnswerKey, check_key, check_release, grade_answer_key
 from autograder.verify.questions import (
-    Ways,
     accepted_results,
-    credit,
     idle_arguments,
+    list_credit,
     of_visible,
     size_warnings,
 )
 from autograder.verify.run import Run, ShowProgress
 
 __all__ = [
+    "ItemCredit",
     "Mark",
     "Matrix",
     "MutatedCell",
     "Row",
     "Verified",
     "VerifyFinding",
-    "Ways",
-    "credit",
-    "validate",
     "verify",
 ]
-
-
-def validate(assignment: Assignment, pool: Pool) -> tuple[VerifyFinding, ...]:
-    """Grade the source notebooks and the release as if students had handed them in.
-
-    Raises:
-        CourseError: a source or a reference solution is not usable.
-        SandboxUnavailable: student code cannot be confined on this machine.
-    """
-    orphans.sweep_groups()
-    grader = Grader(assignment, pool)
-    key = grade_answer_key(grader)
-    looked_at = (*idle_arguments(grader), *accepted_results(grader))
-    return (*check_key(key), *of_visible(grader, key), *check_release(grader), *looked_at)
 
 
 def verify(
@@ -63,6 +49,7 @@ def verify(
     pool: Pool,
     *,
     workers: int | None = None,
+    quick: bool = False,
     watch: ShowProgress = lambda rows, _: rows,
 ) -> Verified:
     """Grade the source notebooks, the release, every trial, and mutants of an adopted answer key.
@@ -71,6 +58,7 @@ def verify(
         assignment: loaded; one drawn for a student is verified like the common one.
         pool: gives the sandboxes.
         workers: how many papers are graded at the same time; default: one per core.
+        quick: grade only the source notebooks and the release: no trials, no mutants.
         watch: sees the trials' rows as they come.
 
     Raises:
@@ -80,14 +68,7 @@ def verify(
     """
     started = time.monotonic()
     orphans.sweep_groups()
-    with assignment.preloading():
-        if any(question.trials for question in assignment.rubric.questions):
-            # All at once: importing what the rubric preloads takes seconds, and there are several cores.
-            notebooks = assignment.rubric.assignment.notebooks
-            pool.warm(
-                dict.fromkeys((assignment.reference_environment(), *map(assignment.environment, notebooks)))
-            )
-        planted = planted_trials(assignment, pool)
+    planted = {} if quick else _plant_trials(assignment, pool)
     grader = Grader(assignment, pool)
     if not assignment.reference_stays:
         pool.end(assignment.reference_environment())
@@ -97,15 +78,13 @@ def verify(
     if headroom.over(spent, limits):  # on a busy machine the second run may be quicker
         spent = headroom.least(spent, grade_answer_key(grader).graded.spent)
     slow = headroom.over(spent, limits)
-    findings = [*check_key(key), *of_visible(grader, key), *check_release(grader), *idle_arguments(grader)]
-    findings += accepted_results(grader)
-    findings += headroom.findings(KEY, assignment.name, spent, limits, slow)
-    findings += headroom.stopped(KEY, assignment.name, key.graded.score.notes)
-    run = Run(grader, key, workers or os.cpu_count() or 1, slow)
-    matrices = run.matrices(planted, watch)
+    findings = [*_check_papers(grader, key), *headroom.findings(KEY, assignment.name, spent, limits, slow)]
+    parallel = workers or os.cpu_count() or 1
+    matrices = () if quick else Run(grader, key, parallel, slow).matrices(planted, watch)
     for made in matrices:
         findings += [finding for one in made.rows for finding in one.findings]
         findings += coverage(made)
+    items = [item for question in assignment.rubric.questions for item in question.items]
     boxes = [one.spent for made in matrices for one in made.rows if one.spent is not None]
     return Verified(
         assignment.name,
@@ -116,5 +95,29 @@ def verify(
         len(boxes),
         time.monotonic() - started,
         tuple(size_warnings(assignment.rubric)),
-        run_mutants(grader, key, workers or os.cpu_count() or 1),
+        () if quick else run_mutants(grader, key, parallel),
+        list_credit(assignment.rubric),
+        sum((item.points for item in items if not item.manual), Decimal(0)),
+        sum((item.points for item in items), Decimal(0)),
     )
+
+
+def _plant_trials(assignment: Assignment, pool: Pool) -> Mapping[str, tuple[Trial, ...]]:
+    with assignment.preloading():
+        if any(question.trials for question in assignment.rubric.questions):
+            # All at once: importing what the rubric preloads takes seconds, and there are several cores.
+            notebooks = assignment.rubric.assignment.notebooks
+            pool.warm(
+                dict.fromkeys((assignment.reference_environment(), *map(assignment.environment, notebooks)))
+            )
+        return planted_trials(assignment, pool)
+
+
+def _check_papers(grader: Grader, key: AnswerKey) -> Iterator[VerifyFinding]:
+    """Check what needs no planted mistakes: the answer key, the release, and what the rubric accepts."""
+    yield from check_key(key)
+    yield from of_visible(grader, key)
+    yield from check_release(grader)
+    yield from idle_arguments(grader)
+    yield from accepted_results(grader)
+    yield from headroom.stopped(KEY, grader.assignment.name, key.graded.score.notes)

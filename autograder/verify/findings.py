@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
+from decimal import Decimal
 
 from msgspec import Struct
 
+from autograder.checks.base import CreditPath
 from autograder.records import Spent
 
 
@@ -94,6 +96,14 @@ class MutatedCell(Struct, frozen=True):
     survivors: tuple[Survivor, ...]
 
 
+class ItemCredit(Struct, frozen=True):
+    """What every way through the steps of one item is worth."""
+
+    place: str
+    """``question.item``."""
+    ways: tuple[CreditPath, ...]
+
+
 class Verified(Struct, frozen=True):
     """What came of verifying one assignment."""
 
@@ -111,3 +121,11 @@ class Verified(Struct, frozen=True):
     """What is allowed, and worth a look."""
     mutated: tuple[MutatedCell, ...] = ()
     """Of an adopted assignment: how its own tests deal with mutants of the answer key."""
+    credit: tuple[ItemCredit, ...] = ()
+    """Partial credit whose steps the rubric states."""
+    automatic: Decimal = Decimal(0)
+    """Points that are decided without a person."""
+    possible: Decimal = Decimal(0)
+    """Points of all items."""
+    work: tuple[str, ...] = ()
+    """By question of kind ``debugging``: how much is run before anybody is graded."""

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.checks.base import CreditPath, Draw, Evidence, HasPartialCredit, HasTolerance
+from autograder.checks.base import Draw, Evidence, HasPartialCredit, HasTolerance
 from autograder.checks.planning.drawing import can_differ
 from autograder.errors import SandboxError
 from autograder.grading.pipeline import Grader
@@ -21,24 +20,14 @@ from autograder.kinds import make_check
 from autograder.notebook.student_check import FILE_NAME
 from autograder.records import Answer, Call, Cell, Scenario
 from autograder.rubric import NotebookFile, Question, Rubric
-from autograder.verify.findings import VerifyFinding
+from autograder.verify.findings import ItemCredit, VerifyFinding
 from autograder.verify.papers import KEY, AnswerKey
 
 _NAME = "_not_as_visible"
 
 
-class Ways(Struct, frozen=True):
-    """What every way through the partial credit of one item is worth."""
-
-    place: str
-    """``question.item``."""
-    stated: bool
-    """The rubric states the steps; otherwise they follow from its mistakes and remarks."""
-    ways: tuple[CreditPath, ...]
-
-
-def credit(rubric: Rubric) -> tuple[Ways, ...]:
-    """Every way through the partial credit of every formula, the conditions left open.
+def list_credit(rubric: Rubric) -> tuple[ItemCredit, ...]:
+    """Return every way through the steps that the rubric states, the conditions left open.
 
     Raises:
         RubricError: a question's options are not usable.
@@ -46,8 +35,9 @@ def credit(rubric: Rubric) -> tuple[Ways, ...]:
     found = []
     for question in rubric.questions:
         check = make_check(question, rubric)
-        for item, one in check.ways.items() if isinstance(check, HasPartialCredit) else ():
-            found.append(Ways(f"{question.id}.{item}", one.stated, one.ways))
+        for item, credit in check.ways.items() if isinstance(check, HasPartialCredit) else ():
+            if credit.stated:
+                found.append(ItemCredit(f"{question.id}.{item}", credit.ways))
     return tuple(found)
 
 

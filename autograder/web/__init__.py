@@ -18,7 +18,7 @@ module              holds
 `operation`         whether it is well, and its figures
 `server`            the processes: database, pages, worker; `trial`: accounts to try it
 `pages`, `beside`   a process that answers requests; a further one, at the same sockets
-`maintenance`       export, backup, restore; receipts verified
+`maintenance`       backups, and a course out of the service again
 `exchange`          nbgrader's exchange over the service, for JupyterLab
 `identity`          through whom people can sign in; `adapters`: whose account they get then
 `lti`               learning platforms: launches, class lists, which course is which

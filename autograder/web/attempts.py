@@ -45,7 +45,7 @@ def attempts_of(request: HttpRequest, visit: Visit, assignment: str, who: str) -
     for attempt in found.order_by("-submitted_at", "pk"):
         readable = attempts.readability_of(attempt, rubric)
         code = counts.get(str(attempt.pk), "")
-        may_choose = head and attempt.state != State.FAILED
+        may_choose = head and not code and attempt.state != State.FAILED
         rows.append(
             AttemptShown(
                 attempt,

@@ -1,4 +1,4 @@
-"""What operators do with a service besides running it: a course out of it again, copies, receipts looked at.
+"""What operators do with a service besides running it: copies, and a course out of it again.
 
 Each of these works while the service runs and while it does not.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 from autograder import atomic
 from autograder.course import PRIVATE
 from autograder.errors import ServiceError
-from autograder.service import postgres, receipts, setup
+from autograder.service import postgres, setup
 
 KEYS = ("receipt-key", "session-key")
 """What a service has beside its database; without the first one no receipt could be verified."""
@@ -34,13 +34,13 @@ def _database(course: Path, url: str) -> Iterator[str]:
         yield running
 
 
-def export(folder: Path, course: Path, slug: str = "", url: str = "") -> None:
+def export(folder: Path, course: Path, slug: str, url: str = "") -> None:
     """Write a course of the service into an empty folder, with gradebook.db, as the other commands know it.
 
     Args:
         folder: to be written.
         course: whose service it is.
-        slug: of the course in addresses; default: that of ``course``, or the only one there is.
+        slug: of the course in addresses.
         url: of the database; default: as the service finds it.
 
     Raises:
@@ -50,13 +50,10 @@ def export(folder: Path, course: Path, slug: str = "", url: str = "") -> None:
         from autograder.service import moving
         from autograder.service.models import CourseRecord
 
-        known = {one.slug: one for one in CourseRecord.objects.all()}
-        record = known.get(slug or setup.slug_of(course)) or (
-            next(iter(known.values())) if len(known) == 1 and not slug else None
-        )
-        if record is None:
-            raise ServiceError(f"name the course with --name; the database has {', '.join(known) or 'none'}")
-        moving.leave(record, folder)
+        known = {record.slug: record for record in CourseRecord.objects.all()}
+        if slug not in known:
+            raise ServiceError(f"there is no course {slug!r}; the database has {', '.join(known) or 'none'}")
+        moving.leave(known[slug], folder)
 
 
 def backup(folder: Path, course: Path, url: str = "") -> None:
@@ -132,26 +129,3 @@ def _run(program: str, url: str, *arguments: str) -> None:
     )
     if done.returncode:
         raise ServiceError(f"{program}: {done.stderr.strip().splitlines()[-1] if done.stderr else 'failed'}")
-
-
-def verified(file: Path, course: Path, key: str = "") -> dict[str, str]:
-    """What a receipt says, if the service signed it.
-
-    Args:
-        file: the receipt.
-        course: whose service it is, where no key is given.
-        key: the service's public key, from its page receipt-key.
-
-    Raises:
-        ServiceError: it cannot be read, is not signed by that key, or there is no service.
-    """
-    if not key:
-        folder = folder_of(course)
-        if not (folder / KEYS[0]).is_file():
-            raise ServiceError(f"{folder}: there is no service of this course; give its key: --key")
-        key = receipts.Signer(setup.kept_key(folder, KEYS[0])).public
-    try:
-        text = atomic.read(file).decode("utf-8", errors="replace")
-    except OSError as error:
-        raise ServiceError(f"{file}: cannot be read: {error.strerror}") from error
-    return {name: str(value) for name, value in receipts.verify(text, key).items()}

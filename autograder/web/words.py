@@ -69,7 +69,7 @@ _STUDENT: Mapping[str, str | tuple[str, str]] = {
     "web.feedback": "Feedback",
     "web.receipt": "Receipt",
     "web.receipt-told": "Keep the receipt: it proves what arrived, and when. Nobody can change it; "
-    "autograder receipt verifies it, with the key on the page /receipt-key.",
+    "the key on the page /receipt-key verifies it.",
     "web.digest": "Digest of the files",
     "web.checked": "What can be seen of it already",
     "web.checked-told": "Nothing of this was run, and none of it is a mark.",

@@ -13,44 +13,41 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from autograder.adopting import peers
-from tests.adopting import courses
+from tests.adopting import courses, programs
 from tests.adopting.courses import CorpusAssignment, Handed
 
 
-def main(programs: Path, names: list[str]) -> None:
+def main(bin_folder: Path, names: list[str]) -> None:
     """Record each."""
     courses.EXPECTED.mkdir(exist_ok=True)
     for name in names or courses.NAMES:
         assignment = courses.load(name)
         with tempfile.TemporaryDirectory(prefix="record-") as folder:
             record = _of_nbgrader if assignment.origin == "nbgrader" else _of_otter
-            found = record(programs, assignment, Path(folder))
+            found = record(bin_folder, assignment, Path(folder))
         text = json.dumps(found, ensure_ascii=False, indent=1, sort_keys=True)
         (courses.EXPECTED / f"{name}.json").write_text(text + "\n", "utf-8")
         print(name, "recorded")
 
 
-def _of_nbgrader(programs: Path, assignment: CorpusAssignment, course: Path) -> dict[str, object]:
+def _of_nbgrader(bin_folder: Path, assignment: CorpusAssignment, course: Path) -> dict[str, object]:
     source = assignment.write(course)
-    peers.PeerProgram(programs / "nbgrader").run(course, "generate_assignment", assignment.name)
+    programs.run_program(bin_folder / "nbgrader", course, "generate_assignment", assignment.name)
     released = _notebooks(course / "release" / assignment.name)
-    submitted = {}
     for student, handed in courses.submissions(assignment, released).items():
-        submitted[student] = course / "submitted" / student / assignment.name
-        shutil.copytree(source, submitted[student], ignore=shutil.ignore_patterns("*.ipynb"))
+        submitted = course / "submitted" / student / assignment.name
+        shutil.copytree(source, submitted, ignore=shutil.ignore_patterns("*.ipynb"))
         for name, notebook in handed.items():
-            (submitted[student] / f"{name}.ipynb").write_text(json.dumps(notebook), "utf-8")
-    program = programs / "nbgrader"
-    marks = peers.nbgrader_marks(program, course, source, assignment.name, submitted)
+            (submitted / f"{name}.ipynb").write_text(json.dumps(notebook), "utf-8")
+    marks = programs.have_nbgrader_grade(bin_folder / "nbgrader", course, assignment.name)
     return {"program": "nbgrader 0.9.6", "released": released, "marks": marks}
 
 
-def _of_otter(programs: Path, assignment: CorpusAssignment, folder: Path) -> dict[str, object]:
+def _of_otter(bin_folder: Path, assignment: CorpusAssignment, folder: Path) -> dict[str, object]:
     source = assignment.write(folder / "source") / f"{assignment.name}.ipynb"
     scratch = folder / "scratch"
     scratch.mkdir()
-    archive = peers.otter_archive(programs / "otter", source, scratch)
+    archive = programs.have_otter_assign(bin_folder / "otter", source, scratch)
     released = _notebooks(scratch / "made" / "student")
     submitted = {}
     for student, handed in courses.submissions(assignment, released).items():
@@ -59,7 +56,7 @@ def _of_otter(programs: Path, assignment: CorpusAssignment, folder: Path) -> dic
         submitted[student].write_text(json.dumps(handed[assignment.name]), "utf-8")
     with zipfile.ZipFile(archive) as packed:
         tests = {name: packed.read(name).decode() for name in packed.namelist() if name.startswith("tests/")}
-    marks = peers.otter_marks(programs / "otter", archive, submitted)
+    marks = programs.have_otter_grade(bin_folder / "otter", archive, submitted)
     return {"program": "otter-grader 7.0.0", "released": released, "tests": tests, "marks": marks}
 
 

@@ -15,7 +15,7 @@ from autograder import assignment as assignments
 from autograder.adopting import otter
 from autograder.app.adopting import adopt
 from autograder.app.classes import grade
-from autograder.app.comparing import PeerComparison, held_against
+from autograder.app.comparing import PeerClass, PeerComparison, held_against
 from autograder.course import Course
 from tests.adopting import courses
 
@@ -44,7 +44,7 @@ def compared(name: str, root: Path) -> PeerComparison:
             for student, one in marks.items()
         }
     return held_against(
-        assignments.load(course, name), course.handins(name), scores, assignment.origin, marks
+        assignments.load(course, name), course.handins(name), scores, PeerClass(assignment.origin, marks)
     )
 
 

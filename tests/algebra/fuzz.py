@@ -1,4 +1,4 @@
-"""Fuzzing the algebra: `python -m tests.algebra.fuzz [--pairs N] [--inputs N] [--seed N]`, or `make fuzz`.
+"""Fuzzing the algebra: `python -m tests.algebra.fuzz [--pairs N] [--inputs N] [--seed N]`.
 
 The seed decides about the pairs and inputs, and about the secret that the points follow from.
 
@@ -41,9 +41,9 @@ from tests.algebra.test_tokens import MORE_PIECES
 from tests.algebra.verdicts import JudgingKey
 from tests.support.pace import slowness
 
-SECONDS = 0.150
-"""For reading a text and judging it, with the search for what is wrong in it; ten milliseconds without."""
-SECONDS_OF_CASES = 0.5
+SECONDS = 0.5
+"""Of the usual machine's processor (`tests.support.pace`), to judge a text and find what is wrong in it."""
+SECONDS_OF_CASES = 1.5
 """The same with maxima and minima, which are compared case by case."""
 BYTES = 5_000_000
 TRACED = 200

@@ -1,12 +1,10 @@
-"""A small draw of what `make fuzz` does at length, the same in every run; that one draws anew."""
+"""A small draw of what `python -m tests.algebra.fuzz` does at length; the same in every run."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.algebra.fuzz import SECONDS_OF_CASES, Judge, check_inputs, check_pairs, fastest
-
-pytestmark = pytest.mark.alone
 
 PAIRS = 1_500
 INPUTS = 3_000
@@ -24,7 +22,6 @@ def test_no_verdict_is_wrong() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timed
 def test_no_input_breaks_or_stalls_anything() -> None:
     """Every text is read or refused at a place inside it, within the limits of time and memory."""
     found = check_inputs(INPUTS, SEED)
@@ -48,7 +45,6 @@ def test_numbers_beyond_a_machines_end_no_search(text: str) -> None:
     assert "judged" == Judge()(text)
 
 
-@pytest.mark.timed
 def test_dear_points_inside_cases_have_an_end() -> None:
     """A maximum of gamma functions costs a hundred times one of polynomials at each point."""
     least = "min(binomial(e, e), binomial(d_head, d_head), e + e + n_heads)"

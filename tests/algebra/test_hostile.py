@@ -19,8 +19,6 @@ from tests.algebra.hostile import DECIDED, REFUSED
 from tests.algebra.verdicts import JudgingKey
 from tests.support.pace import slowness
 
-pytestmark = [pytest.mark.alone, pytest.mark.timed]
-
 Reader = Callable[[str, Vocabulary], Tree]
 PLAIN = Comparer(Points(VOCABULARY.domains, b"a test"))
 HEADS = PLAIN.under([parse_single("d_model = n_heads*d_head", VOCABULARY)])
@@ -32,9 +30,10 @@ KEYS = {
     "a ceiling": JudgingKey([parse("ceil(n/2)", VOCABULARY)], [PLAIN]),
     "a power": JudgingKey([parse("2^n*d_model", VOCABULARY)], [PLAIN]),
 }
-SECONDS = 0.01
-DIAGNOSED = 0.15
-"""Seconds for a wrong formula of any size: what is wrong in it is looked for as well."""
+SECONDS = 0.05
+"""Of processor time on the usual machine (`tests.support.pace`): five times what any text takes."""
+DIAGNOSED = 0.5
+"""The same for a wrong formula of any size: what is wrong in it is looked for as well."""
 
 
 def fastest(text: str, read: Reader = parse, key: JudgingKey = KEYS["a polynomial"]) -> tuple[str, float]:
@@ -54,7 +53,7 @@ def fastest(text: str, read: Reader = parse, key: JudgingKey = KEYS["a polynomia
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_hostile_texts_are_refused_quickly(name: str) -> None:
-    """Each is refused with a message, in less than ten milliseconds."""
+    """Each is refused with a message, after little work."""
     outcome, seconds = fastest(REFUSED[name])
     assert outcome == "refused"
     assert seconds < SECONDS

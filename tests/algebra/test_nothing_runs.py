@@ -202,7 +202,7 @@ def test_python_itself_reports_no_running() -> None:
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=600,
         cwd=ROOT,
     )
     formulas, literals = json.loads(done.stdout)

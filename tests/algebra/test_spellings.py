@@ -11,6 +11,7 @@ from autograder.algebra.notation.parse import parse, parse_canonical, parse_tupl
 from autograder.algebra.notation.vocabulary import FUNCTION_SPELLINGS, Symbol, Vocabulary
 from autograder.algebra.printing.mathml import to_mathml
 from autograder.algebra.printing.text import to_text
+from autograder.algebra.sizes.numerals import read_whole
 from autograder.errors import Unreadable
 from tests.algebra.examples import VOCABULARY
 
@@ -114,6 +115,75 @@ def test_grouped_digits_and_decimals(text: str, value: int | Fraction | None) ->
             parse(text, VOCABULARY)
     else:
         assert Num(value) == parse(text, VOCABULARY)
+
+
+_NARROW_GAPS = {
+    "no-break space": "\u00a0",
+    "figure space": "\u2007",
+    "thin space": "\u2009",
+    "hair space": "\u200a",
+    "narrow no-break space": "\u202f",
+    "six-per-em space": "\u2006",
+    "tie": "~",
+    "LaTeX thin space": r"\,",
+    "LaTeX medium space": r"\:",
+    "LaTeX thick space": r"\;",
+}
+
+
+@pytest.mark.parametrize("gap", [*_NARROW_GAPS.values(), r"{\,}"], ids=[*_NARROW_GAPS, "braced LaTeX space"])
+def test_digits_are_grouped_by_a_narrow_gap(gap: str) -> None:
+    """A gap that only typesetting makes leaves no second reading of groups of three digits."""
+    assert Num(11111) == parse(f"11{gap}111", VOCABULARY)
+    assert Mul((Num(1234567), D)) == parse(f"1{gap}234{gap}567 d", VOCABULARY)
+    assert parse(f"max(1{gap}024, n)", VOCABULARY) == Fn("max", (Num(1024), N))
+    assert parse_tuple(f"(1{gap}024, n)", VOCABULARY).elements == (Num(1024), N)
+    assert read_whole(f"11{gap}111") == 11111
+
+
+@pytest.mark.parametrize("gap", _NARROW_GAPS.values(), ids=_NARROW_GAPS.keys())
+@pytest.mark.parametrize("digits", ["1234 567", "12 34", "1 2345", "0 123", "1 234 56"])
+def test_other_groups_of_digits_are_asked_about(gap: str, digits: str) -> None:
+    """Groups that are not of three digits are two numbers without a sign, not one."""
+    with pytest.raises(Unreadable) as raised:
+        parse(digits.replace(" ", gap), VOCABULARY)
+    assert raised.value.code == "two-numbers"
+
+
+@pytest.mark.parametrize("mark", [r",\!", r"{,}\!", r"\!{,}", r"\!,\!"])
+def test_a_comma_pulled_tight_groups_digits(mark: str) -> None:
+    r"""LaTeX sets a gap behind a comma, which ``\!`` takes back: 11,\!111 is one number."""
+    assert Num(11111) == parse(f"11{mark}111", VOCABULARY)
+    assert Mul((Num(1234567), D)) == parse(f"1{mark}234{mark}567*d", VOCABULARY)
+    assert read_whole(f"11{mark}111") == 11111
+    assert Num(Fraction(1, 2)) == parse(f"0{mark}5", VOCABULARY)
+
+
+@pytest.mark.parametrize("text", [r"11,\!111", r"11{,}\!111"])
+def test_a_comma_pulled_tight_is_asked_about_where_it_may_stand_before_decimals(text: str) -> None:
+    r"""In a course with German, 11,\!111 may be a little more than eleven."""
+    german = Vocabulary({"d": Symbol("positive integer")})
+    german.decimal_comma = True
+    with pytest.raises(Unreadable) as raised:
+        parse(text, german)
+    assert raised.value.code == "ambiguous-mark"
+    assert Num(1234567) == parse(r"1,\!234,\!567", german)
+
+
+@pytest.mark.parametrize("text", [r"max(1,\!024, d)", r"max(1,\!024)"])
+def test_a_comma_pulled_tight_is_asked_about_in_a_function(text: str) -> None:
+    """There it may as well separate two values."""
+    with pytest.raises(Unreadable) as raised:
+        parse(text, VOCABULARY)
+    assert raised.value.code == "ambiguous-comma-thousands"
+
+
+@pytest.mark.parametrize("text", [r"(1,\!024, n)", r"(1,\!024,\!768)", r"(1,\!024)"])
+def test_a_comma_pulled_tight_is_asked_about_in_a_tuple(text: str) -> None:
+    """There it may as well separate two sizes."""
+    with pytest.raises(Unreadable) as raised:
+        parse_tuple(text, VOCABULARY)
+    assert raised.value.code in ("ambiguous-comma-thousands", "ambiguous-comma")
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from autograder.app import Listener
-from autograder.app.beginning import collect
 from autograder.app.classes import GradedClass, PointsChange, feedback, grade, standings
+from autograder.app.handins import collect
 from autograder.app.run_statistics import run_statistics
 from autograder.app.stores import OpenStore
 from autograder.assignment import Assignment, load
@@ -17,7 +17,7 @@ from autograder.course import Course
 from autograder.errors import CourseError
 from autograder.grades import PersonMark
 from autograder.records import Score
-from autograder.sandbox.pool import Pool
+from autograder.sandbox import pool
 from autograder.store import Store
 from autograder.store.memory import MemoryStore
 from tests.grading.test_batch import CONTROL, NAME, hand_in, make_course
@@ -175,20 +175,12 @@ def test_without_a_gradebook_nobody_stands_anywhere(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_sandboxes_start_ahead_only_where_something_seems_to_be_new(
+def test_grading_a_known_class_again_starts_no_sandbox(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A class that is known, and still lies there as it was graded, costs no start of a sandbox."""
-    started: list[int] = []
-    monkeypatch.setattr(Pool, "ahead", lambda _, environments: started.append(len(environments)))
+    """Starting one takes longer than everything else that is left to do."""
     course = make_course(tmp_path / "course")
     hand_in(course, "ada", CONTROL)
     grade(course, NAME)
-    assert [1] == started
-    grade(course, NAME)
-    assert [1] == started
-    hand_in(course, "bob", CONTROL)
-    assert 2 == len(grade(course, NAME).outcomes)
-    assert [1, 1] == started
-    grade(course, NAME, again=True)
-    assert [1, 1, 1] == started
+    monkeypatch.setattr(pool, "start_sandbox", lambda *_, **__: pytest.fail("a sandbox was started"))
+    assert 1 == len(grade(course, NAME).outcomes)

@@ -33,6 +33,7 @@ BRIGHTSPACE = {
     f"4712-99 - Alan Turing - 12 February 2026 1434/{BOOK}": "alan",
     f"4713-99 - Grace Mueller-Hopper- Feb 12, 2026 1200 AM/{BOOK}": "grace",
 }
+ATTEMPT_WORDS = ("Versuch", "poging", "tentative", "intento", "försök", "próba", "попытка", "提交")
 BLACKBOARD = {
     f"Warm_up 1_alovelace_attempt_2026-02-12-09-05-00_{BOOK}": "first",
     f"Warm_up 1_alovelace_attempt_2026-02-12-13-10-00_{BOOK}": "second",
@@ -51,6 +52,13 @@ SAKAI = {
     "Warm up/Turing, Alan(aturing)/timestamp.txt": "20260212133400000",
     f"Warm up/Hopper, Grace(ghopper)/Submission attachment(s)/{BOOK}": "grace",
     "Warm up/Hopper, Grace(ghopper)/timestamp.txt": "2026-02-11T23:00:00Z",
+}
+SAKAI_BARE = {
+    "Warm up/grades.csv": "of the platform",
+    f"Warm up/Lovelace, Ada(alovelace)/{BOOK}": "second",
+    "Warm up/Lovelace, Ada(alovelace)/timestamp.txt": "2026-02-12T12:10:00Z",
+    f"Warm up/Turing, Alan(aturing)/code/{BOOK}": "alan",
+    f"Warm up/Hopper, Grace(ghopper)/{BOOK}": "grace",
 }
 SAKAI_FLAT = {
     f"Warm up/Lovelace, Ada(alovelace)_Submission attachment(s)_{BOOK}": "second",
@@ -71,9 +79,25 @@ LAST = {
         (BRIGHTSPACE, "brightspace", LAST),
         (BLACKBOARD, "blackboard", LAST),
         (SAKAI, "sakai", LAST),
+        (SAKAI_BARE, "sakai", dict.fromkeys(LAST)),
         (SAKAI_FLAT, "sakai", dict.fromkeys(LAST)),
+        *(
+            (
+                {name.replace("_attempt_", f"_{word}_"): text for name, text in BLACKBOARD.items()},
+                "blackboard",
+                LAST,
+            )
+            for word in ATTEMPT_WORDS
+        ),
     ],
-    ids=["Brightspace", "Blackboard", "Sakai", "Sakai without folders"],
+    ids=[
+        "Brightspace",
+        "Blackboard",
+        "Sakai",
+        "Sakai without attachment folders",
+        "Sakai without folders",
+        *(f"Blackboard with {word}" for word in ATTEMPT_WORDS),
+    ],
 )
 @pytest.mark.parametrize("is_stated", [False, True], ids=["recognised", "stated"])
 def test_layouts_tell_whose_and_when(
@@ -197,6 +221,95 @@ def test_offsets_in_an_exchange_are_refused(course: Course, zone: str) -> None:
     folder = f"s1001+{NAME}+2026-02-12 09:00:00.000000 {zone}+Zk3-x_9QwErT"
     report = collect_files(course, {f"{folder}/{BOOK}": "text"})
     assert ([], ["offset from UTC" in one.reason for one in report.refused]) == (states(report), [True])
+
+
+@pytest.mark.parametrize(
+    ("ada", "alan"),
+    [
+        ("Ada Lovelace_7_assignsubmission_file_/", "Alan Turing_8_assignsubmission_file_/"),
+        ("4711-99 - Ada Lovelace - Feb 12, 2026 905 AM/", "4712-99 - Alan Turing - Feb 12, 2026 905 AM/"),
+        ("W_alovelace_attempt_2026-02-12-09-05-00_", "aturing_attempt_2026-02-12-14-34-00_"),
+        (
+            "Lovelace, Ada(alovelace)/Submission attachment(s)/",
+            "Turing, Alan(aturing)/Submission attachment(s)/",
+        ),
+        ("Lovelace, Ada(alovelace)/", "Turing, Alan(aturing)/"),
+        ("Lovelace_Ada_alovelace_310/", "Turing_Alan_aturing_311/"),
+        (f"s1001+{NAME}+2026-02-12 09:00:00 UTC/", f"s1002+{NAME}+2026-02-12 09:00:00 UTC/"),
+        ("lovelaceada_4001_9001_", "turingalan_4002_9002_"),
+        ("s1001/", "s1002/"),
+    ],
+    ids=[
+        "Moodle",
+        "Brightspace",
+        "Blackboard",
+        "Sakai",
+        "bare Sakai",
+        "ILIAS",
+        "exchange",
+        "Canvas",
+        "folders",
+    ],
+)
+@pytest.mark.parametrize("wrapping", ["", "warmup download/"])
+def test_names_of_own_files_hand_in_for_nobody_else(
+    course: Course, ada: str, alan: str, wrapping: str
+) -> None:
+    """A student may call a folder or file as the platform calls a classmate's; it stays the student's own."""
+    report = collect_files(
+        course, {f"{wrapping}{ada}{alan}{BOOK}": "forged", f"{wrapping}{ada}{BOOK}": "ada"}
+    )
+    assert {"s1001"} == {student for student, _ in states(report)}
+    assert not (course.root / "submitted" / "s1002").exists()
+
+
+ODD_FILES = {
+    "a strange folder": {f"strange/{BOOK}": "x"},
+    "a strange file": {f"strange {BOOK}": "x"},
+    "a folder of many files": {f"strange/part {number}/code.py": "x" for number in range(9)},
+    "a list of grades": {"marks.csv": "x"},
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "platform"),
+    [
+        ({f"Ada Lovelace_7_assignsubmission_file_/{BOOK}": "ada"}, "moodle"),
+        ({f"lovelaceada_4001_9001_{BOOK}": "ada"}, "canvas"),
+        ({f"4711-99 - Ada Lovelace - Feb 12, 2026 905 AM/{BOOK}": "ada"}, "brightspace"),
+        ({f"W_alovelace_attempt_2026-02-12-09-05-00_{BOOK}": "ada"}, "blackboard"),
+        ({f"hw/Lovelace, Ada(alovelace)/{BOOK}": "ada"}, "sakai"),
+        ({f"hw/Lovelace_Ada_alovelace_310/20260212102030_{BOOK}": "ada"}, "ilias"),
+        ({f"hw/s1001/{BOOK}": "ada"}, "folders"),
+        ({f"s1001/{BOOK}": "ada"}, "folders"),
+    ],
+    ids=["Moodle", "Canvas", "Brightspace", "Blackboard", "Sakai", "ILIAS", "folders in one", "folders"],
+)
+@pytest.mark.parametrize("odd", ODD_FILES.values(), ids=ODD_FILES)
+def test_an_odd_name_costs_nobody_else_their_work(
+    course: Course, files: dict[str, str], platform: str, odd: dict[str, str]
+) -> None:
+    """Even in the smallest class the names of students tell the platform, and the odd one is named."""
+    report = collect_files(course, files | odd)
+    assert ([("s1001", "new")], "ada") == (states(report), laid(course, "s1001"))
+    assert report.attention
+    named = {one.place.removeprefix("download.zip: ") for one in report.refused} | {
+        name for one in report.unmatched for name in (one.label, *one.files)
+    }
+    assert {name.rpartition("/")[2] for name in odd} <= {name.rpartition("/")[2] for name in named}
+
+
+def test_one_odd_name_does_not_make_a_platform_of_folders(course: Course) -> None:
+    """A student's file that looks like a download of Canvas says nothing about the folders of the class."""
+    files = {f"s1001/{BOOK}": "ada", f"s1002/{BOOK}": "alan", "s1002/kimalex_4004_9001_notes.txt": "x"}
+    report = collect_files(course, files)
+    assert [("s1001", "new"), ("s1002", "new")] == states(report)
+
+
+def test_a_folder_of_a_stranger_keeps_its_name(course: Course) -> None:
+    """The only folder of a download is not taken for one around the students' folders."""
+    report = collect_files(course, {f"zoe/{BOOK}": "x"})
+    assert (["zoe"], True) == ([one.label for one in report.unmatched], report.attention)
 
 
 MOODLE = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.app.debugging import difference, together
+from autograder.app.debugging import difference
 
 FAULTY = "import torch\n\n\ndef scale(x):\n    return x\n\n\ndef f(x):\n    a = x + 2\n    return scale(a)\n"
 
@@ -25,11 +25,3 @@ def test_another_listing_is_told_by_its_first_line(given: str, told: str) -> Non
     """Comments, brackets and imports do not count; a line that is other, missing or more does."""
     found = difference(given, FAULTY)
     assert told == found if not told else told in found
-
-
-def test_faults_that_change_every_probe_together_are_named() -> None:
-    """The author reads which they are; a probe that one of them leaves alone is enough."""
-    (told,) = together([{"axis": 100, "mean": 0, "smoothing": 50}, {"axis": 100, "mean": 9, "smoothing": 50}])
-    assert told.startswith("axis and smoothing change every probe: ")
-    assert [] == list(together([{"axis": 100, "smoothing": 50}, {"axis": 100, "smoothing": 0}]))
-    assert [] == list(together([]))

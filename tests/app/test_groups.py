@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterator
 from decimal import Decimal
 
 import pytest
 
 from autograder.app.classes import feedback, grade, standings
-from autograder.app.teams import report
 from autograder.app.totals import TotalPart, dropped
 from autograder.course import Course
 from autograder.errors import CourseError
 from autograder.grades import PersonMark
 from autograder.store.memory import MemoryStore
-from tests.app.test_classes import opening
+from tests.app.test_classes import Heard, opening
 from tests.grading.test_batch import CONTROL, NAME, hand_in, make_course
 
 pytestmark = pytest.mark.sandbox
@@ -122,22 +120,17 @@ def test_times_that_change_hold_at_once(graded: tuple[Course, MemoryStore]) -> N
     ]
 
 
-def test_the_report_names_what_is_not_consistent(course: Course) -> None:
-    """Who hands in for whom, who is alone, and each line that cannot be meant so."""
-    found = report(course, NAME)
-    assert [("blue", ("dan",), "dan"), ("red", ("ada", "bob"), "ada")] == [
-        (one.name, one.handed_in, one.counts) for one in found.rows
-    ]
-    assert ("zoe",) == found.alone
+def test_grade_names_group_lines_that_cannot_be_meant(course: Course) -> None:
+    """A student in two groups is refused with both lines; a member whom nobody knows is told."""
     before = course.groups.read_text()
-    with course.groups.open("a") as file:
-        csv.writer(file).writerows([("blue", "ada"), ("green", "zoi")])
-    (twice, *strangers) = report(course, NAME).faults
-    assert "'ada' stands twice for small-exam: in 'red' (line 2) and in 'blue' (line 7)" in twice
-    assert "groups.csv: 'zoi' of 'green' is nobody in the class; did you mean 'zoe'?" in strangers
-    with pytest.raises(CourseError, match="'ada' stands twice"):
+    course.groups.write_text(f"{before}blue,ada\n")
+    with pytest.raises(CourseError, match=r"'ada' stands twice .* 'red' \(line 2\) and in 'blue' \(line 7\)"):
         grade(course, NAME, store=opening(MemoryStore()))
+    course.groups.write_text(f"{before}green,zoi\n")
+    heard = Heard()
+    grade(course, NAME, store=opening(MemoryStore()), watch=heard)
     course.groups.write_text(before)
+    assert any("'zoi' of 'green' is nobody in the class; did you mean 'zoe'?" in one for one in heard.told)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import shutil
 import sqlite3
@@ -121,9 +119,9 @@ def test_a_change_is_told_item_by_item_with_its_reason_and_nothing_is_written(co
     )  # fmt: skip
     assert (("rubric, layers.number: mistake changed",),) == bob.why
     assert ("rubric, layers.number: mistake changed",) == found.differences
-    [row] = csv.DictReader(io.StringIO(regrade_report.csv_text(found)))
+    [row] = regrade_report.rows(found)
     assert ("bob", "layers", "number", "0.5", "0.75", "The embedding is no layer.") == tuple(
-        row[name] for name in ("student", "question", "item", "before", "after", "told_after")
+        getattr(row, name) for name in ("student", "question", "item", "before", "after", "told_after")
     )
     plain = regrade_report.plain(found)
     assert (3, 2, 1, 0, False) == tuple(

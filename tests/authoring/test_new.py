@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -44,7 +43,6 @@ def test_every_kind_has_a_template() -> None:
     assert list(registered()) == list(known_kinds())
 
 
-@pytest.mark.timed
 @pytest.mark.sandbox
 @pytest.mark.apart
 def test_all_kinds_prove_themselves(tmp_path: Path) -> None:
@@ -54,11 +52,9 @@ def test_all_kinds_prove_themselves(tmp_path: Path) -> None:
     generate.generate(course, "every-kind")
     loaded = assignment.load(course, "every-kind")
     assert list(registered()) == [question.kind for question in loaded.rubric.questions]
-    started = time.monotonic()
     with Pool() as pool:
         verified = verify(loaded, pool)
     assert () == tuple(verified.findings)
-    assert 8 * SECONDS > time.monotonic() - started  # other work may share the cores
 
 
 @pytest.mark.parametrize("kind", dict.fromkeys([*registered(), *ALIASES]))

@@ -144,5 +144,5 @@ def test_keys_are_described() -> None:
 def test_the_program_prints_it() -> None:
     """``python -m autograder.authoring.schema`` prints the schema as JSON."""
     command = [sys.executable, "-m", "autograder.authoring.schema"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=600)
     assert json.loads(json.dumps(made())) == json.loads(done.stdout)

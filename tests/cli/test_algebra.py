@@ -82,15 +82,6 @@ def test_json_is_one_object() -> None:
     assert "diagnosis.several-factors" == told["code"]
 
 
-def test_switches_print_more() -> None:
-    """LaTeX and MathML are printed when they are asked for."""
-    plain = algebra("d/h").stdout
-    more = algebra("d/h", "--latex", "--mathml").stdout
-    assert "frac" not in plain
-    assert r"LaTeX: \frac{d_{\text{model}}}{n_{\text{heads}}}" in more
-    assert "<mfrac>" in more
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "code", "said"),

@@ -88,7 +88,7 @@ def test_a_class_list_is_imported(tmp_path: Path) -> None:
     course = make_course(tmp_path / "course", roster="")
     path = tmp_path / "participants.csv"
     path.write_text("First name,Last name,ID number\nAda,Lovelace,s1\nAlan,Turing,s2\n")
-    words = ("roster", "import", str(path), "--course", str(course.root))
+    words = ("roster", str(path), "--course", str(course.root))
     assert "would be new: s1, s2 (2)" in run(*words, "--dry-run").stdout
     assert not course.roster.exists()
     done = run(*words)
@@ -114,17 +114,17 @@ def test_grades_of_a_class_become_files_for_platforms(course: Path, tmp_path: Pa
     head = "Identifier,Full name,ID number,Grade,Maximum grade,Feedback comments\n"
     body = [f"Participant {at},{people[who].name},{who},,90.00,\n" for at, who in enumerate(totals, start=70)]
     sheet.write_text(head + "".join(body), encoding="utf-8")
-    words = ("export-grades", ASSIGNMENT, "--course", str(course))
-    refused = run(*words, "--for", "moodle", "--to", str(tmp_path / "x.csv"))
+    words = ("grades", ASSIGNMENT, "--course", str(course))
+    refused = run(*words, "--format", "moodle", "--to", str(tmp_path / "x.csv"))
     assert (3, True) == (refused.returncode, "name it with --fill FILE" in refused.stderr)
-    left = only_object(run(*words, "--for", "csv", "--to", str(tmp_path / "final.csv"), "--json").stdout)
+    left = only_object(run(*words, "--format", "csv", "--to", str(tmp_path / "final.csv"), "--json").stdout)
     waiting = {one["student"] for one in stands["students"] if one["state"] != "final"}
     assert waiting
     assert waiting == set(left["provisional"])
     filled = tmp_path / "filled.csv"
     run("feedback", ASSIGNMENT, "--course", str(course))
     done = run(
-        *words, "--for", "moodle", "--to", str(filled), "--fill", str(sheet), "--provisional",
+        *words, "--format", "moodle", "--to", str(filled), "--fill", str(sheet), "--provisional",
         "--feedback", str(tmp_path / "pages.zip"), "--comments",
     )  # fmt: skip
     assert 0 == done.returncode, done.stderr
@@ -134,14 +134,13 @@ def test_grades_of_a_class_become_files_for_platforms(course: Path, tmp_path: Pa
     }
     assert all(row["Feedback comments"] for row in rows)
     lines = tmp_path / "grades.jsonl"
-    assert 0 == run(*words, "--for", "jsonl", "--to", str(lines), "--provisional").returncode
+    assert 0 == run(*words, "--format", "jsonl", "--to", str(lines), "--provisional").returncode
     validator = jsonschema.Draft202012Validator(schema())
     found = [json.loads(line) for line in lines.read_text("utf-8").splitlines()]
     assert [] == [error.message for one in found for error in validator.iter_errors(one)]
     assert totals == {one["student"]: one["total"] for one in found}
-    assert (
-        0 == run(*words, "--for", "gradescope", "--to", str(tmp_path / "scope"), "--provisional").returncode
-    )
+    scope = run(*words, "--format", "gradescope", "--to", str(tmp_path / "scope"), "--provisional")
+    assert 0 == scope.returncode
     scores = {
         path.parent.name: json.loads(path.read_text())["score"]
         for path in tmp_path.glob("scope/*/results.json")

@@ -21,7 +21,6 @@ COMMANDS: dict[str, Any] = dict(vars(typer.main.get_command(app))["commands"])
 NEED_CONFINEMENT = (
     ("doctor",),
     ("grade", ASSIGNMENT, "--again"),
-    ("validate", ASSIGNMENT),
     ("verify", ASSIGNMENT),
     ("demo", "--students", "1", "--folder", "another"),
 )
@@ -61,7 +60,7 @@ def test_the_version() -> None:
 
 def test_the_commands() -> None:
     """These commands exist."""
-    assert {"generate", "validate", "verify", "grade", "feedback", "doctor", "demo"} <= set(COMMANDS)
+    assert {"generate", "verify", "grade", "feedback", "doctor", "demo"} <= set(COMMANDS)
 
 
 @pytest.mark.slow
@@ -86,7 +85,19 @@ def test_help_says_what_exit_codes_mean() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [("nonsense",), ("grade",), ("grade", ASSIGNMENT, "--nonsense"), ("demo", "--students", "0")]
+    "words",
+    [
+        ("nonsense",),
+        ("grade",),
+        ("grade", ASSIGNMENT, "--nonsense"),
+        ("demo", "--students", "0"),
+        ("grades", "--to", "marks.csv"),
+        ("grades", ASSIGNMENT, "--to", "marks.csv", "--csv"),
+        ("grades", ASSIGNMENT, "--to", "marks.csv", "--format", "blackboard"),
+        ("grades", ASSIGNMENT, "--format", "canvas"),
+        ("grades", ASSIGNMENT, "--provisional"),
+    ],
+    ids=" ".join,
 )
 def test_wrong_usage(words: tuple[str, ...]) -> None:
     """Unknown commands and options, missing arguments and impossible values exit with 2."""
@@ -104,7 +115,7 @@ def test_unknown_assignment(command: str) -> None:
     assert 1 == done.stderr.count("\n")
 
 
-@pytest.mark.parametrize("command", ["validate", "verify", "feedback"])
+@pytest.mark.parametrize("command", ["verify", "feedback"])
 def test_not_a_course(command: str, tmp_path: Path) -> None:
     """A folder that is no course exits with 3 and says what a course has."""
     done = run(command, ASSIGNMENT, "--course", str(tmp_path))

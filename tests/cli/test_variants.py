@@ -71,29 +71,6 @@ def test_a_class_list_makes_personal_releases(course: Path) -> None:
     assert before == [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders]
 
 
-@pytest.mark.slow
-def test_an_answer_to_another_variant_earns_nothing(course: Path) -> None:
-    """Ada answers Bob's question: no points, and her page says nothing of him."""
-    generated(course)
-    for student, sheet, own in (("ada", "ada", "bob"), ("bob", "bob", "bob"), ("eve", "", "ada")):
-        source = course / "personal" / sheet / NAME if sheet else course / "release" / NAME
-        folder = course / "submitted" / student / NAME
-        folder.mkdir(parents=True, exist_ok=True)
-        notebook = answered(source / f"{NAME}.ipynb", scores=shape(course, own))
-        (folder / f"{NAME}.ipynb").write_bytes(notebook)
-    done = run("grade", NAME, "--json", cwd=course)
-    assert 0 == done.returncode, done.stderr
-    report = only_object(done.stdout)
-    assert {"ada": 0.0, "bob": 2.0, "eve": 0.0} == report["points"]
-    assert 0 == run("feedback", NAME, cwd=course).returncode
-    page = (course / "feedback" / "ada" / NAME / f"{NAME}.html").read_text(encoding="utf-8")
-    assert "bob" not in page
-    record = json.loads((course / ".autograder" / "variants" / NAME / "manifest.json").read_text("utf-8"))
-    faults = record["manifest"]["students"]["ada"]["variant"]["faults"]["decoder"]
-    offered = [one["id"] for one in record["manifest"]["catalogues"]["faults.decoder"]]
-    assert {one: one in faults for one in offered} == {one: f"item-repair-{one}" in page for one in offered}
-
-
 def test_without_a_class_list_there_is_the_common_release_only(tmp_path: Path) -> None:
     """Without a class list nobody gets anything personal, and no sandbox is needed."""
     for folder in ("assignments", "rubrics", "reference"):

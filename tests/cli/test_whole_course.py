@@ -39,4 +39,4 @@ def test_a_course_from_the_platform_and_back(tmp_path: Path) -> None:
     for step in scripted_term(make_files(tmp_path, class_), class_, run):
         assert step.foreseen == step.found, step.name
         steps += 1
-    assert 25 == steps
+    assert 23 == steps

@@ -8,7 +8,6 @@ import os
 import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -304,16 +303,6 @@ def test_a_release_without_a_grade_cell_is_refused(path: Path) -> None:
     broken = {"exam": release().replace(b'"grade_id": "mha"', b'"grade_id": "mhb"')}
     with Gradebook(path) as book, pytest.raises(GradebookError, match="no cell 'mha'"):
         book.prepare(RUBRIC, broken)
-
-
-@pytest.mark.timed
-def test_a_class_of_sixty_takes_seconds(book: Gradebook, path: Path) -> None:
-    """Sixty students are recorded, with copies of their notebooks, in well under five seconds."""
-    started = time.thread_time()
-    for number in range(60):
-        keep(book, as_student(middling(), f"student{number:02}"), RUBRIC, MOMENT)
-    assert 5 > time.thread_time() - started
-    assert [(60,)] == rows(path, "SELECT count(*) FROM submitted_assignment")
 
 
 def test_a_database_of_an_older_nbgrader_is_refused(path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from autograder import assignment as assignments
 from autograder.feedback.render import render, render_cells
 from autograder.generate import generate
+from autograder.grading.output_pictures import CODE
 from autograder.grading.pipeline import Grader
 from autograder.records import Status
 from autograder.sandbox.pool import Pool
@@ -90,3 +91,35 @@ def test_grade_gives_a_blank_notebook_with_scratch_code_no_review(grader: Grader
     """Nothing that could be an answer: no answer."""
     graded = sit(grader, "code", lambda cells: cells.insert(0, plain("import numpy\nprint(numpy.ones(3))")))
     assert Status.NEEDS_REVIEW not in {item.status for item in graded.score.items}
+
+
+DRAWS = """\
+class Sketch:
+    def _repr_png_(self):
+        import base64
+        return base64.b64decode(
+            "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+        )
+
+Sketch()"""
+
+
+@pytest.mark.parametrize(
+    ("source", "written", "is_named"),
+    [(DRAWS, False, True), ("print('nothing to see')", False, False), (DRAWS, True, False)],
+    ids=["a picture and no text", "no picture", "a picture and a text"],
+)
+def test_grade_names_a_picture_that_only_code_shows(
+    source: str, *, written: bool, is_named: bool, grader: Grader
+) -> None:
+    """Whoever marks a blank written answer is told that the code beside it draws something."""
+
+    def change(cells: Cells) -> None:
+        at = next(at for at, cell in enumerate(cells) if marks(cell) == "thoughts")
+        if written:
+            cells[at]["source"] = "Large scores overflow in the exponential."
+        cells.insert(at + 1, plain(source))
+
+    notes = [note for note in sit(grader, "code", change).score.notes if note.code == CODE]
+    assert [note.place for note in notes] == (["thoughts"] if is_named else [])
+    assert all("shows a picture: cell" in note.text for note in notes)

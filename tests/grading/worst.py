@@ -1,7 +1,7 @@
 """A worst submission for every budget of the grader, and what each costs. Run as a program: one line each.
 
 The boxes are other processes; what is measured is the grader alone: its memory (the peak since the last
-submission), its processor time, wall time, bytes in the database and of the page.
+submission), its processor time, bytes in the database and of the page.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import resource
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -300,20 +299,16 @@ def measure(grader: Grader, path: Path, page: Callable[[Any], str]) -> dict[str,
     """Grade one submission, keep it and make its page."""
     reset_peak()
     content = path.read_bytes()
-    started, before = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF)
+    before = resource.getrusage(resource.RUSAGE_SELF)
     graded = grader.grade(SubmittedFiles("ada", {NAME: content}))
-    wall = time.monotonic() - started
     limits = grader.assignment.rubric.assignment.limits
     stored = len(bounded(graded, budgets(limits).stored_mb))
-    told = time.monotonic()
     shown = page(graded)
     after = resource.getrusage(resource.RUSAGE_SELF)
     return {
         "points": {item.question + "." + item.item: float(item.points) for item in graded.score.items},
         "codes": {item.question + "." + item.item: item.code for item in graded.score.items},
         "notes": sorted({note.code for note in graded.score.notes}),
-        "wall": round(wall, 2),
-        "page seconds": round(time.monotonic() - told, 2),
         "processor": round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 2),
         "memory": round(peak_mb()),
         "stored": stored,

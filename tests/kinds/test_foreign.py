@@ -135,7 +135,7 @@ def told(place: Path, code: str) -> object:
     """What a program prints as JSON that finds the package beside ours."""
     lines = f"import json, sys\nsys.path.insert(0, {str(place)!r})\nRUBRIC = {RUBRIC!r}\n{code}"
     done = subprocess.run(
-        [sys.executable, "-c", lines], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-c", lines], cwd=ROOT, capture_output=True, text=True, check=False, timeout=600
     )
     assert "" == done.stderr, done.stderr
     return json.loads(done.stdout)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
 from tests.feedback.test_render import Page
 from tests.marking.staff_pages import HOSTILE, similar_page, statistics_page
@@ -23,6 +23,18 @@ _SORTED = """() => {
     column.querySelector("button").click();
     return [...table.tBodies[0].rows].map((row) => parseFloat(row.cells[%d].textContent));
 }"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One browser for all pages."""
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("there is no Chromium here")
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -40,32 +52,25 @@ def test_nothing_of_a_student_becomes_markup(name: str) -> None:
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("name", PAGES)
-def test_a_browser_finds_nothing_to_complain_of(name: str, width: int, dark: bool, tmp_path: Path) -> None:
+def test_a_browser_finds_nothing_to_complain_of(
+    browser: Browser, name: str, width: int, dark: bool, tmp_path: Path
+) -> None:
     """No violation of axe, nothing wider than the window, nothing refused; a click sorts a table."""
     path = tmp_path / f"{name}.html"
     path.write_text(PAGES[name](), "utf-8")
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.skip("there is no Chromium here")
-    with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        page = browser.new_page(
-            viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light"
-        )
-        wrong: list[str] = []
+    scheme = "dark" if dark else "light"
+    wrong: list[str] = []
+    with browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme) as page:
         page.on("console", lambda message: wrong.append(message.text))
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.goto(path.as_uri())
         if _SHOTS:
-            page.screenshot(
-                path=Path(_SHOTS) / f"{name}-{width}-{'dark' if dark else 'light'}.png", full_page=True
-            )
+            page.screenshot(path=Path(_SHOTS) / f"{name}-{width}-{scheme}.png", full_page=True)
         page.evaluate(Axe().axe_script)
         found = page.evaluate("options => axe.run(options)", {"runOnly": list(_RULES)})
         over = page.evaluate(_OVER)
         column = 1 if name == "statistics" else 3
         figures = page.evaluate(_SORTED % (column, column))
-        browser.close()
     assert [] == [
         f"{one['id']}: {[node['html'][:200] for node in one['nodes']]}" for one in found["violations"]
     ]

@@ -41,7 +41,7 @@ def test_the_files_are_as_the_command_writes_them() -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=600,
     )
     assert (0, "", "") == (done.returncode, done.stdout, done.stderr)
 

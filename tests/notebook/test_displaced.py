@@ -177,6 +177,7 @@ def test_read_leaves_two_different_definitions_to_manual_review() -> None:
     submission = hand_in(change)
     assert lost(submission) == {"width"}
     assert {"width = 7", "width = 8"} <= set(text_of(submission, "width").split("\n"))
+    assert remarks(submission) == {"notebook.unsure.blank"}
 
 
 @pytest.mark.parametrize(
@@ -281,6 +282,45 @@ def test_read_leaves_a_blank_written_answer_to_manual_review_if_a_text_may_be_it
     assert "notebook.unassigned" in remarks(submission)
     assert (TEXT if place != "a picture" else "sketch.png") in text_of(submission, "why")
     assert "Lovelace" not in text_of(submission, "why")
+
+
+SHARED_CELLS: dict[str, Callable[[Cells], object]] = {
+    "below the answer before it": lambda cells: write(cells, "why", f"It is faster.\n\n{TEXT}"),
+    "under a heading": lambda cells: write(cells, "why", f"It is faster.\n\n## How\n\n{TEXT}"),
+    "in a new cell below the answer before it": lambda cells: insert_beside(cells, "why", TEXT),
+}
+
+
+@pytest.mark.parametrize("place", SHARED_CELLS)
+def test_read_leaves_a_blank_written_answer_to_manual_review_if_its_neighbour_has_two_paragraphs(
+    place: str,
+) -> None:
+    """A text below another answer in that one's cell earned a silent zero; both stand in one cell now."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells, without=("how",))
+        SHARED_CELLS[place](cells)
+
+    submission = hand_in(change)
+    assert lost(submission) == {"how"}
+    assert "notebook.unassigned" in remarks(submission)
+    assert TEXT in text_of(submission, "how")
+    assert text_of(submission, "why")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [TEXT, f"{TEXT}\n{TEXT}", f"# Why\n\n{TEXT}", f"{TEXT}\n\n- one two three\n- four five six"],
+    ids=["one paragraph", "two lines", "a heading", "a list"],
+)
+def test_read_counts_a_blank_written_answer_as_none_if_its_neighbour_is_one_answer(text: str) -> None:
+    """An answer of one paragraph has no room for another one."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells, without=("how",))
+        write(cells, "why", text)
+
+    assert not lost(hand_in(change))
 
 
 NO_TEXTS: dict[str, Callable[[Cells], object]] = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import time
 from pathlib import Path
 
 import pytest
@@ -98,14 +97,11 @@ def test_link_to_a_classmates_file_costs_its_author_and_not_the_classmate(
     assert "hard-link" == caught.value.code
 
 
-@pytest.mark.timed
 def test_a_named_pipe_does_not_block(tmp_path: Path) -> None:
-    """A pipe without a writer is refused at once."""
+    """A pipe without a writer is refused; reading it would wait for ever."""
     path = tmp_path / "pipe.ipynb"
     os.mkfifo(path)
-    start = time.monotonic()
     assert code_of(path) == "not-a-file"
-    assert time.monotonic() - start < 10  # it would wait for ever
 
 
 def test_devices_are_refused() -> None:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from autograder import generate
 from autograder.errors import CourseError, NotebookError
 from autograder.notebook.build import build_release
+from autograder.notebook.equal_formulas import read_vocabularies
 from autograder.notebook.leaks import check_leaks, given_texts, withheld_answers
 from autograder.rubric import Rubric
 from tests.support import files_course
@@ -69,7 +70,8 @@ def refuse(tree: dict[str, Any], rubric: Rubric) -> str:
     source = json.dumps(tree).encode()
     try:
         released = build_release(source, rubric, NAME)
-        check_leaks(list(withheld_answers(source, NAME)), list(given_texts(released, NAME)))
+        withheld = list(withheld_answers(source, NAME, read_vocabularies(rubric)))
+        check_leaks(withheld, list(given_texts(released, NAME)))
     except NotebookError as error:
         return str(error)
     return ""
@@ -107,6 +109,18 @@ def test_leaks_refuse_code_of_the_key(
     assert f"notebook '{NAME}', cell 9 (double-answer): '" in said
 
 
+@pytest.mark.parametrize(
+    "passage",
+    ["Use `x / x.sum(axis=-1)`.", "# y = x / x.sum(axis=-1)", "return x / x.sum(axis=-1)"],
+    ids=["alone", "assigned", "returned"],
+)
+def test_leaks_refuse_what_the_key_returns(source_bytes: bytes, rubric: Rubric, passage: str) -> None:
+    """The word return says nothing of a solution; what stands behind it does."""
+    key = "### BEGIN SOLUTION\ndef double(x):\n    return x / x.sum(axis=-1)\n### END SOLUTION"
+    said = refuse(with_sources(source_bytes, double_answer=key, double_prompt=passage), rubric)
+    assert "gives away the solution of notebook 'small-exam', cell 9 (double-answer)" in said
+
+
 @pytest.mark.parametrize("cell", ["given", "setup", "shape-answer"])
 def test_leaks_refuse_a_whole_solution_in_given_code(source_bytes: bytes, rubric: Rubric, cell: str) -> None:
     """A locked cell and the stub of another question may hold parts of a solution, but not all of it."""
@@ -137,6 +151,74 @@ def test_leaks_refuse_the_formula_of_the_key_in_its_prompt(
     assert "cell 4 (formula-answer): 'd_model^2'" in said
     assert "" == refuse(with_sources(source_bytes, formula_prompt="Not d_model^2 + 5*d_model."), rubric)
     assert "" == refuse(with_sources(source_bytes, essay_prompt="Write formulas as in d_model^2."), rubric)
+
+
+EQUAL_FORMULAS = {
+    "abbreviated": "It is 8 d**2 + 5 d.",
+    "rearranged": "Hint: `5*d_model + 8*d_model*d_model`",
+    "factored": "- d (8 d + 5)",
+    "LaTeX": r"It is $d_{\text{model}} \cdot (5 + 8 d_{\text{model}})$.",
+    "an assignment": "# projection_size = '2*(4*d^2) + 5d'",
+}
+
+
+@pytest.mark.parametrize("passage", EQUAL_FORMULAS.values(), ids=EQUAL_FORMULAS)
+@pytest.mark.parametrize("cell", ["formula-prompt", "formula-answer"])
+def test_leaks_refuse_an_equal_formula_in_its_own_question(
+    source_bytes: bytes, rubric: Rubric, passage: str, cell: str
+) -> None:
+    """A copy of it would earn the points; in another question it may be an example."""
+    rubric = replace(
+        rubric,
+        assignment=replace(
+            rubric.assignment,
+            symbols={"d_model": replace(rubric.assignment.symbols["d_model"], aliases=("d",))},
+        ),
+    )
+    key = '### BEGIN SOLUTION\nprojection_size = "8*d_model^2 + 5*d_model"\n### END SOLUTION'
+    tree = with_sources(source_bytes, formula_answer=key)
+    stub = "# " if cell == "formula-answer" else ""
+    behind = f"\n{key}" if stub else ""
+    cell_of(tree, cell)["source"] = f"{stub}{passage}{behind}"
+    said = refuse(tree, rubric)
+    assert f"({cell}): gives away the solution of notebook 'small-exam', cell 4 (formula-answer)" in said
+    tree = with_sources(source_bytes, formula_answer=key, essay_prompt=passage)
+    assert "" == refuse(tree, rubric)
+
+
+@pytest.mark.parametrize(
+    "passage",
+    [
+        "8 d_model^2 + 5 d_model + 1",
+        "8 d_model^2",
+        "d_model",
+        "There are 8 of them, and 5.",
+        "8 d_model^3 + 5 (",
+        "",
+    ],
+)
+def test_leaks_pass_other_formulas_in_a_prompt(source_bytes: bytes, rubric: Rubric, passage: str) -> None:
+    """Longer, shorter and unreadable ones give nothing away."""
+    key = '### BEGIN SOLUTION\nprojection_size = "8*d_model^2 + 5*d_model"\n### END SOLUTION'
+    assert "" == refuse(with_sources(source_bytes, formula_answer=key, formula_prompt=passage), rubric)
+
+
+@pytest.mark.parametrize(
+    "options", [{"must": ("sum",)}, {"without": ("sqrt",)}, {}], ids=["must", "without", "none"]
+)
+def test_leaks_pass_the_formula_that_a_prompt_asks_to_rewrite(
+    source_bytes: bytes, rubric: Rubric, options: dict[str, Any]
+) -> None:
+    """Where the form is asked for, a copy of an equal formula does not earn the points."""
+    question = rubric.question("formula")
+    item = replace(question.items[0], options={**question.items[0].options, **options})
+    changed = replace(question, items=(item, *question.items[1:]))
+    rubric = replace(rubric, questions=tuple(changed if one is question else one for one in rubric.questions))
+    key = '### BEGIN SOLUTION\nprojection_size = "d_model^2 + 2*d_model + 1"\n### END SOLUTION'
+    said = refuse(
+        with_sources(source_bytes, formula_answer=key, formula_prompt="Expand $(d_model + 1)^2$."), rubric
+    )
+    assert bool(said) == (not options)
 
 
 def test_leaks_refuse_a_long_formula_anywhere(source_bytes: bytes, rubric: Rubric) -> None:
@@ -228,6 +310,9 @@ def test_leaks_pass_what_proves_nothing(  # noqa: PLR0917
         ("markdown", "<!-- SOLUTION -->\nBecause.", "<!-- SOLUTION -->"),
         ("markdown", "## SOLUTION\nBecause.", "## SOLUTION"),
         ("raw", "# BEGIN SOLUTION", "BEGIN SOLUTION"),
+        ("code", "# begin solution\nx = 1\n# end solution", "begin solution"),
+        ("code", "x = 1\n### End Solution ###", "End Solution"),
+        ("markdown", "<!-- begin mark scheme -->\nBecause.", "begin mark scheme"),
     ],
 )
 def test_leaks_refuse_markers_of_solutions_in_plain_cells(
@@ -242,6 +327,7 @@ def test_leaks_refuse_markers_of_solutions_in_plain_cells(
 def test_leaks_pass_words_that_mark_nothing(source_bytes: bytes, rubric: Rubric) -> None:
     """A heading about solutions, and a name in capitals, are no markers."""
     text = "## Solutions of linear systems\n\nThe constant `SOLUTION` is yours. # Solution"
+    text += "\n# begin solution here"
     assert "" == refuse(with_cell(with_sources(source_bytes), "markdown", text), rubric)
 
 
@@ -309,6 +395,8 @@ def test_build_refuses_pictures_that_no_text_shows(source_bytes: bytes, rubric: 
     cell_of(tree, "essay-prompt")["attachments"] = {"key one.png": {"image/png": "AAAA"}}
     said = refuse(tree, rubric)
     assert "cell 14: the picture 'key one.png' is attached to the cell" in said
+    cell_of(tree, "essay-prompt")["source"] = "Look.\n<!-- ![](attachment:key%20one.png)\n-->"
+    assert "cell 14: the picture 'key one.png' is attached to the cell" in refuse(tree, rubric)
     for shown in ("![](attachment:key%20one.png)", '<img src="attachment:key one.png">'):
         cell_of(tree, "essay-prompt")["source"] = shown
         assert "" == refuse(tree, rubric)

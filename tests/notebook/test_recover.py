@@ -10,6 +10,7 @@ import pytest
 from autograder.notebook.match import LOST
 from autograder.notebook.read import read
 from autograder.notebook.release import load_release
+from autograder.records import Submission
 
 STUB = "def double(x):\n    raise NotImplementedError()"
 OWN = "def double(x):\n    return x + x"
@@ -34,13 +35,18 @@ def notebook(*cells: dict[str, Any]) -> bytes:
     return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 4}).encode()
 
 
-def notes(released: tuple[str, ...], written: tuple[str, ...]) -> list[tuple[str, str]]:
+def hand_in(released: tuple[str, ...], written: tuple[str, ...]) -> Submission:
     """Given cells around answers in the release, and around cells without any id in what was handed in."""
     first, last = cell("import math", "first"), cell("double(2)", "last")
     answers = [cell(STUB + f"  # {name}", name, answer=True) for name in released]
     release = load_release(notebook(first, *answers, last), "nb")
-    found = read(notebook(first, *map(cell, written), last), release, student="s", assignment="a")
-    return sorted((note.code, note.place) for note in found.notes if note.place in released)
+    return read(notebook(first, *map(cell, written), last), release, student="s", assignment="a")
+
+
+def notes(released: tuple[str, ...], written: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Return what is noted about the answers."""
+    found = hand_in(released, written).notes
+    return sorted((note.code, note.place) for note in found if note.place in released)
 
 
 @pytest.mark.parametrize(
@@ -57,6 +63,21 @@ def test_what_two_could_be_is_taken_for_neither(
 ) -> None:
     """Two cells that define what one answer asks for, or one cell for two answers: a person looks."""
     assert expected == notes(released, written)
+
+
+@pytest.mark.parametrize(
+    ("released", "written", "code"),
+    [
+        (("one",), (OWN, OTHER), "notebook.unsure.missing"),
+        (("one", "two"), (OWN,), "notebook.unsure.one"),
+    ],
+    ids=["several cells", "one cell"],
+)
+def test_students_are_told_which_cells_may_be_a_missing_answer(
+    released: tuple[str, ...], written: tuple[str, ...], code: str
+) -> None:
+    """Nothing is said of a contradiction, because the cells need not contradict each other."""
+    assert {remark.message.code for remark in hand_in(released, written).remarks} == {code}
 
 
 @pytest.mark.parametrize("written", [("y = 1", OWN), (OWN, "y = 1")])

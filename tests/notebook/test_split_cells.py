@@ -114,19 +114,26 @@ def test_read_takes_the_original_below_a_first_attempt(
 
 
 @pytest.mark.parametrize(
-    "halves",
-    [(RIGHT, OTHER), ("def double(x):\n    y = 2 * x", "    return y")],
-    ids=["another answer below the original", "split within a function"],
+    ("halves", "code"),
+    [
+        ((RIGHT, OTHER), "notebook.unsure"),
+        (("def double(x):\n    y = 2 * x", "    return y"), "notebook.unsure.split"),
+        (
+            ("class A:\n    x = 1", "    def f(self): pass\ndef double(x):\n    return 2 * x"),
+            "notebook.unsure.split",
+        ),
+    ],
+    ids=["another answer below the original", "split within a function", "split within a class"],
 )
 def test_read_leaves_contradicting_halves_to_a_person(
-    halves: tuple[str, str], hand_in: Callable[..., Submission]
+    halves: tuple[str, str], code: str, hand_in: Callable[..., Submission]
 ) -> None:
     """A person gets both texts, all of it is run, and the student is told at each cell."""
     found = hand_in(lambda cells: split(cells, "double-answer", *halves))
     assert [source for source in run(found) if source in halves] == list(halves)
     assert "\n\n".join(halves) == found.answers["double-answer"].source
     assert {"double-answer"} == asked(found)
-    assert ["notebook.unsure"] * 2 == [remark.message.code for remark in found.remarks]
+    assert [code] * 2 == [remark.message.code for remark in found.remarks]
 
 
 def test_read_takes_equal_copies_for_one_answer(hand_in: Callable[..., Submission]) -> None:

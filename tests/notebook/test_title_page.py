@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from datetime import datetime
 from decimal import Decimal
 from zoneinfo import ZoneInfo
@@ -158,7 +157,6 @@ def test_details_are_read_without_running_anything() -> None:
     assert list(expected) == list(details(cells))
 
 
-@pytest.mark.timed
 @pytest.mark.parametrize(
     "source",
     [
@@ -178,9 +176,7 @@ def test_details_are_read_without_running_anything() -> None:
 )
 def test_whatever_else_stands_there_is_nothing(source: str) -> None:
     """Code is not run, and what is no short text or number is not kept."""
-    began = time.thread_time()
     assert {} == details([Cell(source)])
-    assert time.thread_time() - began < 1
 
 
 def test_a_long_name_is_cut() -> None:

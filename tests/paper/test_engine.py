@@ -79,13 +79,10 @@ def test_a_failing_browser_is_a_sentence(
     assert not made.exists()
 
 
-@pytest.mark.timed
 def test_a_browser_that_hangs_is_ended(browser: Callable[..., Path], tmp_path: Path) -> None:
     """When time is up the browser and what it started are gone."""
     browser(f"sleep 300 & echo $! > {tmp_path}/child; wait")
-    started = time.monotonic()
     assert "not done after 1 seconds" in print_pdf("<p></p>", tmp_path / "made.pdf", seconds=1).problem
-    assert 60 > time.monotonic() - started
     child = int((tmp_path / "child").read_text())
     for _ in range(50):
         if not _running(child):

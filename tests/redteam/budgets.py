@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import os
 import sqlite3
 import threading
@@ -25,8 +24,6 @@ MOST_STORED_BYTES = 4 << 20
 """In the gradebook, for one attempt."""
 MOST_PAGE_BYTES = 16 << 20
 """Of one student's pages: the feedback and the executed notebook."""
-MOST_PAGE_SECONDS = 3.0
-"""For the writing of one student's page."""
 _SAMPLE_SECONDS = 0.05
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
@@ -139,11 +136,3 @@ def pages(root: Path, students: Collection[str]) -> Mapping[str, int]:
         )
         for student in students
     }
-
-
-def page_seconds(pages_of: Mapping[str, Path]) -> Mapping[str, float]:
-    """How long each page took: they are written one after the other, and each keeps when it was."""
-    written = sorted(
-        (path.stat().st_mtime_ns, student) for student, path in pages_of.items() if path.is_file()
-    )
-    return {student: (now - before) / 1e9 for (before, _), (now, student) in itertools.pairwise(written)}

@@ -22,13 +22,12 @@ from autograder.course import counting
 from autograder.gradebook import Gradebook
 from autograder.grading import batch
 from autograder.grading.failed_imports import IMPORT_FAILED
-from autograder.limits import CLOCK_FACTOR
 from autograder.records import CellRun, Graded, Status
 from autograder.sandbox.pool import Pool
 from tests.redteam import budgets, watch
 from tests.redteam.budgets import Meter
 from tests.redteam.entrants import Entrant
-from tests.redteam.exam import LIMITS, TOLD, Exam
+from tests.redteam.exam import TOLD, Exam
 from tests.redteam.lab import Lab
 from tests.redteam.published import Published, faults_of_everything
 from tests.redteam.report import WHOLE_RUN, Line
@@ -36,16 +35,13 @@ from tests.redteam.strained import Strained, accused, points
 from tests.redteam.tables import write_hostile_roster
 from tests.redteam.world import World
 from tests.support.leftovers import Traces, settled, traces
+from tests.support.pace import patient_grader
 
 LEFT_TO_A_PERSON = frozenset({"hard-link", "not-readable", "ended-itself", IMPORT_FAILED, "answer-unclear"})
 """What cannot be told from an honest mishap, or from one of ours; each says so to staff."""
 OUR_FAULTS = {"our-fault", "sandbox-fault", "needs-review"}
 WORKERS = 3
 """At the same time: one more than cores of a small machine, because many attacks only sleep."""
-MOST_TIMES = 2
-"""So often a submission may take its time: once for itself, and once for boxes of single questions."""
-SLACK_SECONDS = 15.0
-"""What grading may take beyond the limit of a submission: opening boxes, judging, waiting for a core."""
 
 Points = Mapping[str, Decimal]
 Told = Callable[[Line], None]
@@ -100,7 +96,7 @@ def run(
         graded={},
         alone={},
     )
-    with _own_temporary_folder(exam.course.root.parent / "temporary") as temporary:
+    with patient_grader(), _own_temporary_folder(exam.course.root.parent / "temporary") as temporary:
         before, state = traces(), world.state()
         for entrant in entrants:
             entrant.hand_in(exam.course.root / "submitted" / entrant.student / exam.assignment.name)
@@ -134,7 +130,6 @@ def figures(campaign: Campaign) -> Iterator[str]:
             {one.student: one.processor_seconds for one in stays},
         ),
         ("MB in the grader", budgets.MOST_MEMORY_MB, {one.student: one.memory_mb for one in stays}),
-        ("s for a page", budgets.MOST_PAGE_SECONDS, campaign.costs.get("page", {})),
         ("bytes in the gradebook", budgets.MOST_STORED_BYTES, campaign.costs.get("stored", {})),
         ("bytes of pages", budgets.MOST_PAGE_BYTES, campaign.costs.get("pages", {})),
     ):
@@ -235,8 +230,6 @@ def _judge(campaign: Campaign, line: Line, graded: Graded) -> None:
     line.found(
         "grader failures", *(item.staff for item in graded.score.items if item.student.code == "review.fault")
     )
-    if graded.seconds > MOST_TIMES * CLOCK_FACTOR * LIMITS.submission_seconds + SLACK_SECONDS:
-        line.found("grader failures", f"took {graded.seconds:.0f} seconds")
 
 
 def waiting(graded: Graded) -> frozenset[str]:
@@ -282,27 +275,19 @@ def _look_at_classmates(campaign: Campaign) -> None:
         column = "classmates' time" if loss.late else "classmates' marks"
         text = f"a classmate lost {loss.points} points meanwhile: {loss.said}"
         campaign.lines.get(student, campaign.whole).found(column, text)
-    longest = campaign.strained.longest
-    if longest > CLOCK_FACTOR * LIMITS.submission_seconds:
-        campaign.whole.found("classmates' time", f"a classmate took {longest:.0f} seconds")
 
 
 def _look_at_costs(campaign: Campaign) -> None:
     """What each cost the grader: processor, memory, room in the store and on the disk."""
-    course, name = campaign.exam.course, campaign.exam.assignment.name
+    course = campaign.exam.course
     for student, stay in campaign.meter.stays.items():
         line = campaign.lines.get(student, campaign.whole)
         if stay.processor_seconds > budgets.MOST_PROCESSOR_SECONDS:
             line.found("grader's time", f"{stay.processor_seconds:.1f} s of the grader's processor")
         if stay.memory_mb > budgets.MOST_MEMORY_MB:
             line.found("grader's memory", f"{stay.memory_mb:.0f} MB while it was graded")
-    named = {student: course.feedback(student, name) / f"{name}.html" for student in campaign.graded}
-    campaign.costs["page"] = budgets.page_seconds(named)
     campaign.costs["stored"] = budgets.stored(course.gradebook)
     campaign.costs["pages"] = budgets.pages(course.root, campaign.graded)
-    for student, seconds in campaign.costs["page"].items():
-        if seconds > budgets.MOST_PAGE_SECONDS:
-            campaign.lines[student].found("grader's time", f"{seconds:.1f} s for its page")
     for most, found in (
         (budgets.MOST_STORED_BYTES, campaign.costs["stored"]),
         (budgets.MOST_PAGE_BYTES, campaign.costs["pages"]),

@@ -70,7 +70,7 @@ def _autograder(*words: str, course: Course) -> subprocess.CompletedProcess[str]
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=600,
     )
 
 

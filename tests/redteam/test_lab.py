@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,19 +13,17 @@ from autograder.grading import batch
 from autograder.grading.pipeline import Grader
 from autograder.records import Graded, ItemResult, Status
 from autograder.sandbox.pool import Pool
-from tests.redteam.attack import Attack, load
+from tests.redteam.attack import load
 from tests.redteam.campaign import reached
 from tests.redteam.entrants import lab_entrants
-from tests.redteam.exam import LIMITS
 from tests.redteam.lab import ATTACKS, ATTEND, ITEMS, NAME, Lab
 from tests.redteam.lab_uploads import HANDED_FILES
+from tests.support.pace import patient_grader
+from tests.support.rotation import rotating
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.apart]
 
 CELLS = {one.name: one for path in sorted(ATTACKS.glob("*.cells")) for one in load(path)}
-OPENED_TWICE = 2
-"""So often a submission may take its time: once for itself, and once for boxes apart."""
-SLACK_SECONDS = 15.0
 REACHED = "Reached"
 """The exception with which code that is called says what it reached."""
 
@@ -58,7 +55,7 @@ class Class(Struct):
 def students(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Class]:
     """The class. What the attackers hand in earns nothing by itself, and the key everything."""
     lab = Lab.made(tmp_path_factory.mktemp("redteam") / "course")
-    with Pool() as pool:
+    with patient_grader(), Pool() as pool:
         made = Class(lab, Grader(lab.assignment, pool))
         assert {0} == {one.points for one in made.graded(lab.hand_in).score.items}
         made.key_passes()
@@ -81,9 +78,7 @@ def gained(item: ItemResult) -> bool:
 
 def assert_in_vain(students: Class, hand_in: Callable[[Path], object]) -> None:
     """The wrong paper with an attack: nothing is earned, reached or held up."""
-    before = time.monotonic()
     graded = students.graded(hand_in)
-    assert time.monotonic() - before < OPENED_TWICE * LIMITS.submission_seconds + SLACK_SECONDS
     # A person looks at files that were not graded beside a notebook that earned nothing: no gain.
     earned = [one for one in graded.score.items if gained(one) and one.code != "review.unread"]
     assert [] == earned, shown(graded)
@@ -111,13 +106,13 @@ def test_all_of_them_are_in_the_table_of_the_red_team(students: Class) -> None:
     assert len(everybody) == len({one.student for one in everybody})
 
 
-@pytest.mark.parametrize("attack", CELLS.values(), ids=CELLS.keys())
-def test_cells_earn_nothing(students: Class, attack: Attack) -> None:
+@pytest.mark.parametrize("name", rotating([*CELLS]))
+def test_cells_earn_nothing(students: Class, name: str) -> None:
     """Whatever stands in a cell."""
-    assert_in_vain(students, lambda folder: students.lab.hand_in(folder, attack))
+    assert_in_vain(students, lambda folder: students.lab.hand_in(folder, CELLS[name]))
 
 
-@pytest.mark.parametrize("title", HANDED_FILES)
+@pytest.mark.parametrize("title", rotating([*HANDED_FILES]))
 def test_files_earn_nothing(students: Class, title: str) -> None:
     """Whatever lies beside the notebook."""
 

@@ -136,7 +136,7 @@ def reached_by(name: str, place: Path, world: World, *, called: bool) -> list[ob
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         check=False,
     )
     lines = [line for line in done.stdout.splitlines() if line.startswith("REACHED")]

@@ -38,8 +38,8 @@ def workers():
     queue = context.Queue()
     started = [context.Process(target=lambda n=n: queue.put(2 * n)) for n in range(3)]
     for process in started: process.start()
-    results = sorted(queue.get(timeout=4) for _ in started)
-    for process in started: process.join(4)
+    results = sorted(queue.get(timeout=60) for _ in started)
+    for process in started: process.join(60)
     return results
 """
 TRAINING = """

@@ -17,7 +17,7 @@ from tests.conftest import start_sandbox
 from tests.sandbox.contract import LIMITS
 from tests.support.leftovers import descendants, fresh_seeds, give_back, settled, traces, zygote_pid
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
+pytestmark = pytest.mark.sandbox
 
 SEEDS = fresh_seeds(1_000)
 DAEMON = """

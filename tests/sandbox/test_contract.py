@@ -33,8 +33,3 @@ def test_holds_for_the_real_sandbox(fact: Fact, isolation: Isolation, levels: Le
 def test_holds_for_the_fake_sandbox(fact: Fact) -> None:
     """A fake sandbox loaded with a fact's outcomes shows the same fact."""
     contract.check(contract.loaded(fact), fact)
-
-
-def test_every_fact_has_a_name_of_its_own() -> None:
-    """A failing fact can be found by what it says."""
-    assert len(FACTS) == len({fact.says for fact in FACTS})

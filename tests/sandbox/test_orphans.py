@@ -12,8 +12,6 @@ import pytest
 from autograder.sandbox.outside import cgroups, orphans
 from autograder.sandbox.outside.orphans import group_name, sweep_groups
 
-pytestmark = pytest.mark.alone
-
 NAMESPACE = 4026531836
 HOUR = 3_600_000_000_000
 

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from autograder.app import launched
 from autograder.errors import SandboxFault, SandboxUnavailable
 from autograder.sandbox.base import Environment, Sandbox
-from autograder.sandbox.levels import Isolation
-from autograder.sandbox.outside.launched import Launched
-from autograder.sandbox.outside.namespaces import NamespaceSandbox, ZygoteSandbox
+from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.retry import MAX_FAULTS
 from tests.conftest import start_sandbox
@@ -195,93 +190,3 @@ def test_a_killed_zygote_is_replaced() -> None:
         box = second.open(LIMITS)
         assert "" == box.run_cell("x = 1", seconds=5).error
         box.close()
-
-
-def test_what_is_started_ahead_is_what_is_asked_for_later() -> None:
-    """It starts in the background, once, and is there when it is needed."""
-    starts = Starts()
-    with Pool(starts) as pool:
-        pool.ahead([FIRST, SECOND])
-        until = time.monotonic() + 30
-        while len(starts.made) < 2 and time.monotonic() < until:
-            time.sleep(0.01)
-        ahead = dict(starts.made)
-        assert {FIRST, SECOND} == set(ahead)
-        assert (ahead[FIRST], ahead[SECOND]) == (pool.sandbox(FIRST), pool.sandbox(SECOND))
-    assert 2 == len(starts.made)
-    assert all(not sandbox.alive() for _, sandbox in starts.made)
-
-
-def test_what_fails_ahead_is_told_where_it_is_needed() -> None:
-    """Nobody waits for what is started ahead, so that its error comes to whoever asks."""
-
-    def refused(_: Environment) -> Sandbox:
-        raise SandboxUnavailable("there is no layer")
-
-    with Pool(refused) as pool:
-        pool.ahead([FIRST])
-        with pytest.raises(SandboxUnavailable, match="no layer"):
-            pool.sandbox(FIRST)
-
-
-@pytest.mark.sandbox
-def test_a_program_that_was_launched_becomes_the_first_sandbox() -> None:
-    """Another one is started for the second."""
-    program = Launched()
-    with Pool(launched=program) as pool:
-        first, second = (pool.sandbox(one) for one in (FIRST, SECOND))
-        assert isinstance(first, NamespaceSandbox)
-        assert isinstance(second, NamespaceSandbox)
-        assert program.process.pid == first.pid != second.pid
-        box = first.open(LIMITS)
-        assert "" == box.run_cell("x = 1", seconds=5).error
-        box.close()
-    assert program.process.poll() is not None
-
-
-def test_a_program_that_was_launched_in_vain_ends_with_the_pool() -> None:
-    """It is asked for nothing, and ends by itself."""
-    program = Launched()
-    with Pool(launched=program):
-        assert program.process.poll() is None
-    assert 0 == program.process.returncode
-
-
-@pytest.mark.sandbox
-def test_a_program_that_ended_after_it_was_launched_is_replaced() -> None:
-    """Whatever ended it, the sandbox is started anew."""
-    program = Launched()
-    program.process.kill()
-    program.process.wait(5)
-    with Pool(launched=program) as pool:
-        box = pool.sandbox(FIRST).open(LIMITS)
-        assert "" == box.run_cell("x = 1", seconds=5).error
-        box.close()
-
-
-@pytest.mark.sandbox
-@pytest.mark.parametrize("isolation", Isolation)
-def test_a_front_end_launches_the_first_program(isolation: Isolation) -> None:
-    """It runs before anything is known, and becomes the first sandbox, at any level of isolation."""
-    with launched(isolation) as pool:
-        program = pool._launched
-        assert program is not None
-        assert program.process.poll() is None
-        first = pool.sandbox(FIRST)
-        assert isinstance(first, ZygoteSandbox)
-        assert program.process.pid == first.pid
-        assert isolation == first.isolation
-
-
-def test_where_nothing_can_be_launched_that_is_told_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On another system a class that is known already can still be looked at."""
-    monkeypatch.setattr("platform.system", lambda: "Darwin")
-    with launched(Isolation.NAMESPACES) as pool, pytest.raises(SandboxUnavailable, match="this is Darwin"):
-        pool.sandbox(FIRST)
-
-
-def test_launching_waits_for_no_large_library() -> None:
-    """Else it would begin no sooner than the rest."""
-    asked = "import sys, autograder.sandbox.outside.launched; print('numpy' in sys.modules)"
-    told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
-    assert "False" == told.stdout.strip()

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import pytest
 from msgspec.structs import replace
 
-from autograder.records import Call, Cell, Ending, Limits, Observation, Scenario
+from autograder.records import Call, Cell, CellOutcome, CellTest, Ending, Limits, Observation, Scenario
+from autograder.sandbox.base import Box
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.session import Session, Visit
+from autograder.sandbox.testing import CellTester, Key, visit
 from autograder.sandbox.timeouts import Timeouts
 from tests.support.fake_sandbox import FakeSandbox
 from tests.support.leftovers import fresh_seeds
@@ -89,7 +92,7 @@ def test_known_timeouts_of_calls_are_run_again_when_tests_run_between_cells() ->
     met = code_of("x")
     run_session(fake_sandbox(), met)
     fake = fake_sandbox()
-    run_session(fake, Timeouts("x".encode, met.met), visits={0: lambda box, left: None})
+    run_session(fake, Timeouts("x".encode, met.met), visits={0: lambda box, left, skipped: None})
     assert [count_runs(fake, name) for name in ("loop", "endless")] == [0, 1]
 
 
@@ -107,6 +110,62 @@ def test_known_timeouts_use_up_the_submissions_time(submission_seconds: float) -
     assert session._rest() == pytest.approx(submission_seconds - spent, abs=2)
     in_time = submission_seconds > 20  # otherwise the call ends earlier than at the limit of calls
     assert answers[1][0].ending is (Ending.CALL_TIME if in_time else Ending.SUBMISSION_TIME)
+
+
+class FakeRunner:
+    """Stands for a judge's box in which the test called endless never ends."""
+
+    def __init__(self) -> None:
+        self.ran: list[str] = []
+
+    def run(self, test: CellTest, student: Box, left: float) -> CellOutcome:
+        """Return the outcome of a test."""
+        del student, left
+        self.ran.append(test.name)
+        return CellOutcome(ending=Ending.CALL_TIME) if test.name == "endless" else CellOutcome(value=1.0)
+
+
+def run_tests(
+    timeouts: Timeouts, basis: bytes = b"tests", *, names: Sequence[str] = ("one", "endless", "last")
+) -> tuple[list[str], str, float]:
+    """Run tests behind the cells; return which ran, what judging sees, and the time that is left."""
+    runner, found = FakeRunner(), dict[Key, CellOutcome]()
+    tests = {("q", name): CellTest(name, "code", seconds=5) for name in names}
+    visits = {len(CELLS): visit(cast("CellTester", runner), tests, found, timeouts, basis)}
+    with Session(fake_sandbox(), CELLS, Limits(), timeouts=timeouts, visits=visits) as session:
+        runs = session.run()
+        left = session._rest()
+    return runner.ran, repr((runs, found, session.notes)), left
+
+
+def test_known_timeouts_of_tests_are_not_run_again_and_come_out_the_same() -> None:
+    """The tests before and after it run, and the submission has as much time left as if it had run."""
+    met = code_of("x")
+    ran, seen, left = run_tests(met)
+    known = Timeouts("x".encode, met.met)
+    again, seen_again, left_again = run_tests(known)
+    assert (ran, again) == (["one", "endless", "last"], ["one", "last"])
+    assert seen_again == seen
+    assert known.met == met.met
+    assert left_again == pytest.approx(left - 30 - 5, abs=2)  # the fake's own loops take no time
+
+
+@pytest.mark.parametrize(
+    ("code", "basis", "names"),
+    [
+        ("y", b"tests", ("one", "endless", "last")),
+        ("x", b"other tests", ("one", "endless", "last")),
+        ("x", b"tests", ("endless", "one", "last")),
+    ],
+    ids=["other code", "another test was changed", "other tests ran before it"],
+)
+def test_known_timeouts_of_tests_are_run_again_when_anything_they_depend_on_changed(
+    code: str, basis: bytes, names: Sequence[str]
+) -> None:
+    """Also what a test of the same notebook may have left behind."""
+    met = code_of("x")
+    run_tests(met)
+    assert "endless" in run_tests(Timeouts(code.encode, met.met), basis, names=names)[0]
 
 
 def test_scenario_is_not_repeated_after_the_one_that_it_repeats_ended_its_box() -> None:

@@ -17,8 +17,6 @@ from autograder.sandbox.outside import watch
 from autograder.sandbox.outside.cgroups import Counts
 from autograder.sandbox.outside.watch import Watch
 
-pytestmark = [pytest.mark.alone, pytest.mark.timed]
-
 LIMITS = Limits(processor_seconds=10, processes=4)
 ABSENT = 1 << 30
 """No process has this number."""

@@ -10,8 +10,6 @@ import pytest
 
 from autograder.sandbox.outside.watchdog import Watchdog
 
-pytestmark = [pytest.mark.alone, pytest.mark.timed]
-
 
 def process(root: Path, pid: int, anonymous: int, shared: int, children: str = "") -> None:
     """One process of a faked /proc; sizes in kB."""

@@ -117,7 +117,7 @@ def test_it_ends_with_its_service(tmp_path: Path) -> None:
     service.kill()
     service.wait()
     service.stdout.close()
-    until = time.monotonic() + 30
+    until = time.monotonic() + 300
     while Path(f"/proc/{pid}").exists() and time.monotonic() < until:
         time.sleep(0.05)
     assert not Path(f"/proc/{pid}").exists()

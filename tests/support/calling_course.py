@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import nbformat
-
 from autograder.course import Course
 from autograder.generate import generate
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.records import Graded, ItemResult
 from autograder.verify.papers import with_sources
-from tests.support.small_course import answer, cell, check
+from tests.support.small_course import answer, cell, check, write_course
 
 NAME = "calling"
 
@@ -204,18 +202,10 @@ def written_course(
         right: the answer key by question.
         points: of the questions.
     """
-    for folder in ("rubrics", f"assignments/{name}", "reference"):
-        (root / folder).mkdir(parents=True, exist_ok=True)
-    (root / "rubrics" / f"{name}.toml").write_text(rubric, encoding="utf-8")
-    (root / "reference" / "__init__.py").write_text("", encoding="utf-8")
-    (root / "reference" / f"{name}.py").write_text(reference, encoding="utf-8")
     cells = [cell("setup", "import numpy\nfrom coursecheck import check")]
     for one, source in right.items():
         cells += [answer(f"{one}-answer", f"# def {one}(...): ...", source), check(one, points[one])]
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
-    nbformat.write(notebook, root / "assignments" / name / f"{name}.ipynb")
-    course = Course.at(root)
+    course = write_course(root, name, rubric, {name: cells}, reference)
     generate(course, name)
     return course
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-
-import nbformat
 
 from autograder.course import Course
 from autograder.generate import generate
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.records import Graded
 from autograder.verify.papers import with_sources
-from tests.support.small_course import answer, cell
+from tests.support.small_course import answer, cell, write_course
 
 NAME = "cells"
 RUBRIC = """\
@@ -124,10 +123,7 @@ SCALED = "def scaled(x):\n    return 3 * x\n"
 
 def cells_course(root: Path, *, inside: bool = False) -> Course:
     """Write the course into an empty folder, and release it."""
-    for folder in ("rubrics", f"assignments/{NAME}"):
-        (root / folder).mkdir(parents=True, exist_ok=True)
     rubric = RUBRIC.replace("JUDGED", 'judged = "inside"' if inside else "")
-    (root / "rubrics" / f"{NAME}.toml").write_text(rubric, encoding="utf-8")
     cells = [
         cell("setup", "import numpy as np"),
         answer("squares", "# def squares(n): ...", SQUARES),
@@ -137,20 +133,17 @@ def cells_course(root: Path, *, inside: bool = False) -> Course:
         cell("later", LATER),
         cell("last", "pass", grade=True, points=2),
     ]
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
-    nbformat.write(notebook, root / "assignments" / NAME / f"{NAME}.ipynb")
-    course = Course.at(root)
+    course = write_course(root, NAME, rubric, {NAME: cells}, "")
     generate(course, NAME)
     return course
 
 
-def sat(grader: Grader, **answers: str) -> Graded:
+def sat(grader: Grader, *, timeouts: Mapping[str, int] | None = None, **answers: str) -> Graded:
     """The right answers with some in the place of others, graded; one that is empty was left as it was."""
     written = {"squares": SQUARES, "scaled": SCALED, **answers}
     sources = {name: source for name, source in written.items() if source}
     paper = with_sources(grader.assignment.release_bytes[NAME], sources)
-    return grader.grade(SubmittedFiles("ada", {NAME: paper}))
+    return grader.grade(SubmittedFiles("ada", {NAME: paper}), timeouts=timeouts)
 
 
 def told(graded: Graded) -> dict[str, tuple[str, str]]:

@@ -12,7 +12,6 @@ import nbformat
 from autograder.assignment import Assignment
 from autograder.checks.base import Evidence
 from autograder.checks.judging.manual import manual
-from autograder.course import Course
 from autograder.generate import generate
 from autograder.grading import scoring
 from autograder.notebook.read import read
@@ -97,13 +96,7 @@ CELLS = (
 
 def essays(root: Path) -> Path:
     """Write the course into a folder, released."""
-    for folder in ("rubrics", f"assignments/{NAME}", "reference"):
-        (root / folder).mkdir(parents=True)
-    (root / "rubrics" / f"{NAME}.toml").write_text(RUBRIC, encoding="utf-8")
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    notebook = nbformat.v4.new_notebook(cells=list(CELLS), metadata={"kernelspec": kernel})
-    nbformat.write(notebook, root / "assignments" / NAME / f"{NAME}.ipynb")
-    generate(Course.at(root), NAME)
+    generate(small_course.write_course(root, NAME, RUBRIC, {NAME: CELLS}, ""), NAME)
     return root
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-import nbformat
 import numpy as np
 
 from autograder.course import Course
+from tests.support.small_course import answer, cell, check, write_course
 
 CAPTIONS = """
 version = 1
@@ -149,32 +148,20 @@ def trials():
 """
 
 
-def _cell(source: str, grade_id: str, **changed: Any) -> nbformat.NotebookNode:
-    flags = {"schema_version": 3, "grade": False, "solution": False, "locked": True, "task": False}
-    metadata = {"nbgrader": {**flags, "grade_id": grade_id, **changed}}
-    return nbformat.v4.new_code_cell(source, metadata=metadata, id=grade_id)
-
-
-def _notebook() -> nbformat.NotebookNode:
-    solution = '### BEGIN SOLUTION\nmean = float(numpy.load("features.npy").mean())\n### END SOLUTION'
-    cells = [
-        _cell("import numpy\nfrom coursecheck import check", "setup"),
-        _cell('from captioning.rnn import step\n\ncheck("step")', "step", grade=True, points=3),
-        _cell(f"# mean = …\n{solution}", "mean-answer", solution=True, locked=False),
-        _cell('check("mean")', "mean", grade=True, points=2),
-        _cell('rows = len(numpy.load("predictions.npy"))', "predictions", grade=True, points=1),
-    ]
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    return nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
+CELLS = (
+    cell("setup", "import numpy\nfrom coursecheck import check"),
+    cell("step", 'from captioning.rnn import step\n\ncheck("step")', grade=True, points=3),
+    answer("mean-answer", "# mean = …", 'mean = float(numpy.load("features.npy").mean())'),
+    check("mean", 2),
+    cell("predictions", 'rows = len(numpy.load("predictions.npy"))', grade=True, points=1),
+)
 
 
 def written(root: Path) -> Course:
     """A course with both assignments, as an instructor writes them."""
+    write_course(root, "captions", CAPTIONS, {"captions": CELLS}, REFERENCE)
+    write_course(root, "model", MODEL, {}, MODEL_REFERENCE)
     texts = {
-        "rubrics/captions.toml": CAPTIONS,
-        "rubrics/model.toml": MODEL,
-        "reference/captions.py": REFERENCE,
-        "reference/model.py": MODEL_REFERENCE,
         "assignments/captions/captioning/__init__.py": "",
         "assignments/captions/captioning/layers.py": HELPER,
         "assignments/captions/captioning/rnn.py": STARTER,
@@ -189,5 +176,4 @@ def written(root: Path) -> Course:
     folder = root / "assignments/captions"
     np.save(folder / "features.npy", np.arange(200_000.0))  # 1.6 MB: large enough to be mounted
     np.save(folder / "predictions.npy", np.zeros(7))
-    nbformat.write(_notebook(), folder / "captions.ipynb")
     return Course.at(root)

@@ -17,7 +17,7 @@ from autograder.sandbox.inside import linux
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.outside.prefork import KINDS
 
-PATIENCE_SECONDS = 3.0
+PATIENCE_SECONDS = 60.0
 PR_SET_CHILD_SUBREAPER = 36
 
 

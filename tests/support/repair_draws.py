@@ -10,7 +10,7 @@ from itertools import combinations
 from autograder.kinds.transformers.repair.verdicts import PROBES, exclusive
 
 RANDOM_SUBSETS = int(os.environ.get("REPAIR_SUBSETS", "50"))
-"""How many random subsets the tests look at; `make exact` looks at 2,000."""
+"""How many random subsets the tests look at; `REPAIR_SUBSETS`."""
 ALL_PAIRS = "REPAIR_SUBSETS" in os.environ
 """Whether they look at every pair, and not at every twelfth."""
 

@@ -134,7 +134,7 @@ class ScriptedFiles(Struct, frozen=True):
         """Fill the last worksheet, and pack the pages."""
         fill = "--fill", str(self.worksheet(name, 1))
         pages = "--feedback", str(to.with_suffix(".zip"))
-        return "export-grades", name, "--for", "moodle", *fill, "--to", str(to), *pages, "--comments"
+        return "grades", name, "--format", "moodle", *fill, "--to", str(to), *pages, "--comments"
 
     def change_rubric(self) -> None:
         """Let 13 layers be worth more."""
@@ -274,7 +274,6 @@ def scripted_term(files: ScriptedFiles, class_: ScriptedClass, run: Run) -> Iter
         (small + "the first download, with a name that fits nobody", lambda: script.first_download(SMALL)),
         (small + "the same, after it is said who that is", script.first_download_again),
         (small + "the second download", lambda: script.second_download(SMALL)),
-        (small + "groups", lambda: script.groups(SMALL)),
         (small + "grading", lambda: script.grade(SMALL)),
         (small + "a person's marks, on a sheet", script.marks),
         (small + "grades", lambda: script.grades(SMALL)),
@@ -288,7 +287,6 @@ def scripted_term(files: ScriptedFiles, class_: ScriptedClass, run: Run) -> Iter
         (small + "the worksheet", lambda: script.export(SMALL, WORTH_13)),
         (calling + "the first download", lambda: script.first_download(CALLING)),
         (calling + "the second download", lambda: script.second_download(CALLING)),
-        (calling + "groups", lambda: script.groups(CALLING)),
         (calling + "grading", lambda: script.grade(CALLING)),
         (calling + "works that are alike", script.similar),
         (calling + "grades", lambda: script.grades(CALLING)),
@@ -319,7 +317,7 @@ class _Script:
 
     def roster(self) -> tuple[Any, Any]:
         """Everybody is new."""
-        code, told = self._told("roster", "import", str(self._files.participants))
+        code, told = self._told("roster", str(self._files.participants))
         return (0, [one.id for one in self._class.students]), (code, told["added"])
 
     def first_download(self, name: str) -> tuple[Any, Any]:
@@ -367,22 +365,6 @@ class _Script:
             told["refused"],
             told["absent"],
         )
-
-    def groups(self, name: str) -> tuple[Any, Any]:
-        """Whose attempt counts: that of the first member, by the rule for them."""
-        stands = self._class.stands(name)
-        foreseen = {
-            group.name: [
-                [one.id for one in group.members],
-                group.who(group.way.attempts[stands[group.members[0].id].attempt]).id
-                if group.way.attempts
-                else "",
-            ]
-            for group in self._class.groups[name]
-        }
-        code, told = self._told("groups", name)
-        found = {row["name"]: [row["members"], row["counts"]] for row in told["rows"]}
-        return (0, foreseen, [], []), (code, found, told["alone"], told["faults"])
 
     def grade(self, name: str) -> tuple[Any, Any]:
         """Everybody's automatic points; what a person marks is none of them."""
@@ -555,7 +537,7 @@ class _Script:
             one.id: float(small.get(one.id, Decimal(0)) + calling.get(one.id, Decimal(0)))
             for one in self._class.students
         }
-        code, told = self._told("totals")
+        code, told = self._told("grades")
         found = {one["student"]: one["points"] for one in told["students"]}
         return (0, foreseen, {float(sum(POSSIBLE.values()))}, {True}), (
             code,

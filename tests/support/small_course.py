@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import nbformat
@@ -263,18 +264,38 @@ CODE = (
 )
 
 
+def write_course(
+    root: Path,
+    name: str,
+    rubric: str,
+    notebooks: Mapping[str, Iterable[nbformat.NotebookNode]],
+    reference: str,
+) -> Course:
+    """Write an assignment into a folder, in which others may lie already.
+
+    Args:
+        root: the folder of the course.
+        name: of the assignment, and of the module of its reference.
+        rubric: as text.
+        notebooks: their cells, with solutions, by the name of the notebook.
+        reference: the source of the module.
+    """
+    folder = root / "assignments" / name
+    texts = {f"rubrics/{name}.toml": rubric, "reference/__init__.py": "", f"reference/{name}.py": reference}
+    for path in (folder / name, *(root / text for text in texts)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    for path, text in texts.items():
+        (root / path).write_text(text, encoding="utf-8")
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    for title, cells in notebooks.items():
+        notebook = nbformat.v4.new_notebook(cells=list(cells), metadata={"kernelspec": kernel})
+        nbformat.write(notebook, folder / f"{title}.ipynb")
+    return Course.at(root)
+
+
 def small_course(root: Path) -> Course:
     """Write the course into an empty folder, or beside other assignments."""
-    for folder in ("rubrics", f"assignments/{NAME}", "reference"):
-        (root / folder).mkdir(parents=True, exist_ok=True)
-    (root / "rubrics" / f"{NAME}.toml").write_text(RUBRIC, encoding="utf-8")
-    (root / "reference" / "__init__.py").write_text("", encoding="utf-8")
-    (root / "reference" / "small.py").write_text(REFERENCE, encoding="utf-8")
-    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    for name, cells in (("formulas", FORMULAS), ("code", CODE)):
-        notebook = nbformat.v4.new_notebook(cells=list(cells), metadata={"kernelspec": kernel})
-        nbformat.write(notebook, root / "assignments" / NAME / f"{name}.ipynb")
-    return Course.at(root)
+    return write_course(root, NAME, RUBRIC, {"formulas": FORMULAS, "code": CODE}, REFERENCE)
 
 
 def changed(path: Path, old: str, new: str) -> None:

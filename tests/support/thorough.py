@@ -1,4 +1,4 @@
-"""How much of what could be tried is tried: an even part of it, or with ``THOROUGH=1`` all (`make thorough`).
+"""Try an even part of what could be tried, or all of it with ``THOROUGH=1``.
 
 For long lists of like cases of which each is told from the others in the same way; the part is the same in
 every run. What must hold for each single case is not sampled.

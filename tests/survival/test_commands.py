@@ -28,7 +28,7 @@ from tests.support.scripted_course import ScriptedFiles, make_files
 from tests.survival import classroom
 from tests.survival.kills import OF_COMMANDS
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.alone, pytest.mark.apart]
+pytestmark = [pytest.mark.sandbox, pytest.mark.apart]
 
 STUDENTS = 9
 FILLED = "filled.csv"
@@ -82,7 +82,7 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
 def term(files: ScriptedFiles, class_: ScriptedClass, folder: Path) -> dict[str, Undisturbed]:
     """Go through the course without a kill, and keep it as it was before each command."""
     found = {}
-    roster = run("roster", "import", str(files.participants), "--course", str(files.course))
+    roster = run("roster", str(files.participants), "--course", str(files.course))
     assert 0 == roster.returncode, roster.stderr
     for name in COMMANDS:
         if name == "regrading":  # of marks that were given by people, and shown

@@ -23,15 +23,21 @@ from autograder.grades import PersonMark
 from tests.support import small_course
 from tests.support.made_once import made_once
 from tests.support.regraded_class import NAME, accept_13, final, make_class
+from tests.support.rotation import rotating
 from tests.support.secrecy import python_path
-from tests.support.thorough import THOROUGH, sample
+from tests.support.thorough import THOROUGH
 from tests.survival.regrading import STEPS
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
+pytestmark = pytest.mark.sandbox
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_SECONDS = 600
 KILLS = 50 if THOROUGH else 5
+MATTER_MOST = (
+    ("recording", "after"),
+    ("agreeing to change what was shown", "before"),
+    ("writing the log", "after"),
+)
 
 
 def _changed(folder: Path) -> None:
@@ -87,23 +93,15 @@ def _killed_at(changed: Path, elsewhere: Path, step: str, when: str) -> Any:
     return found if code else None
 
 
-@pytest.mark.slow
-def test_killed_at_the_steps_that_matter_most(changed: Path, tmp_path: Path) -> None:
-    """Between results and marks, before pages may change, and with the log written: the end is the same."""
-    wanted = _unkilled(changed, tmp_path / "unkilled")
-    for step, when in (
-        ("recording", "after"),
-        ("agreeing to change what was shown", "before"),
-        ("writing the log", "after"),
-    ):
-        assert wanted == _killed_at(changed, tmp_path / "killed", step, when), (step, when)
-
-
 @pytest.mark.apart
 def test_killed_at_every_step(changed: Path, tmp_path: Path) -> None:
-    """Before and after each of them the end is the same; every step is one that is reached."""
+    """Before and after each of them the end is the same; every step is one that is reached.
+
+    Between results and marks, before pages may change, and with the log written: these are tried in each run.
+    """
     wanted = _unkilled(changed, tmp_path / "unkilled")
-    for step, when in sample(list(product(STEPS, ("before", "after"))), 6):
+    others = [one for one in product(STEPS, ("before", "after")) if one not in MATTER_MOST]
+    for step, when in [*MATTER_MOST, *rotating(others, parts=4)]:
         assert wanted == _killed_at(changed, tmp_path / "killed", step, when), (step, when)
 
 

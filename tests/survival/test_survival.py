@@ -1,4 +1,4 @@
-"""A short session of killing; ``make survival`` runs a long one."""
+"""A short session of killing; ``python -m tests.survival.run`` is a long one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from tests.support.secrecy import python_path
 from tests.survival.kills import VICTIMS
 
-pytestmark = [pytest.mark.alone, pytest.mark.apart]
+pytestmark = pytest.mark.apart
 
 ROOT = Path(__file__).parents[2]
 KILLS = 16

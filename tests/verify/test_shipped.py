@@ -1,6 +1,6 @@
 """The answer key of every shipped assignment sits its own exam, with all that is planted in it.
 
-What is drawn must not decide about marks: `make draws` verifies with many secrets.
+What is drawn must not decide about marks: `VERIFY_DRAWS=10` verifies with ten secrets.
 """
 
 from __future__ import annotations

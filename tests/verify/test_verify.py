@@ -13,7 +13,7 @@ from autograder.course import Course
 from autograder.errors import CourseError, RubricError
 from autograder.generate import generate
 from autograder.sandbox.pool import Pool
-from autograder.verify import Verified, VerifyFinding, validate, verify
+from autograder.verify import Verified, VerifyFinding, verify
 from tests.support.small_course import NAME, changed, small_course
 
 pytestmark = pytest.mark.sandbox
@@ -41,7 +41,7 @@ def test_the_small_course_holds(tmp_path: Path) -> None:
     ]
     assert 4 == found.boxes == len(found.matrices[5].rows)
     assert all(one.mistakes and one.alternatives for one in found.matrices)
-    assert 0 < found.key.submission_seconds <= found.most.submission_seconds < 10
+    assert 0 < found.key.submission_seconds <= found.most.submission_seconds
     assert found.most.memory_mb > 1
 
 
@@ -193,7 +193,7 @@ def test_a_tolerance_that_accepts_zeros_is_named(tmp_path: Path) -> None:
     changed(course.rubric(NAME), 'cases = ["a batch"]', 'cases = ["a batch"]\ncompare = { atol = 1.0 }')
     generate(course, NAME)
     with Pool() as pool:
-        found = validate(assignments.load(course, NAME), pool)
+        found = verify(assignments.load(course, NAME), pool, quick=True).findings
     assert {("rubric", "softmax.batch")} == {(finding.paper, finding.place) for finding in found}
     assert {"zeros", "ones"} <= {finding.got.partition(" in the")[0] for finding in found}
 
@@ -225,13 +225,13 @@ def test_a_function_that_plants_nothing_useful_is_the_courses_fault(tmp_path: Pa
         verified(course)
 
 
-def test_validating_stops_before_the_trials(tmp_path: Path) -> None:
+def test_verify_quick_stops_before_the_trials(tmp_path: Path) -> None:
     """The quick look grades key and release only."""
     course = small_course(tmp_path)
     for defect in (CANNOT_FAIL, WRONG_KEY):
         defect.plant(course)
     generate(course, NAME)
     with Pool() as pool:
-        found = validate(assignments.load(course, NAME), pool)
+        found = verify(assignments.load(course, NAME), pool, quick=True).findings
     key = [(one.paper, one.place) for one in found if one.paper != "rubric"]
     assert [("answer key", "layers.number")] == key

@@ -67,7 +67,7 @@ def signed_in(client: Client, begin: str = UNIVERSITY, also: str = "") -> Any:
     """What the service answers to somebody who comes back from there."""
     there = client.get(begin).headers["location"]
     try:
-        urllib.request.build_opener(_Stay).open(there, timeout=10)
+        urllib.request.build_opener(_Stay).open(there, timeout=300)
     except urllib.error.HTTPError as answer:
         back = answer.headers["location"]
         answer.close()
@@ -231,7 +231,6 @@ server = "https://tu.example.org"
 client = "a"
 secret = "{PASSWORD}"
 """
-HUBS = GOOD.replace("openid", "jupyterhub") + GOOD.replace("openid", "jupyterhub").replace("[tu]", "[b]")
 
 
 def test_the_file_of_providers(tmp_path: Path) -> None:

@@ -272,18 +272,6 @@ def test_the_second_of_two_who_opened_it_early_learns_nothing(marking: Marking) 
     assert "conflict" == marking.room.row("cem").stage
 
 
-def test_a_flag_is_no_second_mark(marking: Marking) -> None:
-    """Who flags and goes on has their form back, and no conflict is made."""
-    head, ta = marking.people.client("head-ta"), marking.people.client("ta")
-    head.post(marking.url("mark-plan", place=marking.room.place().pk), {"twice": "100"})
-    post(marking, ta, "cem", choice_claim="2", choice_reason="1")
-    told = post(marking, head, "cem", choice_claim="1", comment="Begun.", flagged="yes")
-    page = text(head.get(told.headers["Location"]))
-    assert "second" == marking.room.row("cem").stage
-    assert "Begun." in page
-    assert re.search(r'name="choice-claim" value="1" checked', page)
-
-
 def test_a_sheet_does_not_decide_for_two(marking: Marking) -> None:
     """Answers that two people mark are refused, with the reason; the others are entered."""
     import csv
@@ -341,14 +329,6 @@ def test_every_view_has_the_same_points(marking: Marking) -> None:
     sheet = ta.get(marking.url("mark-sheet"), {"names": "on"}).content.decode()
     assert any("ada" in line and "1.25" in line for line in sheet.splitlines())
     assert "1,25 von 2" in text(german(ta).get(marking.url("statistics")))
-
-
-def test_pages_of_an_item_that_is_gone(marking: Marking) -> None:
-    """A form of the rubric before: points for an item that is no more are not taken, the rest is."""
-    ta, room = marking.people.client("ta"), marking.room
-    sent = {"choice_claim": "2", "choice_reason": "1", "choice_gone": "1", "points_gone": "1"}
-    post(marking, ta, "ada", **sent)
-    assert ["claim", "reason"] == list(room.row("ada").items)
 
 
 def test_statistics_name_mistakes_only(marking: Marking) -> None:

@@ -135,7 +135,7 @@ def test_the_page_is_german_too(at: Small, client: Any) -> None:
 
 
 def test_gradescopes_results_and_moodles_feedback_are_archives(at: Small, client: Any) -> None:
-    """A file for each student, as `autograder export-grades` names them; Moodle's need its worksheet."""
+    """A file for each student, as `autograder grades --to` names them; Moodle's need its worksheet."""
     course.handed_in(at.offer, "ada", course.released(at.folder))
     course.graded_without_a_box(at.offer)
     made = client.post(place(at), {"form": "gradescope", "provisional": "on"})

@@ -53,7 +53,7 @@ _SUBSCRIPT = (
 
 
 _SKIPPED = (
-    r"[ \t\r\n$`~]+|&(?=\s*=)|\\[,;:!> ()\[\]]|(?:[.;]|\\\\)(?=[\s$`]*\Z)|\{[ \t]*\}"
+    r"[ \t\r\n$`~\u00a0]+|&(?=\s*=)|\\[,;:!> ()\[\]]|(?:[.;]|\\\\)(?=[\s$`]*\Z)|\{[ \t]*\}"
     r"|(?:math|np|numpy|sp|sympy|torch)\.(?=[a-z])"
     r"|\\(?:left|right|middle|[bB]igg?[lr]?|displaystyle|textstyle|limits|boxed|q?quad|enspace"
     r"|(?:neg)?(?:thin|med|thick)space)(?![A-Za-z])"
@@ -61,13 +61,24 @@ _SKIPPED = (
 )
 
 
-def _grammar(comma: str) -> str:
-    """The tokens; ``comma`` is what may group digits or stand before decimals."""
+_NARROW_GAP = r"(?:~|\u00a0|\\[,:;]|\{\\[,:;]\}|\\thinspace\s*)"
+"""A gap that only typesetting makes: `rewrite` puts U+00A0 for every narrow or no-break space."""
+
+
+def _grammar(comma: str, *, in_list: bool) -> str:
+    """Return the pattern of a token.
+
+    Args:
+        comma: what may group digits or stand before decimals.
+        in_list: whether a comma alone separates, so that one pulled tight between digits is ambiguous.
+    """
+    tight = r"|(?P<tight>[1-9]\d{0,2}(?:,\\!\d{3})+(?!\d))" if in_list else ""
     return (
         rf"(?P<skip>{_SKIPPED})"
+        rf"{tight}"
         rf"|(?P<dotted>[1-9]\d{{0,2}}(?:(?:\.\d{{3}}){{2,}}(?:{comma}\d+)?|\.\d{{3}}{comma}\d+)(?![\d.]))"
-        rf"|(?P<grouped>[1-9]\d{{0,2}}(?:(?P<mark>{comma}|\\,|_|')\d{{3}}(?:(?P=mark)\d{{3}})*"
-        r"|(?: \d{3}){2,}| 0\d\d)(?!\d)(?:\.\d+)?)"
+        rf"|(?P<grouped>[1-9]\d{{0,2}}(?:(?P<mark>{comma}|_|')\d{{3}}(?:(?P=mark)\d{{3}})*"
+        rf"|(?:{_NARROW_GAP}\d{{3}})+|(?:(?: |{_NARROW_GAP})\d{{3}}){{2,}}| 0\d\d)(?!\d)(?:\.\d+)?)"
         rf"|(?P<decimal>\d+{comma}\d+(?![\d,])(?:[eE][+-]?\d{{1,4}}(?![A-Za-z0-9_]))?)"
         r"|(?P<powered>(?:\d+(?:\.\d*)?|\.\d+)[eE][+-]?\d{1,4}(?=[A-Za-z_]))"
         r"|(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4}(?![A-Za-z0-9_]))?)"
@@ -86,7 +97,8 @@ def _grammar(comma: str) -> str:
 @functools.cache
 def _token(*, in_list: bool) -> re.Pattern[str]:
     """A token; in a list a comma separates. Made when it is first needed: most runs never do."""
-    return re.compile(_grammar(r"\{,\}" if in_list else r"(?:,|\{,\})"))
+    comma = r"\{,\}" if in_list else r"(?:,|\{,\})"
+    return re.compile(_grammar(rf"(?:\\!)?{comma}(?:\\!)?", in_list=in_list))
 
 
 _QUICK = re.compile(
@@ -100,7 +112,7 @@ _QUICK = re.compile(
     re.DOTALL,
 )
 _QUICKLY_REWRITTEN = 400
-_GROUPED = re.compile(r"\d(?:,|\{,\})\d")
+_GROUPED = re.compile(r"\d(?:\\!)?(?:,|\{,\})(?:\\!)?\d")
 _THOUSANDS = re.compile(r"[1-9]\d{0,2}(?P<mark>[.,])\d{3}")
 """Digits of which the mark may separate thousands, or stand before decimals."""
 _DOTTED = re.compile(r"\d\.\d{3}")
@@ -298,6 +310,8 @@ class _Cutter:
             self._put(SIGNS[word], word, start)
         elif group in ("number", "grouped", "dotted", "decimal"):
             self._number(group, word, start)
+        elif group == "tight":
+            raise doubtful_comma(word.replace("\\!", ""), start)
         elif group == "powered":
             raise Unreadable("ambiguous-power", start, number=word)
         elif group == "half":
@@ -316,6 +330,9 @@ class _Cutter:
             self._word(word, start)
 
     def _number(self, group: str, word: str, start: int) -> None:
+        word = word.replace("\\!", "")  # 1,\!024 closes the gap that TeX sets behind a comma
+        if group == "grouped":  # the comma of \, is none
+            word = re.sub(_NARROW_GAP, " ", word)
         digits = word.replace("{,}", ",")
         called = self._open[-1] if self._open else ""
         if not self._own and takes_several(called):

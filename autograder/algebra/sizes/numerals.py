@@ -33,8 +33,9 @@ NUMERALS: Mapping[str, re.Pattern[str]] = {
 """The convention for decimals → a number by it."""
 _TIMES = re.compile(r"(?<=[0-9)])\s*[xX]\s*(?=[0-9(])")
 _TOO_LARGE = frozenset(("number-too-long", "number-too-large", "exponent-too-large", "too-deep"))
-_SPACES = re.compile(r"[\s\u00a0\u2009\u202f]+")
-_LATEX_SPACES = re.compile(r"\\[,;:! ]|~")
+_SPACES = re.compile(r"\s+")
+_LATEX_SPACES = re.compile(r"\\[,;: ]|\\thinspace(?![A-Za-z])|~")
+_LATEX_MARK = re.compile(r"\{([,.]|\\[,;:])\}")
 _GROUPED = re.compile(r"[1-9][0-9]{0,2}([,._'’ ])[0-9]{3}(?:\1[0-9]{3})*", re.ASCII)
 _DECIMAL = re.compile(r"[0-9_]{1,60}(?:\.[0-9]{1,60})?(?:[eE][+-]?[0-9]{1,3})?", re.ASCII)
 _CALCULATED = re.compile(r"[-+*/^()!·⋅×²³⁰¹⁴-⁹\\]|(?<=[0-9])\s*[xX](?=\s*[0-9])")
@@ -86,7 +87,7 @@ def read_whole(text: str) -> int:
     if len(text) > MAX_WHOLE:
         raise Unreadable("not-a-number")
     bare = without_unit(without_name(text, _NO_SYMBOLS), _NO_SYMBOLS)
-    cleaned = _LATEX_SPACES.sub(" ", bare.replace("{,}", ",").replace("{.}", "."))
+    cleaned = _LATEX_SPACES.sub(" ", _LATEX_MARK.sub(r"\1", bare.replace("\\!", "")))
     cleaned = _SPACES.sub(" ", cleaned).strip(" $`.")
     sign, digits = (-1, cleaned[1:].strip()) if cleaned[:1] in ("-", "−") else (1, cleaned.removeprefix("+"))
     grouped = _GROUPED.fullmatch(digits)

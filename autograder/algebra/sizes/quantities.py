@@ -83,12 +83,13 @@ _MARKUP = re.compile(
 )
 _LATEX = (
     (_MARKUP, r" \1 "),
-    (re.compile(r"\\[,;:! ]|\\q?quad(?![A-Za-z])|~"), " "),
+    (re.compile(r"\\!"), ""),
+    (re.compile(r"\{([,.]|\\[,;:])\}"), r"\1"),
+    (re.compile(r"\\[,;: ]|\\(?:q?quad|thinspace)(?![A-Za-z])|~"), " "),
     (re.compile(r"\\%"), "%"),
-    (re.compile(r"\{([,.])\}"), r"\1"),
     (re.compile(r"\\mu(?![A-Za-z])\s*"), "µ"),
     (re.compile("[’′]"), "'"),
-    (re.compile(r"[\s\u00a0\u2007\u2009\u202f]+"), " "),
+    (re.compile(r"\s+"), " "),
 )
 
 

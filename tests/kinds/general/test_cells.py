@@ -66,6 +66,26 @@ def test_what_becomes_of_an_outcome(name: str) -> None:
     assert expected == judged(outcome)
 
 
+@pytest.mark.parametrize(
+    ("ending", "limit"),
+    [
+        (Ending.MEMORY, "2048 MB"),
+        (Ending.OUTPUT, "4096 kB"),
+        (Ending.CELL_TIME, "30 s"),
+        (Ending.SUBMISSION_TIME, "120 s"),
+        (Ending.RESTARTS, "6"),
+        (Ending.CALL_TIME, "5 s"),
+    ],
+    ids=lambda value: getattr(value, "value", value),
+)
+def test_a_box_that_ended_names_the_limit_it_met(ending: Ending, limit: str) -> None:
+    """Memory is told in megabytes; only the time of a test is the test's own."""
+    check = check_of(QUESTION.replace("STYLE", "") + "seconds = 5\n")
+    outcome = CellOutcome(ending=ending)
+    (one,) = check.judge(Evidence(answer("def f(n): return 2"), (), tests={"test": outcome}))
+    assert one.student.params["limit"] == limit
+
+
 def test_otter_knows_no_partial_credit() -> None:
     """There a test passes or fails, whatever stands last."""
     assert (Status.PASSED.value, "", Decimal(2)) == judged(CellOutcome(value=0.5), style='style = "otter"')

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import pytest
 
 from autograder.assignment import load
 from autograder.grading.pipeline import Grader
+from autograder.records import CellOutcome, CellTest
+from autograder.sandbox.base import Box
 from autograder.sandbox.pool import Pool
+from autograder.sandbox.testing import CellTester
 from tests.support.cells_course import SQUARES, cells_course, sat, told
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
@@ -91,6 +95,28 @@ def test_marks_outside(graders: dict[str, Grader], name: str) -> None:
     graded = sat(graders["outside"], **written)
     assert expected == told(graded), [one.staff for one in graded.score.items]
     assert "namespaces" == graded.score.isolation
+
+
+@pytest.mark.parametrize("place", ["outside", "inside"])
+def test_grade_does_not_run_a_test_again_that_is_known_to_run_out_of_time(
+    place: str, graders: dict[str, Grader], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All other tests run again, and every result comes out as before."""
+    ran: list[str] = []
+    run_test = CellTester.run
+
+    def count(self: CellTester, test: CellTest, student: Box, left: float = math.inf) -> CellOutcome:
+        ran.append(test.name)
+        return run_test(self, test, student, left)
+
+    monkeypatch.setattr(CellTester, "run", count)
+    written, _ = ANSWERS["it never ends"]
+    first = sat(graders[place], **written)
+    ran_first, ran[:] = ran[:], []
+    again = sat(graders[place], timeouts=first.timeouts, **written)
+    assert [name for name in ran_first if name not in ran] == ["squares_test.values"]
+    assert again.score.items == first.score.items
+    assert again.timeouts == first.timeouts
 
 
 def test_marks_inside(graders: dict[str, Grader]) -> None:

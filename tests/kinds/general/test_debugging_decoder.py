@@ -21,7 +21,7 @@ from tests.support.thorough import sample
 pytestmark = [pytest.mark.sandbox, pytest.mark.apart]
 
 DRAWS = int(os.environ.get("REPAIR_DRAWS", "1"))
-"""How many courses, each with a secret of its own; `make exact` makes more and grades all answers."""
+"""How many courses, each with a secret of its own; `REPAIR_DRAWS`."""
 MOST = 3
 """Times the processor time of a right answer, for the answers of the catalogue on average.
 

@@ -36,7 +36,7 @@ class Reader:
         self.context: BrowserContext = browser.new_context(
             base_url=address, viewport={"width": WIDE, "height": HEIGHT}, **{"locale": "en", **options}
         )
-        self.context.set_default_timeout(10_000)
+        self.context.set_default_timeout(300_000)
         self.page: Page = self.context.new_page()
         self.wrong: list[str] = []
         self.looked_at: list[str] = []

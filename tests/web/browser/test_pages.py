@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 from django.utils import timezone
-from playwright.sync_api import Browser, Route
+from playwright.sync_api import Route
 
 from autograder.messages import languages
 from tests.service import course, told
@@ -235,26 +235,3 @@ def forget_used_codes() -> None:
     from django.core.cache import cache
 
     cache.clear()
-
-
-@pytest.mark.parametrize(
-    ("done", "told"),
-    [
-        ("document.querySelector('label').remove()", "must have labels"),
-        ("document.querySelector('main').setAttribute('style', 'width: 99rem')", "Content Security Policy"),
-        ("document.querySelector('main').style.minWidth = '99rem'", "wider than the window"),
-        ("console.error('something')", "error: something"),
-        ("await fetch('/nowhere')", "404: "),
-    ],
-)
-def test_what_is_wrong_with_a_page_is_noticed(chromium: Browser, address: str, done: str, told: str) -> None:
-    """A missing label, a style of its own, too wide a page, an error, an address that leads nowhere."""
-    one = Reader(chromium, address)
-    try:
-        one.goto("/app/accounts/login/")
-        one.page.evaluate(f"async () => {{ {done} }}")
-        with pytest.raises(AssertionError) as noticed:
-            one.looks("wrong")
-    finally:
-        one.context.close()
-    assert told in str(noticed.value)

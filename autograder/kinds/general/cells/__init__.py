@@ -22,7 +22,8 @@ from autograder.checks.kind import Kind
 from autograder.checks.options import CENT, place
 from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
-from autograder.records import Answer, CellOutcome, CellTest, ItemResult, Message, Status
+from autograder.limits import amount
+from autograder.records import Answer, CellOutcome, CellTest, Ending, ItemResult, Message, Status
 from autograder.rubric import Item
 from autograder.wording import LocalisedText, Phrase
 
@@ -136,7 +137,7 @@ class CellsCheck(ItemwiseCheck[CellsQuestion, CellsItem]):
             return review(f"not judged outside: {staff}", "cells.review")
         blank = is_blank(evidence.answer)
         if not outcome.passed:
-            return no_answer(staff=staff) if blank else _not_passed(item, options, outcome, staff)
+            return no_answer(staff=staff) if blank else self._not_passed(item, options, outcome, staff)
         if blank:
             return review(f"nothing was written, and the test passes: {staff}", "cells.review")
         if outcome.doubt:
@@ -148,22 +149,27 @@ class CellsCheck(ItemwiseCheck[CellsQuestion, CellsItem]):
         said = Message("cells.passed", text=options.success) if options.success else passed.student
         return replace(passed, student=said, staff=staff or passed.staff)
 
+    def _not_passed(self, item: Item, options: CellsItem, outcome: CellOutcome, staff: str) -> Finding:
+        """Return what the student reads about a test that did not pass."""
+        what: Phrase = LocalisedText(item.text)
+        if outcome.ending is not None:
+            limit = amount(outcome.ending, self.rubric.assignment.limits)
+            if outcome.ending is Ending.CALL_TIME:  # a test has a time of its own
+                limit = f"{options.seconds:g} s"
+            return failed(f"ending.{outcome.ending.value}", staff, what=what, limit=limit)
+        if options.failure:
+            return Finding(
+                Status.FAILED, Message("cells.failed", {"what": what}, text=options.failure), staff
+            )
+        if options.visible:
+            told = quote(": ".join(one for one in (outcome.error, outcome.message) if one))
+            return failed("cells.raised", staff, what=what, text=told)
+        return failed("cells.failed", staff, what=what)
+
     def trials(self, key: Answer) -> tuple[Trial, ...]:
         """A cell that defines nothing must lose every test."""
         lost = tuple(item.id for item, _ in self.automatic)
         return (Trial("nothing is defined", "pass", lost),) if key.cell_type == "code" and lost else ()
-
-
-def _not_passed(item: Item, options: CellsItem, outcome: CellOutcome, staff: str) -> Finding:
-    what: Phrase = LocalisedText(item.text)
-    if outcome.ending is not None:
-        return failed(f"ending.{outcome.ending.value}", staff, what=what, limit=f"{options.seconds:g} s")
-    if options.failure:
-        return Finding(Status.FAILED, Message("cells.failed", {"what": what}, text=options.failure), staff)
-    if options.visible:
-        told = quote(": ".join(one for one in (outcome.error, outcome.message) if one))
-        return failed("cells.raised", staff, what=what, text=told)
-    return failed("cells.failed", staff, what=what)
 
 
 def _partial(item: Item, outcome: CellOutcome, staff: str) -> Finding | None:

@@ -1,21 +1,16 @@
-"""What a class is graded by, read and begun before the rest of the program is imported.
-
-The first sandbox takes longer to start than all else. What has to be known for it is little.
-"""
+"""What a class has handed in: of each student the attempt that counts."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from msgspec import Struct
 
-from autograder import assignment as assignments
 from autograder.assignment import Assignment
 from autograder.course import Course, Handin, counting
 from autograder.course.schedule import Schedule
 from autograder.errors import CourseError
 from autograder.records import StudentGroup
-from autograder.sandbox.pool import Pool
 from autograder.tables import nearest_id
 from autograder.timestamps import Timing
 
@@ -38,41 +33,6 @@ class Collected(Struct, frozen=True):
         return {one.student: one.timing for one in self.handins if one.timing}
 
 
-class Begun(Struct, frozen=True):
-    """A class whose first sandboxes start already, if something of it seems to be left to grade."""
-
-    assignment: Assignment
-    collected: Collected
-    pool: Pool
-    again: bool
-    """Grade even what is known."""
-    some: bool
-    """Of the students only some were asked for."""
-
-
-def begin_grading(
-    course: Course, name: str, students: Collection[str] = (), *, pool: Pool, again: bool = False
-) -> Begun:
-    """Read what a class is graded by, and have its sandboxes started.
-
-    Args:
-        course: whose class.
-        name: of the assignment.
-        students: only these; empty: everybody.
-        pool: gives the sandboxes.
-        again: grade even what is known.
-
-    Raises:
-        CourseError: a file or folder of the course is not usable, or one of the students handed in nothing.
-        RubricError: the rubric is not valid.
-    """
-    assignment = assignments.load(course, name)
-    collected = collect(course, assignment, students)
-    if again or _something_new(course, collected.handins):
-        pool.ahead(assignment.environments())
-    return Begun(assignment, collected, pool, again, bool(students))
-
-
 def collect(course: Course, assignment: Assignment, students: Collection[str] = ()) -> Collected:
     """What lies in submitted/: of each student the attempt that counts. Nothing is read or run.
 
@@ -92,12 +52,3 @@ def collect(course: Course, assignment: Assignment, students: Collection[str] = 
         nearest = "; ".join(dict.fromkeys(nearest_id(one, known) for one in missing))
         raise CourseError(f"nothing was handed in by {', '.join(missing)} for {name}; {nearest}")
     return Collected(tuple(handins), course.misnamed(name), found.times, found.groups)
-
-
-def _something_new(course: Course, handins: Iterable[Handin]) -> bool:
-    """Whether something seems to be left to grade: a guess, by which nothing but time is lost or won."""
-    try:
-        kept = course.gradebook.stat().st_mtime
-        return any(one.folder.stat().st_mtime > kept for one in handins)
-    except OSError:
-        return True

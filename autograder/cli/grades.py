@@ -1,0 +1,282 @@
+"""The command ``grades``: an assignment's marks, the course's totals, and files for learning platforms."""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import msgspec
+import typer
+
+from autograder.app import name_list, open_course
+from autograder.cli.options import EXIT_FINDINGS, HERE, CourseOption, JsonOption
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from autograder.app.classes import Standing
+    from autograder.app.exporting import ExportOptions
+    from autograder.records import Graded, Note
+
+_OF_TO = "--format, --fill, --feedback, --comments, --scale, --provisional and --title"
+
+
+def grades(
+    name: Annotated[
+        str,
+        typer.Argument(help="The assignment; without one the totals of the course.", show_default=False),
+    ] = "",
+    *,
+    course: CourseOption = HERE,
+    to: Annotated[
+        Path | None,
+        typer.Option("--to", help="Write the final marks to this file; for gradescope to a folder."),
+    ] = None,
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format", help="Of --to: moodle, canvas, gradescope, ilias, csv or jsonl.", show_default="csv"
+        ),
+    ] = "",
+    fill: Annotated[
+        Path | None,
+        typer.Option("--fill", help="The platform's own file as it was downloaded; moodle needs it."),
+    ] = None,
+    feedback: Annotated[
+        Path | None,
+        typer.Option("--feedback", help="Where an archive of feedback pages is written to, for moodle."),
+    ] = None,
+    comments: Annotated[
+        bool, typer.Option("--comments", help="Enter what students are told as well, for moodle.")
+    ] = False,
+    scale: Annotated[
+        bool, typer.Option("--scale", help="Convert points to another maximum on the platform.")
+    ] = False,
+    provisional: Annotated[
+        bool, typer.Option("--provisional", help="Write marks too that still need manual review.")
+    ] = False,
+    title: Annotated[
+        str, typer.Option("--title", help='Of the assignment in canvas, such as "Warmup (4711)".')
+    ] = "",
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="Print CSV; with a name the points of every question.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Show points and grades, or write them to a file that a learning platform takes.
+
+    Manual marks and bonus points are included. Totals leave out the lowest assignments if exams.toml says so.
+    The gradebook is not changed, except that automatic scores in it that are not ours are put back.
+    """
+    from autograder.app.exporting import ExportOptions
+
+    options = ExportOptions(fill, provisional, scale, comments, feedback, title)
+    if to is None and (form or options != ExportOptions()):
+        raise typer.BadParameter(f"{_OF_TO} belong to --to")
+    if to is not None and (as_csv or not name):
+        raise typer.BadParameter("--to takes the name of an assignment, and --format csv in place of --csv")
+    if to is not None:
+        _write_grades(course, name, to, form or "csv", options, json=json)
+    elif name:
+        _show_assignment(course, name, as_csv=as_csv, json=json)
+    else:
+        _show_totals(course, as_csv=as_csv, json=json)
+
+
+def _show_assignment(course: Path, name: str, *, as_csv: bool, json: bool) -> None:
+    from autograder.app import classes
+    from autograder.cli import report
+
+    with report.ProgressBar("grades") as watch:
+        stand = classes.standings(open_course(course), name, watch=watch)
+    roll = stand.roll
+    report.print_notes(roll.remarks)
+    rows = [(one, _time(roll.results[student])) for student, one in stand.rows.items()]
+    if json:
+        plain = {
+            "students": [_plain(*row) for row in rows],
+            "gone": list(roll.gone),
+            "remarks": roll.remarks,
+        }
+        report.print_json({"assignment": name, **plain})
+    elif as_csv:
+        sys.stdout.write(csv_text(rows))
+    else:
+        report.console().print(_table(rows, name))
+
+
+def _show_totals(course: Path, *, as_csv: bool, json: bool) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from autograder.app.totals import totals
+    from autograder.cli import report
+
+    with report.ProgressBar("grades") as watch:
+        found = totals(open_course(course), watch=watch)
+    report.print_notes(found.remarks)
+    if json:
+        students = [
+            {
+                **msgspec.to_builtins(one, builtin_types=(Decimal,)),
+                "points": one.points,
+                "possible": one.possible,
+                "final": one.final,
+            }
+            for one in found.rows
+        ]
+        report.print_json({"students": students, "dropped": found.dropped, "remarks": found.remarks})
+        return
+    names = ("student", *found.assignments, "points", "possible", "dropped", "state")
+    rows = [
+        (
+            one.student,
+            *(report.number(part.points) for part in one.parts),
+            report.number(one.points),
+            report.number(one.possible),
+            " ".join(part.assignment for part in one.parts if part.dropped),
+            "final" if one.final else "provisional",
+        )
+        for one in found.rows
+    ]
+    if as_csv:
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows([names, *rows])
+        sys.stdout.write(text.getvalue())
+        return
+    table = Table(title=f"the best {len(found.assignments) - found.dropped} of {len(found.assignments)}")
+    for column in names:
+        table.add_column(column)
+    for row in rows:
+        table.add_row(*map(escape, row))
+    report.console().print(table)
+
+
+def _write_grades(
+    course: Path, name: str, to: Path, form: str, options: ExportOptions, *, json: bool
+) -> None:
+    from autograder.app import exporting
+    from autograder.cli import report
+
+    if form not in exporting.FORMS:
+        raise typer.BadParameter(f"--format: expected one of {', '.join(exporting.FORMS)}, got {form!r}")
+    chosen = exporting.FORMS[exporting.FORMS.index(form)]
+    with report.ProgressBar("grades") as watch:
+        done = exporting.export_grades(open_course(course), name, chosen, to, options, watch=watch)
+    if json:
+        report.print_json(
+            {
+                "assignment": name,
+                "files": [str(path) for path in done.files],
+                "entered": done.entered,
+                "provisional": done.provisional,
+                "missing": done.missing,
+                "remarks": done.remarks,
+            }
+        )
+    else:
+        report.say(f"{len(done.entered)} marks for {form}: {to}")
+        if options.feedback is not None:
+            report.say(f"feedback pages: {options.feedback}")
+    report.print_notes(done.remarks)
+    if done.provisional:
+        told = "not final, and left out (--provisional takes them, too)"
+        report.print_notes([f"{told}: {name_list(done.provisional)}"])
+    if done.provisional or done.missing:
+        raise typer.Exit(EXIT_FINDINGS)
+
+
+def csv_text(rows: Sequence[tuple[Standing, Sequence[Note]]]) -> str:
+    """A line for each student: points of every question, points, bonus, total, grade, state and time."""
+    questions = [question.id for question in rows[0][0].questions] if rows else []
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    sums = ("points", "late", "bonus", "total", "open")
+    facts = ("grade", "best_grade", "passed", "state", "time", "group")
+    writer.writerow(("student", *questions, *sums, *facts))
+    for one, time in rows:
+        points = [_number(question.points) for question in one.questions]
+        points += [_number(value) for value in (one.points, one.late, one.bonus, one.total, one.pending)]
+        shown = (*_grades(one), _passed(one), _state(one), _told(time), one.group)
+        writer.writerow((one.student, *points, *shown))
+    return text.getvalue()
+
+
+def _plain(one: Standing, time: Sequence[Note]) -> dict[str, Any]:
+    worst, best = _grades(one)
+    return {
+        "student": one.student,
+        "questions": {question.id: question.points for question in one.questions},
+        "points": one.points,
+        "late": one.late,
+        "bonus": one.bonus,
+        "total": one.total,
+        "open": one.pending,
+        "grade": worst,
+        "best_grade": best,
+        "passed": _passed(one),
+        "state": _state(one),
+        "time": _told(time),
+        "group": one.group,
+    }
+
+
+def _table(rows: Sequence[tuple[Standing, Sequence[Note]]], title: str) -> Table:
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=title)
+    timed, grouped = any(time for _, time in rows), any(one.group for one, _ in rows)
+    late = any(one.late for one, _ in rows)
+    sums = ("points", *["late"] * late, "bonus", "total", "open")
+    known = ("student", *["group"] * grouped, *sums, "grade", "passed", "state", *["time"] * timed)
+    for name in known:
+        table.add_column(name, justify="right" if name in sums else "left")
+    for one, time in rows:
+        shown = (one.bonus, one.pending, -one.late)
+        extra, waiting, off = (_number(value) if value else "" for value in shown)
+        grade = " to ".join(dict.fromkeys(_grades(one)))
+        cells = (_number(one.points), *[off] * late, extra, _number(one.total), waiting)
+        codes = [", ".join(note.code for note in time)] * timed
+        who = [escape(one.student), *[escape(one.group)] * grouped]
+        table.add_row(*who, *cells, escape(grade), _passed(one), _state(one), *codes)
+    return table
+
+
+def _time(graded: Graded) -> tuple[Note, ...]:
+    """What is remarked about the time of handing in."""
+    from autograder.app.classes import TIME
+
+    return tuple(note for note in graded.score.notes if note.code in TIME)
+
+
+def _told(time: Sequence[Note]) -> str:
+    return " ".join(note.text for note in time)
+
+
+def _grades(one: Standing) -> tuple[str, str]:
+    """The worst and the best grade that can come of it; empty where there are no grades."""
+    return (one.worst.name if one.worst else "", one.best.name if one.best else "")
+
+
+def _passed(one: Standing) -> str:
+    if one.scale is None:
+        return ""
+    return "open" if one.passed is None else "yes" if one.passed else "no"
+
+
+def _state(one: Standing) -> str:
+    if one.outdated:
+        return "provisional: grade again, the rubric has changed"
+    if one.untimely:
+        return "provisional: a person decides about the time"
+    return "final" if one.final else "provisional"
+
+
+def _number(value: Decimal) -> str:
+    return f"{value.normalize():f}"

@@ -1,0 +1,106 @@
+"""Finds a key's formula in what students get, however it is arranged or abbreviated there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from autograder.algebra.equality.compare import Comparer
+from autograder.algebra.nodes import Tree, symbols
+from autograder.algebra.notation.vocabulary import FUNCTION_SPELLINGS, Vocabulary
+from autograder.algebra.reading import read_formula
+from autograder.algebra.values.points import Points
+from autograder.errors import AlgebraError, RubricError, Undecided, Unreadable
+from autograder.rubric import Question, Rubric
+
+_SEED = b"release"
+"""Nobody who could choose a formula by it gains anything: an author compares texts of their own."""
+_PIECE = re.compile(r"\d+(?:\.\d+)?|[^\W\d]\w*|\\[A-Za-z]+|\*\*|[-+*/^(){}·×!]|[⁰¹²³⁴-⁹]+")
+_LATEX_NAME = re.compile(r"\\(?:text|mathrm|mathit|operatorname)\s*\{(\w+)\}")
+_INDEX = re.compile(r"_\{(\w+)\}")
+_FORM_OPTIONS = ("must", "with", "without")
+
+
+def read_vocabularies(rubric: Rubric) -> dict[str, Vocabulary]:
+    """Return the symbols of questions that ask for a formula, by the grade_id of the answer cell.
+
+    A question that asks for a form, such as an expanded product, is left out: its prompt may state an
+    equal formula.
+    """
+    return {
+        question.answer_cell or f"{question.id}-answer": vocabulary
+        for question in rubric.questions
+        if question.kind == "symbolic" and not _asks_for_form(question)
+        for vocabulary in _read_vocabulary(rubric, question)
+    }
+
+
+def _asks_for_form(question: Question) -> bool:
+    return any(option in item.options for item in question.items for option in _FORM_OPTIONS)
+
+
+def _read_vocabulary(rubric: Rubric, question: Question) -> Iterator[Vocabulary]:
+    try:
+        yield Vocabulary(rubric.symbols(question))
+    except RubricError:
+        return  # told where the question is checked
+
+
+def find_equal_formula(text: str, keys: Iterable[str], vocabulary: Vocabulary) -> str:
+    """Return the passage of a text that is a formula equal to one of some keys; empty if there is none.
+
+    Args:
+        text: that students get.
+        keys: formulas of the answer key; one that cannot be read is never found.
+        vocabulary: with which both are read.
+    """
+    trees = [tree for key in keys if (tree := _read(_bare(key), vocabulary)) is not None]
+    comparer = Comparer(Points(vocabulary.domains, _SEED)) if trees else None
+    for passage in formulas_in(text, vocabulary) if comparer else ():
+        given = _read(passage, vocabulary)
+        if given is not None and any(_is_equal(comparer, given, tree) for tree in trees):
+            return passage
+    return ""
+
+
+def formulas_in(text: str, vocabulary: Vocabulary) -> Iterator[str]:
+    """Yield the longest passages of a text that hold nothing but numbers, declared symbols and signs.
+
+    A part of a longer formula is none by itself: other formulas have it as well.
+    """
+    bare = _bare(text)
+    known: Mapping[str, str] = {**FUNCTION_SPELLINGS, **vocabulary.names, **vocabulary.functions}
+    since, end = -1, -1
+    for piece in (*_PIECE.finditer(bare), None):
+        is_word = piece is not None and piece[0][0].isalpha()
+        goes_on = piece is not None and not bare[end : piece.start()].strip(" \t") and since >= 0
+        is_known = piece is not None and (not is_word or piece[0] in known)
+        if since >= 0 and not (goes_on and is_known):
+            passage = bare[since:end]
+            yield from dict.fromkeys((passage.strip(), passage.strip(" \t-+*/^·×")))
+            since = -1
+        if piece is not None and is_known:
+            since = piece.start() if since < 0 else since
+        end = piece.end() if piece is not None else end
+
+
+def _bare(text: str) -> str:
+    return _INDEX.sub(r"_\1", _LATEX_NAME.sub(r"\1", text))
+
+
+def _read(passage: str, vocabulary: Vocabulary) -> Tree | None:
+    """Return the formula that a passage is; None for a number or a symbol alone, and for anything else."""
+    if len(_PIECE.findall(passage)) < 2:
+        return None
+    try:
+        sides = read_formula(passage, vocabulary)
+    except (Unreadable, AlgebraError):
+        return None
+    return sides[0] if len(sides) == 1 and symbols(sides[0]) else None
+
+
+def _is_equal(comparer: Comparer | None, first: Tree, second: Tree) -> bool:
+    try:
+        return comparer is not None and comparer.equal(first, second)
+    except (Undecided, AlgebraError):
+        return False
