@@ -8,6 +8,15 @@ from reference.audits.claims import Input, judge_fault, judge_verdict, read_clai
 
 AUDIT = translation.proposal
 INPUTS = (Input("source", "integers", 2), Input("target", "integers", 2))
+UNPROVED = {
+    "en": "No finding proves this: one has to name the place, with inputs on which this fault shows.",
+    "de": "Kein Befund beweist das: Einer muss die Stelle nennen, mit Eingaben, auf denen es sich zeigt.",
+}
+WRONG_VERDICT = {
+    "en": "The verdict is wrong, or no finding proves it.",
+    "de": "Das Urteil ist falsch, oder kein Befund beweist es.",
+}
+
 solution(
     source="""
 import torch
@@ -33,6 +42,7 @@ def claims_of(student):
         "en": "With the change the translator is faulty",
         "de": "Mit der Änderung ist der Übersetzer fehlerhaft",
     },
+    told=WRONG_VERDICT,
 )
 def verdict(student, reference, draw):
     judge_verdict(student.proposal_verdict, claims_of(student), AUDIT)
@@ -44,6 +54,7 @@ def verdict(student, reference, draw):
         "en": "Without its mask the encoder lets padding into the memory",
         "de": "Ohne seine Maske lässt der Encoder Padding in das Memory",
     },
+    told=UNPROVED,
 )
 def source_padding(student, reference, draw):
     judge_fault("source_padding", claims_of(student), AUDIT)

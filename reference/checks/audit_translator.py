@@ -8,6 +8,15 @@ from reference.audits.claims import Input, judge_claims, judge_fault, judge_verd
 
 AUDIT = translation.handed_out
 INPUTS = (Input("source", "integers", 2), Input("target", "integers", 2))
+UNPROVED = {
+    "en": "No finding proves this: one has to name the place, with inputs on which this fault shows.",
+    "de": "Kein Befund beweist das: Einer muss die Stelle nennen, mit Eingaben, auf denen es sich zeigt.",
+}
+WRONG_VERDICT = {
+    "en": "The verdict is wrong, or no finding proves it.",
+    "de": "Das Urteil ist falsch, oder kein Befund beweist es.",
+}
+
 solution(
     source="""
 import torch
@@ -37,6 +46,7 @@ def claims_of(student):
         "en": "The translator is faulty, and one fault at least is proved",
         "de": "Der Übersetzer ist fehlerhaft, und mindestens ein Fehler ist bewiesen",
     },
+    told=WRONG_VERDICT,
 )
 def verdict(student, reference, draw):
     judge_verdict(student.translator_verdict, claims_of(student), AUDIT)
@@ -48,6 +58,7 @@ def verdict(student, reference, draw):
         "en": "The padding of the target is masked along the wrong axis",
         "de": "Das Padding des Ziels wird entlang der falschen Achse maskiert",
     },
+    told=UNPROVED,
 )
 def target_padding(student, reference, draw):
     judge_fault("target_padding", claims_of(student), AUDIT)
@@ -59,6 +70,7 @@ def target_padding(student, reference, draw):
         "en": "Cross-attention sees the padding of the source",
         "de": "Die Cross-Attention sieht das Padding des Quelltexts",
     },
+    told=UNPROVED,
 )
 def cross_padding(student, reference, draw):
     judge_fault("cross_padding", claims_of(student), AUDIT)
