@@ -44,7 +44,7 @@ WRONG = tuple(name for names in GROUPS.values() for name in names)
 SECONDS = 100
 """Enough for a test that never ends on some of the classes; `call_seconds` limits each one."""
 
-answers = {}
+answers: dict[object, dict[str, object]] = {}
 """The names of an answer → what its test says of each class, which all items ask for."""
 
 
