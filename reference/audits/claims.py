@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -162,15 +162,22 @@ class Claim:
         return {fault for fault in self.shown if names_place(self.place, faults[fault])}
 
 
-def read_claims(findings: Any, audit: Audit, wanted: tuple[Input, ...]) -> list[Claim]:
-    """Return what is claimed: at most five findings are read.
+def read_claims(
+    student: Any, findings_of: Callable[[Any], Any], audit: Audit, wanted: tuple[Input, ...]
+) -> list[Claim]:
+    """Return what is claimed: at most five findings are read, each in a fresh box, which it may end.
+
+    Args:
+        student: the names of the notebook.
+        findings_of: gives the list of findings among such names.
+        audit: of the listing.
+        wanted: its inputs.
 
     Raises:
         NotProved: the findings are no list.
     """
-    return [
-        _read_claim(finding, audit, wanted) for finding in itertools.islice(_entries(findings), MOST_FINDINGS)
-    ]
+    count = len(list(itertools.islice(_entries(findings_of(student)), MOST_FINDINGS)))
+    return [_read_claim(student.again(), findings_of, index, audit, wanted) for index in range(count)]
 
 
 def _entries(values: Any) -> Iterator[Any]:
@@ -179,7 +186,10 @@ def _entries(values: Any) -> Iterator[Any]:
     yield from values
 
 
-def _read_claim(finding: Any, audit: Audit, wanted: tuple[Input, ...]) -> Claim:
+def _read_claim(
+    student: Any, findings_of: Callable[[Any], Any], index: int, audit: Audit, wanted: tuple[Input, ...]
+) -> Claim:
+    finding = next(itertools.islice(_entries(findings_of(student)), index, None), None)
     if type(finding) not in (list, tuple) or len(finding) < 2:
         return Claim(None, problem="a finding is a pair: a place, and a function that returns inputs")
     place, make_inputs, *_ = finding

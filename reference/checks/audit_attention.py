@@ -25,6 +25,10 @@ attention_remarks = [11]  # d_model has to be a multiple of num_heads, and nothi
 )
 
 
+def findings_of(student):
+    return student.attention_findings
+
+
 @check(
     points=2,
     title={
@@ -37,7 +41,7 @@ attention_remarks = [11]  # d_model has to be a multiple of num_heads, and nothi
     },
 )
 def verdict(student, reference, draw):
-    claims = read_claims(student.attention_findings, AUDIT, INPUTS)
+    claims = read_claims(student, findings_of, AUDIT, INPUTS)
     judge_verdict(student.attention_verdict, claims, AUDIT)
 
 

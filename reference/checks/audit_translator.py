@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from autograder.checking import check, mutant, planted, solution
 from reference.audits import translation
 from reference.audits.claims import Input, judge_claims, judge_fault, judge_verdict, read_claims
@@ -36,8 +38,13 @@ translator_findings = [("make_target_mask", left_padding), ("decode", padded_sou
 )
 
 
+def findings_of(student):
+    return student.translator_findings
+
+
+@functools.cache  # each item asks for them
 def claims_of(student):
-    return read_claims(student.translator_findings, AUDIT, INPUTS)
+    return read_claims(student, findings_of, AUDIT, INPUTS)
 
 
 @check(

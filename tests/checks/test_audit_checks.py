@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from autograder.checking.loading import define_module
+from autograder.checking.loading import define_module, namespace_of
 from autograder.checking.reading import load_check_file
 from autograder.checking.running import CheckProgram
 from reference.audits import attention, claims, translation
@@ -84,6 +84,7 @@ RIGHT_TEST = FILES["audit"].solution
         ("    return True", "    return 1", 0.0),
         ("    torch.manual_seed(1)\n", "    if torch.rand(1) > 2: return\n", 4.0),
         ("return False", "raise ValueError(cls)", 0.0),
+        ("return False", "return layer(query, key, value).sum().backward() is not None", 4.0),
     ],
 )
 def test_points_are_the_caught_less_the_rejected(old: str, new: str, points: float, run: Any) -> None:
@@ -217,10 +218,11 @@ def test_our_own_errors_cost_nobody_a_point(monkeypatch: pytest.MonkeyPatch) -> 
         raise RuntimeError("a fault of ours")
 
     monkeypatch.setattr(claims, "find_violations", raises)
-    finding = ("decode", lambda: ([[1]], [[1]]))
+    source = "findings = [('decode', lambda: ([[1]], [[1]]))]"
+    student = namespace_of(lambda: define_module(source), {})
     inputs = (Input("source", "integers", 2), Input("target", "integers", 2))
     with pytest.raises(RuntimeError):
-        claims.read_claims([finding], translation.handed_out, inputs)
+        claims.read_claims(student, lambda names: names.findings, translation.handed_out, inputs)
 
 
 @pytest.mark.parametrize(

@@ -169,3 +169,29 @@ def test_findings_of_any_form_are_judged(code: str, grader: Grader) -> None:
         source = f"{PROVED}\n{code}\ntranslator_findings[0] = ('make_target_mask', left)\n"
         items = ("target_padding", "claims")
     assert dict.fromkeys(items, "0") == lost(grader, "audit_translator", source)
+
+
+ENDINGS = {
+    "hangs": "def left():\n    while True: pass\n",
+    "leaves": "import os\ndef left(): os._exit(0)\n",
+    "lies about its shape": """
+class Lie(torch.Tensor):
+    @property
+    def shape(self): return torch.Size((1, 4))
+    @classmethod
+    def __torch_function__(cls, *args, **kwargs): return 5
+def left(): return torch.ones(3).as_subclass(Lie), torch.ones(3).as_subclass(Lie)
+""",
+    "looks for the reference": """
+def left():
+    from reference.audits import translation
+    return translation.evidence
+""",
+}
+
+
+@pytest.mark.parametrize("code", ENDINGS.values(), ids=ENDINGS)
+def test_a_finding_that_ends_its_box_costs_itself(code: str, grader: Grader) -> None:
+    """The other finding is still proved."""
+    source = f"{PROVED}\n{code}\ntranslator_findings[0] = ('make_target_mask', left)\n"
+    assert {"target_padding": "0", "claims": "0"} == lost(grader, "audit_translator", source)
