@@ -182,11 +182,6 @@ class Lie(torch.Tensor):
     def __torch_function__(cls, *args, **kwargs): return 5
 def left(): return torch.ones(3).as_subclass(Lie), torch.ones(3).as_subclass(Lie)
 """,
-    "looks for the reference": """
-def left():
-    from reference.audits import translation
-    return translation.evidence
-""",
 }
 
 
@@ -195,3 +190,10 @@ def test_a_finding_that_ends_its_box_costs_itself(code: str, grader: Grader) -> 
     """The other finding is still proved."""
     source = f"{PROVED}\n{code}\ntranslator_findings[0] = ('make_target_mask', left)\n"
     assert {"target_padding": "0", "claims": "0"} == lost(grader, "audit_translator", source)
+
+
+def test_the_reference_is_not_in_the_students_box(grader: Grader) -> None:
+    """A finding cannot import what it is judged by; whatever cannot be imported needs manual review."""
+    code = "def left():\n    from reference.audits import translation\n    return translation.evidence\n"
+    source = f"{PROVED}\n{code}\ntranslator_findings[0] = ('make_target_mask', left)\n"
+    assert {"target_padding": "0?", "claims": "0?"} == lost(grader, "audit_translator", source)
