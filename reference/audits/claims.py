@@ -189,7 +189,7 @@ def _entries(values: Any) -> Iterator[Any]:
 def _read_claim(
     student: Any, findings_of: Callable[[Any], Any], index: int, audit: Audit, wanted: tuple[Input, ...]
 ) -> Claim:
-    finding = next(itertools.islice(_entries(findings_of(student)), index, None), None)
+    finding: Any = next(itertools.islice(_entries(findings_of(student)), index, None), None)
     if type(finding) not in (list, tuple) or len(finding) < 2:
         return Claim(None, problem="a finding is a pair: a place, and a function that returns inputs")
     place, make_inputs, *_ = finding
