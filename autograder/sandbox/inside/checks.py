@@ -23,6 +23,15 @@ LookUp = Callable[[str], Any]
 class HandleObjects(Objects):
     """The student's objects in their box."""
 
+    def __init__(self, seed_student: Callable[[int], None]) -> None:
+        super().__init__()
+        self._seed_student = seed_student
+
+    def seed_generators(self, seed: int) -> None:
+        """See `Objects.seed_generators`; the student's box seeds its own."""
+        super().seed_generators(seed)
+        self._seed_student(seed)
+
     def call_by_name(self, function: Any, arguments: Mapping[str, Any], seed: int) -> Any:
         """See `Objects.call_by_name`; it is one operation."""
         if not instance_of(function, Handle):
@@ -54,7 +63,11 @@ class Checks:
         self._programs: dict[str, CheckProgram] = {}
 
     def run(
-        self, call: Mapping[str, Any], look_up: LookUp, look_up_again: Callable[..., LookUp]
+        self,
+        call: Mapping[str, Any],
+        look_up: LookUp,
+        look_up_again: Callable[..., LookUp],
+        seed_student: Callable[[int], None],
     ) -> dict[str, Any]:
         """Run one part of a check; return the plain parts of a `autograder.records.CellOutcome`.
 
@@ -62,9 +75,10 @@ class Checks:
             call: ``file``, ``check``, ``part``, ``seed`` in hexadecimal, and ``modules``, the sources.
             look_up: gives what a name of the notebook stands for; raises NameError.
             look_up_again: gives the same for a fresh box; of one in which some names are forbidden.
+            seed_student: is told of seeds that were set in this box, and hold in the student's.
         """
         printed = io.StringIO()
-        undo = install(HandleObjects())
+        undo = install(HandleObjects(seed_student))
         try:
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
                 student = _names(look_up, look_up_again)
