@@ -17,7 +17,7 @@ import numpy as np
 from autograder.checking.comparing import is_same, is_tensor
 from autograder.checking.drawing import InputDraw
 from autograder.checking.loading import DefinedNames, SourceModules, load_source, namespace_of
-from autograder.checking.objects import Objects, install, objects, seed_generators
+from autograder.checking.objects import Objects, install, objects
 from autograder.checking.outcomes import DiffersFromStudent, MissingName, Unclear, Wrong, observe, observing
 from autograder.checking.reading import CheckFile, SourceMutant
 
@@ -110,7 +110,7 @@ class CheckProgram:
             function = getattr(self._module, check)
             values = [one.value for one in self.file.check(check).parts if part and one.name == part]
             draw = InputDraw(seed, tensors=self.file.uses_torch)
-            seed_generators(int.from_bytes(seed[:4], "little"))
+            objects().seed_generators(int.from_bytes(seed[:4], "little"))
             function(student, self.reference, draw, *values)
         except DiffersFromStudent:
             raise

@@ -159,7 +159,8 @@ class CellTester:
             **({"check": _check_call(test.check)} if test.check else {}),
         }
         names, request, box = self._names(test), written(None), student
-        asking = written(["watch", [names], {}, {}, self._token, 0]) if names else None
+        watched = [names, test.check is None]
+        asking = written(["watch", watched, {}, {}, self._token, 0]) if names else None
         left, clock = min(test.seconds, left), _Clock(min(test.seconds, left))
         with _FurtherBoxes(student, self._open_again) as boxes:
             for _ in range(MOST_OPERATIONS):

@@ -32,6 +32,9 @@ class StudentBox(Protocol):
     def define(self, source: str) -> Any:
         """Run a source there and return its module."""
 
+    def seed_student(self, seed: int) -> None:
+        """Take note of a seed that was set in this box, and holds in the student's."""
+
     def open_again(self, forbidden: Sequence[str] = ()) -> StudentBox:
         """Return a fresh box in which the same cells ran.
 
@@ -42,6 +45,15 @@ class StudentBox(Protocol):
 
 class HandleObjects(Objects):
     """The student's objects in their box."""
+
+    def __init__(self, seed_student: Callable[[int], None]) -> None:
+        super().__init__()
+        self._seed_student = seed_student
+
+    def seed_generators(self, seed: int) -> None:
+        """See `Objects.seed_generators`; the student's box seeds its own."""
+        super().seed_generators(seed)
+        self._seed_student(seed)
 
     def call_by_name(self, function: Any, arguments: Mapping[str, Any], seed: int) -> Any:
         """See `Objects.call_by_name`; it is one operation."""
@@ -82,7 +94,7 @@ class Checks:
             box: of the student.
         """
         printed = io.StringIO()
-        undo = install(HandleObjects())
+        undo = install(HandleObjects(box.seed_student))
         try:
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
                 student = self._names(box)

@@ -199,6 +199,7 @@ class Judge:
         """
         self._further = further
         self._box = 1
+        self._seed: int | None = None
         self._others: list[Judge] = []
         self._imports: Mapping[str, tuple[str, str]] = {}
         self._students: frozenset[str] = frozenset()
@@ -262,6 +263,7 @@ class Judge:
         self._gradients.begin()
         self._generators.moved()
         self._seeded, self._plain = False, 0
+        self._seed = None
         self._others = []
         self._malformed = ""
         self._proxies.own_words.clear()
@@ -286,6 +288,11 @@ class Judge:
         is_doubtful = words and (self._proxies.is_strict or not self._plain)
         doubt = self._proxies.disputed or (f"it rests on {', '.join(words)} alone" if is_doubtful else "")
         return found | {"own_words": words[:20], "doubt": doubt[:200]}
+
+    def seed_student(self, seed: int) -> None:
+        """Have the student's box seed its generators, as was done here: states are long."""
+        self._generators.moved()
+        self._seed = seed
 
     def _take_doubts(self, other: Judge) -> None:
         """Count what a fresh box has said of itself as if this one had."""
@@ -357,6 +364,8 @@ class Judge:
             beside["forget"] = gone
         if taken := self._proxies.coming.taken():
             beside["taken"] = taken
+        if self._seed is not None:
+            self._seeded, beside["seed"], self._seed = True, self._seed, None
         if moved := self._generators.moved():
             self._seeded = True
             beside["states"] = moved
