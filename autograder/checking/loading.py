@@ -108,18 +108,40 @@ def load_source(source: str, file: str, name: str, package: str = PACKAGE) -> ty
     return module
 
 
+NEUTRAL_NAME = "definitions"
+"""Of a module that is defined beside a student's code: it says nothing about what is in it."""
+
+
+def define_module(source: str) -> types.ModuleType:
+    """Run a source as a module that nothing can import, and return it.
+
+    Raises:
+        Exception: whatever the source raises.
+    """
+    module = types.ModuleType(NEUTRAL_NAME)
+    _OneSource(source, f"<{NEUTRAL_NAME}>").exec_module(module)
+    return module
+
+
 class DefinedNames:
     """The names of a notebook, or of a solution, as attributes."""
 
-    __slots__ = ("_look_up", "_make_again", "_results")
+    __slots__ = ("_define", "_look_up", "_make_again", "_results")
 
-    def __init__(self, look_up: Callable[[str], Any], make_again: Callable[[], DefinedNames]) -> None:
+    def __init__(
+        self,
+        look_up: Callable[[str], Any],
+        make_again: Callable[[], DefinedNames],
+        define: Callable[[str], Any] = define_module,
+    ) -> None:
         """Look up names.
 
         Args:
             look_up: gives what a name stands for; raises `MissingName`.
             make_again: gives the same names in a process that has seen nothing yet.
+            define: runs a source where the names are, and gives its module.
         """
+        object.__setattr__(self, "_define", define)
         object.__setattr__(self, "_look_up", look_up)
         object.__setattr__(self, "_make_again", make_again)
         object.__setattr__(self, "_results", {})
@@ -134,6 +156,14 @@ class DefinedNames:
         """
         made: DefinedNames = object.__getattribute__(self, "_make_again")()
         return made
+
+    def define(self, source: str) -> Any:
+        """Run a source where the student's code is, and return its names as attributes.
+
+        The student's code can be given what it defines, such as a class to test. It can look at that as it
+        likes, so neither the source nor a name in it may say what is expected.
+        """
+        return object.__getattribute__(self, "_define")(source)
 
 
 def results_of(student: DefinedNames) -> dict[Any, Any]:

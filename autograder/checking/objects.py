@@ -38,6 +38,10 @@ class Objects:
         """Call a function by name if its signature has all the names, otherwise by position; seed before."""
         return call_by_name(function, arguments, seed)
 
+    def seed_generators(self, seed: int) -> None:
+        """Seed the generators of the check and of the student's code."""
+        seed_generators(seed)
+
     def is_handle(self, value: Any) -> bool:
         """Return whether a value stands for an object that cannot leave the student's box."""
         del value

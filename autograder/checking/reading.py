@@ -24,7 +24,7 @@ _DECLARATIONS = (*_DECORATORS, "solution", "mutant", "planted", "forbid")
 _STUDENT = "student"
 """The first parameter of a check."""
 _TORCH = re.compile(r"^\s*(?:import|from)\s+torch\b", re.MULTILINE)
-RESERVED = frozenset(("again",))
+RESERVED = frozenset(("again", "define"))
 """Attributes of ``student`` that are no names of the notebook."""
 
 

@@ -18,7 +18,7 @@ from autograder.checking.comparing import is_same, is_tensor
 from autograder.checking.drawing import InputDraw
 from autograder.checking.holding import run_check
 from autograder.checking.loading import DefinedNames, SourceModules, load_source, namespace_of
-from autograder.checking.objects import Objects, install, objects, seed_generators
+from autograder.checking.objects import Objects, install, objects
 from autograder.checking.outcomes import DiffersFromStudent, MissingName, Unclear, Wrong, observe, observing
 from autograder.checking.reading import CheckFile, SourceMutant
 
@@ -113,7 +113,7 @@ class CheckProgram:
             item = self.file.check(check)
             values = [one.value for one in item.parts if part and one.name == part]
             draw = InputDraw(seed, tensors=self.file.uses_torch)
-            seed_generators(int.from_bytes(seed[:4], "little"))
+            objects().seed_generators(int.from_bytes(seed[:4], "little"))
             run_check(function, student, self.reference, draw, *values, once=bool(item.edits))
         except DiffersFromStudent:
             raise

@@ -110,17 +110,15 @@ class CellTests:
         self._sandbox, self._grader = sandbox, grader
         self._limits = limits = assignment.rubric.assignment.limits
         release = assignment.releases[notebook.name]
-        self._imports = (
-            imports_of(cell.source for cell in release.cells if cell.cell_type == "code")
-            if self._tests
-            else ()
-        )
+        code = [cell.source for cell in release.cells if cell.cell_type == "code"]
+        self._imports = imports_of(code) if self._tests else ()
         # Another seed than the student's, so that a seed set by a test is a change.
         self._runner = CellTester(
             lambda: sandbox.open(limits, seed=grader.seed ^ 1),
             self._imports,
             stopwatch=grader.stopwatch,
             open_again=self._open_again,
+            call_seconds=limits.call_seconds,
         )
 
     def open_session(

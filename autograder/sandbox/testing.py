@@ -59,8 +59,10 @@ class _Clock:
             self.left -= max(0.0, time.monotonic() - began - waited) / CLOCK_FACTOR
 
 
-MOST_FURTHER_BOXES = 4
+MOST_FURTHER_BOXES = 100
 """Of one test."""
+MOST_AT_ONCE = 4
+"""Further boxes of one test that are open; the oldest ends when one more is opened."""
 
 
 class _FurtherBoxes:
@@ -77,12 +79,16 @@ class _FurtherBoxes:
         """Return a box.
 
         Raises:
-            BoxEnded: there is none, or it ended while the cells ran.
+            BoxEnded: there are too many, it gave its place to a newer one, or it ended while the cells ran.
         """
         while len(self._boxes) < number:
             if self._open_again is None or len(self._boxes) > MOST_FURTHER_BOXES:
                 raise BoxEnded(Ending.NOT_ASKED)
+            if len(self._boxes) > MOST_AT_ONCE:
+                self._boxes[-MOST_AT_ONCE].close()
             self._boxes.append(self._open_again())
+        if 1 < number <= len(self._boxes) - MOST_AT_ONCE:
+            raise BoxEnded(Ending.NOT_ASKED)
         return self._boxes[number - 1]
 
     def __exit__(self, *_: object) -> None:
@@ -100,6 +106,8 @@ class CellTester:
         refuses: Refuses | None = None,
         stopwatch: Stopwatch | None = None,
         open_again: Callable[[], Box] | None = None,
+        *,
+        call_seconds: float = math.inf,
     ) -> None:
         """Nothing is opened yet.
 
@@ -109,8 +117,10 @@ class CellTester:
             refuses: why a test may not ask for something of the student's box; empty where it may.
             stopwatch: is told what the judge's boxes computed.
             open_again: opens a fresh box in which the student's cells have run.
+            call_seconds: that one operation in a fresh box may take.
         """
         self._open_again = open_again
+        self._call_seconds = call_seconds
         self._open = open_box
         self._stopwatch = stopwatch or Stopwatch()
         self._refuses = refuses
@@ -149,13 +159,17 @@ class CellTester:
             **({"check": _check_call(test.check)} if test.check else {}),
         }
         names, request, box = self._names(test), written(None), student
-        asking = written(["watch", [names], {}, {}, self._token, 0]) if names else None
+        watched = [names, test.check is None]
+        asking = written(["watch", watched, {}, {}, self._token, 0]) if names else None
         left, clock = min(test.seconds, left), _Clock(min(test.seconds, left))
         with _FurtherBoxes(student, self._open_again) as boxes:
             for _ in range(MOST_OPERATIONS):
                 if asking is not None:
                     before = box.computed()
-                    answer = self._asked_of_student(asking, box, min(left, clock.left), clock)
+                    most = math.inf if box is student else self._call_seconds
+                    answer = self._asked_of_student(asking, box, min(left, clock.left, most), clock)
+                    if isinstance(answer, CellOutcome) and answer.ending and box is not student:
+                        answer = written({"ended": answer.ending.value})  # the check decides what it costs
                     if isinstance(answer, CellOutcome):
                         self.close()
                         return answer

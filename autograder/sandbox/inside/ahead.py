@@ -36,6 +36,8 @@ def is_steady(value: Any) -> bool:
     kind = type(value)
     if kind in _FLAT or isinstance(value, _OBJECTS):
         return kind in _NUMBERS or kind not in (str, bytes) or len(value) <= MOST_BYTES
+    if kind is tuple and _is_named_tensor(value):
+        return is_steady(value[1])
     if kind in (list, dict, set, tuple):
         inside = (*value, *value.values()) if kind is dict else value
         return (
@@ -52,6 +54,17 @@ def is_steady(value: Any) -> bool:
     if isinstance(value, _PLAIN_BASES) or str(kind.__module__).partition(".")[0] == "pandas":
         return False
     return forms.parts_of(value) is None
+
+
+def _is_named_tensor(value: tuple[Any, ...]) -> bool:
+    """Whether it is what ``named_parameters()`` gives."""
+    torch = sys.modules.get("torch")
+    return (
+        torch is not None
+        and len(value) == 2
+        and type(value[0]) is str
+        and type(value[1]) in (torch.Tensor, torch.nn.Parameter)
+    )
 
 
 def attributes(value: Any) -> dict[str, Any]:

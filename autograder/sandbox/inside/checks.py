@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 from autograder.checking import models as _models  # noqa: F401 - what runs beside the student's objects
 from autograder.checking import transformers as _transformers  # noqa: F401 - what files of checks import
@@ -19,11 +19,43 @@ from autograder.sandbox.inside.running import MOST_TEXT
 
 FORBIDDEN = "is forbidden here"
 """What functions say that were made to fail; see `recorder`."""
-LookUp = Callable[[str], Any]
+
+
+class StudentBox(Protocol):
+    """A box in which a student's cells have run."""
+
+    def look_up(self, name: str) -> Any:
+        """Return what a name of the notebook stands for.
+
+        Raises:
+            NameError: the notebook does not define it.
+        """
+
+    def define(self, source: str) -> Any:
+        """Run a source there and return its module."""
+
+    def seed_student(self, seed: int) -> None:
+        """Take note of a seed that was set in this box, and holds in the student's."""
+
+    def open_again(self, forbidden: Sequence[str] = ()) -> StudentBox:
+        """Return a fresh box in which the same cells ran.
+
+        Args:
+            forbidden: functions of torch whose names hold one of these fail there.
+        """
 
 
 class HandleObjects(Objects):
     """The student's objects in their box."""
+
+    def __init__(self, seed_student: Callable[[int], None]) -> None:
+        super().__init__()
+        self._seed_student = seed_student
+
+    def seed_generators(self, seed: int) -> None:
+        """See `Objects.seed_generators`; the student's box seeds its own."""
+        super().seed_generators(seed)
+        self._seed_student(seed)
 
     def run_beside(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """See `Objects.run_beside`."""
@@ -61,29 +93,26 @@ class Checks:
 
     def __init__(self) -> None:
         self._programs: dict[str, CheckProgram] = {}
-        self._student: DefinedNames | None = None
+        self._student: tuple[StudentBox, DefinedNames] | None = None
 
-    def run(
-        self, call: Mapping[str, Any], look_up: LookUp, look_up_again: Callable[..., LookUp]
-    ) -> dict[str, Any]:
+    def run(self, call: Mapping[str, Any], box: StudentBox) -> dict[str, Any]:
         """Run one part of a check; return the plain parts of a `autograder.records.CellOutcome`.
 
         Args:
             call: ``file``, ``check``, ``part``, ``seed`` in hexadecimal, and ``modules``, the sources.
-            look_up: gives what a name of the notebook stands for; raises NameError.
-            look_up_again: gives the same for a fresh box; of one in which some names are forbidden.
+            box: of the student.
         """
         printed = io.StringIO()
-        undo = install(HandleObjects())
+        undo = install(HandleObjects(box.seed_student))
         try:
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-                student = self._student = self._student or _names(look_up, look_up_again)
+                student = self._names(box)
                 program = self._program(call["file"], call["modules"])
                 seed = bytes.fromhex(call["seed"])
                 outcome = program.run(call["check"], call["part"], student, seed)
                 told = _told(outcome)
                 if call["forbidden"] and outcome.status in ("passed", "wrong", "raised"):
-                    limited = _names(look_up_again(call["forbidden"]), look_up_again)
+                    limited = _names_of(box.open_again(call["forbidden"]))
                     other = program.run(call["check"], call["part"], limited, seed, name_mistakes=False)
                     told["forbidden"] = _told_forbidden(outcome, other)
         except CannotJudge as error:
@@ -95,6 +124,12 @@ class Checks:
     def forget_answer(self) -> None:
         """Forget what was found out about an answer: the next one is another's, or it is in doubt."""
         self._student = None
+
+    def _names(self, box: StudentBox) -> DefinedNames:
+        """Return the names of a box: one object for all checks, which can share by it what they saw."""
+        if self._student is None or self._student[0] is not box:
+            self._student = box, _names_of(box)
+        return self._student[1]
 
     def _program(self, file: str, modules: Mapping[str, str]) -> CheckProgram:
         if file not in self._programs:
@@ -109,14 +144,14 @@ def _told_forbidden(usual: CheckOutcome, other: CheckOutcome) -> str:
     return "" if other.status == usual.status else f"comes out otherwise: {other.message}"
 
 
-def _names(look_up: LookUp, look_up_again: Callable[..., LookUp]) -> DefinedNames:
+def _names_of(box: StudentBox) -> DefinedNames:
     def find(name: str) -> Any:
         try:
-            return look_up(name)
+            return box.look_up(name)
         except NameError:
             raise MissingName(name) from None
 
-    return DefinedNames(find, lambda: _names(look_up_again(), look_up_again))
+    return DefinedNames(find, lambda: _names_of(box.open_again()), box.define)
 
 
 def _told(outcome: CheckOutcome) -> dict[str, Any]:

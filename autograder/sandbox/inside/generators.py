@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import random
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -54,19 +56,6 @@ class Generators:
                 self._torch, found["torch"] = drawn, state
         return found
 
-    def states(self) -> dict[str, Any]:
-        """Return all states, for `restore`; what has moved until now is no news afterwards."""
-        seen = self.moved()
-        version, numbers, spare = _PYTHONS.getstate()
-        kept: Any = np.random.get_state()
-        torch = sys.modules.get("torch")
-        return {
-            **seen,
-            "random": [version, numbers, spare],
-            "numpy": [kept[1], *map(int, kept[2:4]), float(kept[4])],
-            **({} if torch is None else {"torch": torch.default_generator.get_state().numpy()}),
-        }
-
     def forget(self) -> None:
         """Take it that the other box knows nothing of how they stand."""
         self._random, self._numpy, self._seen, self._torch = (b"", None), None, b"", b""
@@ -87,6 +76,21 @@ class Generators:
             torch.set_rng_state(torch.from_numpy(np.array(told["torch"], np.uint8)))
         if told:
             self.moved()
+
+
+@contextlib.contextmanager
+def keep_states() -> Iterator[None]:
+    """Put the global generators back into their present states afterwards."""
+    pythons, numpys = _PYTHONS.getstate(), np.random.get_state()
+    torch = sys.modules.get("torch")
+    torchs = None if torch is None else torch.default_generator.get_state()
+    try:
+        yield
+    finally:
+        _PYTHONS.setstate(pythons)
+        np.random.set_state(numpys)
+        if torch is not None and torchs is not None:
+            torch.default_generator.set_state(torchs)
 
 
 def _pythons_words(generator: random.Random) -> bytes:

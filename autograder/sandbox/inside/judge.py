@@ -199,6 +199,7 @@ class Judge:
         """
         self._further = further
         self._box = 1
+        self._seed: int | None = None
         self._others: list[Judge] = []
         self._imports: Mapping[str, tuple[str, str]] = {}
         self._students: frozenset[str] = frozenset()
@@ -263,6 +264,7 @@ class Judge:
         self._gradients.begin()
         self._generators.moved()
         self._seeded, self._plain = False, 0
+        self._seed = None
         self._others = []
         self._malformed = ""
         self._proxies.own_words.clear()
@@ -272,7 +274,7 @@ class Judge:
             self._heard(lambda: wire.read_told(told))
         self._namespace.absent.clear()
         if "check" in test:
-            found = self._checks.run(test["check"], self._student_name, self._look_up_again)
+            found = self._checks.run(test["check"], self)
         else:
             found = outcome(test["code"], self._namespace, doctest=test["doctest"], refusals=CannotJudge)
         for other in self._others:
@@ -290,18 +292,23 @@ class Judge:
             self._checks.forget_answer()
         return found | {"own_words": words[:20], "doubt": doubt[:200]}
 
+    def seed_student(self, seed: int) -> None:
+        """Have the student's box seed its generators, as was done here: states are long."""
+        self._generators.moved()
+        self._seed = seed
+
     def _take_doubts(self, other: Judge) -> None:
         """Count what a fresh box has said of itself as if this one had."""
         self._malformed = self._malformed or other._malformed
         self._proxies.disputed = self._proxies.disputed or other._proxies.disputed
         self._proxies.own_words |= other._proxies.own_words
 
-    def _look_up_again(self, forbidden: Sequence[str] = ()) -> Callable[[str], Any]:
-        """How to look up names in a fresh box in which the same cells ran.
+    def define(self, source: str) -> Any:
+        """Run a source in the student's box and return its module; see `checks.StudentBox`."""
+        return self._ask("define", source)
 
-        Args:
-            forbidden: functions of torch whose names hold one of these fail there.
-        """
+    def open_again(self, forbidden: Sequence[str] = ()) -> Judge:
+        """Return the judge of a fresh box in which the same cells ran; see `checks.StudentBox`."""
         other = Judge(self._further)
         other._box = len(self._others) + 2
         other._begin_again(self._token)
@@ -311,7 +318,7 @@ class Judge:
         self._others.append(other)
         if forbidden:
             other._ask("forbid", [*forbidden])
-        return other._student_name
+        return other
 
     def _ask(self, operation: str, /, *args: Any, **kwargs: Any) -> Any:
         told = self._exchanged(self._request(operation, args, kwargs))
@@ -321,6 +328,8 @@ class Judge:
             raise CannotJudge("the student's code puts a hook on what is the test's")
         if "failed" in told:
             raise CannotJudge(f"what the student's code returned could not be read: {told['failed']}")
+        if "ended" in told:
+            raise StudentExit(f"a fresh process of the student's ended: {told['ended']}")
         if "raised" in told:
             raise self._exception(told["raised"])
         found = told["v"]
@@ -358,6 +367,8 @@ class Judge:
             beside["forget"] = gone
         if taken := self._proxies.coming.taken():
             beside["taken"] = taken
+        if self._seed is not None:
+            self._seeded, beside["seed"], self._seed = True, self._seed, None
         if moved := self._generators.moved():
             self._seeded = True
             beside["states"] = moved
@@ -398,7 +409,7 @@ class Judge:
             return {"failed": f"{type(error).__name__}: {error}"[:300]}
         if "printed" in told:
             sys.stdout.write(str(told["printed"]))
-        return told if told.keys() & {"v", "raised", "failed", "back"} else {"failed": "no reply"}
+        return told if told.keys() & {"v", "raised", "failed", "back", "ended"} else {"failed": "no reply"}
 
     def _read(self, tree: Any, arrays: Mapping[str, np.ndarray]) -> Any:
         try:
@@ -466,10 +477,10 @@ class Judge:
             with contextlib.suppress(ImportError, AttributeError):
                 imported = importlib.import_module(module)
                 return functools.reduce(getattr, attribute.split("."), imported) if attribute else imported
-        return self._student_name(name)
+        return self.look_up(name)
 
-    def _student_name(self, name: str) -> Any:
-        """What a name of the notebook stands for."""
+    def look_up(self, name: str) -> Any:
+        """Return what a name of the notebook stands for; see `checks.StudentBox`."""
         if name in self._bound:
             self.count(found := self._bound[name])
         else:

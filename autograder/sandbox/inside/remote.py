@@ -22,11 +22,12 @@ from typing import Any
 
 import numpy as np
 
-from autograder.checking.objects import call_by_name
+from autograder.checking.loading import define_module
+from autograder.checking.objects import call_by_name, seed_generators
 from autograder.sandbox.exchange import wire
 from autograder.sandbox.inside import ahead, forms, layers
 from autograder.sandbox.inside.callbacks import Abandoned, Callbacks
-from autograder.sandbox.inside.generators import Generators
+from autograder.sandbox.inside.generators import Generators, keep_states
 from autograder.sandbox.inside.gradients import on_the_students_side, weighted
 from autograder.sandbox.inside.iterators import OpenIterators
 from autograder.sandbox.inside.plain import GuestEncoder, as_plain, own_array
@@ -193,6 +194,7 @@ class Remote:
         self._leaves: dict[str, Any] = {}
         self._watched = ahead.Watched(shell.user_ns)
         self._shown = ahead.Shown()
+        self._tells_attributes = True
         self._iterators = OpenIterators()
         self._printed = io.StringIO()
         self._classes: set[str] = set()
@@ -227,6 +229,7 @@ class Remote:
             "iter": self._iter,
             "module": importlib.import_module,
             "library": lambda module, name, /, *args, **kwargs: forms.named(module, name)(*args, **kwargs),
+            "define": define_module,
             "copy": copy.copy,
             "deepcopy": copy.deepcopy,
             "backward": self._backward,
@@ -306,6 +309,9 @@ class Remote:
         operation, args, kwargs, beside, *_ = wire.Decoder(arrays, own_array, self.decoded).decode(tree)
         self.shared.forget(beside.get("forget", ()))
         self.shared.apply(beside.get("changes", ()))
+        if "seed" in beside:
+            seed_generators(beside["seed"])
+            self._generators.moved()
         self._generators.restore(beside.get("states", {}))
         self._iterators.take(beside.get("taken", {}))
         return operation, args, kwargs, beside
@@ -367,6 +373,8 @@ class Remote:
             found["names"] = {name: self.shared.marked(one) for name, one in bound.items()}
         if gone:
             found["gone"] = gone
+        if not self._tells_attributes:
+            shown = []
         parts = (one for some in shown if type(some) in (list, tuple) for one in some[:MANY_SHOWN])
         for one in (*shown, *parts):
             if ahead.attributes(one):
@@ -388,9 +396,15 @@ class Remote:
         """What came of a test in the notebook's own names, which is the student's word."""
         return tuple(outcome(code, self._shell.user_ns, doctest=doctest).items())
 
-    def _watch(self, names: tuple[str, ...]) -> None:
-        """The names that a test uses: what they stand for is told now, and when it is another thing."""
+    def _watch(self, names: tuple[str, ...], attributes: bool = True) -> None:  # noqa: FBT001, FBT002 - as sent
+        """The names that a test uses: what they stand for is told now, and when it is another thing.
+
+        Args:
+            names: of the notebook.
+            attributes: tell those of objects ahead; a check seldom looks at any.
+        """
         self._watched.begin([*names])
+        self._tells_attributes = attributes
 
     def _name(self, name: str) -> Any:
         found = self._shell.user_ns
@@ -450,11 +464,8 @@ class Remote:
 
     def _call_by_name(self, called: Any, arguments: dict[str, Any], seed: int) -> Any:
         """Call by the names that a check states; the seed is of this call alone."""
-        before = self._generators.states()
-        try:
+        with keep_states():
             return call_by_name(called, arguments, seed)
-        finally:
-            self._generators.restore(before)
 
     def _describe(self, kind: type) -> list[Any]:
         """The name of a class, and those it derives from: by handle, or by where a library has them."""
