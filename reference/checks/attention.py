@@ -75,6 +75,9 @@ def make_pairs(student, reference):
     return [Pair(student, reference, size) for size in SIZES]
 
 
+_pairs: dict = {}
+
+
 def unmasked_pairs(student, reference):
     """The same models for all calls without a mask, also of other checks: to make them takes longest."""
     key = student.MyMultiHeadAttention
