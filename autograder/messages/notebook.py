@@ -44,8 +44,12 @@ SENTENCES: Mapping[str, str] = {
         "and whoever marks them sees this cell."
     ),
     "notebook.rebound": (
-        "This cell assigns or deletes {names} after your answer has defined it. What a name means at the end "
-        "of the notebook may be what is graded."
+        "This cell deletes {names} after your answer has defined it. What a name means at the end of the "
+        "notebook may be what is graded."
+    ),
+    "notebook.reassigned": (
+        "The cells {cells} assign the name that your answer {name} is asked for. The last assignment in the "
+        "notebook counts, as in Jupyter, so cells below an answer can correct it or spoil it."
     ),
     "notebook.apart": (
         "This is a copy of the answer cell {name}. It is run or shown as a cell of your own, and is not read "

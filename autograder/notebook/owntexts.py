@@ -3,14 +3,15 @@
 A text cell that belongs to no answer may be any blank written answer of the notebook. The cell of a written
 answer beside a blank one may hold both if it has several paragraphs. Comments and strings in
 code count only next to a blank written answer, because most of them explain the code. A code answer may stand
-in a text, too, as a block of code or as a formula.
+in a text, too, as a block of code or as a formula, or in code under a name that nothing else uses.
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from autograder.notebook.copies import names, parse_cell
 from autograder.notebook.displaced import MOST_TEXTS, SearchedNotebook, list_numbers
@@ -42,7 +43,7 @@ def find_texts(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple
         if not original.is_answer or not notebook.is_blank(grade_id):
             continue
         if original.cell_type == "code":
-            near = _texts_with_code(notebook, original, texts)
+            near = _texts_with_code(notebook, original, texts) | _values_of_no_use(notebook, original)
         else:
             near = texts | _code_with_texts(notebook, original) | _shared_cells(notebook, original)
         if near:
@@ -178,6 +179,48 @@ def _texts_with_code(notebook: SearchedNotebook, original: ReleaseCell, texts: s
         if wanted & names(_MARKUP.sub("", notebook.cells[index].source))
         or (index in texts and index in span and _FORMULA.search(notebook.cells[index].source))
     }
+
+
+def _values_of_no_use(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:
+    """The student's own cells that give a value to a name that nothing uses: the answer under another name.
+
+    They count beside the answer's cell and at the end of the notebook; beside another answer they are notes.
+    """
+    stub = parse_cell(original.source)
+    if stub and any(isinstance(statement, _Definition) for statement in stub.body):
+        return set()
+    known, end = notebook.release.by_id, max(notebook.places.values(), default=-1)
+    _, _, span = region(original.grade_id, known, notebook.places, len(notebook.cells), locked=True)
+    owned = notebook.owners()
+    near = [index for index in notebook.own if index not in owned and (index in span or index > end)]
+    code = [index for index in near if notebook.cells[index].cell_type == "code"]
+    used = _names_used(notebook.cells) if code else set()
+    return {index for index in code if _names_of_values(notebook.cells[index].source) - used}
+
+
+def _names_used(cells: Sequence[RawCell]) -> set[str]:
+    """The names that code uses otherwise than to show their values."""
+    trees = [parse_cell(cell.source) for cell in cells if cell.cell_type == "code"]
+    statements = [statement for tree in trees if tree for statement in tree.body]
+    return {
+        node.id
+        for statement in statements
+        if not isinstance(statement, ast.Expr)
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
+
+
+def _names_of_values(source: str) -> set[str]:
+    """The names to which a cell assigns a plain value at top level."""
+    tree = parse_cell(source)
+    found: set[str] = set()
+    for statement in tree.body if tree else ():
+        value = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
+        with contextlib.suppress(ValueError, TypeError, RecursionError):
+            if value is not None and ast.literal_eval(value) not in (None, ..., "", "..."):
+                found |= bound_names(statement)
+    return found
 
 
 def _text_cells(notebook: SearchedNotebook, indices: set[int]) -> Iterator[int]:

@@ -58,7 +58,8 @@ def _on_answers(
             unassigned.setdefault(index, []).append(name)
     for name, parts in found.items():
         unclear = _find_doubt(cells, name, parts, matching, recovery)
-        code = unclear or ("notebook.together" if len(parts) > 1 else "notebook.elsewhere")
+        together = "notebook.reassigned" if name in recovery.rebound.reassigned else "notebook.together"
+        code = unclear or (together if len(parts) > 1 else "notebook.elsewhere")
         numbers = [str(positions[index] + 1) for index in parts if index in positions]
         named = ", ".join(numbers[:_MOST_NAMED]) + (", …" if len(numbers) > _MOST_NAMED else "")
         for index in parts:
@@ -96,7 +97,7 @@ def _on_own_cells(
     for index, name in matching.apart.items():
         if index not in read:
             yield index, Message("notebook.apart", {"name": name})
-    for index, changed in recovery.rebound.items():
+    for index, changed in recovery.rebound.deleted.items():
         yield index, Message("notebook.rebound", {"names": ", ".join(changed[:_MOST_NAMED])})
     for index in taken_apart:
         if index not in read:

@@ -426,18 +426,22 @@ def test_read_counts_a_deleted_answer_as_none_if_nothing_else_was_written(grade_
 
 
 @pytest.mark.parametrize(
-    ("later", "is_told"),
+    ("later", "what", "remark"),
     [
-        ("del width", True),
-        ("width = width * 2", True),
-        ("%reset -f", True),
-        ("for width in range(3):\n    pass", True),
-        ("print(width)", False),
-        ("def f():\n    width = 1", False),
-        ("other = width", False),
+        ("del width", "deletes width after the answer.", "notebook.rebound"),
+        ("%reset -f", "deletes width after the answer.", "notebook.rebound"),
+        ("width = width * 2", "assigns width again, which is what counts.", "notebook.reassigned"),
+        (
+            "for width in range(3):\n    pass",
+            "assigns width again, which is what counts.",
+            "notebook.reassigned",
+        ),
+        ("print(width)", "", ""),
+        ("def f():\n    width = 1", "", ""),
+        ("other = width", "", ""),
     ],
 )
-def test_read_tells_which_cell_changes_an_answer_later(later: str, is_told: bool) -> None:
+def test_read_tells_which_cell_changes_an_answer_later(later: str, what: str, remark: str) -> None:
     """Scratch code at the end may cost an answer its points: student and staff learn which cell it was."""
 
     def change(cells: Cells) -> None:
@@ -445,8 +449,8 @@ def test_read_tells_which_cell_changes_an_answer_later(later: str, is_told: bool
         cells.append(make_cell(later))
 
     submission = hand_in(change)
-    told = [note.text for note in submission.notes if note.code == "answer-rebound" and note.place == "width"]
+    notes = [note.text for note in submission.notes if note.code == "answer-rebound" and note.place == "width"]
     number = len(submission.cells)
-    assert told == ([f"Cell {number} assigns or deletes width after the answer."] if is_told else [])
-    rebound = {one.position for one in submission.remarks if one.message.code == "notebook.rebound"}
-    assert rebound == ({number - 1} if is_told else set())
+    assert notes == ([f"Cell {number} {what}"] if what else [])
+    remarks = {one.message.code for one in submission.remarks if one.position == number - 1}
+    assert remarks == ({remark} if remark else set())
