@@ -38,7 +38,8 @@ def test_read_counts_the_last_assignment_of_an_answer(place: str) -> None:
 
     submission = hand_in(change)
     literal = answer_literal(text_of(submission, "width"), "width")
-    assert literal is not None and literal.value == "8*d"
+    assert literal is not None
+    assert literal.value == "8*d"
     assert "4*d" in text_of(submission, "width")
     assert not lost(submission)
     remarks = [one.position for one in submission.remarks if one.message.code == "notebook.reassigned"]

@@ -449,7 +449,8 @@ def test_read_tells_which_cell_changes_an_answer_later(later: str, what: str, re
         cells.append(make_cell(later))
 
     submission = hand_in(change)
-    notes = [note.text for note in submission.notes if note.code == "answer-rebound" and note.place == "width"]
+    rebound = [note for note in submission.notes if note.code == "answer-rebound"]
+    notes = [note.text for note in rebound if note.place == "width"]
     number = len(submission.cells)
     assert notes == ([f"Cell {number} {what}"] if what else [])
     remarks = {one.message.code for one in submission.remarks if one.position == number - 1}
