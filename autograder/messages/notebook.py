@@ -43,6 +43,10 @@ SENTENCES: Mapping[str, str] = {
         "These answers are blank, and this cell may contain one of them: {names}. They need manual review, "
         "and whoever marks them sees this cell."
     ),
+    "notebook.rejoined": (
+        "The cell below this one began with indented code, so it is read as the rest of this cell, as if the "
+        "cell had been split."
+    ),
     "notebook.rebound": (
         "This cell deletes {names} after your answer has defined it. What a name means at the end of the "
         "notebook may be what is graded."

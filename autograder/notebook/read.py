@@ -29,6 +29,7 @@ from autograder.notebook.match import LOST, Matching, match
 from autograder.notebook.pictures import absent_pictures, take_out_pictures
 from autograder.notebook.placeholders import note_placeholders
 from autograder.notebook.recover import Recovery, recover
+from autograder.notebook.rejoin import rejoin
 from autograder.notebook.release import Release, ReleaseCell
 from autograder.notebook.remarks import remarks
 from autograder.notebook.unmerge import unmerge
@@ -72,7 +73,8 @@ def read(
     document = parse(data)
     cells = tuple(map(_with_pictures_shown, document.cells))
     cells = _with_ids(cells, release) if release.foreign else cells
-    cells, taken_apart, unmerged = unmerge(take_details_apart(cells, names_asked), release)
+    rejoined = rejoin(take_details_apart(cells, names_asked), release)
+    cells, taken_apart, unmerged = unmerge(rejoined.cells, release)
     matching = match(cells, release)
     recovery = recover(cells, release, matching, names_asked)
     places = {**matching.places, **recovery.places}
@@ -83,7 +85,7 @@ def read(
     positions = {index: at for at, (index, _) in enumerate(program) if index is not None}
     ran = [cell for _, cell in program]
     placeholders = note_placeholders(ran, release)
-    found = (*unmerged, *matching.notes, *recovery.notes, *restored, *placeholders.values())
+    found = (*rejoined.notes, *unmerged, *matching.notes, *recovery.notes, *restored, *placeholders.values())
     notes = (*document.notes, *_language(document, release), *found)
     return Submission(
         student=student,
@@ -98,7 +100,14 @@ def read(
             for grade_id, indices in answer_cells.items()
         },
         remarks=remarks(
-            cells, release, matching, recovery, positions, taken_apart=taken_apart, skipped=placeholders
+            cells,
+            release,
+            matching,
+            recovery,
+            positions,
+            taken_apart=taken_apart,
+            skipped=placeholders,
+            joined=rejoined.joined,
         ),
     )
 

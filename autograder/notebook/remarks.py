@@ -25,6 +25,7 @@ def remarks(
     *,
     taken_apart: Collection[int] = (),
     skipped: Iterable[int] = (),
+    joined: Collection[int] = (),
 ) -> tuple[CellRemark, ...]:
     """Return the remarks in the order of the cells they are about.
 
@@ -36,6 +37,7 @@ def remarks(
         positions: index of a cell → its position in the notebook as it is run.
         taken_apart: what stood beside given text in a merged cell.
         skipped: positions of cells with a placeholder above the answer, which is not run.
+        joined: numbers of cells to which the rest of a split statement was appended.
     """
     found = [
         *_on_answers(cells, matching, recovery, positions),
@@ -43,6 +45,11 @@ def remarks(
         *_on_own_cells(matching, recovery, taken_apart),
     ]
     placed = [CellRemark(positions[index], message) for index, message in found if index in positions]
+    placed += [
+        CellRemark(positions[index], Message("notebook.rejoined"))
+        for index, cell in enumerate(cells)
+        if cell.number in joined and index in positions
+    ]
     placed += [CellRemark(position, Message("notebook.placeholder")) for position in skipped]
     return tuple(sorted(placed, key=lambda remark: remark.position)[:MOST_REMARKS])
 
