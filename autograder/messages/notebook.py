@@ -43,6 +43,10 @@ SENTENCES: Mapping[str, str] = {
         "These answers are blank, and this cell may contain one of them: {names}. They need manual review, "
         "and whoever marks them sees this cell."
     ),
+    "notebook.further": (
+        "This text stands in no answer cell and is read as no answer. Whoever marks {names} sees it below "
+        "that answer."
+    ),
     "notebook.rejoined": (
         "The cell below this one began with indented code, so it is read as the rest of this cell, as if the "
         "cell had been split."

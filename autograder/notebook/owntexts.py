@@ -28,7 +28,8 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 _TEXT_MAGIC = re.compile(r"\s*%%(?:markdown|html|latex)\b[^\n]*\n")
 _PICTURE = re.compile(r"!\[[^\]]*\]\(|<img\b")
 _FORMULA = re.compile(r"\$[^$]+\$")
-_CODE_MARKS = re.compile(r"[=({\[:]")
+_WORDS_APART = re.compile(r"[^\W\d_]{2,}[,;:.]? (?=[^\W\d_])")
+"""A word that another follows: in code, operators and brackets stand between most names."""
 _BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 _CONTINUES = re.compile(r"[ \t]*(?:[-*+][ \t]|\||```)")
 _MARKUP = re.compile(r"^[ \t>*`$-]+", re.MULTILINE)
@@ -54,6 +55,43 @@ def find_texts(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple
             text = f"The answer is blank, but may stand in cell {numbers}; needs manual review."
             notes.append(Note(LOST, text, grade_id))
     return found
+
+
+def find_further(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple[int, ...]]:
+    """Return texts of the student's own that belong to no answer, by the written answers beside them.
+
+    They may go on with the answer above them, or with the one between whose prompt and cell they stand. Texts
+    on the title page stay there: they may hold a name, which whoever marks must not read.
+
+    Args:
+        notebook: with all cells that are read as an answer for certain.
+        notes: takes a note for each of these answers.
+    """
+    known, read = notebook.release.by_id, notebook.owners()
+    texts = {index for index in notebook.own if index not in read and _is_prose(notebook.cells[index])}
+    texts |= _texts_of_no_answer(notebook) - read.keys()
+    start = min(notebook.places.values(), default=0)
+    written = [
+        name
+        for name, original in known.items()
+        if original.is_answer and original.cell_type != "code" and not notebook.is_blank(name)
+    ]
+    last = {name: max(notebook.cells_of(name)) for name in written}
+    spans = {
+        name: region(name, known, notebook.places, len(notebook.cells), locked=True)[2] for name in written
+    }
+    found: dict[str, list[int]] = {}
+    for index in sorted(index for index in texts if index > start and written):
+        above = [name for name in written if last[name] < index]
+        nearest = max(above, key=last.__getitem__) if above else min(written, key=last.__getitem__)
+        for name in dict.fromkeys([nearest, *(name for name in written if index in spans[name])]):
+            found.setdefault(name, []).append(index)
+    for name, indices in found.items():
+        text = (
+            f"Text in cell {list_numbers(notebook.cells, indices)} belongs to no answer; shown with this one."
+        )
+        notes.append(Note("further-text", text, name))
+    return {name: tuple(indices) for name, indices in found.items()}
 
 
 def _texts_of_no_answer(notebook: SearchedNotebook) -> set[int]:
@@ -162,9 +200,34 @@ def _explains(source: str, given: set[str], asked: set[str]) -> bool:
     comments = [line.lstrip("# \t") for line in lines if line.startswith("#")]
     own = [text for text in comments if text and f"# {text}" not in given and parse_cell(text) is None]
     own_strings = (text for text in strings if not given.issuperset(text.strip().split("\n")))
-    if tree is None and not _CODE_MARKS.search(source):
+    if tree is None and _has_sentences(source):
         own = lines  # prose in a code cell
     return any(len(_WORD.findall(text)) >= _FEWEST_WORDS_IN_CODE for text in ("\n".join(own), *own_strings))
+
+
+def _is_prose(cell: RawCell) -> bool:
+    """Whether a code cell holds prose and nothing else: bare, in comments, as a string or printed."""
+    tree = parse_cell(cell.source) if cell.cell_type == "code" else None
+    if tree is None:
+        return cell.cell_type == "code" and _has_sentences(cell.source)
+    return all(map(_only_shows_text, tree.body)) and _explains(cell.source, set(), set())
+
+
+def _has_sentences(source: str) -> bool:
+    """Whether most lines of what is no Python are sentences."""
+    lines = [line for line in source.split("\n") if line.strip()]
+    sentences = [line for line in lines if len(_WORDS_APART.findall(line)) >= _FEWEST_WORDS]
+    return len(_WORD.findall(source)) >= _FEWEST_WORDS_IN_CODE and 2 * len(sentences) >= len(lines) > 0
+
+
+def _only_shows_text(statement: ast.stmt) -> bool:
+    if not isinstance(statement, ast.Expr):
+        return False
+    value = statement.value
+    shown = value.args if isinstance(value, ast.Call) else [value]
+    return bool(shown) and all(
+        isinstance(node, ast.Constant) and isinstance(node.value, str) for node in shown
+    )
 
 
 def _texts_with_code(notebook: SearchedNotebook, original: ReleaseCell, texts: set[int]) -> set[int]:

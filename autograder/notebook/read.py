@@ -109,6 +109,10 @@ def read(
             skipped=placeholders,
             joined=rejoined.joined,
         ),
+        further={
+            grade_id: tuple(positions[index] for index in indices if index in positions)
+            for grade_id, indices in recovery.further.items()
+        },
     )
 
 

@@ -17,7 +17,7 @@ from autograder.notebook.copies import is_unwritten, names, parse_cell
 from autograder.notebook.displaced import Rebound, SearchedNotebook, find_code, find_rebound, is_details
 from autograder.notebook.document import RawCell, canonical
 from autograder.notebook.match import LOST, Matching, region
-from autograder.notebook.owntexts import find_texts
+from autograder.notebook.owntexts import find_further, find_texts
 from autograder.notebook.release import Release, ReleaseCell
 from autograder.records import Note
 
@@ -36,6 +36,8 @@ class Recovery(Struct, frozen=True):
     """Those of them that may stand in texts of the student's own; nobody but a person can tell."""
     rebound: Rebound = Rebound()
     """What happens to the names of answers below the answers."""
+    further: Mapping[str, tuple[int, ...]] = {}
+    """Written answers → texts beside them that belong to no answer."""
     notes: tuple[Note, ...] = ()
 
 
@@ -100,7 +102,8 @@ def recover(
     ]
     rebound = find_rebound(notebook, notes)
     written = elsewhere | unassigned | rebound.reassigned
-    return Recovery(places, written, frozenset(unassigned), rebound, tuple(notes))
+    further = find_further(notebook, notes)
+    return Recovery(places, written, frozenset(unassigned), rebound, further, tuple(notes))
 
 
 def _pool(cells: Sequence[RawCell], release: Release, matching: Matching) -> set[int]:

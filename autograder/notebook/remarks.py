@@ -106,6 +106,12 @@ def _on_own_cells(
             yield index, Message("notebook.apart", {"name": name})
     for index, changed in recovery.rebound.deleted.items():
         yield index, Message("notebook.rebound", {"names": ", ".join(changed[:_MOST_NAMED])})
+    further: dict[int, list[str]] = {}
+    for name, indices in recovery.further.items():
+        for index in indices:
+            further.setdefault(index, []).append(name)
+    for index, beside in further.items():
+        yield index, Message("notebook.further", {"names": ", ".join(beside[:_MOST_NAMED])})
     for index in taken_apart:
         if index not in read:
             yield index, Message("notebook.taken-apart")
