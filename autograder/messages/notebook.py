@@ -67,6 +67,10 @@ SENTENCES: Mapping[str, str] = {
         "This stood in one cell with given text, as after merging cells. It is run or shown as a cell of "
         "your own, and is not read as an answer."
     ),
+    "notebook.given-written": (
+        "You wrote into this given cell. The original was used in its place, and what you wrote stands below "
+        "it, as a cell of your own."
+    ),
     "notebook.given-changed": (
         "You changed this given cell. The original was used in its place, and your changes to it were not."
     ),

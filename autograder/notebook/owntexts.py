@@ -26,6 +26,7 @@ _FEWEST_WORDS_IN_CODE = 5
 """Of a cell's comments together, or of one string: a shorter one hardly answers a question."""
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _TEXT_MAGIC = re.compile(r"\s*%%(?:markdown|html|latex)\b[^\n]*\n")
+_CODE_BLOCK = re.compile(r"^```python\n.*?(?:^```|\Z)", re.MULTILINE | re.DOTALL)
 _PICTURE = re.compile(r"!\[[^\]]*\]\(|<img\b")
 _FORMULA = re.compile(r"\$[^$]+\$")
 _WORDS_APART = re.compile(r"[^\W\d_]{2,}[,;:.]? (?=[^\W\d_])")
@@ -119,8 +120,8 @@ def _is_text(cell: RawCell) -> bool:
 
 
 def _has_text(cell: RawCell, given: set[str]) -> bool:
-    """Whether a text cell has more than headings and what was given."""
-    source = _TEXT_MAGIC.sub("", cell.source, count=1)
+    """Whether a text cell has more than headings, code and what was given."""
+    source = _CODE_BLOCK.sub("", _TEXT_MAGIC.sub("", cell.source, count=1))
     own = [line for line in source.split("\n") if line.strip() not in given and not line.startswith("#")]
     text = "\n".join(own)
     return len(_WORD.findall(text)) >= _FEWEST_WORDS or bool(_PICTURE.search(text) or _FORMULA.search(text))

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from msgspec.structs import replace
 
+from autograder.notebook.additions import take_additions_out
 from autograder.notebook.displaced import FIELDS, take_details_apart
 from autograder.notebook.document import (
     MAX_SOURCE,
@@ -75,6 +76,7 @@ def read(
     cells = _with_ids(cells, release) if release.foreign else cells
     rejoined = rejoin(take_details_apart(cells, names_asked), release)
     cells, taken_apart, unmerged = unmerge(rejoined.cells, release)
+    cells, taken_apart = take_additions_out(cells, taken_apart, release, names_asked)
     matching = match(cells, release)
     recovery = recover(cells, release, matching, names_asked)
     places = {**matching.places, **recovery.places}

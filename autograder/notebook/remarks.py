@@ -41,7 +41,7 @@ def remarks(
     """
     found = [
         *_on_answers(cells, matching, recovery, positions),
-        *_on_given(cells, release, matching),
+        *_on_given(cells, release, matching, taken_apart),
         *_on_own_cells(matching, recovery, taken_apart),
     ]
     placed = [CellRemark(positions[index], message) for index, message in found if index in positions]
@@ -113,16 +113,18 @@ def _on_own_cells(
     for index, beside in further.items():
         yield index, Message("notebook.further", {"names": ", ".join(beside[:_MOST_NAMED])})
     for index in taken_apart:
-        if index not in read:
+        if index not in read and index not in further:
             yield index, Message("notebook.taken-apart")
 
 
 def _on_given(
-    cells: Sequence[RawCell], release: Release, matching: Matching
+    cells: Sequence[RawCell], release: Release, matching: Matching, taken_apart: Collection[int]
 ) -> Iterator[tuple[int, Message]]:
     """Tell which given cells were changed, because the release's text stands there instead."""
     known = release.by_id
     for name, index in matching.places.items():
         original = known[name]
         if original.is_locked and canonical(cells[index].source) != canonical(original.source):
-            yield index, Message("notebook.given-changed", {"name": name})
+            is_shown = index + 1 in taken_apart and cells[index + 1].number == cells[index].number
+            code = "notebook.given-written" if is_shown else "notebook.given-changed"
+            yield index, Message(code, {"name": name})

@@ -212,7 +212,7 @@ def test_generate_writes_the_ids_of_cells_and_reading_keeps_them(grader: Grader)
 
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_marker_reads_a_text_that_belongs_to_no_answer(language: str, grader: Grader) -> None:
-    """It is no part of the answer, but marking sheets, marking pages and feedback show it below the answer."""
+    """It is no part of the answer, but marking sheets, marking pages and feedback show it below."""
     more = "The rest stands one cell too far down, behind some scratch code."
 
     def change(cells: Cells) -> None:

@@ -13,7 +13,6 @@ from tests.notebook.test_displaced import (
     lost,
     make_cell,
     position,
-    write,
 )
 
 MORE = "It also weighs every token of the source again."
