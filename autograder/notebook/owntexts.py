@@ -32,6 +32,7 @@ _FORMULA = re.compile(r"\$[^$]+\$")
 _WORDS_APART = re.compile(r"[^\W\d_]{2,}[,;:.]? (?=[^\W\d_])")
 """A word that another follows: in code, operators and brackets stand between most names."""
 _BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
+_END_OF_LIST = re.compile(r"^([ \t]*(?:[-*+]|\d+[.)])[ \t].*[.!?][ \t]*)\n(?=([^\W\d_]))", re.MULTILINE)
 _CONTINUES = re.compile(r"[ \t]*(?:[-*+][ \t]|\||```)")
 _MARKUP = re.compile(r"^[ \t>*`$-]+", re.MULTILINE)
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -130,11 +131,18 @@ def _has_text(cell: RawCell, given: set[str]) -> bool:
 def _shared_cells(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:
     """The cells of the written answers next to a blank one, if they have room for two answers.
 
-    A student who writes into the wrong cell, below its own answer, leaves the right cell blank.
+    A student who writes into the wrong cell, below its own answer, leaves the right cell blank. A copy of
+    another answer's cell in the place of the blank one may hold it, too.
     """
     written = [
         cell.grade_id for cell in notebook.release.cells if cell.is_answer and cell.cell_type != "code"
     ]
+    known, end = notebook.release.by_id, len(notebook.cells)
+    _, _, span = region(original.grade_id, known, notebook.places, end, locked=True)
+    parts = {index for name in written for index in notebook.parts.get(name, ()) if index in span}
+    parts -= set(notebook.places.values())
+    if copied := {index for index in parts if _is_text(notebook.cells[index])}:
+        return copied
     number = written.index(original.grade_id)
     found: set[int] = set()
     for name in (*written[max(0, number - 1) : number], *written[number + 1 : number + 2]):
@@ -149,13 +157,18 @@ def _shared_cells(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]
 
 def _count_paragraphs(text: str, given: set[str]) -> int:
     """Count the paragraphs with words or a picture; lists, tables and code belong to the paragraph above."""
-    blocks = _BLANK_LINES.split(text.strip())
+    blocks = _BLANK_LINES.split(_END_OF_LIST.sub(_part_if_sentence, text.strip()))
     own = ("\n".join(line for line in block.split("\n") if line.strip() not in given) for block in blocks)
     return sum(
         len(_WORD.findall(block)) >= _FEWEST_WORDS or bool(_PICTURE.search(block))
-        for block in own
-        if not _CONTINUES.match(block)
+        for number, block in enumerate(own)
+        if not (number and _CONTINUES.match(block))
     )
+
+
+def _part_if_sentence(found: re.Match[str]) -> str:
+    """Add a blank line below a list if a new sentence follows; another line is part of the last entry."""
+    return f"{found[1]}\n\n" if found[2].isupper() else found[0]
 
 
 def _code_with_texts(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:

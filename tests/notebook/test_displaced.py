@@ -455,3 +455,36 @@ def test_read_tells_which_cell_changes_an_answer_later(later: str, what: str, re
     assert notes == ([f"Cell {number} {what}"] if what else [])
     remarks = {one.message.code for one in submission.remarks if one.position == number - 1}
     assert remarks == ({remark} if remark else set())
+
+
+@pytest.mark.parametrize("is_deleted", [False, True], ids=["blank", "deleted"])
+def test_read_leaves_a_copy_of_another_answers_cell_to_manual_review(is_deleted: bool) -> None:
+    """A cell that was copied as a template carries the mark of the answer that it was copied from."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells, without=("how",))
+        at = position(cells, "how")
+        copied = make_cell("It looks at the whole source again.", "why", kind="markdown", answer=True)
+        cells[at : at + is_deleted] = [copied]
+
+    submission = hand_in(change)
+    assert lost(submission) == {"how"}
+    assert text_of(submission, "how") == "It looks at the whole source again."
+    assert TEXT in text_of(submission, "why")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_shared"),
+    [
+        ("1. One token per step.\n2. One vector.\nThe encoder looks both ways.", True),
+        ("- One token per step.\nThe encoder looks both ways.", True),
+        ("1. One token per step, however long\nthe source text may be.", False),
+        ("1. One token per step.\n2. One vector for all of it.", False),
+    ],
+)
+def test_read_sees_a_second_answer_below_a_list(text: str, is_shared: bool) -> None:
+    def change(cells: Cells) -> None:
+        answer_all(cells, without=("how",))
+        write(cells, "why", text)
+
+    assert lost(hand_in(change)) == ({"how"} if is_shared else set())
