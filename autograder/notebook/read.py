@@ -41,6 +41,7 @@ from autograder.tables import printable_name
 MAX_NOTES = 200
 _FORMULA = re.compile(r"\$[^$]+\$")
 _ASSIGNMENT = re.compile(r"^[ \t]*\w+[ \t]*=(?!=)", re.MULTILINE)
+_FENCED = re.compile(r"^```(?:python|py)?[ \t]*\n(.*?)(?:^```[ \t]*(?:\n|\Z)|\Z)", re.MULTILINE | re.DOTALL)
 _MOST_CODE = 4_000
 _MOST_SIGNS = 100
 
@@ -74,6 +75,7 @@ def read(
     document = parse(data)
     cells = tuple(map(_with_pictures_shown, document.cells))
     cells = _with_ids(cells, release) if release.foreign else cells
+    cells = tuple(_without_fences(cell, release) for cell in cells)
     rejoined = rejoin(take_details_apart(cells, names_asked), release)
     cells, taken_apart, unmerged = unmerge(rejoined.cells, release)
     cells, taken_apart = take_additions_out(cells, taken_apart, release, names_asked)
@@ -174,6 +176,20 @@ def _order(count: int, places: Mapping[str, int], elsewhere: Mapping[str, Sequen
             order.remove(place)
             order.insert(order.index(indices[0]), place)
     return order
+
+
+def _without_fences(cell: RawCell, release: Release) -> RawCell:
+    """Return the code of a code answer that was turned to text and fenced; other lines become comments."""
+    grade_id = (cell.nbgrader or {}).get("grade_id")
+    original = release.by_id.get(grade_id) if isinstance(grade_id, str) else None
+    if cell.cell_type == "code" or original is None or not original.is_answer or original.cell_type != "code":
+        return cell
+    parts = _FENCED.split(cell.source)  # text and code in turn
+    if len(parts) == 1:
+        return cell
+    for number in range(0, len(parts), 2):
+        parts[number] = "\n".join(f"# {line}" for line in parts[number].split("\n") if line.strip())
+    return replace(cell, source="\n".join(part.rstrip("\n") for part in parts if part))
 
 
 def _with_pictures_shown(cell: RawCell) -> RawCell:

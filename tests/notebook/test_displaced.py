@@ -488,3 +488,27 @@ def test_read_sees_a_second_answer_below_a_list(text: str, is_shared: bool) -> N
         write(cells, "why", text)
 
     assert lost(hand_in(change)) == ({"how"} if is_shared else set())
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("```python\nwidth = 7\n```", "width = 7"),
+        ("```\nwidth = 7\n```\n", "width = 7"),
+        ("```py\nwidth = 7", "width = 7"),
+        ("My answer:\n\n```python\nwidth = 7\n```\nand\n```python\nheight = 8\n```", None),
+        ("width = 7", "width = 7"),
+    ],
+    ids=["python", "no language", "not closed", "with text", "no fence"],
+)
+def test_read_takes_fenced_code_of_an_answer_that_was_turned_to_text(text: str, code: str | None) -> None:
+    def change(cells: Cells) -> None:
+        answer_all(cells)
+        cells[position(cells, "width")] |= {"cell_type": "markdown", "source": text}
+
+    submission = hand_in(change)
+    source = text_of(submission, "width")
+    assert source == code or (code is None and source.startswith("# My answer:\nwidth = 7\n# and\nheight"))
+    compile(source, "answer", "exec")
+    assert source in [cell.source for cell in submission.cells if isinstance(cell, Cell)]
+    assert not lost(submission)
