@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 
 from autograder.notebook.copies import names, parse_cell
 from autograder.notebook.displaced import MOST_TEXTS, SearchedNotebook, list_numbers
-from autograder.notebook.document import RawCell
+from autograder.notebook.document import RawCell, canonical
 from autograder.notebook.match import LOST, region
 from autograder.notebook.release import ReleaseCell
 from autograder.records import Note
@@ -72,6 +72,8 @@ def find_further(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tup
     known, read = notebook.release.by_id, notebook.owners()
     texts = {index for index in notebook.own if index not in read and _is_prose(notebook.cells[index])}
     texts |= _texts_of_no_answer(notebook) - read.keys()
+    repeated = {canonical(notebook.cells[index].source) for index in read}
+    texts = {index for index in texts if canonical(notebook.cells[index].source) not in repeated}
     start = min(notebook.places.values(), default=0)
     written = [
         name
