@@ -43,6 +43,10 @@ SENTENCES: Mapping[str, str] = {
         "These answers are blank, and this cell may contain one of them: {names}. They need manual review, "
         "and whoever marks them sees this cell."
     ),
+    "notebook.damaged": (
+        "The file holds no text for this cell: a program damaged it when it was saved. If this was an "
+        "answer, it needs manual review."
+    ),
     "notebook.further": (
         "This text stands in no answer cell and is read as no answer. Whoever marks {names} sees it below "
         "that answer."

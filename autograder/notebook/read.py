@@ -19,6 +19,7 @@ from autograder.notebook.additions import take_additions_out
 from autograder.notebook.displaced import FIELDS, take_details_apart
 from autograder.notebook.document import (
     MAX_SOURCE,
+    UNREADABLE_SOURCE,
     Document,
     RawCell,
     canonical,
@@ -89,6 +90,12 @@ def read(
     positions = {index: at for at, (index, _) in enumerate(program) if index is not None}
     ran = [cell for _, cell in program]
     placeholders = note_placeholders(ran, release)
+    damaged = _find_damaged(cells, document, places, answer_cells)
+    restored += [
+        Note(LOST, "The file holds no text for the answer's cell: manual review.", grade_id)
+        for grade_id in damaged
+        if release.by_id[grade_id].is_answer
+    ]
     found = (*rejoined.notes, *unmerged, *matching.notes, *recovery.notes, *restored, *placeholders.values())
     notes = (*document.notes, *_language(document, release), *found)
     return Submission(
@@ -112,6 +119,7 @@ def read(
             taken_apart=taken_apart,
             skipped=placeholders,
             joined=rejoined.joined,
+            damaged=damaged.values(),
         ),
         further={
             grade_id: tuple(positions[index] for index in indices if index in positions)
@@ -190,6 +198,21 @@ def _without_fences(cell: RawCell, release: Release) -> RawCell:
     for number in range(0, len(parts), 2):
         parts[number] = "\n".join(f"# {line}" for line in parts[number].split("\n") if line.strip())
     return replace(cell, source="\n".join(part.rstrip("\n") for part in parts if part))
+
+
+def _find_damaged(
+    cells: Sequence[RawCell],
+    document: Document,
+    places: Mapping[str, int],
+    answer_cells: Mapping[str, Sequence[int]],
+) -> dict[str, int]:
+    """Return the cells whose text is missing from the file, if nothing else is read as the answer."""
+    numbers = {note.place for note in document.notes if note.code == UNREADABLE_SOURCE}
+    return {
+        grade_id: index
+        for grade_id, index in places.items()
+        if grade_id not in answer_cells and f"cell {cells[index].number}" in numbers
+    }
 
 
 def _with_pictures_shown(cell: RawCell) -> RawCell:

@@ -26,6 +26,7 @@ def remarks(
     taken_apart: Collection[int] = (),
     skipped: Iterable[int] = (),
     joined: Collection[int] = (),
+    damaged: Iterable[int] = (),
 ) -> tuple[CellRemark, ...]:
     """Return the remarks in the order of the cells they are about.
 
@@ -38,11 +39,13 @@ def remarks(
         taken_apart: what stood beside given text in a merged cell.
         skipped: positions of cells with a placeholder above the answer, which is not run.
         joined: numbers of cells to which the rest of a split statement was appended.
+        damaged: cells whose text is missing from the file.
     """
     found = [
         *_on_answers(cells, matching, recovery, positions),
         *_on_given(cells, release, matching, taken_apart),
         *_on_own_cells(matching, recovery, taken_apart),
+        *((index, Message("notebook.damaged")) for index in damaged),
     ]
     placed = [CellRemark(positions[index], message) for index, message in found if index in positions]
     placed += [

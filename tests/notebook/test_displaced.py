@@ -512,3 +512,21 @@ def test_read_takes_fenced_code_of_an_answer_that_was_turned_to_text(text: str, 
     compile(source, "answer", "exec")
     assert source in [cell.source for cell in submission.cells if isinstance(cell, Cell)]
     assert not lost(submission)
+
+
+@pytest.mark.parametrize("source", ["missing", None, 7, {"a": 1}], ids=repr)
+@pytest.mark.parametrize("grade_id", ["why", "width"])
+def test_read_leaves_an_answer_without_text_to_manual_review(grade_id: str, source: object) -> None:
+    """A damaged file is not a blank answer, unless the answer stands elsewhere."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells)
+        cell = cells[position(cells, grade_id)]
+        if source == "missing":
+            del cell["source"]
+        else:
+            cell["source"] = source
+
+    submission = hand_in(change)
+    assert lost(submission) == {grade_id}
+    assert remarks(submission) == {"notebook.damaged"}
