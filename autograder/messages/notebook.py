@@ -47,6 +47,10 @@ SENTENCES: Mapping[str, str] = {
         "The file holds no text for this cell: a program damaged it when it was saved. If this was an "
         "answer, it needs manual review."
     ),
+    "notebook.unnamed": (
+        "This cell assigns nothing to {names}. Comments, the text of an error and a value without a name are "
+        "not read as an answer: remove the # or write the name and = in front of it."
+    ),
     "notebook.further": (
         "This text stands in no answer cell and is read as no answer. Whoever marks {names} sees it below "
         "that answer."

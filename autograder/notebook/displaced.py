@@ -216,6 +216,31 @@ def find_rebound(notebook: SearchedNotebook, notes: list[Note]) -> Rebound:
     return Rebound(deleted, reassigned)
 
 
+def find_unnamed(notebook: SearchedNotebook, notes: list[Note]) -> dict[int, tuple[str, ...]]:
+    """Return cells of answers whose text stands in a comment, in an error or alone → the names to assign."""
+    found: dict[int, tuple[str, ...]] = {}
+    for grade_id, index in notebook.places.items():
+        original, cell = notebook.release.by_id[grade_id], notebook.cells[index]
+        asked = notebook.names_asked.get(grade_id, ())
+        if not asked or grade_id in notebook.parts or notebook.is_blank(grade_id):
+            continue
+        if original.cell_type == cell.cell_type == "code" and _assigns_no_name(cell.source):
+            found[index] = tuple(sorted(asked))
+            text = f"The answer's cell assigns nothing to {', '.join(found[index])}; its text is not read."
+            notes.append(Note("answer-unnamed", text, grade_id))
+    return found
+
+
+def _assigns_no_name(source: str) -> bool:
+    """Whether a cell is made of comments, errors and bare values alone."""
+    tree = parse_cell(source)
+    return tree is not None and all(
+        isinstance(statement, ast.Raise)
+        or (isinstance(statement, ast.Expr) and not isinstance(statement.value, ast.Call))
+        for statement in tree.body
+    )
+
+
 def _bound_in(notebook: SearchedNotebook, indices: Sequence[int]) -> set[str]:
     return set().union(*(_bound(notebook.cells[index].source) for index in indices))
 

@@ -14,7 +14,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.notebook.copies import is_unwritten, names, parse_cell
-from autograder.notebook.displaced import Rebound, SearchedNotebook, find_code, find_rebound, is_details
+from autograder.notebook.displaced import (
+    Rebound,
+    SearchedNotebook,
+    find_code,
+    find_rebound,
+    find_unnamed,
+    is_details,
+)
 from autograder.notebook.document import RawCell, canonical
 from autograder.notebook.match import LOST, Matching, region
 from autograder.notebook.owntexts import find_further, find_texts
@@ -36,6 +43,8 @@ class Recovery(Struct, frozen=True):
     """Those of them that may stand in texts of the student's own; nobody but a person can tell."""
     rebound: Rebound = Rebound()
     """What happens to the names of answers below the answers."""
+    unnamed: Mapping[int, tuple[str, ...]] = {}
+    """Cells of code answers that assign nothing → the names that the rubric asks for."""
     further: Mapping[str, tuple[int, ...]] = {}
     """Written answers → texts beside them that belong to no answer."""
     notes: tuple[Note, ...] = ()
@@ -103,7 +112,8 @@ def recover(
     rebound = find_rebound(notebook, notes)
     written = elsewhere | unassigned | rebound.reassigned
     further = find_further(notebook, notes)
-    return Recovery(places, written, frozenset(unassigned), rebound, further, tuple(notes))
+    missing = find_unnamed(replace(notebook, parts={**notebook.parts, **written}), notes)
+    return Recovery(places, written, frozenset(unassigned), rebound, missing, further, tuple(notes))
 
 
 def _pool(cells: Sequence[RawCell], release: Release, matching: Matching) -> set[int]:

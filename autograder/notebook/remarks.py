@@ -109,6 +109,8 @@ def _on_own_cells(
             yield index, Message("notebook.apart", {"name": name})
     for index, changed in recovery.rebound.deleted.items():
         yield index, Message("notebook.rebound", {"names": ", ".join(changed[:_MOST_NAMED])})
+    for index, asked in recovery.unnamed.items():
+        yield index, Message("notebook.unnamed", {"names": ", ".join(asked[:_MOST_NAMED])})
     further: dict[int, list[str]] = {}
     for name, indices in recovery.further.items():
         for index in indices:

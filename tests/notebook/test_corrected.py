@@ -67,6 +67,7 @@ def test_read_finds_an_answer_beside_a_cell_that_assigns_nothing(blank: str, is_
     ("source", "expected"),
     [
         ("", True),
+        ("# YOUR CODE HERE", True),
         ("x = None\ny = ''", True),
         ("# YOUR CODE HERE\nraise NotImplementedError()\nx = '…'", True),
         ("x = 0", False),
@@ -81,6 +82,13 @@ def test_is_unwritten_knows_placeholders_from_answers(source: str, expected: boo
     stub = "# YOUR CODE HERE\nraise NotImplementedError()"
     original = ReleaseCell(1, "code", stub, "x", solution=True)
     assert is_unwritten(source, original) is expected
+
+
+@pytest.mark.parametrize("source", ["rows = load()", "rows = load()\ncache = None", "total = sum(rows)"])
+def test_is_unwritten_takes_given_code_with_a_change_for_an_answer(source: str) -> None:
+    """It may have been repaired by deleting a line, or by assigning None."""
+    stub = "rows = load()\ncache = {}\ntotal = sum(rows)"
+    assert not is_unwritten(source, ReleaseCell(1, "code", stub, "x", solution=True))
 
 
 @pytest.mark.parametrize("place", ["beside", "beside a placeholder", "at the end"])
@@ -108,3 +116,34 @@ def test_read_does_not_take_a_value_beside_another_answer_for_a_blank_one(scratc
     submission = hand_in(change)
     assert not lost(submission)
     assert not text_of(submission, "width")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        '# width = "8*d"',
+        '# width = "8*d"\n# YOUR CODE HERE\nraise NotImplementedError()',
+        'raise NotImplementedError("8*d")',
+        '"8*d"',
+        "8*d",
+    ],
+)
+def test_read_tells_students_whose_answer_has_no_name(source: str) -> None:
+    def change(cells: Cells) -> None:
+        answer_all(cells)
+        write(cells, "width", source)
+
+    submission = hand_in(change)
+    [remark] = submission.remarks
+    assert remark.message.code == "notebook.unnamed"
+    assert remark.message.params["names"] == "width"
+    assert "answer-unnamed" in {note.code for note in submission.notes}
+
+
+@pytest.mark.parametrize("source", ["compute()", "width = 3", "# YOUR CODE HERE", "def width():\n    pass"])
+def test_read_says_nothing_about_names_of_other_cells(source: str) -> None:
+    def change(cells: Cells) -> None:
+        answer_all(cells)
+        write(cells, "width", source)
+
+    assert not any(remark.message.code == "notebook.unnamed" for remark in hand_in(change).remarks)
