@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -27,7 +28,8 @@ def take_additions_out(
 ) -> tuple[tuple[RawCell, ...], frozenset[int]]:
     """Put what a student added to a given cell into a text cell of their own below it.
 
-    Code of a given cell is never run as the student changed it, so an answer in it is shown as text.
+    Code of a given cell is never run as the student changed it, so an answer in it is shown as text. What
+    students write on the title page, above the first question, may be their name, and no marker reads it.
 
     Args:
         cells: of the submission.
@@ -41,9 +43,11 @@ def take_additions_out(
     wanted = {name for asked in names_asked.values() for name in asked}
     wanted |= {name for cell in release.cells if cell.is_answer for name in names(cell.source)}
     present = {canonical(cell.source) for cell in cells}
+    ids = list(release.by_id)
+    first = next((at for at, name in enumerate(ids) if release.by_id[name].is_answer), len(ids))
     open_ids = {
         name: original
-        for name, original in release.by_id.items()
+        for name, original in itertools.islice(release.by_id.items(), max(0, first - 1), None)
         if original.is_locked and canonical(original.source) not in present
     }
     found: list[RawCell] = []

@@ -74,7 +74,8 @@ def find_further(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tup
     texts |= _texts_of_no_answer(notebook) - read.keys()
     repeated = {canonical(notebook.cells[index].source) for index in read}
     texts = {index for index in texts if canonical(notebook.cells[index].source) not in repeated}
-    start = min(notebook.places.values(), default=0)
+    first = next((name for name, original in known.items() if original.is_answer), "")
+    title = region(first, known, notebook.places, len(notebook.cells), locked=True)[2].start if first else 0
     written = [
         name
         for name, original in known.items()
@@ -85,7 +86,7 @@ def find_further(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tup
         name: region(name, known, notebook.places, len(notebook.cells), locked=True)[2] for name in written
     }
     found: dict[str, list[int]] = {}
-    for index in sorted(index for index in texts if index > start and written):
+    for index in sorted(index for index in texts if index >= title and written):
         above = [name for name in written if last[name] < index]
         nearest = max(above, key=last.__getitem__) if above else min(written, key=last.__getitem__)
         for name in dict.fromkeys([nearest, *(name for name in written if index in spans[name])]):

@@ -99,21 +99,30 @@ def recover(
     rest -= {index for indices in elsewhere.values() for index in indices}
     elsewhere |= _continued(cells, known, matching, rest, notes)
     notebook = replace(notebook, parts={**notebook.parts, **elsewhere})
-    beside = {note.place for note in notes if note.code == BESIDE}
-    unnamed = {name for name in beside if known[name].cell_type == "code" and not notebook.defines(name)}
-    written = {name: parts for name, parts in notebook.parts.items() if name not in unnamed}
-    unassigned = find_texts(replace(notebook, parts=written), notes)
-    notes[:] = [note for note in notes if note.code != BESIDE or note.place not in unassigned]
+    unassigned = _unassigned(notebook, notes)
     notes += [
         Note("answer-cell-missing", "The answer cell is missing; counted as unanswered.", grade_id)
         for grade_id in open_ids
         if grade_id not in elsewhere and grade_id not in unassigned
     ]
     rebound = find_rebound(notebook, notes)
-    written = elsewhere | unassigned | rebound.reassigned
+    written = {**elsewhere, **unassigned, **rebound.reassigned}
     further = find_further(notebook, notes)
     missing = find_unnamed(replace(notebook, parts={**notebook.parts, **written}), notes)
     return Recovery(places, written, frozenset(unassigned), rebound, missing, further, tuple(notes))
+
+
+def _unassigned(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple[int, ...]]:
+    """Blank answers that may stand in the student's own cells; code beside one counts only with its names."""
+    beside = {note.place for note in notes if note.code == BESIDE}
+    known = notebook.release.by_id
+    without_names = {
+        name for name in beside if known[name].cell_type == "code" and not notebook.defines(name)
+    }
+    parts = {name: cells for name, cells in notebook.parts.items() if name not in without_names}
+    unassigned = find_texts(replace(notebook, parts=parts), notes)
+    notes[:] = [note for note in notes if note.code != BESIDE or note.place not in unassigned]
+    return unassigned
 
 
 def _pool(cells: Sequence[RawCell], release: Release, matching: Matching) -> set[int]:

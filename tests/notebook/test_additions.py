@@ -4,8 +4,23 @@ from __future__ import annotations
 
 import pytest
 
+from autograder.notebook.read import read
+from autograder.notebook.release import load_release
 from autograder.records import Cell
-from tests.notebook.test_displaced import TEXT, Cells, answer_all, hand_in, lost, position, text_of, write
+from tests.notebook.test_displaced import (
+    NAMES,
+    TEXT,
+    Cells,
+    answer_all,
+    hand_in,
+    lost,
+    make_cell,
+    make_notebook,
+    make_release,
+    position,
+    text_of,
+    write,
+)
 
 PROMPT = "Explain why."
 LINES = {
@@ -77,3 +92,17 @@ def test_read_asks_nobody_about_given_code_without_an_answer(code: str) -> None:
     submission = hand_in(change)
     assert not lost(submission)
     assert {one.message.code for one in submission.remarks} == {"notebook.given-changed"}
+
+
+@pytest.mark.parametrize("is_answered", [True, False], ids=["answered", "blank"])
+def test_read_keeps_what_was_written_on_the_title_page_from_markers(is_answered: bool) -> None:
+    """It may be the student's name."""
+    title = make_cell("# Exam of the summer term", "title", kind="markdown")
+    given = [title, *make_release()]
+    cells = [title | {"source": "# Exam of Ada Lovelace, who sat in the front"}, *make_release()]
+    answer_all(cells, without=() if is_answered else ("why", "how"))
+    release = load_release(make_notebook(given), "exam")
+    submission = read(make_notebook(cells), release, student="s", assignment="exam", names_asked=NAMES)
+    assert not lost(submission)
+    assert not submission.further
+    assert not any("Lovelace" in cell.source for cell in submission.cells)
