@@ -29,7 +29,7 @@ _TEXT_MAGIC = re.compile(r"\s*%%(?:markdown|html|latex)\b[^\n]*\n")
 _CODE_BLOCK = re.compile(r"^```python\n.*?(?:^```|\Z)", re.MULTILINE | re.DOTALL)
 _PICTURE = re.compile(r"!\[[^\]]*\]\(|<img\b")
 _FORMULA = re.compile(r"\$[^$]+\$")
-_WORDS_APART = re.compile(r"[^\W\d_]{2,}[,;:.]? (?=[^\W\d_])")
+_WORDS_APART = re.compile(r"\b[^\W\d_]{2,}[,;:.]? (?=[^\W\d_])")
 """A word that another follows: in code, operators and brackets stand between most names."""
 _BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 _END_OF_LIST = re.compile(r"^([ \t]*(?:[-*+]|\d+[.)])[ \t].*[.!?][ \t]*)\n(?=([^\W\d_]))", re.MULTILINE)

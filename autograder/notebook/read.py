@@ -15,8 +15,7 @@ from urllib.parse import quote
 
 from msgspec.structs import replace
 
-from autograder.notebook.additions import take_additions_out
-from autograder.notebook.displaced import FIELDS, take_details_apart
+from autograder.notebook.displaced import FIELDS
 from autograder.notebook.document import (
     MAX_SOURCE,
     UNREADABLE_SOURCE,
@@ -30,11 +29,10 @@ from autograder.notebook.document import (
 from autograder.notebook.match import LOST, Matching, match
 from autograder.notebook.pictures import absent_pictures, take_out_pictures
 from autograder.notebook.placeholders import note_placeholders
+from autograder.notebook.prepare import prepare_cells
 from autograder.notebook.recover import Recovery, recover
-from autograder.notebook.rejoin import rejoin
 from autograder.notebook.release import Release, ReleaseCell
 from autograder.notebook.remarks import remarks
-from autograder.notebook.unmerge import unmerge
 from autograder.records import Answer, Cell, Markdown, Note, Submission
 from autograder.syntax import UNREADABLE, parsed
 from autograder.tables import printable_name
@@ -42,7 +40,6 @@ from autograder.tables import printable_name
 MAX_NOTES = 200
 _FORMULA = re.compile(r"\$[^$]+\$")
 _ASSIGNMENT = re.compile(r"^[ \t]*\w+[ \t]*=(?!=)", re.MULTILINE)
-_FENCED = re.compile(r"^```(?:python|py)?[ \t]*\n(.*?)(?:^```[ \t]*(?:\n|\Z)|\Z)", re.MULTILINE | re.DOTALL)
 _MOST_CODE = 4_000
 _MOST_SIGNS = 100
 
@@ -74,12 +71,8 @@ def read(
         NotebookError: the bytes are not a notebook; see `autograder.notebook.document.parse`.
     """
     document = parse(data)
-    cells = tuple(map(_with_pictures_shown, document.cells))
-    cells = _with_ids(cells, release) if release.foreign else cells
-    cells = tuple(_without_fences(cell, release) for cell in cells)
-    rejoined = rejoin(take_details_apart(cells, names_asked), release)
-    cells, taken_apart, unmerged = unmerge(rejoined.cells, release)
-    cells, taken_apart = take_additions_out(cells, taken_apart, release, names_asked)
+    prepared = prepare_cells(document.cells, release, names_asked)
+    cells = prepared.cells
     matching = match(cells, release)
     recovery = recover(cells, release, matching, names_asked)
     places = {**matching.places, **recovery.places}
@@ -89,15 +82,21 @@ def read(
     program, restored = _program(cells, release, matching, recovery, types)
     positions = {index: at for at, (index, _) in enumerate(program) if index is not None}
     ran = [cell for _, cell in program]
-    placeholders = note_placeholders(ran, release)
-    damaged = _find_damaged(cells, document, places, answer_cells)
-    restored += [
-        Note(LOST, "The file holds no text for the answer's cell: manual review.", grade_id)
-        for grade_id in damaged
-        if release.by_id[grade_id].is_answer
-    ]
-    found = (*rejoined.notes, *unmerged, *matching.notes, *recovery.notes, *restored, *placeholders.values())
+    skipped = note_placeholders(ran, release)
+    lost = _find_damaged(cells, document, places, answer_cells)
+    restored += _review_damaged(lost, release)
+    found = (*prepared.notes, *matching.notes, *recovery.notes, *restored, *skipped.values())
     notes = (*document.notes, *_language(document, release), *found)
+    told = remarks(
+        cells,
+        release,
+        matching,
+        recovery,
+        positions,
+        skipped=skipped,
+        damaged=lost.values(),
+        prepared=prepared,
+    )
     return Submission(
         student=student,
         assignment=assignment,
@@ -106,25 +105,9 @@ def read(
         cells=tuple(ran),
         answers=_answers(cells, release, places, answer_cells, types),
         notes=_capped(notes),
-        answer_cells={
-            grade_id: tuple(positions[index] for index in indices if index in positions)
-            for grade_id, indices in answer_cells.items()
-        },
-        remarks=remarks(
-            cells,
-            release,
-            matching,
-            recovery,
-            positions,
-            taken_apart=taken_apart,
-            skipped=placeholders,
-            joined=rejoined.joined,
-            damaged=damaged.values(),
-        ),
-        further={
-            grade_id: tuple(positions[index] for index in indices if index in positions)
-            for grade_id, indices in recovery.further.items()
-        },
+        answer_cells=_positions_of(answer_cells, positions),
+        remarks=told,
+        further=_positions_of(recovery.further, positions),
     )
 
 
@@ -186,18 +169,19 @@ def _order(count: int, places: Mapping[str, int], elsewhere: Mapping[str, Sequen
     return order
 
 
-def _without_fences(cell: RawCell, release: Release) -> RawCell:
-    """Return the code of a code answer that was turned to text and fenced; other lines become comments."""
-    grade_id = (cell.nbgrader or {}).get("grade_id")
-    original = release.by_id.get(grade_id) if isinstance(grade_id, str) else None
-    if cell.cell_type == "code" or original is None or not original.is_answer or original.cell_type != "code":
-        return cell
-    parts = _FENCED.split(cell.source)  # text and code in turn
-    if len(parts) == 1:
-        return cell
-    for number in range(0, len(parts), 2):
-        parts[number] = "\n".join(f"# {line}" for line in parts[number].split("\n") if line.strip())
-    return replace(cell, source="\n".join(part.rstrip("\n") for part in parts if part))
+def _positions_of(
+    groups: Mapping[str, Sequence[int]], positions: Mapping[int, int]
+) -> dict[str, tuple[int, ...]]:
+    """The positions in the program of cells that are given by their indices."""
+    return {
+        grade_id: tuple(positions[index] for index in indices if index in positions)
+        for grade_id, indices in groups.items()
+    }
+
+
+def _review_damaged(damaged: Iterable[str], release: Release) -> list[Note]:
+    text = "The file holds no text for the answer's cell: manual review."
+    return [Note(LOST, text, grade_id) for grade_id in damaged if release.by_id[grade_id].is_answer]
 
 
 def _find_damaged(
@@ -213,14 +197,6 @@ def _find_damaged(
         for grade_id, index in places.items()
         if grade_id not in answer_cells and f"cell {cells[index].number}" in numbers
     }
-
-
-def _with_pictures_shown(cell: RawCell) -> RawCell:
-    """Return a text without a word as one that shows the pictures attached to it: they are the answer."""
-    if cell.cell_type == "code" or cell.source.strip() or not cell.pictures:
-        return cell
-    shown = (f"![](attachment:{quote(picture.name)})" for picture in cell.pictures)
-    return replace(cell, source="\n\n".join(shown))
 
 
 def _text(cell: RawCell, grade_id: str, notes: list[Note]) -> Markdown:
@@ -357,25 +333,3 @@ def _assigned(source: str) -> dict[str, str]:
             text = " ".join(value.split())[:_MOST_SIGNS]
             found |= {target.id: text for target in statement.targets if isinstance(target, ast.Name)}
     return {name: text for name, text in found.items() if name in FIELDS}
-
-
-def _with_ids(cells: Sequence[RawCell], release: Release) -> tuple[RawCell, ...]:
-    """The cells of a submission that never had nbgrader's ids, such as otter's, with those of the release.
-
-    A cell is known by the id that Jupyter gave it, and a locked one by its text as well. What neither tells
-    is left to `match` and `recover`, as in notebooks whose metadata a tool took away.
-    """
-    known = release.by_id
-    by_cell = {cell.cell_id: name for name, cell in known.items() if cell.cell_id}
-    by_text = {cell.source.strip(): name for name, cell in known.items() if cell.is_locked}
-    taken: set[str] = set()
-    found = []
-    for cell in cells:
-        name = by_cell.get(cell.id) or by_text.get(cell.source.strip(), "")
-        if name and name not in taken and cell.nbgrader is None:
-            taken.add(name)
-            own = known[name]
-            flags = {"grade": own.grade, "solution": own.solution, "locked": own.locked, "task": own.task}
-            cell = replace(cell, nbgrader={"grade_id": name, **flags})  # noqa: PLW2901
-        found.append(cell)
-    return tuple(found)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from autograder.notebook.copies import is_split_statement
 from autograder.notebook.document import RawCell, canonical
 from autograder.notebook.match import LOST, Matching
+from autograder.notebook.prepare import PreparedCells
 from autograder.notebook.recover import Recovery
 from autograder.notebook.release import Release
 from autograder.records import CellRemark, Message
@@ -23,10 +24,9 @@ def remarks(
     recovery: Recovery,
     positions: Mapping[int, int],
     *,
-    taken_apart: Collection[int] = (),
-    skipped: Iterable[int] = (),
-    joined: Collection[int] = (),
-    damaged: Iterable[int] = (),
+    skipped: Iterable[int],
+    damaged: Iterable[int],
+    prepared: PreparedCells,
 ) -> tuple[CellRemark, ...]:
     """Return the remarks in the order of the cells they are about.
 
@@ -36,22 +36,21 @@ def remarks(
         matching: which cell is which.
         recovery: what was found besides.
         positions: index of a cell → its position in the notebook as it is run.
-        taken_apart: what stood beside given text in a merged cell.
         skipped: positions of cells with a placeholder above the answer, which is not run.
-        joined: numbers of cells to which the rest of a split statement was appended.
         damaged: cells whose text is missing from the file.
+        prepared: what was done to the cells before they were matched.
     """
     found = [
         *_on_answers(cells, matching, recovery, positions),
-        *_on_given(cells, release, matching, taken_apart),
-        *_on_own_cells(matching, recovery, taken_apart),
+        *_on_given(cells, release, matching, prepared.taken_apart),
+        *_on_own_cells(matching, recovery, prepared.taken_apart),
         *((index, Message("notebook.damaged")) for index in damaged),
     ]
     placed = [CellRemark(positions[index], message) for index, message in found if index in positions]
     placed += [
         CellRemark(positions[index], Message("notebook.rejoined"))
         for index, cell in enumerate(cells)
-        if cell.number in joined and index in positions
+        if cell.number in prepared.joined and index in positions
     ]
     placed += [CellRemark(position, Message("notebook.placeholder")) for position in skipped]
     return tuple(sorted(placed, key=lambda remark: remark.position)[:MOST_REMARKS])
