@@ -87,16 +87,8 @@ def read(
     restored += _review_damaged(lost, release)
     found = (*prepared.notes, *matching.notes, *recovery.notes, *restored, *skipped.values())
     notes = (*document.notes, *_language(document, release), *found)
-    told = remarks(
-        cells,
-        release,
-        matching,
-        recovery,
-        positions,
-        skipped=skipped,
-        damaged=lost.values(),
-        prepared=prepared,
-    )
+    outcome = (cells, release, matching, recovery, positions)
+    told = remarks(*outcome, skipped=skipped, damaged=lost.values(), prepared=prepared)
     return Submission(
         student=student,
         assignment=assignment,
