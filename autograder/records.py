@@ -106,6 +106,8 @@ class Submission(Struct, frozen=True):
     answer_cells: Mapping[str, tuple[int, ...]] = {}
     """Answers that do not stand in their own cell alone: grade_id → positions of their cells in ``cells``."""
     remarks: tuple[CellRemark, ...] = ()
+    further: Mapping[str, tuple[int, ...]] = {}
+    """Written answers → positions of texts that belong to no answer; markers see them below these answers."""
 
 
 # ---------------------------------------------------------------- the sandbox
@@ -499,6 +501,8 @@ class ExecutedNotebook(Struct, frozen=True):
     answer_cells: Mapping[str, tuple[int, ...]] = {}
     """As in `Submission`."""
     remarks: tuple[CellRemark, ...] = ()
+    further: Mapping[str, tuple[int, ...]] = {}
+    """As in `Submission`."""
 
     def positions(self, grade_id: str) -> tuple[int, ...]:
         """Return where the cells of an answer stand, or where the cell with this grade_id does."""

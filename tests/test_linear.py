@@ -21,7 +21,7 @@ from autograder.checks.values import tables as reading
 from autograder.errors import AutograderError
 from autograder.feedback import sanitise
 from autograder.gradebook import autograded
-from autograder.notebook import closed, document, language, match
+from autograder.notebook import closed, document, language, match, owntexts, prepare
 from autograder.notebook import read as notebook_read
 from autograder.records import Cell
 from autograder.sandbox import limit_notes
@@ -98,6 +98,10 @@ FUNCTIONS: Mapping[str, tuple[Callable[[str], Any], int]] = {
     "strings of a reply": (lambda text: wire.values_in(text.encode(errors="replace")), 400_000),
     "canonical": (match.canonical, 200_000),
     "formulas": (notebook_read._FORMULA.findall, 200_000),
+    "words in a row": (owntexts._WORDS_APART.findall, 200_000),
+    "ends of lists": (owntexts._END_OF_LIST.findall, 200_000),
+    "code in a text": (owntexts._CODE_BLOCK.findall, 200_000),
+    "fences": (prepare._FENCED.findall, 200_000),
     "assignments": (notebook_read._ASSIGNMENT.findall, 200_000),
     "language of a cell": (lambda text: language.in_language(text, ("en", "de"), "de", "a cell"), 200_000),
     "magics": (lambda text: literal._MAGIC.sub("", text), 32_000),

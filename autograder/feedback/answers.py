@@ -112,19 +112,34 @@ def pictures_in(graded: Graded, question: Question, cell: str) -> tuple[PastedPi
     """
     names = (question.answer_cell, question.id) if cell in {"", question.id} else (cell,)
     notebooks = [notebook for notebook in graded.notebooks if notebook.name == question.notebook]
-    found = (notebook.pictures(name) for name in names for notebook in notebooks)
+    found = (
+        (*notebook.pictures(name), *_further_pictures(notebook, name))
+        for name in names
+        for notebook in notebooks
+    )
     return tuple(next(filter(None, found), ()))
 
 
+def _further_pictures(notebook: ExecutedNotebook, name: str) -> Iterator[PastedPicture]:
+    for place in notebook.further.get(name, ()):
+        cell = notebook.cells[place]
+        yield from cell.pictures if isinstance(cell, Markdown) else ()
+
+
 def _source(graded: Graded, question: Question, names: Sequence[str]) -> str:
-    """What a student wrote as the first of these answers; empty if there is none."""
+    """What a student wrote as the first of these answers, further texts included; empty if there is none."""
     for name in names:
         for notebook in graded.notebooks:
             cells = [notebook.cells[place] for place in notebook.positions(name)]
             if question.file:  # a locked cell carries its points, and no answer
                 cells = [cell for cell in cells if not (isinstance(cell, Cell) and cell.locked)]
             if cells and notebook.name == question.notebook:
-                return "\n\n".join(cell.source for cell in cells)
+                further = (
+                    f"[Further text of the student, cell {place + 1}, which belongs to no answer:]\n\n"
+                    f"{notebook.cells[place].source}"
+                    for place in notebook.further.get(name, ())
+                )
+                return "\n\n".join((*(cell.source for cell in cells), *further))
     return next((one.text for one in graded.files if question.file and one.path == question.file), "")
 
 

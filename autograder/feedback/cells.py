@@ -102,12 +102,15 @@ class NotebookView(Struct, frozen=True):
     cells: tuple[CellView, ...]
     answer_cells: Mapping[str, tuple[int, ...]] = {}
     """As in `records.Submission`."""
+    further: Mapping[str, tuple[int, ...]] = {}
+    """As in `records.Submission`."""
 
     def find(self, grade_id: str) -> tuple[CellView, ...]:
-        """Return the cells of an answer, or the cell with this grade_id."""
+        """Return the cells of an answer and further texts beside it, or the cell with this grade_id."""
+        further = tuple(self.cells[position] for position in self.further.get(grade_id, ()))
         if grade_id in self.answer_cells:
-            return tuple(self.cells[position] for position in self.answer_cells[grade_id])
-        return tuple(cell for cell in self.cells if cell.name == grade_id)
+            return tuple(self.cells[position] for position in self.answer_cells[grade_id]) + further
+        return tuple(cell for cell in self.cells if cell.name == grade_id) + further
 
 
 def notebook_view(
@@ -151,7 +154,7 @@ def notebook_view(
             view = replace(view, code=CodeView(), text=None, outputs=(), notices=notices)
         cells.append(view)
     name = sanitise.printable_text(notebook.name, 200)
-    return NotebookView(name, tuple(cells), notebook.answer_cells)
+    return NotebookView(name, tuple(cells), notebook.answer_cells, notebook.further)
 
 
 def _weight(view: CellView) -> int:

@@ -416,6 +416,7 @@ class _SubmissionRun:
                 (None,) * len(submission.cells),
                 submission.answer_cells,
                 submission.remarks,
+                submission.further,
             )
         )
         if assignment.rubric.assignment.exam:

@@ -46,12 +46,14 @@ def find_stopped_cells(
 ) -> tuple[StoppedCell, ...]:
     """Return the student's cells that stopped before they defined something.
 
+    A cell that uses what an earlier one would have defined stops for the same reason.
+
     Args:
         cells: of the notebook.
         runs: what came of them.
         answers: by grade_id; a cell that was left as it was handed out stops for nobody.
     """
-    stopped = []
+    stopped: list[StoppedCell] = []
     for position, (cell, run) in enumerate(zip(cells, runs, strict=False)):
         if not isinstance(cell, Cell) or cell.locked or run is None or not run.error:
             continue
@@ -62,6 +64,8 @@ def find_stopped_cells(
             continue
         line = _raised_at(run)
         left = _statements_not_run(tree, line, run.error)
+        if any(_find_missing_name(run) in earlier.names for earlier in stopped):
+            left += [one for one in tree.body if one.lineno <= line <= (one.end_lineno or one.lineno)]
         imports = [one for one in left if isinstance(one, ast.Import | ast.ImportFrom)]
         imported = {(name.asname or name.name).partition(".")[0] for one in imports for name in one.names}
         names = frozenset(bound_names(*left) | imported)
@@ -95,9 +99,19 @@ def note_stopped(results: Iterable[ItemResult], question: str) -> tuple[Note, ..
 
 def _raised_at(run: CellRun) -> int:
     """Return the line of the cell at which it raised its last error; 0 if that is not known."""
-    texts = [output.data.get("text/plain", "") for output in run.outputs if output.kind == "error"]
-    found = _LINE.search(texts[-1][:_MOST_TEXT]) if texts else None
+    found = _LINE.search(_find_last_error(run))
     return int(found[1]) if found and len(found[1]) < 10 else 0
+
+
+def _find_missing_name(run: CellRun) -> str:
+    """Return the name whose absence stopped a cell; empty if another error did."""
+    found = _NAME_ERROR.search(_find_last_error(run)) if run.error == "NameError" else None
+    return found[1] if found else ""
+
+
+def _find_last_error(run: CellRun) -> str:
+    texts = [output.data.get("text/plain", "") for output in run.outputs if output.kind == "error"]
+    return texts[-1][:_MOST_TEXT] if texts else ""
 
 
 def _statements_not_run(tree: ast.Module, line: int, error: str) -> list[ast.stmt]:

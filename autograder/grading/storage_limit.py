@@ -28,7 +28,11 @@ def fit_to_budget(notebook: ExecutedNotebook, answers: Collection[str], kb: int)
     """
     left = kb << 10
     kept: dict[int, Cell | Markdown] = {}
-    of_answers = {position for name in answers for position in notebook.positions(name)}
+    of_answers = {
+        position
+        for name in answers
+        for position in (*notebook.positions(name), *notebook.further.get(name, ()))
+    }
     places = sorted(range(len(notebook.cells)), key=lambda place: place not in of_answers)
     for place in places:
         cell = notebook.cells[place]

@@ -43,9 +43,29 @@ SENTENCES: Mapping[str, str] = {
         "These answers are blank, and this cell may contain one of them: {names}. They need manual review, "
         "and whoever marks them sees this cell."
     ),
+    "notebook.damaged": (
+        "The file holds no text for this cell: a program damaged it when it was saved. If this was an "
+        "answer, it needs manual review."
+    ),
+    "notebook.unnamed": (
+        "This cell assigns nothing to {names}. Comments, the text of an error and a value without a name are "
+        "not read as an answer: remove the # or write the name and = in front of it."
+    ),
+    "notebook.further": (
+        "This text stands in no answer cell and is read as no answer. Whoever marks {names} sees it below "
+        "that answer."
+    ),
+    "notebook.rejoined": (
+        "The cell below this one began with indented code, so it is read as the rest of this cell, as if the "
+        "cell had been split."
+    ),
     "notebook.rebound": (
-        "This cell assigns or deletes {names} after your answer has defined it. What a name means at the end "
-        "of the notebook may be what is graded."
+        "This cell deletes {names} after your answer has defined it. What a name means at the end of the "
+        "notebook may be what is graded."
+    ),
+    "notebook.reassigned": (
+        "The cells {cells} assign the name that your answer {name} is asked for. The last assignment in the "
+        "notebook counts, as in Jupyter, so cells below an answer can correct it or spoil it."
     ),
     "notebook.apart": (
         "This is a copy of the answer cell {name}. It is run or shown as a cell of your own, and is not read "
@@ -54,6 +74,10 @@ SENTENCES: Mapping[str, str] = {
     "notebook.taken-apart": (
         "This stood in one cell with given text, as after merging cells. It is run or shown as a cell of "
         "your own, and is not read as an answer."
+    ),
+    "notebook.given-written": (
+        "You wrote into this given cell. The original was used in its place, and what you wrote stands below "
+        "it, as a cell of your own."
     ),
     "notebook.given-changed": (
         "You changed this given cell. The original was used in its place, and your changes to it were not."

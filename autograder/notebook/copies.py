@@ -90,6 +90,34 @@ def names(source: str) -> set[str]:
     return {defined or assigned for defined, assigned in _DEFINED.findall(source)}
 
 
+def is_unwritten(source: str, original: ReleaseCell) -> bool:
+    """Return whether an answer's cell holds no answer: it is blank, as it was given, or assigns nothing.
+
+    A student who writes elsewhere often leaves ``width = "..."`` or ``width = None`` in the answer's cell.
+    """
+    if not source.strip() or canonical(source) == canonical(original.source):
+        return True
+    tree = parse_cell(source) if original.cell_type == "code" else None
+    stub = parse_cell(original.source) or ast.Module([], [])
+    if tree is None:
+        return False
+    # Any other given statement may be code that the student repaired by deleting lines.
+    placeholders = {ast.dump(statement) for statement in stub.body if isinstance(statement, ast.Raise)}
+    own = [statement for statement in tree.body if ast.dump(statement) not in placeholders]
+    given_lines = {line.strip() for line in ("", *original.source.split("\n"))}
+    return all(map(_assigns_nothing, own)) and (
+        bool(own) or given_lines.issuperset(line.strip() for line in source.split("\n"))
+    )
+
+
+def _assigns_nothing(statement: ast.stmt) -> bool:
+    """Whether a statement assigns None, dots or a blank text."""
+    value = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
+    if not isinstance(value, ast.Constant):
+        return False
+    return value.value in (None, ...) or (isinstance(value.value, str) and not value.value.strip(" \t\n.…"))
+
+
 def _without_repeats(cells: Sequence[RawCell], indices: Sequence[int], own: int | None) -> list[int]:
     """The cells without those that say the same as another; the original is never the one left out."""
     kept: dict[str, int] = {}

@@ -14,8 +14,8 @@ from collections.abc import Collection, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.notebook.copies import names, parse_cell, redefines
-from autograder.notebook.document import RawCell, canonical
+from autograder.notebook.copies import is_unwritten, names, parse_cell, redefines
+from autograder.notebook.document import RawCell
 from autograder.notebook.match import LOST
 from autograder.notebook.release import Release
 from autograder.records import Note
@@ -46,12 +46,18 @@ class SearchedNotebook(Struct, frozen=True):
         """Whether nothing is read as this answer so far."""
         if grade_id in self.parts or grade_id not in self.places:
             return grade_id not in self.parts
-        source = self.cells[self.places[grade_id]].source
-        return not source.strip() or canonical(source) == canonical(self.release.by_id[grade_id].source)
+        return is_unwritten(self.cells[self.places[grade_id]].source, self.release.by_id[grade_id])
 
     def names_of(self, grade_id: str) -> set[str]:
         """The names that an answer is to define."""
         return set(self.names_asked.get(grade_id, ())) or names(self.release.by_id[grade_id].source)
+
+    def defines(self, grade_id: str) -> bool:
+        """Whether what is read as an answer defines one of its names; also if none is known."""
+        wanted = self.names_of(grade_id)
+        return not wanted or any(
+            wanted & _bound(self.cells[index].source) for index in self.cells_of(grade_id)
+        )
 
     def cells_of(self, grade_id: str) -> tuple[int, ...]:
         """All cells that are read as an answer."""
@@ -173,43 +179,84 @@ def _bound(source: str) -> set[str]:
     return found
 
 
-def find_rebound(notebook: SearchedNotebook, notes: list[Note]) -> dict[int, tuple[str, ...]]:
-    """Return the cells that assign or delete what an answer above them defines, and the names they change."""
+class Rebound(Struct, frozen=True):
+    """What happens to the names of answers below the answers."""
+
+    deleted: Mapping[int, tuple[str, ...]] = {}
+    """Cells that delete what an answer above them defines → these names."""
+    reassigned: Mapping[str, tuple[int, ...]] = {}
+    """Answers whose names are assigned again → all their cells: as in Jupyter, the last assignment counts."""
+
+
+def find_rebound(notebook: SearchedNotebook, notes: list[Note]) -> Rebound:
+    """Find the cells that assign or delete what an answer above them defines."""
     owners = notebook.owners()
-    changed: dict[int, tuple[str, ...]] = {}
+    deleted: dict[int, tuple[str, ...]] = {}
+    reassigned: dict[str, tuple[int, ...]] = {}
     for index in sorted({*notebook.own, *owners}):
-        source = notebook.cells[index].source
-        if notebook.cells[index].cell_type != "code":
+        cell = notebook.cells[index]
+        if cell.cell_type != "code":
             continue
-        rebound = _rebound(source)
-        forgets_all = bool(_FORGETS_ALL.search(source))
         for grade_id in notebook.names_asked:
             cells = notebook.cells_of(grade_id)
             if not cells or index <= max(cells) or notebook.is_blank(grade_id):
                 continue
             defined = notebook.names_of(grade_id) & _bound_in(notebook, cells)
-            names_lost = defined if forgets_all else defined & rebound
-            names_lost -= _names_of_owners(notebook, owners.get(index, set()))
-            if names_lost:
-                changed[index] = tuple(sorted({*changed.get(index, ()), *names_lost}))
-                named = ", ".join(sorted(names_lost))
-                text = f"Cell {notebook.cells[index].number} assigns or deletes {named} after the answer."
+            defined -= _names_of_owners(notebook, owners.get(index, set()))
+            if assigned := defined & _assigned(cell.source):
+                reassigned[grade_id] = (*reassigned.get(grade_id, cells), index)
+                text = (
+                    f"Cell {cell.number} assigns {', '.join(sorted(assigned))} again, which is what counts."
+                )
                 notes.append(Note("answer-rebound", text, grade_id))
-    return changed
+            elif lost := defined if _FORGETS_ALL.search(cell.source) else defined & _deleted(cell.source):
+                deleted[index] = tuple(sorted({*deleted.get(index, ()), *lost}))
+                text = f"Cell {cell.number} deletes {', '.join(sorted(lost))} after the answer."
+                notes.append(Note("answer-rebound", text, grade_id))
+    return Rebound(deleted, reassigned)
+
+
+def find_unnamed(notebook: SearchedNotebook, notes: list[Note]) -> dict[int, tuple[str, ...]]:
+    """Return cells of answers whose text stands in a comment, in an error or alone → the names to assign."""
+    found: dict[int, tuple[str, ...]] = {}
+    for grade_id, index in notebook.places.items():
+        original, cell = notebook.release.by_id[grade_id], notebook.cells[index]
+        asked = notebook.names_asked.get(grade_id, ())
+        if not asked or grade_id in notebook.parts or notebook.is_blank(grade_id):
+            continue
+        if original.cell_type == cell.cell_type == "code" and _assigns_no_name(cell.source):
+            found[index] = tuple(sorted(asked))
+            text = f"The answer's cell assigns nothing to {', '.join(found[index])}; its text is not read."
+            notes.append(Note("answer-unnamed", text, grade_id))
+    return found
+
+
+def _assigns_no_name(source: str) -> bool:
+    """Whether a cell is made of comments, errors and bare values alone."""
+    tree = parse_cell(source)
+    return tree is not None and all(
+        isinstance(statement, ast.Raise)
+        or (isinstance(statement, ast.Expr) and not isinstance(statement.value, ast.Call))
+        for statement in tree.body
+    )
 
 
 def _bound_in(notebook: SearchedNotebook, indices: Sequence[int]) -> set[str]:
     return set().union(*(_bound(notebook.cells[index].source) for index in indices))
 
 
-def _rebound(source: str) -> set[str]:
-    """The names that a cell assigns or deletes at top level."""
+def _assigned(source: str) -> set[str]:
+    """The names that a cell assigns at top level; none if it does not run."""
     tree = parse_cell(source)
-    if tree is None:
-        return set()  # it does not run
-    deletes = (statement for statement in tree.body if isinstance(statement, ast.Delete))
+    return bound_names(*tree.body) if tree else set()
+
+
+def _deleted(source: str) -> set[str]:
+    """The names that a cell deletes at top level; none if it does not run."""
+    tree = parse_cell(source)
+    deletes = (statement for statement in (tree.body if tree else ()) if isinstance(statement, ast.Delete))
     targets = (target for statement in deletes for target in statement.targets)
-    return bound_names(*tree.body) | {target.id for target in targets if isinstance(target, ast.Name)}
+    return {target.id for target in targets if isinstance(target, ast.Name)}
 
 
 def list_numbers(cells: Sequence[RawCell], indices: Sequence[int]) -> str:

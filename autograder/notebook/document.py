@@ -21,6 +21,8 @@ from autograder.notebook.nesting import pruned
 from autograder.notebook.pictures import attached_pictures, take_out_pictures
 from autograder.records import Note, PastedPicture
 
+UNREADABLE_SOURCE = "source-unreadable"
+"""Code of the note about a cell whose text is missing from the file."""
 MAX_BYTES = 64 * 1024 * 1024
 """Largest notebook file that is read."""
 MAX_READ = 16 * 1024 * 1024
@@ -343,9 +345,9 @@ def _cell(number: int, entry: Any, notes: list[Note]) -> RawCell | None:
     if cell_type not in ("code", "markdown", "raw"):
         notes.append(Note("cell-type-unknown", f"Cell type {shown(cell_type)}; shown but not run.", place))
         cell_type = "raw"
-    source = joined(entry.get("source", ""))
+    source = joined(entry.get("source"))
     if source is None:
-        notes.append(Note("source-unreadable", "The source is not text; read as an empty cell.", place))
+        notes.append(Note(UNREADABLE_SOURCE, "The source is not text; read as an empty cell.", place))
         source = ""
     pictures = () if cell_type == "code" else tuple(attached_pictures(entry.get("attachments")))
     if len(source) > MAX_SOURCE and cell_type != "code":

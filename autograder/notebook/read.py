@@ -15,9 +15,10 @@ from urllib.parse import quote
 
 from msgspec.structs import replace
 
-from autograder.notebook.displaced import FIELDS, take_details_apart
+from autograder.notebook.displaced import FIELDS
 from autograder.notebook.document import (
     MAX_SOURCE,
+    UNREADABLE_SOURCE,
     Document,
     RawCell,
     canonical,
@@ -28,10 +29,10 @@ from autograder.notebook.document import (
 from autograder.notebook.match import LOST, Matching, match
 from autograder.notebook.pictures import absent_pictures, take_out_pictures
 from autograder.notebook.placeholders import note_placeholders
+from autograder.notebook.prepare import prepare_cells
 from autograder.notebook.recover import Recovery, recover
 from autograder.notebook.release import Release, ReleaseCell
 from autograder.notebook.remarks import remarks
-from autograder.notebook.unmerge import unmerge
 from autograder.records import Answer, Cell, Markdown, Note, Submission
 from autograder.syntax import UNREADABLE, parsed
 from autograder.tables import printable_name
@@ -70,9 +71,8 @@ def read(
         NotebookError: the bytes are not a notebook; see `autograder.notebook.document.parse`.
     """
     document = parse(data)
-    cells = tuple(map(_with_pictures_shown, document.cells))
-    cells = _with_ids(cells, release) if release.foreign else cells
-    cells, taken_apart, unmerged = unmerge(take_details_apart(cells, names_asked), release)
+    prepared = prepare_cells(document.cells, release, names_asked)
+    cells = prepared.cells
     matching = match(cells, release)
     recovery = recover(cells, release, matching, names_asked)
     places = {**matching.places, **recovery.places}
@@ -82,9 +82,13 @@ def read(
     program, restored = _program(cells, release, matching, recovery, types)
     positions = {index: at for at, (index, _) in enumerate(program) if index is not None}
     ran = [cell for _, cell in program]
-    placeholders = note_placeholders(ran, release)
-    found = (*unmerged, *matching.notes, *recovery.notes, *restored, *placeholders.values())
+    skipped = note_placeholders(ran, release)
+    lost = _find_damaged(cells, document, places, answer_cells)
+    restored += _review_damaged(lost, release)
+    found = (*prepared.notes, *matching.notes, *recovery.notes, *restored, *skipped.values())
     notes = (*document.notes, *_language(document, release), *found)
+    outcome = (cells, release, matching, recovery, positions)
+    told = remarks(*outcome, skipped=skipped, damaged=lost.values(), prepared=prepared)
     return Submission(
         student=student,
         assignment=assignment,
@@ -93,13 +97,9 @@ def read(
         cells=tuple(ran),
         answers=_answers(cells, release, places, answer_cells, types),
         notes=_capped(notes),
-        answer_cells={
-            grade_id: tuple(positions[index] for index in indices if index in positions)
-            for grade_id, indices in answer_cells.items()
-        },
-        remarks=remarks(
-            cells, release, matching, recovery, positions, taken_apart=taken_apart, skipped=placeholders
-        ),
+        answer_cells=_positions_of(answer_cells, positions),
+        remarks=told,
+        further=_positions_of(recovery.further, positions),
     )
 
 
@@ -161,12 +161,34 @@ def _order(count: int, places: Mapping[str, int], elsewhere: Mapping[str, Sequen
     return order
 
 
-def _with_pictures_shown(cell: RawCell) -> RawCell:
-    """Return a text without a word as one that shows the pictures attached to it: they are the answer."""
-    if cell.cell_type == "code" or cell.source.strip() or not cell.pictures:
-        return cell
-    shown = (f"![](attachment:{quote(picture.name)})" for picture in cell.pictures)
-    return replace(cell, source="\n\n".join(shown))
+def _positions_of(
+    groups: Mapping[str, Sequence[int]], positions: Mapping[int, int]
+) -> dict[str, tuple[int, ...]]:
+    """The positions in the program of cells that are given by their indices."""
+    return {
+        grade_id: tuple(positions[index] for index in indices if index in positions)
+        for grade_id, indices in groups.items()
+    }
+
+
+def _review_damaged(damaged: Iterable[str], release: Release) -> list[Note]:
+    text = "The file holds no text for the answer's cell: manual review."
+    return [Note(LOST, text, grade_id) for grade_id in damaged if release.by_id[grade_id].is_answer]
+
+
+def _find_damaged(
+    cells: Sequence[RawCell],
+    document: Document,
+    places: Mapping[str, int],
+    answer_cells: Mapping[str, Sequence[int]],
+) -> dict[str, int]:
+    """Return the cells whose text is missing from the file, if nothing else is read as the answer."""
+    numbers = {note.place for note in document.notes if note.code == UNREADABLE_SOURCE}
+    return {
+        grade_id: index
+        for grade_id, index in places.items()
+        if grade_id not in answer_cells and f"cell {cells[index].number}" in numbers
+    }
 
 
 def _text(cell: RawCell, grade_id: str, notes: list[Note]) -> Markdown:
@@ -303,25 +325,3 @@ def _assigned(source: str) -> dict[str, str]:
             text = " ".join(value.split())[:_MOST_SIGNS]
             found |= {target.id: text for target in statement.targets if isinstance(target, ast.Name)}
     return {name: text for name, text in found.items() if name in FIELDS}
-
-
-def _with_ids(cells: Sequence[RawCell], release: Release) -> tuple[RawCell, ...]:
-    """The cells of a submission that never had nbgrader's ids, such as otter's, with those of the release.
-
-    A cell is known by the id that Jupyter gave it, and a locked one by its text as well. What neither tells
-    is left to `match` and `recover`, as in notebooks whose metadata a tool took away.
-    """
-    known = release.by_id
-    by_cell = {cell.cell_id: name for name, cell in known.items() if cell.cell_id}
-    by_text = {cell.source.strip(): name for name, cell in known.items() if cell.is_locked}
-    taken: set[str] = set()
-    found = []
-    for cell in cells:
-        name = by_cell.get(cell.id) or by_text.get(cell.source.strip(), "")
-        if name and name not in taken and cell.nbgrader is None:
-            taken.add(name)
-            own = known[name]
-            flags = {"grade": own.grade, "solution": own.solution, "locked": own.locked, "task": own.task}
-            cell = replace(cell, nbgrader={"grade_id": name, **flags})  # noqa: PLW2901
-        found.append(cell)
-    return tuple(found)

@@ -13,11 +13,18 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.notebook.copies import names, parse_cell
-from autograder.notebook.displaced import SearchedNotebook, find_code, find_rebound, is_details
+from autograder.notebook.copies import is_unwritten, names, parse_cell
+from autograder.notebook.displaced import (
+    Rebound,
+    SearchedNotebook,
+    find_code,
+    find_rebound,
+    find_unnamed,
+    is_details,
+)
 from autograder.notebook.document import RawCell, canonical
 from autograder.notebook.match import LOST, Matching, region
-from autograder.notebook.owntexts import find_texts
+from autograder.notebook.owntexts import find_further, find_texts
 from autograder.notebook.release import Release, ReleaseCell
 from autograder.records import Note
 
@@ -34,8 +41,12 @@ class Recovery(Struct, frozen=True):
     """Answers that stand in other cells of the student's, in order."""
     unassigned: frozenset[str] = frozenset()
     """Those of them that may stand in texts of the student's own; nobody but a person can tell."""
-    rebound: Mapping[int, tuple[str, ...]] = {}
-    """Cells that assign or delete what an answer above them defines → these names."""
+    rebound: Rebound = Rebound()
+    """What happens to the names of answers below the answers."""
+    unnamed: Mapping[int, tuple[str, ...]] = {}
+    """Cells of code answers that assign nothing → the names that the rubric asks for."""
+    further: Mapping[str, tuple[int, ...]] = {}
+    """Written answers → texts beside them that belong to no answer."""
     notes: tuple[Note, ...] = ()
 
 
@@ -88,14 +99,30 @@ def recover(
     rest -= {index for indices in elsewhere.values() for index in indices}
     elsewhere |= _continued(cells, known, matching, rest, notes)
     notebook = replace(notebook, parts={**notebook.parts, **elsewhere})
-    unassigned = find_texts(notebook, notes)
+    unassigned = _unassigned(notebook, notes)
     notes += [
         Note("answer-cell-missing", "The answer cell is missing; counted as unanswered.", grade_id)
         for grade_id in open_ids
         if grade_id not in elsewhere and grade_id not in unassigned
     ]
     rebound = find_rebound(notebook, notes)
-    return Recovery(places, elsewhere | unassigned, frozenset(unassigned), rebound, tuple(notes))
+    written = {**elsewhere, **unassigned, **rebound.reassigned}
+    further = find_further(notebook, notes)
+    missing = find_unnamed(replace(notebook, parts={**notebook.parts, **written}), notes)
+    return Recovery(places, written, frozenset(unassigned), rebound, missing, further, tuple(notes))
+
+
+def _unassigned(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple[int, ...]]:
+    """Blank answers that may stand in the student's own cells; code beside one counts only with its names."""
+    beside = {note.place for note in notes if note.code == BESIDE}
+    known = notebook.release.by_id
+    without_names = {
+        name for name in beside if known[name].cell_type == "code" and not notebook.defines(name)
+    }
+    parts = {name: cells for name, cells in notebook.parts.items() if name not in without_names}
+    unassigned = find_texts(replace(notebook, parts=parts), notes)
+    notes[:] = [note for note in notes if note.code != BESIDE or note.place not in unassigned]
+    return unassigned
 
 
 def _pool(cells: Sequence[RawCell], release: Release, matching: Matching) -> set[int]:
@@ -181,7 +208,7 @@ def _beside_stubs(
     used: set[int] = set()
     for grade_id, index in matching.places.items():
         original = known[grade_id]
-        if not original.is_answer or canonical(cells[index].source) != canonical(original.source):
+        if not original.is_answer or not is_unwritten(cells[index].source, original):
             continue
         start = next((at for at in range(index - 1, -1, -1) if at in owner), -1)
         stop = next((at for at in range(index + 1, len(cells)) if at in owner), len(cells))

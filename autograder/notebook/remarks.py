@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from autograder.notebook.copies import is_split_statement
 from autograder.notebook.document import RawCell, canonical
 from autograder.notebook.match import LOST, Matching
+from autograder.notebook.prepare import PreparedCells
 from autograder.notebook.recover import Recovery
 from autograder.notebook.release import Release
 from autograder.records import CellRemark, Message
@@ -23,8 +24,9 @@ def remarks(
     recovery: Recovery,
     positions: Mapping[int, int],
     *,
-    taken_apart: Collection[int] = (),
-    skipped: Iterable[int] = (),
+    skipped: Iterable[int],
+    damaged: Iterable[int],
+    prepared: PreparedCells,
 ) -> tuple[CellRemark, ...]:
     """Return the remarks in the order of the cells they are about.
 
@@ -34,15 +36,22 @@ def remarks(
         matching: which cell is which.
         recovery: what was found besides.
         positions: index of a cell → its position in the notebook as it is run.
-        taken_apart: what stood beside given text in a merged cell.
         skipped: positions of cells with a placeholder above the answer, which is not run.
+        damaged: cells whose text is missing from the file.
+        prepared: what was done to the cells before they were matched.
     """
     found = [
         *_on_answers(cells, matching, recovery, positions),
-        *_on_given(cells, release, matching),
-        *_on_own_cells(matching, recovery, taken_apart),
+        *_on_given(cells, release, matching, prepared.taken_apart),
+        *_on_own_cells(matching, recovery, prepared.taken_apart),
+        *((index, Message("notebook.damaged")) for index in damaged),
     ]
     placed = [CellRemark(positions[index], message) for index, message in found if index in positions]
+    placed += [
+        CellRemark(positions[index], Message("notebook.rejoined"))
+        for index, cell in enumerate(cells)
+        if cell.number in prepared.joined and index in positions
+    ]
     placed += [CellRemark(position, Message("notebook.placeholder")) for position in skipped]
     return tuple(sorted(placed, key=lambda remark: remark.position)[:MOST_REMARKS])
 
@@ -58,7 +67,8 @@ def _on_answers(
             unassigned.setdefault(index, []).append(name)
     for name, parts in found.items():
         unclear = _find_doubt(cells, name, parts, matching, recovery)
-        code = unclear or ("notebook.together" if len(parts) > 1 else "notebook.elsewhere")
+        together = "notebook.reassigned" if name in recovery.rebound.reassigned else "notebook.together"
+        code = unclear or (together if len(parts) > 1 else "notebook.elsewhere")
         numbers = [str(positions[index] + 1) for index in parts if index in positions]
         named = ", ".join(numbers[:_MOST_NAMED]) + (", …" if len(numbers) > _MOST_NAMED else "")
         for index in parts:
@@ -96,19 +106,29 @@ def _on_own_cells(
     for index, name in matching.apart.items():
         if index not in read:
             yield index, Message("notebook.apart", {"name": name})
-    for index, changed in recovery.rebound.items():
+    for index, changed in recovery.rebound.deleted.items():
         yield index, Message("notebook.rebound", {"names": ", ".join(changed[:_MOST_NAMED])})
+    for index, asked in recovery.unnamed.items():
+        yield index, Message("notebook.unnamed", {"names": ", ".join(asked[:_MOST_NAMED])})
+    further: dict[int, list[str]] = {}
+    for name, indices in recovery.further.items():
+        for index in indices:
+            further.setdefault(index, []).append(name)
+    for index, beside in further.items():
+        yield index, Message("notebook.further", {"names": ", ".join(beside[:_MOST_NAMED])})
     for index in taken_apart:
-        if index not in read:
+        if index not in read and index not in further:
             yield index, Message("notebook.taken-apart")
 
 
 def _on_given(
-    cells: Sequence[RawCell], release: Release, matching: Matching
+    cells: Sequence[RawCell], release: Release, matching: Matching, taken_apart: Collection[int]
 ) -> Iterator[tuple[int, Message]]:
     """Tell which given cells were changed, because the release's text stands there instead."""
     known = release.by_id
     for name, index in matching.places.items():
         original = known[name]
         if original.is_locked and canonical(cells[index].source) != canonical(original.source):
-            yield index, Message("notebook.given-changed", {"name": name})
+            is_shown = index + 1 in taken_apart and cells[index + 1].number == cells[index].number
+            code = "notebook.given-written" if is_shown else "notebook.given-changed"
+            yield index, Message(code, {"name": name})

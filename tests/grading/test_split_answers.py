@@ -12,6 +12,7 @@ import nbformat
 import pytest
 
 from autograder import assignment as assignments
+from autograder import messages
 from autograder.feedback.answers import answer_text
 from autograder.feedback.render import render, render_cells
 from autograder.generate import generate
@@ -207,3 +208,27 @@ def test_generate_writes_the_ids_of_cells_and_reading_keeps_them(grader: Grader)
         assert (4, 5) == (tree["nbformat"], tree["nbformat_minor"])
         assert len(set(ids)) == len(ids)
         assert ids == [cell.cell_id for cell in grader.assignment.releases[name].cells]
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_marker_reads_a_text_that_belongs_to_no_answer(language: str, grader: Grader) -> None:
+    """It is no part of the answer, but marking sheets, marking pages and feedback show it below."""
+    more = "The rest stands one cell too far down, behind some scratch code."
+
+    def change(cells: Cells) -> None:
+        at = next(at for at, cell in enumerate(cells) if marks(cell) == "thoughts")
+        cells[at]["source"] = "Softmax turns scores into weights."
+        cells[at + 1 : at + 1] = [
+            {"cell_type": "code", "metadata": {}, "source": "1 + 1", "outputs": [], "execution_count": None},
+            {"cell_type": "markdown", "metadata": {}, "source": more},
+        ]
+
+    graded = sit(grader, "code", change)
+    question = next(one for one in grader.assignment.rubric.questions if one.id == "thoughts")
+    text = answer_text(graded, question, question.items[0])
+    assert text.startswith("Softmax turns scores into weights.\n\n[Further text of the student, cell ")
+    assert text.endswith(more)
+    page = render(graded, grader.assignment.rubric, releases=grader.assignment.releases, language=language)
+    assert more in page
+    [remark] = [one for one in executed(graded, "code").remarks if one.message.code == "notebook.further"]
+    assert str(messages.render(remark.message, language)) in page

@@ -77,3 +77,14 @@ def test_grade_keeps_points_when_a_cell_stops_below_the_answer(grader: Grader) -
     graded = sat(grader, attend=f"{ATTEND}\n1 / 0\n{TWICE}")
     assert {Status.PASSED} == {one.status for one in results(graded).values()}
     assert CELL_STOPPED not in {note.code for note in graded.score.notes}
+
+
+def test_grade_asks_a_person_when_an_answer_uses_what_a_stopped_cell_did_not_define(grader: Grader) -> None:
+    """The error in the answer's own cell is only the consequence of the first one."""
+    helper = f"{WEIGHTS}\n1 / 0\nwrap = staticmethod"
+    graded = sat(grader, weights=helper, attend="attend = wrap(lambda *given: given)")
+    status = {one.status for name, one in results(graded).items() if name.startswith("attend.")}
+    assert status == {Status.NEEDS_REVIEW}
+    graded = sat(grader, attend="attend = wrap(lambda *given: given)")
+    status = {one.status for name, one in results(graded).items() if name.startswith("attend.")}
+    assert Status.NEEDS_REVIEW not in status

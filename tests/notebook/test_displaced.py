@@ -426,18 +426,22 @@ def test_read_counts_a_deleted_answer_as_none_if_nothing_else_was_written(grade_
 
 
 @pytest.mark.parametrize(
-    ("later", "is_told"),
+    ("later", "what", "remark"),
     [
-        ("del width", True),
-        ("width = width * 2", True),
-        ("%reset -f", True),
-        ("for width in range(3):\n    pass", True),
-        ("print(width)", False),
-        ("def f():\n    width = 1", False),
-        ("other = width", False),
+        ("del width", "deletes width after the answer.", "notebook.rebound"),
+        ("%reset -f", "deletes width after the answer.", "notebook.rebound"),
+        ("width = width * 2", "assigns width again, which is what counts.", "notebook.reassigned"),
+        (
+            "for width in range(3):\n    pass",
+            "assigns width again, which is what counts.",
+            "notebook.reassigned",
+        ),
+        ("print(width)", "", ""),
+        ("def f():\n    width = 1", "", ""),
+        ("other = width", "", ""),
     ],
 )
-def test_read_tells_which_cell_changes_an_answer_later(later: str, is_told: bool) -> None:
+def test_read_tells_which_cell_changes_an_answer_later(later: str, what: str, remark: str) -> None:
     """Scratch code at the end may cost an answer its points: student and staff learn which cell it was."""
 
     def change(cells: Cells) -> None:
@@ -445,8 +449,84 @@ def test_read_tells_which_cell_changes_an_answer_later(later: str, is_told: bool
         cells.append(make_cell(later))
 
     submission = hand_in(change)
-    told = [note.text for note in submission.notes if note.code == "answer-rebound" and note.place == "width"]
+    rebound = [note for note in submission.notes if note.code == "answer-rebound"]
+    notes = [note.text for note in rebound if note.place == "width"]
     number = len(submission.cells)
-    assert told == ([f"Cell {number} assigns or deletes width after the answer."] if is_told else [])
-    rebound = {one.position for one in submission.remarks if one.message.code == "notebook.rebound"}
-    assert rebound == ({number - 1} if is_told else set())
+    assert notes == ([f"Cell {number} {what}"] if what else [])
+    remarks = {one.message.code for one in submission.remarks if one.position == number - 1}
+    assert remarks == ({remark} if remark else set())
+
+
+@pytest.mark.parametrize("is_deleted", [False, True], ids=["blank", "deleted"])
+def test_read_leaves_a_copy_of_another_answers_cell_to_manual_review(is_deleted: bool) -> None:
+    """A cell that was copied as a template carries the mark of the answer that it was copied from."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells, without=("how",))
+        at = position(cells, "how")
+        copied = make_cell("It looks at the whole source again.", "why", kind="markdown", answer=True)
+        cells[at : at + is_deleted] = [copied]
+
+    submission = hand_in(change)
+    assert lost(submission) == {"how"}
+    assert text_of(submission, "how") == "It looks at the whole source again."
+    assert TEXT in text_of(submission, "why")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_shared"),
+    [
+        ("1. One token per step.\n2. One vector.\nThe encoder looks both ways.", True),
+        ("- One token per step.\nThe encoder looks both ways.", True),
+        ("1. One token per step, however long\nthe source text may be.", False),
+        ("1. One token per step.\n2. One vector for all of it.", False),
+    ],
+)
+def test_read_sees_a_second_answer_below_a_list(text: str, is_shared: bool) -> None:
+    def change(cells: Cells) -> None:
+        answer_all(cells, without=("how",))
+        write(cells, "why", text)
+
+    assert lost(hand_in(change)) == ({"how"} if is_shared else set())
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("```python\nwidth = 7\n```", "width = 7"),
+        ("```\nwidth = 7\n```\n", "width = 7"),
+        ("```py\nwidth = 7", "width = 7"),
+        ("My answer:\n\n```python\nwidth = 7\n```\nand\n```python\nheight = 8\n```", None),
+        ("width = 7", "width = 7"),
+    ],
+    ids=["python", "no language", "not closed", "with text", "no fence"],
+)
+def test_read_takes_fenced_code_of_an_answer_that_was_turned_to_text(text: str, code: str | None) -> None:
+    def change(cells: Cells) -> None:
+        answer_all(cells)
+        cells[position(cells, "width")] |= {"cell_type": "markdown", "source": text}
+
+    submission = hand_in(change)
+    source = text_of(submission, "width")
+    assert source == code or (code is None and source.startswith("# My answer:\nwidth = 7\n# and\nheight"))
+    compile(source, "answer", "exec")
+    assert source in [cell.source for cell in submission.cells if isinstance(cell, Cell)]
+    assert not lost(submission)
+
+
+@pytest.mark.parametrize("source", ["missing", None, 7, {"a": 1}], ids=repr)
+@pytest.mark.parametrize("grade_id", ["why", "width"])
+def test_read_leaves_an_answer_without_text_to_manual_review(grade_id: str, source: object) -> None:
+    """A damaged file is not a blank answer, unless the answer stands elsewhere."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells)
+        cell = cells[position(cells, grade_id)]
+        if source == "missing":
+            del cell["source"]
+        else:
+            cell["source"] = source
+
+    submission = hand_in(change)
+    assert lost(submission) == {grade_id}
+    assert remarks(submission) == {"notebook.damaged"}

@@ -127,7 +127,16 @@ def graded(assignment: Assignment, student: str, answers: Mapping[str, str]) -> 
     cells = submission.cells
     return Graded(
         scoring.score(student, assignment.rubric, results),
-        (ExecutedNotebook(NAME, cells, (None,) * len(cells), submission.answer_cells, submission.remarks),),
+        (
+            ExecutedNotebook(
+                NAME,
+                cells,
+                (None,) * len(cells),
+                submission.answer_cells,
+                submission.remarks,
+                submission.further,
+            ),
+        ),
         hashlib.sha256(data).hexdigest(),
     )
 

@@ -1,0 +1,78 @@
+"""What students wrote into given cells, whose original text is put back."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from autograder.notebook.copies import names
+from autograder.notebook.document import RawCell, canonical
+from autograder.notebook.release import Release, ReleaseCell
+
+_WORD = re.compile(r"\w+")
+_FEWEST_WORDS = 3
+"""Fewer changed words are a slip of the keyboard."""
+_LONGEST = 100_000
+"""Characters of a cell that is compared; nobody writes longer ones by hand."""
+
+
+def take_additions_out(
+    cells: Sequence[RawCell],
+    taken_apart: Collection[int],
+    release: Release,
+    names_asked: Mapping[str, Collection[str]],
+) -> tuple[tuple[RawCell, ...], frozenset[int]]:
+    """Put what a student added to a given cell into a text cell of their own below it.
+
+    Code of a given cell is never run as the student changed it, so an answer in it is shown as text. What
+    students write on the title page, above the first question, may be their name, and no marker reads it.
+
+    Args:
+        cells: of the submission.
+        taken_apart: indices of cells that were split off given text already.
+        release: the student's own.
+        names_asked: grade_id → the names that the rubric asks for.
+
+    Returns:
+        The cells, and the indices of those that were split off.
+    """
+    wanted = {name for asked in names_asked.values() for name in asked}
+    wanted |= {name for cell in release.cells if cell.is_answer for name in names(cell.source)}
+    present = {canonical(cell.source) for cell in cells}
+    ids = list(release.by_id)
+    first = next((at for at, name in enumerate(ids) if release.by_id[name].is_answer), len(ids))
+    open_ids = {
+        name: original
+        for name, original in itertools.islice(release.by_id.items(), max(0, first - 1), None)
+        if original.is_locked and canonical(original.source) not in present
+    }
+    found: list[RawCell] = []
+    own: set[int] = set()
+    for index, cell in enumerate(cells):
+        own |= {len(found)} if index in taken_apart else set()
+        found.append(cell)
+        grade_id = (cell.nbgrader or {}).get("grade_id")
+        original = open_ids.pop(grade_id, None) if isinstance(grade_id, str) else None
+        added = _find_addition(cell, original, wanted) if original else ""
+        if added:
+            own.add(len(found))
+            text = replace(cell, cell_type="markdown", source=added, nbgrader=None, id="")
+            found.append(text)
+    return tuple(found), frozenset(own)
+
+
+def _find_addition(cell: RawCell, original: ReleaseCell, wanted: Collection[str]) -> str:
+    """Return the lines that a student wrote into a given text, or all of the code if an answer is in it."""
+    if len(cell.source) > _LONGEST:
+        return ""
+    given = {line.strip() for line in original.source.split("\n")}
+    added = "\n".join(line for line in cell.source.split("\n") if line.strip() not in given).strip("\n")
+    if original.cell_type == "code" and cell.cell_type == "code":
+        defined = names(added) - names(original.source)
+        return f"```python\n{cell.source}\n```" if defined.intersection(wanted) else ""
+    words = Counter(_WORD.findall(cell.source)) - Counter(_WORD.findall(original.source))
+    return added if words.total() >= _FEWEST_WORDS or cell.pictures else ""

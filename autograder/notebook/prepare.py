@@ -1,0 +1,94 @@
+"""The cells of a submission before they are matched: merged ones taken apart, split ones put together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from urllib.parse import quote
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autograder.notebook.additions import take_additions_out
+from autograder.notebook.displaced import take_details_apart
+from autograder.notebook.document import RawCell
+from autograder.notebook.rejoin import rejoin
+from autograder.notebook.release import Release
+from autograder.notebook.unmerge import unmerge
+from autograder.records import Note
+
+_FENCED = re.compile(r"^```(?:python|py)?[ \t]*\n(.*?)(?:^```[ \t]*(?:\n|\Z)|\Z)", re.MULTILINE | re.DOTALL)
+
+
+class PreparedCells(Struct, frozen=True):
+    """The cells, and what was done to them."""
+
+    cells: tuple[RawCell, ...]
+    taken_apart: frozenset[int]
+    """Indices of cells that stood in one cell with given text."""
+    joined: Collection[int]
+    """Numbers of cells to which the rest of a split statement was appended."""
+    notes: tuple[Note, ...]
+
+
+def prepare_cells(
+    cells: Sequence[RawCell], release: Release, names_asked: Mapping[str, Collection[str]]
+) -> PreparedCells:
+    """Give every answer and every addition to given text a cell of its own.
+
+    Args:
+        cells: as they were handed in.
+        release: the student's own.
+        names_asked: grade_id → the names that the rubric asks for.
+    """
+    shown = tuple(map(_with_pictures_shown, cells))
+    known = _with_ids(shown, release) if release.foreign else shown
+    unfenced = tuple(_without_fences(cell, release) for cell in known)
+    rejoined = rejoin(take_details_apart(unfenced, names_asked), release)
+    unmerged, taken_apart, notes = unmerge(rejoined.cells, release)
+    apart, taken_apart = take_additions_out(unmerged, taken_apart, release, names_asked)
+    return PreparedCells(apart, taken_apart, frozenset(rejoined.joined), (*rejoined.notes, *notes))
+
+
+def _with_pictures_shown(cell: RawCell) -> RawCell:
+    """Return a text without a word as one that shows the pictures attached to it: they are the answer."""
+    if cell.cell_type == "code" or cell.source.strip() or not cell.pictures:
+        return cell
+    shown = (f"![](attachment:{quote(picture.name)})" for picture in cell.pictures)
+    return replace(cell, source="\n\n".join(shown))
+
+
+def _without_fences(cell: RawCell, release: Release) -> RawCell:
+    """Return the code of a code answer that was turned to text and fenced; other lines become comments."""
+    grade_id = (cell.nbgrader or {}).get("grade_id")
+    original = release.by_id.get(grade_id) if isinstance(grade_id, str) else None
+    if cell.cell_type == "code" or original is None or not original.is_answer or original.cell_type != "code":
+        return cell
+    parts = _FENCED.split(cell.source)  # text and code in turn
+    if len(parts) == 1:
+        return cell
+    for number in range(0, len(parts), 2):
+        parts[number] = "\n".join(f"# {line}" for line in parts[number].split("\n") if line.strip())
+    return replace(cell, source="\n".join(part.rstrip("\n") for part in parts if part))
+
+
+def _with_ids(cells: Sequence[RawCell], release: Release) -> tuple[RawCell, ...]:
+    """The cells of a submission that never had nbgrader's ids, such as otter's, with those of the release.
+
+    A cell is known by the id that Jupyter gave it, and a locked one by its text as well. What neither tells
+    is left to `match` and `recover`, as in notebooks whose metadata a tool took away.
+    """
+    known = release.by_id
+    by_cell = {cell.cell_id: name for name, cell in known.items() if cell.cell_id}
+    by_text = {cell.source.strip(): name for name, cell in known.items() if cell.is_locked}
+    taken: set[str] = set()
+    found = []
+    for cell in cells:
+        name = by_cell.get(cell.id) or by_text.get(cell.source.strip(), "")
+        if name and name not in taken and cell.nbgrader is None:
+            taken.add(name)
+            own = known[name]
+            flags = {"grade": own.grade, "solution": own.solution, "locked": own.locked, "task": own.task}
+            cell = replace(cell, nbgrader={"grade_id": name, **flags})  # noqa: PLW2901
+        found.append(cell)
+    return tuple(found)
