@@ -13,6 +13,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from autograder.feedback.labels import ICONS, Labels
 from autograder.feedback.render import render
@@ -43,7 +44,7 @@ OUR_TAGS = frozenset(
         """html head meta title style body header main section div p span strong b i h1 h2 h3 ul li a details
         summary table thead tbody tr th td pre code img iframe math semantics annotation mrow mi mn mo mtext
         mspace mfrac msqrt mroot msub msup msubsup munder mover munderover mtable mtr mtd mstyle mpadded
-        em u s sub sup small kbd samp ol dl dt dd br hr blockquote tfoot caption mphantom""",
+        em u s del sub sup small kbd samp ol dl dt dd br hr blockquote tfoot caption mphantom""",
     )
 )
 
@@ -458,3 +459,13 @@ def test_a_submission_that_cannot_be_read_says_so_above() -> None:
     assert notice in render(Graded(Score("ada", RUBRIC.assignment.name, 1, items)), RUBRIC)
     other = msgspec.structs.replace(items[0], student=Message("passed"))
     assert notice not in render(Graded(Score("ada", RUBRIC.assignment.name, 1, (other, *items[1:]))), RUBRIC)
+
+
+@pytest.mark.parametrize("kind", [Markdown, Cell])
+def test_a_long_cell_is_said_to_be_cut_and_later_texts_are_typeset(kind: type[Cell | Markdown]) -> None:
+    """A long paste costs neither what stands behind it nor the word where all of it is."""
+    cells = (kind("word " * 60_000, ""), Markdown("**later**", "task3-b-why"))
+    long = replace(middling(), notebooks=(ExecutedNotebook("exam", cells, (None, None)),))
+    page = render(long, RUBRIC, language="en")
+    assert 1 == page.count("Only the first 20000 characters of this cell are shown here.")
+    assert "<strong>later</strong>" in page
