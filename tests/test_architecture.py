@@ -59,7 +59,7 @@ SUBLAYERS = {
             "scoring",
             "expected",
             "failed_imports",
-            "output_pictures",
+            "answer_pictures",
             "stopped_cells",
             "unread_work",
             "storage_limit",

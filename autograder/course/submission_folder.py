@@ -30,6 +30,8 @@ MOST_COPIES = 3
 """Other notebooks beside the one that is graded that are compared with it."""
 MOST_NAMED = 5
 """Files that one sentence names."""
+MOST_PICTURES, _MOST_PICTURE = 10, 3 << 20
+"""Pictures beside the notebook that its texts may show, and bytes of each."""
 _MOST_NAME = 80
 _IN_MEMORY = 8 << 20
 """Bytes of an archive from which it lies on disk while it is read."""
@@ -39,6 +41,8 @@ _PRESENT = 0
 ARCHIVES = frozenset((".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".bz2", ".xz"))
 _EXPORTS = frozenset((".html", ".htm", ".pdf", ".txt", ".json", ".md", ".docx"))
 """How files end that students hand in by mistake in the place of a notebook."""
+SCANS = (".jpg", ".jpeg", ".png", ".heic", ".gif", ".webp", ".tif", ".tiff", ".bmp", ".svg")
+"""How pictures end."""
 _OF_PROGRAMS = frozenset(("thumbs.db", "desktop.ini"))
 """Files that operating systems leave in folders."""
 CHECK_FILE = "coursecheck.py"
@@ -58,7 +62,7 @@ class SubmissionFiles(Struct, frozen=True):
     beside: tuple[str, ...] = ()
     """Further files that are not graded: they matter only if work is missing. In ASCII."""
     copies: Mapping[str, bytes] = {}
-    """Other notebooks beside those that are graded, by the name they have in ``unread``."""
+    """Other notebooks and pictures beside those that are graded, by their printable names."""
 
 
 class Readability(Struct, frozen=True):
@@ -210,12 +214,20 @@ def _is_made_by_programs(name: str) -> bool:
 
 
 def _read_copies(found: Mapping[str, PackedFile], loose: Iterable[str]) -> dict[str, bytes]:
-    """Read the first notebooks among the files that are not graded; what cannot be read is left out."""
+    """Read the first notebooks and pictures that are not graded; what cannot be read is left out."""
     copies: dict[str, bytes] = {}
-    for name in [one for one in loose if one in found and one.casefold().endswith(_NOTEBOOK)][:MOST_COPIES]:
+    for name, most in files_to_compare(name for name in loose if name in found):
         with contextlib.suppress(SourceError):
-            copies[printable_name(name)] = found[name].read(MAX_BYTES)
+            copies[printable_name(name)] = found[name].read(most)
     return copies
+
+
+def files_to_compare(loose: Iterable[str]) -> list[tuple[str, int]]:
+    """Return the first notebooks and pictures that are not graded, with the most bytes of each."""
+    names = list(loose)
+    notebooks = [name for name in names if name.casefold().endswith(_NOTEBOOK)][:MOST_COPIES]
+    pictures = [name for name in names if name.casefold().endswith(SCANS)][:MOST_PICTURES]
+    return [(name, MAX_BYTES) for name in notebooks] + [(name, _MOST_PICTURE) for name in pictures]
 
 
 def loose_files(

@@ -36,15 +36,15 @@ from autograder.errors import (
     describe_error,
 )
 from autograder.grading import scoring, storage_limit
+from autograder.grading.answer_pictures import note_unshown_pictures, review_pictures, saved_pictures
 from autograder.grading.carrying import RightResults, carried_forward
 from autograder.grading.cell_tests import CellTests, cells_to_run
 from autograder.grading.expected import box_seed, tried_values
 from autograder.grading.failed_imports import FailedImport, failed_imports, with_failed_imports
 from autograder.grading.handed_files import NotebookFiles, read_files
-from autograder.grading.output_pictures import note_output_pictures
 from autograder.grading.stopped_cells import StoppedCell, find_stopped_cells, note_stopped, review_stopped
 from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
-from autograder.grading.unread_work import OtherFiles, remark_other_notebooks, review_unread
+from autograder.grading.unread_work import OtherFiles, remark_other_files, review_unread
 from autograder.limits import budgets
 from autograder.notebook.match import LOST
 from autograder.notebook.read import details
@@ -92,7 +92,7 @@ class SubmittedFiles(Struct, frozen=True):
     beside: tuple[str, ...] = ()
     """Further files that are not graded, which matter only if work is missing."""
     copies: Mapping[str, bytes] = {}
-    """Other notebooks beside those that are graded, by name."""
+    """Other notebooks and pictures beside those that are graded, by name."""
 
     @property
     def other(self) -> OtherFiles:
@@ -373,7 +373,8 @@ class _SubmissionRun:
                 self._judged(notebook, submission)
                 asked = self._sitting.assignment.questions(notebook.name)
                 release = self._sitting.assignment.releases[notebook.name]
-                self.results |= review_unread(asked, self.results, self._handed.other, submission, release)
+                other = self._handed.other.without_shown(submission)
+                self.results |= review_unread(asked, self.results, other, submission, release)
         except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
             staff = f"our fault: {describe_error(error)}"
             self.notes.append(Note(scoring.OUR_FAULT, staff, notebook.name))
@@ -393,21 +394,25 @@ class _SubmissionRun:
                 if data.code not in ABSENT or release.has_answers:
                     raise data
                 data = assignment.release_bytes[notebook.name]  # all of it is given
-            submission = assignment.read_submission(notebook.name, data, self._handed.student)
+            beside = self._handed.other.pictures
+            submission = assignment.read_submission(notebook.name, data, self._handed.student, beside)
         except NotebookError as error:
             self.notes.append(Note(error.code, str(error), notebook.name))
             self.results.update(scoring.refused_results(assignment.rubric, error, notebook=notebook.name))
             return None
         files = read_files(notebook, self._handed.files, assignment.starters)
         self.files[notebook.name] = files
-        self.notes += (*submission.notes, *files.notes)
+        self.notes += (*submission.notes, *note_unshown_pictures(submission), *files.notes)
+        other = self._handed.other.without_shown(submission)
         name = f"{notebook.name}.ipynb"
         graded = self._handed.taken.get(name, name)
         submission = replace(
             submission,
             answers={**submission.answers, **files.answers},
-            remarks=(*remark_other_notebooks(ascii(graded)[1:-1], self._handed.other), *submission.remarks),
+            remarks=(*remark_other_files(ascii(graded)[1:-1], other), *submission.remarks),
         )
+        if other.documents:
+            self.notes.append(Note("documents-beside", f"Not graded: {name_files(other.documents)}"))
         # Whatever comes, a person sees what was written.
         self.executed.append(
             ExecutedNotebook(
@@ -462,7 +467,7 @@ class _SubmissionRun:
                 for question in assignment.questions(notebook.name):
                     known = self._known.get(question.id)
                     self.results[question.id] = known or self._question(question, submission, session)
-                self.notes += note_output_pictures(assignment.rubric, submission, session.runs, self.results)
+                self._review_pictures(notebook, submission, session)
         except EndedItself as ended:
             self._waits_as_a_whole(notebook, describe_error(ended))
         finally:
@@ -489,6 +494,12 @@ class _SubmissionRun:
             self.timeouts |= timeouts.met
         self.seconds_in_sandbox += session.seconds_in_sandbox
         self.spent = _most(self.spent, session.spent())
+
+    def _review_pictures(self, notebook: NotebookFile, submission: Submission, session: Session) -> None:
+        data, rubric = self._handed.notebooks.get(notebook.name), self._sitting.assignment.rubric
+        saved = saved_pictures(data) if isinstance(data, bytes) else frozenset()
+        self.results, notes = review_pictures(rubric, submission, session.runs, self.results, saved)
+        self.notes += notes
 
     def _review_losses(self, notebook: NotebookFile) -> None:
         """Leave to manual review what code lost while other boxes could take away what it needed."""

@@ -69,13 +69,17 @@ _GENERAL = {
         "Your answer needs the file “{file}”. You handed it in, but this assignment does not take it along "
         "when notebooks are graded. A person looks at it."
     ),
+    "review.picture": (
+        "This answer is blank, but there is a picture beside it (cells: {cells}). It may be your answer, so "
+        "it needs manual review."
+    ),
     "review.copy": (
         "This answer earned no points, but you also handed in “{file}”, which was not graded and has another "
         "answer. A person looks at it."
     ),
     "review.written-beside": (
-        "No text is answered in this notebook, but these files were not graded: {files}. Your answers may be "
-        "in them, so a person looks at them."
+        "This text is not answered in the notebook, but these files were not graded: {files}. Your answer "
+        "may be in one of them, so it needs manual review."
     ),
     "review.unread": (
         "This notebook earned no points, but these files were not graded: {files}. Your work may be in "

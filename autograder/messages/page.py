@@ -71,8 +71,8 @@ _PAGE: Mapping[str, str | tuple[str, str]] = {
         "is attached to a cell or pasted into it is part of the notebook."
     ),
     "page.source-long": (
-        "Only the first {limit} characters of this cell are shown here. All of it is in the notebook that was "
-        "handed in."
+        "Only the first {limit} characters of this cell are shown here. All of it is in the notebook that "
+        "was handed in."
     ),
     "page.text-cut": "Only the beginning of this cell is kept here.",
     "page.page-full": "This cell is not shown: what the page shows of a notebook can have {limit} kB.",

@@ -26,7 +26,7 @@ from autograder.notebook.document import (
     shows_attachment,
 )
 from autograder.notebook.match import LOST, Matching, match
-from autograder.notebook.pictures import absent_pictures, take_out_pictures
+from autograder.notebook.pictures import absent_pictures, attach_files, take_out_pictures
 from autograder.notebook.placeholders import note_placeholders
 from autograder.notebook.recover import Recovery, recover
 from autograder.notebook.release import Release, ReleaseCell
@@ -50,6 +50,7 @@ def read(
     student: str,
     assignment: str,
     names_asked: Mapping[str, Collection[str]] = {},
+    pictures: Mapping[str, bytes] = {},
 ) -> Submission:
     """Read one notebook of one student.
 
@@ -60,6 +61,7 @@ def read(
         assignment: the assignment's name.
         names_asked: grade_id → the names that the rubric asks for, to find answers outside their cells; see
             `autograder.notebook.release.names_asked`.
+        pictures: that were handed in beside the notebook, by path; texts may show them.
 
     Returns:
         The cells to run in the student's order, with the release's locked cells in their place, and an
@@ -70,7 +72,8 @@ def read(
         NotebookError: the bytes are not a notebook; see `autograder.notebook.document.parse`.
     """
     document = parse(data)
-    cells = tuple(map(_with_pictures_shown, document.cells))
+    blank = {canonical(cell.source) for cell in release.cells if cell.is_answer}
+    cells = tuple(_with_pictures_shown(cell, blank, pictures) for cell in document.cells)
     cells = _with_ids(cells, release) if release.foreign else cells
     cells, taken_apart, unmerged = unmerge(take_details_apart(cells, names_asked), release)
     matching = match(cells, release)
@@ -161,10 +164,21 @@ def _order(count: int, places: Mapping[str, int], elsewhere: Mapping[str, Sequen
     return order
 
 
-def _with_pictures_shown(cell: RawCell) -> RawCell:
-    """Return a text without a word as one that shows the pictures attached to it: they are the answer."""
-    if cell.cell_type == "code" or cell.source.strip() or not cell.pictures:
+def _with_pictures_shown(cell: RawCell, blank: Collection[str], beside: Mapping[str, bytes]) -> RawCell:
+    """Return a text with the pictures that belong to it.
+
+    In a text without a word of the student's own the attached pictures are the answer.
+
+    Args:
+        cell: of the notebook.
+        blank: answers as they were given out.
+        beside: pictures that lie beside the notebook, by path.
+    """
+    if cell.cell_type == "code":
         return cell
+    if not cell.pictures or (cell.source.strip() and canonical(cell.source) not in blank):
+        source, pictures = attach_files(cell.source, cell.pictures, beside)
+        return replace(cell, source=source, pictures=pictures)
     shown = (f"![](attachment:{quote(picture.name)})" for picture in cell.pictures)
     return replace(cell, source="\n\n".join(shown))
 
@@ -175,7 +189,7 @@ def _text(cell: RawCell, grade_id: str, notes: list[Note]) -> Markdown:
     shown = tuple(picture for picture in pictures if shows_attachment(source, picture.name))
     if len(shown) < len(pictures):
         unseen = len(pictures) - len(shown)
-        text = f"{unseen} pictures are attached to this cell that its text does not show; left out."
+        text = f"Pictures attached to this cell that its text does not show: {unseen}. They are left out."
         notes.append(Note("attachments", text, f"cell {cell.number}"))
     if absent := absent_pictures(source, pictures):
         text = f"the text shows pictures that are not in the notebook: {printable_name(', '.join(absent))}"

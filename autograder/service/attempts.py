@@ -32,6 +32,7 @@ from autograder.course.submission_folder import (
     Readability,
     asked_files,
     explain_absent,
+    files_to_compare,
     loose_files,
     notebook_fault,
 )
@@ -215,7 +216,8 @@ def submitted(student: str, rubric: Rubric, files: Mapping[str, bytes]) -> Submi
         along |= {
             path: within(files[path], path, most) for path, most in notebook.own.items() if path in files
         }
-    copies = {name: files[name] for name in unread if name in files and name.endswith(".ipynb")}
+    loose = [name for name in (*unread, *beside) if name in files]
+    copies = {name: files[name] for name, most in files_to_compare(loose) if len(files[name]) <= most}
     return SubmittedFiles(student, notebooks, along, unread, beside=beside, copies=copies)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from decimal import Decimal
 from pathlib import Path
 
@@ -10,10 +11,12 @@ import pytest
 
 from autograder import assignment as assignments
 from autograder.course import Course, Handin
+from autograder.feedback.render import render
 from autograder.grading.batch import collect
 from autograder.grading.pipeline import Grader
 from autograder.records import Graded, Status
 from autograder.sandbox.pool import Pool
+from tests.feedback.examples import png
 from tests.grading.test_batch import CONTROL, FAULTS, FULL, NAME, hand_in, make_course, points
 from tests.notebook.test_document import LFS_POINTER
 
@@ -105,6 +108,54 @@ def test_texts_beside_a_notebook_without_texts_need_review(
     expected = Status.NEEDS_REVIEW if needs_review else Status.NO_ANSWER
     assert {expected} == {one.status for one in texts}
     assert {Status.PASSED} == automatic(found)
+
+
+def with_text(grade_id: str, text: str, notebook: bytes) -> bytes:
+    """The same notebook with another text in a cell."""
+    tree = nbformat.reads(notebook.decode(), 4)
+    for cell in tree.cells:
+        if cell.metadata.get("nbgrader", {}).get("grade_id") == grade_id:
+            cell.source = text
+    return nbformat.writes(tree).encode()
+
+
+@pytest.mark.parametrize("name", ["4a.pdf", "Antworten.docx", "scan.jpg"])
+def test_a_document_beside_a_notebook_is_named_and_one_blank_text_needs_review(
+    name: str, grader: Grader, course: Course
+) -> None:
+    """Another text that is answered, or says where the answer is, does not hide the document."""
+    notebook = with_text("essay", f"see {name}", without_texts())
+    found = graded(grader, course, f"kim-{name}", {f"{NAME}.ipynb": notebook, name: b"x"})
+    why = next(one for one in found.score.items if (one.question, one.item) == ("formula", "why"))
+    assert (Status.NEEDS_REVIEW, "review.written-beside") == (why.status, why.code)
+    assert name in "".join(note.text for note in found.score.notes if note.code == "documents-beside")
+    remarks = [one.message for one in found.notebooks[0].remarks if one.message.code == "notebook.not-graded"]
+    assert [name] == [one.params["files"] for one in remarks]
+
+
+def test_a_picture_that_a_text_shows_is_not_named_as_not_graded(grader: Grader, course: Course) -> None:
+    """It lies beside the notebook and is part of the answer."""
+    notebook = with_text("essay", "![plot](plot.png)", CONTROL)
+    picture = base64.b64decode(png())
+    found = graded(grader, course, "lea", {f"{NAME}.ipynb": notebook, "plot.png": picture})
+    assert {"documents-beside", "picture-absent", "picture-not-shown"}.isdisjoint(
+        note.code for note in found.score.notes
+    )
+    assert f"data:image/png;base64,{png()}" in render(found, grader.assignment.rubric)
+
+
+@pytest.mark.parametrize(
+    ("name", "data"), [("a.svg", b"<svg/>"), ("a.heic", b"x"), ("a.png", b"no PNG")], ids=str
+)
+def test_staff_are_told_of_a_picture_that_cannot_be_shown(
+    name: str, data: bytes, grader: Grader, course: Course
+) -> None:
+    """The student reads it on the page, and whoever marks the text reads where to look."""
+    notebook = with_text("essay", f"![plot]({name})", CONTROL)
+    found = graded(grader, course, f"max-{name}", {f"{NAME}.ipynb": notebook, name: data})
+    (note,) = [note for note in found.score.notes if note.code == "picture-not-shown"]
+    assert name in note.text
+    assert "essay" == note.place
 
 
 def test_what_earned_nothing_needs_review_if_a_copy_has_another_answer(
