@@ -6,13 +6,13 @@ under the name that is graded. What lies in such files is never graded; it only 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.course.submission_folder import SCANS, name_files
+from autograder.course.submission_folder import SCANS, is_hidden_notebook, name_files
 from autograder.errors import NotebookError
 from autograder.notebook.document import canonical
 from autograder.notebook.read import read
@@ -21,6 +21,9 @@ from autograder.records import Answer, CellRemark, ItemResult, Markdown, Message
 from autograder.rubric import Question
 
 _TEXTS = (".docx", ".doc", ".odt", ".rtf", ".pdf", ".md", ".txt", ".html", ".htm", ".tex", ".pages")
+
+_BLANK = frozenset((Status.NO_ANSWER,))
+_NOTHING = _BLANK | {Status.FAILED}
 
 Results = Mapping[str, Sequence[ItemResult]]
 """By question id."""
@@ -98,10 +101,10 @@ def review_unread(
         release: the notebook as it was given out.
     """
     reviewed = {question.id: tuple(results.get(question.id, ())) for question in questions}
-    if not other.names:
+    if not (other.names or other.copies):
         return reviewed
     items = [item for found in reviewed.values() for item in found]
-    if items and not any(item.points > 0 for item in items):
+    if other.names and items and not any(item.points > 0 for item in items):
         files = name_files(other.names)
         staff = f"this notebook earned nothing, but these files were not graded: {files}"
         message = Message("review.unread", {"files": files})
@@ -111,10 +114,12 @@ def review_unread(
     for name, answers in _copied_answers(other.copies, submission, release):
         staff = f"{name}, which was not graded, has another answer"
         message = Message("review.copy", {"file": name})
+        # A checkpoint often has an earlier answer: it matters only if there is none in its place.
+        reviewed_statuses = _BLANK if is_hidden_notebook(name) else _NOTHING
         for question in questions:
             places = {item.id: (item.cell, question.answer_cell, question.id) for item in question.items}
             reviewed[question.id] = tuple(
-                _reviewed((result,), message, staff)[0]
+                _reviewed((result,), message, staff, reviewed_statuses)[0]
                 if _differs(submission.answers, answers, places.get(result.item, ()))
                 else result
                 for result in reviewed[question.id]
@@ -166,7 +171,9 @@ def _differs(graded: Mapping[str, Answer], copied: Mapping[str, Answer], places:
     return place not in graded or canonical(graded[place].source) != canonical(answer.source)
 
 
-def _reviewed(results: Sequence[ItemResult], message: Message, staff: str) -> tuple[ItemResult, ...]:
+def _reviewed(
+    results: Sequence[ItemResult], message: Message, staff: str, statuses: Collection[Status] = _NOTHING
+) -> tuple[ItemResult, ...]:
     """Return results in which everything that earned nothing waits for manual review."""
     return tuple(
         replace(
@@ -177,7 +184,7 @@ def _reviewed(results: Sequence[ItemResult], message: Message, staff: str) -> tu
             staff=f"{staff}; otherwise: {result.staff}",
             code=message.code,
         )
-        if result.status in {Status.NO_ANSWER, Status.FAILED} and result.points == 0 and result.possible > 0
+        if result.status in statuses and result.points == 0 and result.possible > 0
         else result
         for result in results
     )

@@ -33,6 +33,7 @@ from autograder.course.submission_folder import (
     asked_files,
     explain_absent,
     files_to_compare,
+    is_hidden_notebook,
     loose_files,
     notebook_fault,
 )
@@ -216,7 +217,7 @@ def submitted(student: str, rubric: Rubric, files: Mapping[str, bytes]) -> Submi
         along |= {
             path: within(files[path], path, most) for path, most in notebook.own.items() if path in files
         }
-    loose = [name for name in (*unread, *beside) if name in files]
+    loose = [name for name in files if name in (*unread, *beside) or is_hidden_notebook(name)]
     copies = {name: files[name] for name, most in files_to_compare(loose) if len(files[name]) <= most}
     return SubmittedFiles(student, notebooks, along, unread, beside=beside, copies=copies)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import io
+import zipfile
 from decimal import Decimal
 from pathlib import Path
 
@@ -171,6 +173,62 @@ def test_what_earned_nothing_needs_review_if_a_copy_has_another_answer(
     assert {Status.PASSED} == automatic(found)
     (remark,) = [one for one in found.notebooks[0].remarks if one.message.code == "notebook.not-graded"]
     assert {"file": f"{NAME}.ipynb", "files": f"{NAME} (1).ipynb"} == remark.message.params
+
+
+def zipped(name: str, data: bytes) -> bytes:
+    """An archive with one file."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(name, data)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(f".ipynb_checkpoints/{NAME}-checkpoint.ipynb", id="a checkpoint"),
+        pytest.param(f".~{NAME}.ipynb", id="an autosave"),
+        pytest.param("abgabe.zip", id="an archive"),
+    ],
+)
+@pytest.mark.parametrize("main", ["untouched", "without texts"])
+def test_blank_answers_need_review_if_a_hidden_or_packed_copy_has_them(
+    name: str, main: str, grader: Grader, course: Course
+) -> None:
+    """The notebook that is graded keeps its marks; the student reads where the other answer is."""
+    student = f"nia-{name.rpartition('/')[2]}-{main[0]}"
+    folder = hand_in(course, student, b"").parent
+    (folder / ".ipynb_checkpoints").mkdir()
+    data = zipped(f"{NAME}.ipynb", CONTROL) if name.endswith(".zip") else CONTROL
+    notebook = UNTOUCHED if main == "untouched" else without_texts()
+    found = graded(grader, course, student, {f"{NAME}.ipynb": notebook, name: data})
+    texts = [
+        one for one in found.score.items if f"{one.question}.{one.item}" in {"formula.why", "essay.text"}
+    ]
+    assert {Status.NEEDS_REVIEW} == {one.status for one in texts}
+    assert ({Status.NEEDS_REVIEW} if main == "untouched" else {Status.PASSED}) == automatic(found)
+    assert all(name in "".join(map(str, one.student.params.values())) for one in texts)
+
+
+def test_a_checkpoint_with_an_older_answer_changes_nothing(grader: Grader, course: Course) -> None:
+    """Jupyter keeps one of every notebook: only what is blank may be in it."""
+    folder = hand_in(course, "ole", b"").parent
+    (folder / ".ipynb_checkpoints").mkdir()
+    wrong = CONTROL.replace(b"d_model", b"d_modell")
+    files = {f"{NAME}.ipynb": wrong, f".ipynb_checkpoints/{NAME}-checkpoint.ipynb": CONTROL}
+    found = graded(grader, course, "ole", files)
+    assert "review.copy" not in {one.code for one in found.score.items}
+    assert "unread-files" not in {note.code for note in found.score.notes}
+
+
+def test_a_checkpoint_alone_is_named_as_what_was_handed_in(grader: Grader, course: Course) -> None:
+    """There is a notebook in the submission, and nobody is told that there is none."""
+    folder = hand_in(course, "pia", b"").parent
+    (folder / ".ipynb_checkpoints").mkdir()
+    name = f".ipynb_checkpoints/{NAME}-checkpoint.ipynb"
+    found = graded(grader, course, "pia", {name: CONTROL})
+    assert {(Status.NEEDS_REVIEW, "unread-files")} == {(one.status, one.code) for one in found.score.items}
+    assert all(name in str(one.student.params) for one in found.score.items)
 
 
 def test_a_blank_or_equal_copy_leaves_a_missing_answer_as_it_is(grader: Grader, course: Course) -> None:
