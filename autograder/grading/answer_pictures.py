@@ -13,6 +13,7 @@ from autograder.feedback.sanitise import image_uri
 from autograder.notebook.document import joined
 from autograder.records import Cell, CellRun, ItemResult, Markdown, Message, Note, Status, Submission
 from autograder.rubric import Rubric
+from autograder.tables import printable_name
 
 CODE = "picture-beside"
 NOT_SHOWN = "picture-not-shown"
@@ -100,7 +101,7 @@ def note_unshown_pictures(submission: Submission) -> Iterator[Note]:
         pictures = cell.pictures if isinstance(cell, Markdown) else ()
         names = [one.name for one in pictures if image_uri(one.mime, one.data) is None]
         if names:
-            listed = ", ".join(ascii(name)[1:-1] for name in names)
+            listed = printable_name(", ".join(names))
             text = f"A picture of this text cannot be shown ({listed}): look into the notebook handed in."
             yield Note(NOT_SHOWN, text, cell.grade_id or f"cell {number}")
 

@@ -72,6 +72,7 @@ from autograder.sandbox.proof import selftest
 from autograder.sandbox.session import Session
 from autograder.sandbox.timeouts import Timeouts
 from autograder.stopwatch import Stopwatch
+from autograder.tables import printable_name
 
 JUDGING_TIME = "judging-time"
 """The code of a note about questions that were not judged, since those before took too long."""
@@ -289,7 +290,7 @@ class Grader:
             return self.left_open(handed.student, error, digest)
         run = _SubmissionRun(self, handed, sitting, known or {}, timeouts or {})
         run.notes += [
-            Note("taken-as", f"{ascii(source)[1:-1]} was read as {path}")
+            Note("taken-as", f"{printable_name(source)} was read as {path}")
             for path, source in handed.taken.items()
         ]
         refused = {one.code for one in handed.notebooks.values() if isinstance(one, NotebookError)}
@@ -409,7 +410,7 @@ class _SubmissionRun:
         submission = replace(
             submission,
             answers={**submission.answers, **files.answers},
-            remarks=(*remark_other_files(ascii(graded)[1:-1], other), *submission.remarks),
+            remarks=(*remark_other_files(printable_name(graded), other), *submission.remarks),
         )
         if other.documents:
             self.notes.append(Note("documents-beside", f"Not graded: {name_files(other.documents)}"))

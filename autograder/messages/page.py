@@ -25,6 +25,7 @@ _PAGE: Mapping[str, str | tuple[str, str]] = {
     "page.changed-parts": ("What is told here was changed on {moment}; the sum is still {after} points."),
     "page.changed-why": "Reason: {reason}",
     "page.lost": "Where points were lost",
+    "page.not-decided": "Nothing has been decided yet.",
     "page.nothing-lost": "No points were lost.",
     "page.questions": "Question by question",
     "page.fault": "What was to be repaired",

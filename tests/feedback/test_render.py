@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from autograder.feedback.labels import ICONS, Labels
-from autograder.feedback.render import render
+from autograder.feedback.render import capitalise_sentence, render
 from autograder.feedback.sanitise import POLICY
 from autograder.limits import amount
 from autograder.messages import sentences, template
@@ -469,3 +469,32 @@ def test_a_long_cell_is_said_to_be_cut_and_later_texts_are_typeset(kind: type[Ce
     page = render(long, RUBRIC, language="en")
     assert 1 == page.count("Only the first 20000 characters of this cell are shown here.")
     assert "<strong>later</strong>" in page
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [(Status.NEEDS_REVIEW, "Nothing has been decided yet."), (Status.PASSED, "No points were lost.")],
+)
+def test_a_page_says_that_no_points_were_lost_only_if_some_are_decided(status: Status, said: str) -> None:
+    """Where nothing could be read, nothing was lost and nothing was earned."""
+    points = {one.item: one.possible for one in good().score.items}
+    items = tuple(
+        replace(one, status=status, points=points[one.item] if status is Status.PASSED else Decimal(0))
+        for one in good().score.items
+    )
+    page = Page(render(replace(good(), score=replace(good().score, items=items)), RUBRIC, language="en"))
+    sentences = {"Nothing has been decided yet.", "No points were lost."}
+    assert {said} == {sentence for sentence in sentences if sentence in page.text}
+
+
+@pytest.mark.parametrize(
+    ("remark", "shown"),
+    [
+        ("submitted/ada/hw has no notebook", "submitted/ada/hw has no notebook"),
+        ("roster.txt is not read", "roster.txt is not read"),
+        ("nobody is late", "Nobody is late"),
+    ],
+)
+def test_a_sentence_that_begins_with_a_path_keeps_it(remark: str, shown: str) -> None:
+    """Another letter would be another file."""
+    assert shown == capitalise_sentence(remark)
