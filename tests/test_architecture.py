@@ -60,6 +60,7 @@ SUBLAYERS = {
             "expected",
             "failed_imports",
             "answer_pictures",
+            "other_assignments",
             "stopped_cells",
             "unread_work",
             "storage_limit",

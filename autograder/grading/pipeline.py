@@ -42,6 +42,7 @@ from autograder.grading.cell_tests import CellTests, cells_to_run
 from autograder.grading.expected import box_seed, tried_values
 from autograder.grading.failed_imports import FailedImport, failed_imports, with_failed_imports
 from autograder.grading.handed_files import NotebookFiles, read_files
+from autograder.grading.other_assignments import refuse_other_assignment
 from autograder.grading.stopped_cells import StoppedCell, find_stopped_cells, note_stopped, review_stopped
 from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
 from autograder.grading.unread_work import OtherFiles, remark_other_files, review_unread
@@ -395,6 +396,8 @@ class _SubmissionRun:
                 if data.code not in ABSENT or release.has_answers:
                     raise data
                 data = assignment.release_bytes[notebook.name]  # all of it is given
+            if data is self._handed.notebooks.get(notebook.name):
+                refuse_other_assignment(assignment.course, assignment.name, release, data)
             beside = self._handed.other.pictures
             submission = assignment.read_submission(notebook.name, data, self._handed.student, beside)
         except NotebookError as error:

@@ -55,6 +55,10 @@ SENTENCES: Mapping[str, str] = {
         "This stood in one cell with given text, as after merging cells. It is run or shown as a cell of "
         "your own, and is not read as an answer."
     ),
+    "notebook.encoding": (
+        "The file was not saved as UTF-8, so special letters may be wrong, also in your answers. Given cells "
+        "were taken from the original. Save the notebook in Jupyter before you hand it in."
+    ),
     "notebook.given-changed": (
         "You changed this given cell. The original was used in its place, and your changes to it were not."
     ),

@@ -32,7 +32,7 @@ from autograder.notebook.recover import Recovery, recover
 from autograder.notebook.release import Release, ReleaseCell
 from autograder.notebook.remarks import remarks
 from autograder.notebook.unmerge import unmerge
-from autograder.records import Answer, Cell, Markdown, Note, Submission
+from autograder.records import Answer, Cell, CellRemark, Markdown, Message, Note, Submission
 from autograder.syntax import UNREADABLE, parsed
 from autograder.tables import printable_name
 
@@ -100,10 +100,21 @@ def read(
             grade_id: tuple(positions[index] for index in indices if index in positions)
             for grade_id, indices in answer_cells.items()
         },
-        remarks=remarks(
-            cells, release, matching, recovery, positions, taken_apart=taken_apart, skipped=placeholders
+        remarks=_remark_encoding(
+            remarks(
+                cells, release, matching, recovery, positions, taken_apart=taken_apart, skipped=placeholders
+            ),
+            document,
         ),
     )
+
+
+def _remark_encoding(found: tuple[CellRemark, ...], document: Document) -> tuple[CellRemark, ...]:
+    """Return remarks that name the encoding of the file, not the given cells whose letters it changed."""
+    if "encoding" not in {note.code for note in document.notes}:
+        return found
+    others = (remark for remark in found if remark.message.code != "notebook.given-changed")
+    return (CellRemark(0, Message("notebook.encoding")), *others)
 
 
 def _program(

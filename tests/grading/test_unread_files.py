@@ -278,3 +278,28 @@ def test_unread_files_are_part_of_what_a_result_depends_on(grader: Grader, cours
     alone = collect(grader.assignment, Handin("eve", folder)).digest()
     (folder / "other.ipynb").write_bytes(CONTROL)
     assert alone != collect(grader.assignment, Handin("eve", folder)).digest()
+
+
+def rename_cells(notebook: bytes) -> bytes:
+    """The same notebook with other grade_ids, as another assignment has them."""
+    tree = nbformat.reads(notebook.decode(), 4)
+    for cell in tree.cells:
+        if cell.metadata.get("nbgrader"):
+            cell.metadata.nbgrader.grade_id = f"other-{cell.metadata.nbgrader.grade_id}"
+    return nbformat.writes(tree).encode()
+
+
+@pytest.mark.parametrize("is_known", [False, True], ids=["of another one", "of the course"])
+def test_a_notebook_of_another_assignment_is_named(grader: Grader, course: Course, *, is_known: bool) -> None:
+    """One sentence says which it is of, in the place of a remark at each of its cells."""
+    if is_known:
+        (course.root / "release" / "warmup").mkdir()
+        (course.root / "release" / "warmup" / "warmup.ipynb").write_bytes(rename_cells(UNTOUCHED))
+        (course.root / "rubrics" / "warmup.toml").touch()
+    found = graded(grader, course, f"ron-{is_known}", {f"{NAME}.ipynb": rename_cells(CONTROL)})
+    codes = {item.code for item in found.score.items}
+    assert is_known == ({"other-assignment"} == codes)
+    assert is_known == ("of the assignment 'warmup'" in str(found.score.items[0].student.params))
+    if is_known:
+        (course.root / "rubrics" / "warmup.toml").unlink()
+        assert {Status.NEEDS_REVIEW} == {item.status for item in found.score.items}
