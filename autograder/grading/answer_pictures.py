@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from autograder.errors import NotebookError
 from autograder.feedback.sanitise import image_uri
 from autograder.notebook.document import joined
 from autograder.records import Cell, CellRun, ItemResult, Markdown, Message, Note, Status, Submission
@@ -17,9 +18,6 @@ from autograder.tables import printable_name
 
 CODE = "picture-beside"
 NOT_SHOWN = "picture-not-shown"
-
-Results = Mapping[str, Sequence[ItemResult]]
-"""By question id."""
 
 
 class _SavedOutput(Struct):
@@ -39,20 +37,20 @@ def review_pictures(
     rubric: Rubric,
     submission: Submission,
     runs: Sequence[CellRun | None],
-    results: Results,
-    saved: frozenset[str],
-) -> tuple[dict[str, tuple[ItemResult, ...]], tuple[Note, ...]]:
-    """Return manual review of each blank answer beside which the student has a picture, and a note for each.
+    results: dict[str, tuple[ItemResult, ...]],
+    data: bytes | NotebookError | None,
+) -> tuple[Note, ...]:
+    """Leave each blank answer beside which the student has a picture to manual review, and return notes.
 
     Args:
         rubric: of the assignment.
         submission: the notebook.
         runs: what its cells did.
-        results: by question id.
-        saved: see `saved_pictures`.
+        results: by question id; those of such answers are replaced.
+        data: the notebook as it was handed in; its saved outputs may show what does not run here.
     """
-    reviewed = {name: tuple(found) for name, found in results.items()}
     notes: list[Note] = []
+    saved = _saved_pictures(data) if isinstance(data, bytes) else frozenset()
     answers = [at for at, cell in enumerate(submission.cells) if cell.grade_id in submission.answers]
     for question in rubric.questions:
         cell_of = {item.id: (item.manual and item.cell) or question.answer_cell for item in question.items}
@@ -60,7 +58,7 @@ def review_pictures(
             name = submission.cells[place].grade_id
             blank = {
                 result.item
-                for result in reviewed.get(question.id, ())
+                for result in results.get(question.id, ())
                 if result.status is Status.NO_ANSWER and cell_of.get(result.item) == name
             }
             cells = _cells_with_pictures(submission, runs, answers, place, saved) if blank else ()
@@ -69,12 +67,12 @@ def review_pictures(
             numbers = ", ".join(str(at + 1) for at in cells)
             staff = f"The answer is blank, but there is a picture beside it: cell {numbers}."
             message = Message("review.picture", {"cells": numbers})
-            reviewed[question.id] = tuple(
+            results[question.id] = tuple(
                 _in_review(result, message, staff) if result.item in blank else result
-                for result in reviewed[question.id]
+                for result in results[question.id]
             )
             notes.append(Note(CODE, staff, name))
-    return reviewed, tuple(notes)
+    return tuple(notes)
 
 
 def _cells_with_pictures(
@@ -116,7 +114,7 @@ def _in_review(result: ItemResult, message: Message, staff: str) -> ItemResult:
     )
 
 
-def saved_pictures(data: bytes) -> frozenset[str]:
+def _saved_pictures(data: bytes) -> frozenset[str]:
     """Return the sources of code cells whose saved outputs contain a picture, which may not run here."""
     try:
         cells = msgspec.json.decode(data, type=_SavedNotebook).cells
@@ -138,7 +136,7 @@ def _shows_picture(
     Args:
         cell: of the notebook.
         run: what it did.
-        saved: see `saved_pictures`.
+        saved: see `_saved_pictures`.
         only_texts: a plot beside a blank answer in code is no answer; a photo of a formula is.
     """
     if cell.grade_id:

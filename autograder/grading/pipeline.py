@@ -36,7 +36,7 @@ from autograder.errors import (
     describe_error,
 )
 from autograder.grading import scoring, storage_limit
-from autograder.grading.answer_pictures import note_unshown_pictures, review_pictures, saved_pictures
+from autograder.grading.answer_pictures import note_unshown_pictures, review_pictures
 from autograder.grading.carrying import RightResults, carried_forward
 from autograder.grading.cell_tests import CellTests, cells_to_run
 from autograder.grading.expected import box_seed, tried_values
@@ -45,7 +45,7 @@ from autograder.grading.handed_files import NotebookFiles, read_files
 from autograder.grading.other_assignments import refuse_other_assignment
 from autograder.grading.stopped_cells import StoppedCell, find_stopped_cells, note_stopped, review_stopped
 from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
-from autograder.grading.unread_work import OtherFiles, remark_other_files, review_unread
+from autograder.grading.unread_work import OtherFiles, note_documents, remark_other_files, review_unread
 from autograder.limits import budgets
 from autograder.notebook.match import LOST
 from autograder.notebook.read import details
@@ -415,8 +415,7 @@ class _SubmissionRun:
             answers={**submission.answers, **files.answers},
             remarks=(*remark_other_files(printable_name(graded), other), *submission.remarks),
         )
-        if other.documents:
-            self.notes.append(Note("documents-beside", f"Not graded: {name_files(other.documents)}"))
+        self.notes += note_documents(other)
         # Whatever comes, a person sees what was written.
         self.executed.append(
             ExecutedNotebook(
@@ -471,7 +470,9 @@ class _SubmissionRun:
                 for question in assignment.questions(notebook.name):
                     known = self._known.get(question.id)
                     self.results[question.id] = known or self._question(question, submission, session)
-                self._review_pictures(notebook, submission, session)
+                data = self._handed.notebooks.get(notebook.name)
+                notes = review_pictures(assignment.rubric, submission, session.runs, self.results, data)
+                self.notes += notes
         except EndedItself as ended:
             self._waits_as_a_whole(notebook, describe_error(ended))
         finally:
@@ -498,12 +499,6 @@ class _SubmissionRun:
             self.timeouts |= timeouts.met
         self.seconds_in_sandbox += session.seconds_in_sandbox
         self.spent = _most(self.spent, session.spent())
-
-    def _review_pictures(self, notebook: NotebookFile, submission: Submission, session: Session) -> None:
-        data, rubric = self._handed.notebooks.get(notebook.name), self._sitting.assignment.rubric
-        saved = saved_pictures(data) if isinstance(data, bytes) else frozenset()
-        self.results, notes = review_pictures(rubric, submission, session.runs, self.results, saved)
-        self.notes += notes
 
     def _review_losses(self, notebook: NotebookFile) -> None:
         """Leave to manual review what code lost while other boxes could take away what it needed."""

@@ -17,7 +17,7 @@ from autograder.errors import NotebookError
 from autograder.notebook.document import canonical
 from autograder.notebook.read import read
 from autograder.notebook.release import Release
-from autograder.records import Answer, CellRemark, ItemResult, Markdown, Message, Status, Submission
+from autograder.records import Answer, CellRemark, ItemResult, Markdown, Message, Note, Status, Submission
 from autograder.rubric import Question
 
 _TEXTS = (".docx", ".doc", ".odt", ".rtf", ".pdf", ".md", ".txt", ".html", ".htm", ".tex", ".pages")
@@ -82,6 +82,12 @@ def remark_other_files(graded: str, other: OtherFiles) -> tuple[CellRemark, ...]
         return ()
     params = {"file": graded, "files": name_files(other.to_name)}
     return (CellRemark(0, Message("notebook.not-graded", params)),)
+
+
+def note_documents(other: OtherFiles) -> tuple[Note, ...]:
+    """Return what staff are told of documents beside the notebook; other files are noted elsewhere."""
+    text = f"Not graded: {name_files(other.documents)}"
+    return (Note("documents-beside", text),) if other.documents else ()
 
 
 def review_unread(

@@ -19,7 +19,7 @@ _PAGE: Mapping[str, str | tuple[str, str]] = {
     "page.of": "of",
     "page.points": "points",
     "page.points-column": "Points",
-    "page.pending": ("A person still looks at 1 point.", "A person still looks at {points} points."),
+    "page.pending": ("1 point is still being graded.", "{points} points are still being graded."),
     "page.open": "{points} open",
     "page.changed": ("This mark was changed: {before} points before, {after} points since {moment}."),
     "page.changed-parts": ("What is told here was changed on {moment}; the sum is still {after} points."),

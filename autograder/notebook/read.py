@@ -72,8 +72,7 @@ def read(
         NotebookError: the bytes are not a notebook; see `autograder.notebook.document.parse`.
     """
     document = parse(data)
-    blank = {canonical(cell.source) for cell in release.cells if cell.is_answer}
-    cells = tuple(_with_pictures_shown(cell, blank, pictures) for cell in document.cells)
+    cells = _with_pictures_shown(document.cells, release, pictures)
     cells = _with_ids(cells, release) if release.foreign else cells
     cells, taken_apart, unmerged = unmerge(take_details_apart(cells, names_asked), release)
     matching = match(cells, release)
@@ -87,7 +86,9 @@ def read(
     ran = [cell for _, cell in program]
     placeholders = note_placeholders(ran, release)
     found = (*unmerged, *matching.notes, *recovery.notes, *restored, *placeholders.values())
-    notes = (*document.notes, *_language(document, release), *found)
+    told = remarks(
+        cells, release, matching, recovery, positions, taken_apart=taken_apart, skipped=placeholders
+    )
     return Submission(
         student=student,
         assignment=assignment,
@@ -95,17 +96,12 @@ def read(
         digest=hashlib.sha256(data).hexdigest(),
         cells=tuple(ran),
         answers=_answers(cells, release, places, answer_cells, types),
-        notes=_capped(notes),
+        notes=_capped((*document.notes, *_language(document, release), *found)),
         answer_cells={
             grade_id: tuple(positions[index] for index in indices if index in positions)
             for grade_id, indices in answer_cells.items()
         },
-        remarks=_remark_encoding(
-            remarks(
-                cells, release, matching, recovery, positions, taken_apart=taken_apart, skipped=placeholders
-            ),
-            document,
-        ),
+        remarks=_remark_encoding(told, document),
     )
 
 
@@ -175,23 +171,30 @@ def _order(count: int, places: Mapping[str, int], elsewhere: Mapping[str, Sequen
     return order
 
 
-def _with_pictures_shown(cell: RawCell, blank: Collection[str], beside: Mapping[str, bytes]) -> RawCell:
-    """Return a text with the pictures that belong to it.
+def _with_pictures_shown(
+    cells: Iterable[RawCell], release: Release, beside: Mapping[str, bytes]
+) -> tuple[RawCell, ...]:
+    """Return the cells; each text shows the pictures that belong to it.
 
     In a text without a word of the student's own the attached pictures are the answer.
 
     Args:
-        cell: of the notebook.
-        blank: answers as they were given out.
+        cells: of the notebook.
+        release: the notebook as it was given out.
         beside: pictures that lie beside the notebook, by path.
     """
-    if cell.cell_type == "code":
-        return cell
-    if not cell.pictures or (cell.source.strip() and canonical(cell.source) not in blank):
-        source, pictures = attach_files(cell.source, cell.pictures, beside)
-        return replace(cell, source=source, pictures=pictures)
-    shown = (f"![](attachment:{quote(picture.name)})" for picture in cell.pictures)
-    return replace(cell, source="\n\n".join(shown))
+    blank = {"", *(canonical(cell.source) for cell in release.cells if cell.is_answer)}
+    shown = []
+    for cell in cells:
+        if cell.cell_type == "code":
+            shown.append(cell)
+        elif cell.pictures and canonical(cell.source) in blank:
+            addresses = (f"![](attachment:{quote(picture.name)})" for picture in cell.pictures)
+            shown.append(replace(cell, source="\n\n".join(addresses)))
+        else:
+            source, pictures = attach_files(cell.source, cell.pictures, beside)
+            shown.append(replace(cell, source=source, pictures=pictures))
+    return tuple(shown)
 
 
 def _text(cell: RawCell, grade_id: str, notes: list[Note]) -> Markdown:

@@ -165,7 +165,7 @@ def test_the_total_and_what_is_open_come_first() -> None:
     text = page(middling()).text
     head = text[: text.index("Where points were lost")]
     assert "8.5 of 17 points" in head
-    assert "A person still looks at 1 point." in head
+    assert "1 point is still being graded." in head
 
 
 def losses(found: Page) -> str:
