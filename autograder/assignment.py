@@ -153,14 +153,29 @@ class Assignment(Struct, frozen=True, eq=False):
         """Return the names that each answer cell of a notebook is to define, by grade_id."""
         return names_asked(self.releases[notebook], self.questions(notebook))
 
-    def read_submission(self, notebook: str, data: bytes, student: str) -> Submission:
+    def read_submission(
+        self, notebook: str, data: bytes, student: str, pictures: Mapping[str, bytes] = {}
+    ) -> Submission:
         """Read what a student handed in as one of the notebooks.
+
+        Args:
+            notebook: its name.
+            data: its bytes.
+            student: who handed it in.
+            pictures: that lie beside it, by path.
 
         Raises:
             NotebookError: the bytes are not a notebook.
         """
         asked = self.names_asked(notebook)
-        return read(data, self.releases[notebook], student=student, assignment=self.name, names_asked=asked)
+        return read(
+            data,
+            self.releases[notebook],
+            student=student,
+            assignment=self.name,
+            names_asked=asked,
+            pictures=pictures,
+        )
 
     def answer(self, question: Question, submission: Submission) -> Answer | None:
         """The student's answer to a question; None when the release has no cell for it."""

@@ -129,7 +129,7 @@ def name_list(names: Iterable[str], most: int = 20) -> str:
 
 def printable_name(name: str) -> str:
     """Return a name as people read it; line ends, codes for terminals and what turns text are escaped."""
-    return repr(name)[1:-1]
+    return repr(name)[1:-1].replace("\\\\", "\\")  # a path of Windows reads as it was written
 
 
 def explain_error(error: msgspec.ValidationError, table: Any, to: type[Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.tables import hint
+from autograder.tables import hint, printable_name
 
 
 @pytest.mark.parametrize(
@@ -14,3 +14,12 @@ from autograder.tables import hint
 def test_no_empty_name_is_listed(names: tuple[str, ...], told: str) -> None:
     """A key that may be left empty has no name for that."""
     assert told == hint("zzz", names)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("C:\\Users\\jo", "C:\\Users\\jo"), ("Mu\u0308ller", "Mu\u0308ller"), ("a\nb\x1b", "a\\nb\\x1b")],
+)
+def test_printable_name_escapes_only_what_does_not_print(name: str, shown: str) -> None:
+    """Letters of people's names and paths of Windows read as they were written."""
+    assert shown == printable_name(name)

@@ -276,8 +276,15 @@ def _sentence(above: Path, found: Path, wanted: str) -> str:
 
 
 def _not_graded(place: str, wanted: str) -> str:
-    action = "unpack" if PurePosixPath(place).suffix.casefold() in ARCHIVES else "move or rename"
-    return f"{place} is not graded; expected {wanted}: {action} it"
+    name = PurePosixPath(place).name.casefold()
+    suffix = PurePosixPath(name).suffix
+    if suffix in ARCHIVES:
+        action = "unpack it"
+    elif suffix and suffix != ".json" and ".ipynb" not in name:  # an export, which no name makes a notebook
+        action = "ask for the notebook"
+    else:
+        action = "move or rename it"
+    return f"{place} is not graded; expected {wanted}: {action}"
 
 
 def _found(folder: Path, fits: Callable[[os.DirEntry[str]], bool]) -> list[Path]:

@@ -26,10 +26,12 @@ MOST_ARCHIVES = 20
 """Archives of one submission that are unpacked."""
 MOST_SNIFFED = 10
 """Files of another ending that are read to see whether they contain a notebook."""
-MOST_COPIES = 3
+MOST_COPIES = 5
 """Other notebooks beside the one that is graded that are compared with it."""
 MOST_NAMED = 5
 """Files that one sentence names."""
+MOST_PICTURES, _MOST_PICTURE = 10, 3 << 20
+"""Pictures beside the notebook that its texts may show, and bytes of each."""
 _MOST_NAME = 80
 _IN_MEMORY = 8 << 20
 """Bytes of an archive from which it lies on disk while it is read."""
@@ -39,6 +41,9 @@ _PRESENT = 0
 ARCHIVES = frozenset((".zip", ".7z", ".rar", ".tar", ".gz", ".tgz", ".bz2", ".xz"))
 _EXPORTS = frozenset((".html", ".htm", ".pdf", ".txt", ".json", ".md", ".docx"))
 """How files end that students hand in by mistake in the place of a notebook."""
+SCANS = (".jpg", ".jpeg", ".png", ".heic", ".gif", ".webp", ".tif", ".tiff", ".bmp", ".svg")
+"""How pictures end."""
+_CHECKPOINTS = ".ipynb_checkpoints"
 _OF_PROGRAMS = frozenset(("thumbs.db", "desktop.ini"))
 """Files that operating systems leave in folders."""
 CHECK_FILE = "coursecheck.py"
@@ -58,7 +63,7 @@ class SubmissionFiles(Struct, frozen=True):
     beside: tuple[str, ...] = ()
     """Further files that are not graded: they matter only if work is missing. In ASCII."""
     copies: Mapping[str, bytes] = {}
-    """Other notebooks beside those that are graded, by the name they have in ``unread``."""
+    """Other notebooks and pictures beside those that are graded, by their printable names."""
 
 
 class Readability(Struct, frozen=True):
@@ -159,8 +164,11 @@ def read_folder(folder: Path, rubric: Rubric, *, only_notebooks: bool = False) -
                 names = [*found, *(one.place for one in listing.refused)]
                 if any(is_absent(one) for one in contents.values()):
                     names += _read_elsewhere(found, asked, contents, taken, opened)
+                checkpoints = _checkpoints(folder, opened)  # never graded in the place of a notebook
+                found |= checkpoints
+                names += checkpoints
                 loose = [name for name in dict.fromkeys(names) if _is_loose(name, contents, taken, rubric)]
-                copies = {} if only_notebooks else _read_copies(found, loose)
+                copies = {} if only_notebooks else _read_copies(found, loose, asked, opened)
         except (OSError, SourceError):  # the folder changed, or cannot be looked at: what was read stands
             loose = []
     notebooks = [path for path in asked if path.endswith(_NOTEBOOK)]
@@ -209,13 +217,56 @@ def _is_made_by_programs(name: str) -> bool:
     return parts[-1] in _OF_PROGRAMS or parts[-1].endswith(".pyc") or "__macosx" in parts
 
 
-def _read_copies(found: Mapping[str, PackedFile], loose: Iterable[str]) -> dict[str, bytes]:
-    """Read the first notebooks among the files that are not graded; what cannot be read is left out."""
+def _read_copies(
+    found: Mapping[str, PackedFile],
+    loose: Iterable[str],
+    asked: Collection[str],
+    opened: contextlib.ExitStack,
+) -> dict[str, bytes]:
+    """Read the first notebooks and pictures that are not graded; what cannot be read is left out.
+
+    Args:
+        found: all files of the folder.
+        loose: those that are not graded; archives among them are looked into.
+        asked: the paths that are asked for.
+        opened: keeps archives open while their files are read.
+    """
+    files = {name: found[name] for name in loose if name in found}
+    for name in [name for name in files if PurePosixPath(name).suffix.casefold() == ".zip"]:
+        inside = expand_archives({name: files[name]}, asked, "", [], opened)
+        files |= {f"{name}/{inner}": file for inner, file in inside if inner.casefold().endswith(_NOTEBOOK)}
+    files |= {name: file for name, file in found.items() if is_hidden_notebook(name)}
     copies: dict[str, bytes] = {}
-    for name in [one for one in loose if one in found and one.casefold().endswith(_NOTEBOOK)][:MOST_COPIES]:
+    for name, most in files_to_compare(files):
         with contextlib.suppress(SourceError):
-            copies[printable_name(name)] = found[name].read(MAX_BYTES)
+            copies[printable_name(name)] = files[name].read(most)
     return copies
+
+
+def _checkpoints(folder: Path, opened: contextlib.ExitStack) -> dict[str, PackedFile]:
+    """Return the notebooks that Jupyter kept when they were saved, by path; nothing is followed."""
+    inside = folder / _CHECKPOINTS
+    if inside.is_symlink() or not inside.is_dir():
+        return {}
+    entries = opened.enter_context(listed(inside)).entries
+    return {f"{_CHECKPOINTS}/{one.path}": one for one in entries if one.path.casefold().endswith(_NOTEBOOK)}
+
+
+def is_hidden_notebook(name: str) -> bool:
+    """Whether a file is a notebook that Jupyter or an editor keeps besides, such as a checkpoint."""
+    return _is_hidden(name) and name.casefold().endswith(_NOTEBOOK)
+
+
+def _is_hidden(name: str) -> bool:
+    return any(part.startswith(".") and part != ".." for part in name.split("/"))
+
+
+def files_to_compare(loose: Iterable[str]) -> list[tuple[str, int]]:
+    """Return the first notebooks and pictures that are not graded, with the most bytes of each."""
+    names = list(loose)
+    notebooks = [name for name in names if name.casefold().endswith(_NOTEBOOK)][:MOST_COPIES]
+    pictures = [name for name in names if name.casefold().endswith(SCANS)][:MOST_PICTURES]
+    return [(name, MAX_BYTES) for name in notebooks] + [(name, _MOST_PICTURE) for name in pictures]
 
 
 def loose_files(
@@ -376,7 +427,12 @@ def _packed_content(entry: PackedFile, path: str, most: int) -> bytes | Notebook
 
 
 def _is_loose(name: str, contents: Mapping[str, object], taken: Mapping[str, str], rubric: Rubric) -> bool:
-    """Whether a file is neither graded nor part of what was given out."""
+    """Whether a file is neither graded nor part of what was given out.
+
+    A hidden file is looked at only if it is a notebook and no other was handed in.
+    """
+    notebooks = [path for path in asked_files(rubric) if path.endswith(_NOTEBOOK)]
+    has_notebook = any(isinstance(contents.get(path), bytes) for path in notebooks)
     base = name.rpartition("/")[2]
     paths = {path for path, one in contents.items() if not isinstance(one, NotebookError)}
     graded = name in contents or base in {path.rpartition("/")[2] for path in paths if "/" in path}
@@ -385,7 +441,7 @@ def _is_loose(name: str, contents: Mapping[str, object], taken: Mapping[str, str
         not graded
         and name not in taken.values()
         and base not in {STAMP, CHECK_FILE}
-        and not any(part.startswith(".") and part != ".." for part in name.split("/"))
+        and (not _is_hidden(name) or (is_hidden_notebook(name) and not has_notebook))
         and not any(is_below(name, path) or base == path.rpartition("/")[2] for path in given)
     )
 

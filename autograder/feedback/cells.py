@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 
 from markupsafe import Markup, escape
 from msgspec import Struct
@@ -142,7 +143,7 @@ def notebook_view(
         locked = isinstance(cell, Cell) and cell.locked
         same = locked or (isinstance(cell, Cell), cell.source) in given
         if left > 0:
-            typeset += 0 if same else len(cell.source)
+            typeset += 0 if same else min(len(cell.source), sanitise.MOST_CHARACTERS)
             starter = None if same else starters.get(cell.grade_id or own_ids.get(number - 1, ""), "")
             bare, plain = view, typeset > MOST_TYPESET
             view = _with_source(bare, cell, starter, labels, plain=plain)
@@ -186,6 +187,8 @@ def _cell_view(
     notices = [labels.met(one, limits) for one in met]
     if cell.cut:
         notices.append(labels("source-cut" if code else "text-cut"))
+    elif len(cell.source) > sanitise.MOST_CHARACTERS:
+        notices.append(labels("source-long", limit=labels.number(Decimal(sanitise.MOST_CHARACTERS))))
     if run and run.truncated and LimitKind.OUTPUT not in met:
         notices.append(labels("truncated"))
     if len(outputs) > MOST_OUTPUTS:

@@ -102,6 +102,10 @@ class _Renderer(mistune.HTMLRenderer):
             return super().heading(text, level, **attributes)
         return f"<p><strong>{text}</strong></p>\n"
 
+    def link(self, text: str, url: str, title: str | None = None) -> str:
+        """A link, or its text alone in a student's text, in which nothing is linked."""
+        return text if self._hostile else super().link(text, url, title)
+
     def image(self, text: str, url: str, title: str | None = None) -> str:
         """The picture itself, or what its description says."""
         del title

@@ -110,13 +110,21 @@ def filled(template: str, folder: Path = TEMPLATES, **values: Any) -> str:
 @functools.cache
 def _environment(folder: Path) -> jinja2.Environment:
     """A folder of templates, compiled once: compiling costs more than rendering."""
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["sentence_start"] = capitalise_sentence
+    return environment
+
+
+def capitalise_sentence(text: str) -> str:
+    """Return a sentence with a capital letter in front, unless it begins with a path or file name."""
+    first = text.partition(" ")[0]
+    return text if "/" in first or "." in first.rstrip(".") else text[:1].upper() + text[1:]
 
 
 def _submitted(

@@ -51,8 +51,8 @@ def _words(text: str) -> frozenset[str]:
 
 
 _TAGS = _words(
-    "table thead tbody tfoot tr th td caption p div span br hr b strong i em u s sub sup small code pre kbd "
-    "samp ul ol li dl dt dd h1 h2 h3 h4 h5 h6 blockquote"
+    "table thead tbody tfoot tr th td caption p div span br hr b strong i em u s del sub sup small code pre "
+    "kbd samp ul ol li dl dt dd h1 h2 h3 h4 h5 h6 blockquote"
 )
 HEADINGS = _words("h1 h2 h3 h4 h5 h6")
 _DROPPED_WITH_CONTENT = _words("script style template noscript iframe object svg math title textarea")
@@ -95,9 +95,17 @@ _FRAME_STYLE = (
 )
 _WITHOUT_SOURCE = re.compile(r"<img(?: alt=\"([^\"<>]*)\")?>")
 """A picture that is not shown, as the cleaner writes it."""
+_LESS = re.compile("<")
 _OPENING = re.compile(r"<(/?)[A-Za-z]")
 _QUOTED = re.compile(r"\"[^\"<>]*\"|'[^'<>]*'")
 _LONG_TAG = re.compile(rf"<[^<>]{{{MOST_IN_TAG}}}")
+_ATTRIBUTE = r"""\s++[A-Za-z][\w:-]*+\s*+=\s*+(?:"[^"<]*+"|'[^'<]*+'|[^\s"'<>=`]++)"""
+_TAG = re.compile(rf"<(/?)([A-Za-z][A-Za-z0-9]*+)((?:{_ATTRIBUTE})*+)\s*+/?>")
+"""A complete tag whose attributes all have values, unlike the comparison ``a <b and c> d``."""
+_PAIRED = _words("b strong i em u del sub sup small code kbd samp span")
+"""Tags that begin nothing without their end: ``x<b>c`` is a comparison."""
+_SHOWN_AS_TEXT = frozenset({"s"})
+"""Allowed in output, but the beginning of a sequence in most texts about language models."""
 _LINES = re.compile(r"<(?:tr|br|p|li|h[1-6]|div|dt|dd|hr)\b|\n")
 
 
@@ -201,6 +209,29 @@ def clean_html(fragment: str) -> str | None:
     )
 
 
+def escape_other_tags(fragment: str, tags: frozenset[str]) -> str:
+    """Return a fragment in which every ``<`` that begins none of ``tags`` is text.
+
+    A student who writes about ``<mask>`` or that ``a<b and c>d`` must not lose these words to the cleaner.
+    Takes time in proportion to the length: a tag ends before the next ``<``.
+    """
+    found = [match for match in _TAG.finditer(fragment) if match[2].casefold() in tags]
+    kept = {match.start() for match in found}
+    opened: dict[str, list[int]] = {}
+    for match in found:
+        name = match[2].casefold()
+        if name not in _PAIRED:
+            continue
+        if not match[1]:
+            opened.setdefault(name, []).append(match.start())
+        elif opened.get(name):
+            opened[name].pop()
+        else:
+            kept.discard(match.start())
+    kept.difference_update(*opened.values())
+    return _LESS.sub(lambda less: "<" if less.start() in kept else "&lt;", fragment)
+
+
 def table_document(fragment: str) -> Frame | None:
     """The cleaned fragment as a document of its own, for a sandboxed frame; None when nothing is left."""
     cleaned = clean_html(fragment)
@@ -235,8 +266,10 @@ def clean_prose(
     """
     if len(fragment) > MOST_PROSE or fragment.count("<") > MOST_TAGS:
         return None
-    if hostile and not _quickly_cleaned(fragment):
-        return None
+    if hostile:
+        fragment = escape_other_tags(fragment, (_TAGS | _MATH_TAGS | {"img"}) - _SHOWN_AS_TEXT)
+        if not _quickly_cleaned(fragment):
+            return None
 
     left = MOST_PROSE  # one picture may be shown thousands of times
 

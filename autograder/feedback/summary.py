@@ -23,6 +23,8 @@ from autograder.rubric import Rubric
 from autograder.rubric.scales import Grade, Scale
 
 _MOST_NOTE = 500
+_MOST_OF_A_KIND = 5
+"""Notes of one code about one student that are told one by one."""
 _TENS = 10
 
 
@@ -130,7 +132,10 @@ def _rows(
     labels = Labels("en")
     by_cell = {(one.id, item.id): item.cell or one.id for one in rubric.questions for item in one.items}
     noted = [
-        _notes([*_flags(stands), *_reasons(graded, stands, rubric), *_remarks(graded), *graded.score.notes])
+        (
+            *_notes([*_flags(stands), *_reasons(graded, stands, rubric), *_remarks(graded)]),
+            *_notes_by_kind(graded.score.notes),
+        )
         for graded, stands in zip(results, standings, strict=True)
     ]
     shared = _shared([graded.score.student for graded in results], noted)
@@ -236,6 +241,24 @@ def _notes(notes: Iterable[Note]) -> tuple[str, ...]:
     for note in notes:
         places.setdefault(note.text, []).extend([note.place] if note.place else [])
     return tuple(printable_text(_note(text, found), _MOST_NOTE) for text, found in places.items())
+
+
+def _notes_by_kind(notes: Sequence[Note]) -> tuple[str, ...]:
+    """What was noted while reading and running; a kind with many notes is one line, behind all others.
+
+    A program that took out all metadata is noted at every cell, and would hide what matters.
+    """
+    texts: dict[str, dict[str, None]] = {}
+    for note in notes:
+        texts.setdefault(note.code, {})[note.text] = None
+    frequent = {code for code, found in texts.items() if len(found) > _MOST_OF_A_KIND}
+    told = _notes(note for note in notes if note.code not in frequent)
+    counted = [
+        f"{next(iter(texts[code]))} ({len(texts[code])} remarks of this kind: {code})"
+        for code in texts
+        if code in frequent
+    ]
+    return (*told, *(printable_text(text, _MOST_NOTE) for text in counted))
 
 
 def _note(text: str, places: Sequence[str]) -> str:

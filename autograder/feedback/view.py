@@ -118,6 +118,11 @@ class PageView(Struct, frozen=True):
         return any(cell.has_problem and cell.anchor not in self.shown_at for cell in notebook.cells)
 
     @property
+    def is_decided(self) -> bool:
+        """Whether the points of some answer are known."""
+        return self.earned_percent + self.pending_percent < 100 or self.earned_percent > 0
+
+    @property
     def losses(self) -> tuple[QuestionView, ...]:
         """The questions that lost points."""
         return tuple(question for question in self.questions if question.lost)

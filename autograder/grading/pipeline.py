@@ -36,15 +36,16 @@ from autograder.errors import (
     describe_error,
 )
 from autograder.grading import scoring, storage_limit
+from autograder.grading.answer_pictures import note_unshown_pictures, review_pictures
 from autograder.grading.carrying import RightResults, carried_forward
 from autograder.grading.cell_tests import CellTests, cells_to_run
 from autograder.grading.expected import box_seed, tried_values
 from autograder.grading.failed_imports import FailedImport, failed_imports, with_failed_imports
 from autograder.grading.handed_files import NotebookFiles, read_files
-from autograder.grading.output_pictures import note_output_pictures
+from autograder.grading.other_assignments import refuse_other_assignment
 from autograder.grading.stopped_cells import StoppedCell, find_stopped_cells, note_stopped, review_stopped
 from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
-from autograder.grading.unread_work import OtherFiles, remark_other_notebooks, review_unread
+from autograder.grading.unread_work import OtherFiles, note_documents, remark_other_files, review_unread
 from autograder.limits import budgets
 from autograder.notebook.match import LOST
 from autograder.notebook.read import details
@@ -72,6 +73,7 @@ from autograder.sandbox.proof import selftest
 from autograder.sandbox.session import Session
 from autograder.sandbox.timeouts import Timeouts
 from autograder.stopwatch import Stopwatch
+from autograder.tables import printable_name
 
 JUDGING_TIME = "judging-time"
 """The code of a note about questions that were not judged, since those before took too long."""
@@ -92,7 +94,7 @@ class SubmittedFiles(Struct, frozen=True):
     beside: tuple[str, ...] = ()
     """Further files that are not graded, which matter only if work is missing."""
     copies: Mapping[str, bytes] = {}
-    """Other notebooks beside those that are graded, by name."""
+    """Other notebooks and pictures beside those that are graded, by name."""
 
     @property
     def other(self) -> OtherFiles:
@@ -289,7 +291,7 @@ class Grader:
             return self.left_open(handed.student, error, digest)
         run = _SubmissionRun(self, handed, sitting, known or {}, timeouts or {})
         run.notes += [
-            Note("taken-as", f"{ascii(source)[1:-1]} was read as {path}")
+            Note("taken-as", f"{printable_name(source)} was read as {path}")
             for path, source in handed.taken.items()
         ]
         refused = {one.code for one in handed.notebooks.values() if isinstance(one, NotebookError)}
@@ -373,7 +375,8 @@ class _SubmissionRun:
                 self._judged(notebook, submission)
                 asked = self._sitting.assignment.questions(notebook.name)
                 release = self._sitting.assignment.releases[notebook.name]
-                self.results |= review_unread(asked, self.results, self._handed.other, submission, release)
+                other = self._handed.other.without_shown(submission)
+                self.results |= review_unread(asked, self.results, other, submission, release)
         except Exception as error:  # noqa: BLE001 - a fault of ours must not cost points or stop a batch
             staff = f"our fault: {describe_error(error)}"
             self.notes.append(Note(scoring.OUR_FAULT, staff, notebook.name))
@@ -393,21 +396,26 @@ class _SubmissionRun:
                 if data.code not in ABSENT or release.has_answers:
                     raise data
                 data = assignment.release_bytes[notebook.name]  # all of it is given
-            submission = assignment.read_submission(notebook.name, data, self._handed.student)
+            if data is self._handed.notebooks.get(notebook.name):
+                refuse_other_assignment(assignment.course, assignment.name, release, data)
+            beside = self._handed.other.pictures
+            submission = assignment.read_submission(notebook.name, data, self._handed.student, beside)
         except NotebookError as error:
             self.notes.append(Note(error.code, str(error), notebook.name))
             self.results.update(scoring.refused_results(assignment.rubric, error, notebook=notebook.name))
             return None
         files = read_files(notebook, self._handed.files, assignment.starters)
         self.files[notebook.name] = files
-        self.notes += (*submission.notes, *files.notes)
+        self.notes += (*submission.notes, *note_unshown_pictures(submission), *files.notes)
+        other = self._handed.other.without_shown(submission)
         name = f"{notebook.name}.ipynb"
         graded = self._handed.taken.get(name, name)
         submission = replace(
             submission,
             answers={**submission.answers, **files.answers},
-            remarks=(*remark_other_notebooks(ascii(graded)[1:-1], self._handed.other), *submission.remarks),
+            remarks=(*remark_other_files(printable_name(graded), other), *submission.remarks),
         )
+        self.notes += note_documents(other)
         # Whatever comes, a person sees what was written.
         self.executed.append(
             ExecutedNotebook(
@@ -463,7 +471,9 @@ class _SubmissionRun:
                 for question in assignment.questions(notebook.name):
                     known = self._known.get(question.id)
                     self.results[question.id] = known or self._question(question, submission, session)
-                self.notes += note_output_pictures(assignment.rubric, submission, session.runs, self.results)
+                data = self._handed.notebooks.get(notebook.name)
+                notes = review_pictures(assignment.rubric, submission, session.runs, self.results, data)
+                self.notes += notes
         except EndedItself as ended:
             self._waits_as_a_whole(notebook, describe_error(ended))
         finally:

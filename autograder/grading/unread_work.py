@@ -6,22 +6,24 @@ under the name that is graded. What lies in such files is never graded; it only 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.course.submission_folder import name_files
+from autograder.course.submission_folder import SCANS, is_hidden_notebook, name_files
 from autograder.errors import NotebookError
 from autograder.notebook.document import canonical
 from autograder.notebook.read import read
 from autograder.notebook.release import Release
-from autograder.records import Answer, CellRemark, ItemResult, Message, Status, Submission
+from autograder.records import Answer, CellRemark, ItemResult, Markdown, Message, Note, Status, Submission
 from autograder.rubric import Question
 
 _TEXTS = (".docx", ".doc", ".odt", ".rtf", ".pdf", ".md", ".txt", ".html", ".htm", ".tex", ".pages")
-_SCANS = (".jpg", ".jpeg", ".png", ".heic", ".gif", ".webp", ".tif", ".tiff", ".bmp", ".svg")
+
+_BLANK = frozenset((Status.NO_ANSWER,))
+_NOTHING = _BLANK | {Status.FAILED}
 
 Results = Mapping[str, Sequence[ItemResult]]
 """By question id."""
@@ -35,25 +37,57 @@ class OtherFiles(Struct, frozen=True):
     beside: tuple[str, ...] = ()
     """They may contain work if it is missing in the notebook."""
     copies: Mapping[str, bytes] = {}
-    """Other notebooks, by name."""
+    """Other notebooks and pictures, by name."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """All of them."""
         return (*self.unread, *self.beside)
 
+    @property
+    def documents(self) -> tuple[str, ...]:
+        """Texts, scans and photos, which may contain written answers."""
+        return tuple(
+            name
+            for name in self.names
+            if name not in self.unread and name.casefold().endswith((*_TEXTS, *SCANS))
+        )
 
-def remark_other_notebooks(graded: str, other: OtherFiles) -> tuple[CellRemark, ...]:
+    @property
+    def to_name(self) -> tuple[str, ...]:
+        """Those of which student and staff are told, whatever the notebook earned."""
+        return (*self.unread, *self.documents)
+
+    @property
+    def pictures(self) -> dict[str, bytes]:
+        """The contents of pictures."""
+        return {name: data for name, data in self.copies.items() if name.casefold().endswith(SCANS)}
+
+    def without_shown(self, submission: Submission) -> OtherFiles:
+        """Return the files without the pictures that the notebook's texts show."""
+        texts = (cell for cell in submission.cells if isinstance(cell, Markdown))
+        shown = {picture.name for text in texts for picture in text.pictures}
+        beside = tuple(name for name in self.beside if name.rpartition("/")[2] not in shown)
+        return OtherFiles(self.unread, beside, self.copies)
+
+
+def remark_other_files(graded: str, other: OtherFiles) -> tuple[CellRemark, ...]:
     """Return what the student is told above the notebook about the files that may contain work, too.
 
     Args:
         graded: the name of the file that was graded.
         other: the files that were not.
     """
-    if not other.unread:
+    if not other.to_name:
         return ()
-    params = {"file": graded, "files": name_files(other.unread)}
+    params = {"file": graded, "files": name_files(other.to_name)}
     return (CellRemark(0, Message("notebook.not-graded", params)),)
+
+
+def note_documents(other: OtherFiles) -> tuple[Note, ...]:
+    """Return what staff are told of documents beside the notebook; other files are noted elsewhere."""
+    text = f"Not graded: {name_files(other.documents)}"
+    return (Note("documents-beside", text),) if other.documents else ()
 
 
 def review_unread(
@@ -73,24 +107,25 @@ def review_unread(
         release: the notebook as it was given out.
     """
     reviewed = {question.id: tuple(results.get(question.id, ())) for question in questions}
-    if not other.names:
+    if not (other.names or other.copies):
         return reviewed
     items = [item for found in reviewed.values() for item in found]
-    if items and not any(item.points > 0 for item in items):
+    if other.names and items and not any(item.points > 0 for item in items):
         files = name_files(other.names)
         staff = f"this notebook earned nothing, but these files were not graded: {files}"
         message = Message("review.unread", {"files": files})
         return {name: _reviewed(found, message, staff) for name, found in reviewed.items()}
-    texts = tuple(name for name in other.names if name.casefold().endswith((*_TEXTS, *_SCANS)))
-    if texts:
-        reviewed |= _written_beside(questions, reviewed, texts)
+    if other.documents:
+        reviewed |= _written_beside(questions, reviewed, other.documents)
     for name, answers in _copied_answers(other.copies, submission, release):
         staff = f"{name}, which was not graded, has another answer"
         message = Message("review.copy", {"file": name})
+        # A checkpoint often has an earlier answer: it matters only if there is none in its place.
+        reviewed_statuses = _BLANK if is_hidden_notebook(name) else _NOTHING
         for question in questions:
             places = {item.id: (item.cell, question.answer_cell, question.id) for item in question.items}
             reviewed[question.id] = tuple(
-                _reviewed((result,), message, staff)[0]
+                _reviewed((result,), message, staff, reviewed_statuses)[0]
                 if _differs(submission.answers, answers, places.get(result.item, ()))
                 else result
                 for result in reviewed[question.id]
@@ -101,13 +136,10 @@ def review_unread(
 def _written_beside(
     questions: Sequence[Question], results: Results, texts: Sequence[str]
 ) -> dict[str, tuple[ItemResult, ...]]:
-    """Return the results with manual review of all written items, if the notebook answers none of them."""
+    """Return the results with manual review of the written items that the notebook leaves blank."""
     written = {(question.id, item.id) for question in questions for item in question.items if item.manual}
-    found = [item for items in results.values() for item in items if (item.question, item.item) in written]
-    if any(item.status is not Status.NO_ANSWER for item in found):
-        return {}
     files = name_files(texts)
-    staff = f"no text is answered in this notebook, but these files were not graded: {files}"
+    staff = f"this text is not answered in the notebook, but these files were not graded: {files}"
     message = Message("review.written-beside", {"files": files})
     return {
         name: tuple(
@@ -145,7 +177,9 @@ def _differs(graded: Mapping[str, Answer], copied: Mapping[str, Answer], places:
     return place not in graded or canonical(graded[place].source) != canonical(answer.source)
 
 
-def _reviewed(results: Sequence[ItemResult], message: Message, staff: str) -> tuple[ItemResult, ...]:
+def _reviewed(
+    results: Sequence[ItemResult], message: Message, staff: str, statuses: Collection[Status] = _NOTHING
+) -> tuple[ItemResult, ...]:
     """Return results in which everything that earned nothing waits for manual review."""
     return tuple(
         replace(
@@ -156,7 +190,7 @@ def _reviewed(results: Sequence[ItemResult], message: Message, staff: str) -> tu
             staff=f"{staff}; otherwise: {result.staff}",
             code=message.code,
         )
-        if result.status in {Status.NO_ANSWER, Status.FAILED} and result.points == 0 and result.possible > 0
+        if result.status in statuses and result.points == 0 and result.possible > 0
         else result
         for result in results
     )

@@ -40,46 +40,50 @@ _GENERAL = {
     "unsteady": (
         "{what} gave two different results for the same input. The same input must give the same result."
     ),
-    "review.fault": "This could not be judged automatically. A person looks at it; you lose nothing by it.",
+    "review.fault": "This could not be judged automatically. It needs manual review; you lose nothing by it.",
     "review.cells": (
         "Your answer cannot be identified with certainty in your notebook. The remark at the cells that may "
         "contain it says why. It needs manual review, and whoever marks it sees these cells."
     ),
     "review.import": (
-        "Your answer needs “{package}”, which cannot be imported where notebooks are graded. A person looks "
-        "at it."
+        "Your answer needs “{package}”, which cannot be imported where notebooks are graded. It needs "
+        "manual review."
     ),
     "review.stopped": (
-        "The cell stopped with {error} before it came to “{name}”, which it defines further down. A person "
-        "looks at it."
+        "The cell stopped with {error} before it came to “{name}”, which it defines further down. It needs "
+        "manual review."
     ),
     "review.ended": (
         "While your notebook was run, its process was ended or stood still more than once, for no reason "
-        "that we can see. This was therefore not judged automatically. A person looks at it."
+        "that we can see. This was therefore not judged automatically. It needs manual review."
     ),
     "review.judging": (
-        "Reading and judging your answers took more than the {limit} that the grader has for a notebook. A "
-        "person looks at this one."
+        "Reading and judging your answers took more than the {limit} that the grader has for a notebook. It "
+        "needs manual review."
     ),
     "review.person": "A person reads this answer.",
-    "review.missing": "This was not judged because of a fault on our side. A person looks at it.",
+    "review.missing": "This was not judged because of a fault on our side. It needs manual review.",
     "refused": "Nothing in this notebook was graded: {reason}",
-    "refused.review": "The notebook could not be graded automatically: {reason} A person looks at it.",
+    "refused.review": "The notebook could not be graded automatically: {reason} It needs manual review.",
     "review.module": (
         "Your answer needs the file “{file}”. You handed it in, but this assignment does not take it along "
-        "when notebooks are graded. A person looks at it."
+        "when notebooks are graded. It needs manual review."
+    ),
+    "review.picture": (
+        "This answer is blank, but there is a picture beside it (cells: {cells}). It may be your answer, so "
+        "it needs manual review."
     ),
     "review.copy": (
         "This answer earned no points, but you also handed in “{file}”, which was not graded and has another "
-        "answer. A person looks at it."
+        "answer. It needs manual review."
     ),
     "review.written-beside": (
-        "No text is answered in this notebook, but these files were not graded: {files}. Your answers may be "
-        "in them, so a person looks at them."
+        "This text is not answered in the notebook, but these files were not graded: {files}. Your answer "
+        "may be in one of them, so it needs manual review."
     ),
     "review.unread": (
         "This notebook earned no points, but these files were not graded: {files}. Your work may be in "
-        "them, so a person looks at them."
+        "them, so it needs manual review."
     ),
 }
 

@@ -79,6 +79,10 @@ SENTENCES: Mapping[str, str] = {
         "You wrote into this given cell. The original was used in its place, and what you wrote stands below "
         "it, as a cell of your own."
     ),
+    "notebook.encoding": (
+        "The file was not saved as UTF-8, so special letters may be wrong, also in your answers. Given cells "
+        "were taken from the original. Save the notebook in Jupyter before you hand it in."
+    ),
     "notebook.given-changed": (
         "You changed this given cell. The original was used in its place, and your changes to it were not."
     ),

@@ -19,12 +19,13 @@ _PAGE: Mapping[str, str | tuple[str, str]] = {
     "page.of": "of",
     "page.points": "points",
     "page.points-column": "Points",
-    "page.pending": ("A person still looks at 1 point.", "A person still looks at {points} points."),
+    "page.pending": ("1 point is still being graded.", "{points} points are still being graded."),
     "page.open": "{points} open",
     "page.changed": ("This mark was changed: {before} points before, {after} points since {moment}."),
     "page.changed-parts": ("What is told here was changed on {moment}; the sum is still {after} points."),
     "page.changed-why": "Reason: {reason}",
     "page.lost": "Where points were lost",
+    "page.not-decided": "Nothing has been decided yet.",
     "page.nothing-lost": "No points were lost.",
     "page.questions": "Question by question",
     "page.fault": "What was to be repaired",
@@ -69,6 +70,10 @@ _PAGE: Mapping[str, str | tuple[str, str]] = {
     "page.picture-absent": (
         "Pictures of this cell were not handed in with the notebook, so nobody sees them: {names}. Only what "
         "is attached to a cell or pasted into it is part of the notebook."
+    ),
+    "page.source-long": (
+        "Only the first {limit} characters of this cell are shown here. All of it is in the notebook that "
+        "was handed in."
     ),
     "page.text-cut": "Only the beginning of this cell is kept here.",
     "page.page-full": "This cell is not shown: what the page shows of a notebook can have {limit} kB.",

@@ -101,6 +101,25 @@ SENTENCES: Mapping[str, str] = {
         "Whether these given cells were changed cannot be told, because some program took out their "
         "checksums: {name}."
     ),
+    "student.marks-lost": (
+        "Some program removed the marks of the cells. Code is graded by the names it defines, and texts by "
+        "their places, which need manual review if they are not clear. Better write your answers into a "
+        "fresh copy of the notebook."
+    ),
+    "student.not-found-by-name": "Whether this is answered cannot be told without the marks of the cells.",
+    "student.cell-blank": "Nothing is written in the answer cell {name} yet.",
+    "student.picture-absent": (
+        "The text shows pictures that are not in the notebook: {names}. Paste them into the cell, or hand "
+        "them in beside the notebook."
+    ),
+    "student.picture-not-shown": (
+        "These pictures cannot be shown: {names}. Paste them as PNG, JPEG, GIF or WebP."
+    ),
+    "student.defined-again": (
+        "Cell {cell} defines {name} as well as the answer cell {answer}. Keep one of the two: another value "
+        "than you expect may be graded."
+    ),
+    "student.not-python": "Cell {cell}: line {line} is not valid Python, so nothing of this cell is run.",
     "student.cells-fine": "All given cells are as they were handed out.",
     "student.want-symbolic": "a text with a formula, or a number",
     "student.want-count": "a whole number",

@@ -215,7 +215,7 @@ def _decode(data: bytes, notes: list[Note]) -> str:
             ) from error
         # What an editor on Windows writes when it is not told to write UTF-8.
         text, encoding = data.decode("cp1252", "replace"), "cp1252"
-    if encoding != "utf-8":
+    if encoding not in {"utf-8", "utf-8-sig"}:
         notes.append(Note("encoding", f"Expected UTF-8, read as {encoding}; special letters may be off."))
     return text
 

@@ -6,6 +6,7 @@ checked where they are shown, by `autograder.feedback.sanitise.image_uri`.
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape, unescape
@@ -13,6 +14,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from autograder.records import PastedPicture
+from autograder.tables import printable_name
 
 _MIMES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _MOST_NAME = 200
@@ -48,6 +50,35 @@ def absent_pictures(source: str, pictures: Iterable[PastedPicture]) -> tuple[str
         if kind.lower() != "data" and address:
             absent[name if kind.lower() == "attachment" else address] = None
     return tuple(name[:_MOST_SHOWN] for name in absent)[:_MOST_NAMED]
+
+
+def attach_files(
+    source: str, attached: tuple[PastedPicture, ...], files: Mapping[str, bytes]
+) -> tuple[str, tuple[PastedPicture, ...]]:
+    """Return a text whose pictures in files beside the notebook have become attachments, and its pictures.
+
+    Args:
+        source: of a text cell.
+        attached: what is attached to it.
+        files: by path.
+    """
+    pictures = {picture.name: picture for picture in attached}
+    paths = {path.rpartition("/")[2].casefold(): path for path in files}
+
+    def attach(found: re.Match[str]) -> str:
+        written = next(filter(None, found.groups())).strip()
+        address = unescape(unquote(written)).replace("\\", "/").removeprefix("attachment:")
+        base = printable_name(address.rpartition("/")[2]).casefold()
+        if "://" in address or address in pictures or base not in paths:
+            return found[0]
+        name = paths[base].rpartition("/")[2]
+        ending = name.rpartition(".")[2].casefold().replace("jpg", "jpeg")
+        mime = f"image/{ending}" if f"image/{ending}" in _MIMES else ""
+        data = base64.b64encode(files[paths[base]]).decode() if mime else ""
+        pictures.setdefault(name, PastedPicture(name, mime, data))
+        return found[0].replace(written, f"attachment:{quote(name)}")
+
+    return (_SHOWN.sub(attach, source) if files else source), tuple(pictures.values())
 
 
 def attached_pictures(attachments: Any) -> Iterator[PastedPicture]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from urllib.parse import quote
 
 from msgspec import Struct
@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from autograder.notebook.additions import take_additions_out
 from autograder.notebook.displaced import take_details_apart
-from autograder.notebook.document import RawCell
+from autograder.notebook.document import RawCell, canonical
+from autograder.notebook.pictures import attach_files
 from autograder.notebook.rejoin import rejoin
 from autograder.notebook.release import Release
 from autograder.notebook.unmerge import unmerge
@@ -32,7 +33,10 @@ class PreparedCells(Struct, frozen=True):
 
 
 def prepare_cells(
-    cells: Sequence[RawCell], release: Release, names_asked: Mapping[str, Collection[str]]
+    cells: Sequence[RawCell],
+    release: Release,
+    names_asked: Mapping[str, Collection[str]],
+    pictures: Mapping[str, bytes],
 ) -> PreparedCells:
     """Give every answer and every addition to given text a cell of its own.
 
@@ -40,8 +44,9 @@ def prepare_cells(
         cells: as they were handed in.
         release: the student's own.
         names_asked: grade_id → the names that the rubric asks for.
+        pictures: that were handed in beside the notebook, by path; texts may show them.
     """
-    shown = tuple(map(_with_pictures_shown, cells))
+    shown = _with_pictures_shown(cells, release, pictures)
     known = _with_ids(shown, release) if release.foreign else shown
     unfenced = tuple(_without_fences(cell, release) for cell in known)
     rejoined = rejoin(take_details_apart(unfenced, names_asked), release)
@@ -50,12 +55,30 @@ def prepare_cells(
     return PreparedCells(apart, taken_apart, frozenset(rejoined.joined), (*rejoined.notes, *notes))
 
 
-def _with_pictures_shown(cell: RawCell) -> RawCell:
-    """Return a text without a word as one that shows the pictures attached to it: they are the answer."""
-    if cell.cell_type == "code" or cell.source.strip() or not cell.pictures:
-        return cell
-    shown = (f"![](attachment:{quote(picture.name)})" for picture in cell.pictures)
-    return replace(cell, source="\n\n".join(shown))
+def _with_pictures_shown(
+    cells: Iterable[RawCell], release: Release, beside: Mapping[str, bytes]
+) -> tuple[RawCell, ...]:
+    """Return the cells; each text shows the pictures that belong to it.
+
+    In a text without a word of the student's own the attached pictures are the answer.
+
+    Args:
+        cells: of the notebook.
+        release: the notebook as it was given out.
+        beside: pictures that lie beside the notebook, by path.
+    """
+    blank = {"", *(canonical(cell.source) for cell in release.cells if cell.is_answer)}
+    shown = []
+    for cell in cells:
+        if cell.cell_type == "code":
+            shown.append(cell)
+        elif cell.pictures and canonical(cell.source) in blank:
+            addresses = (f"![](attachment:{quote(picture.name)})" for picture in cell.pictures)
+            shown.append(replace(cell, source="\n\n".join(addresses)))
+        else:
+            source, pictures = attach_files(cell.source, cell.pictures, beside)
+            shown.append(replace(cell, source=source, pictures=pictures))
+    return tuple(shown)
 
 
 def _without_fences(cell: RawCell, release: Release) -> RawCell:

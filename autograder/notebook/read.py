@@ -33,7 +33,7 @@ from autograder.notebook.prepare import prepare_cells
 from autograder.notebook.recover import Recovery, recover
 from autograder.notebook.release import Release, ReleaseCell
 from autograder.notebook.remarks import remarks
-from autograder.records import Answer, Cell, Markdown, Note, Submission
+from autograder.records import Answer, Cell, CellRemark, Markdown, Message, Note, Submission
 from autograder.syntax import UNREADABLE, parsed
 from autograder.tables import printable_name
 
@@ -51,6 +51,7 @@ def read(
     student: str,
     assignment: str,
     names_asked: Mapping[str, Collection[str]] = {},
+    pictures: Mapping[str, bytes] = {},
 ) -> Submission:
     """Read one notebook of one student.
 
@@ -61,6 +62,7 @@ def read(
         assignment: the assignment's name.
         names_asked: grade_id → the names that the rubric asks for, to find answers outside their cells; see
             `autograder.notebook.release.names_asked`.
+        pictures: that were handed in beside the notebook, by path; texts may show them.
 
     Returns:
         The cells to run in the student's order, with the release's locked cells in their place, and an
@@ -71,7 +73,7 @@ def read(
         NotebookError: the bytes are not a notebook; see `autograder.notebook.document.parse`.
     """
     document = parse(data)
-    prepared = prepare_cells(document.cells, release, names_asked)
+    prepared = prepare_cells(document.cells, release, names_asked, pictures)
     cells = prepared.cells
     matching = match(cells, release)
     recovery = recover(cells, release, matching, names_asked)
@@ -98,9 +100,17 @@ def read(
         answers=_answers(cells, release, places, answer_cells, types),
         notes=_capped(notes),
         answer_cells=_positions_of(answer_cells, positions),
-        remarks=told,
+        remarks=_remark_encoding(told, document),
         further=_positions_of(recovery.further, positions),
     )
+
+
+def _remark_encoding(found: tuple[CellRemark, ...], document: Document) -> tuple[CellRemark, ...]:
+    """Return remarks that name the encoding of the file, not the given cells whose letters it changed."""
+    if "encoding" not in {note.code for note in document.notes}:
+        return found
+    others = (remark for remark in found if remark.message.code != "notebook.given-changed")
+    return (CellRemark(0, Message("notebook.encoding")), *others)
 
 
 def _program(
@@ -197,7 +207,7 @@ def _text(cell: RawCell, grade_id: str, notes: list[Note]) -> Markdown:
     shown = tuple(picture for picture in pictures if shows_attachment(source, picture.name))
     if len(shown) < len(pictures):
         unseen = len(pictures) - len(shown)
-        text = f"{unseen} pictures are attached to this cell that its text does not show; left out."
+        text = f"Pictures attached to this cell that its text does not show: {unseen}. They are left out."
         notes.append(Note("attachments", text, f"cell {cell.number}"))
     if absent := absent_pictures(source, pictures):
         text = f"the text shows pictures that are not in the notebook: {printable_name(', '.join(absent))}"

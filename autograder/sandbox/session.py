@@ -463,7 +463,7 @@ class Session:
     def _end_cell(self, number: int, ending: Ending) -> None:
         self.runs[number] = CellRun(ending=ending)
         how = limit_notes.ended(ending, self._limits)
-        text = f"the box ended ({how}); the other cells were run again without this one"
+        text = f"this cell ended the run ({how}); the other cells were run again without it"
         self.notes.append(Note(limit_notes.CELL_ENDED, text, place=f"cell {number + 1}"))
 
     def _lose_box(self) -> None:

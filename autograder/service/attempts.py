@@ -32,6 +32,8 @@ from autograder.course.submission_folder import (
     Readability,
     asked_files,
     explain_absent,
+    files_to_compare,
+    is_hidden_notebook,
     loose_files,
     notebook_fault,
 )
@@ -215,7 +217,8 @@ def submitted(student: str, rubric: Rubric, files: Mapping[str, bytes]) -> Submi
         along |= {
             path: within(files[path], path, most) for path, most in notebook.own.items() if path in files
         }
-    copies = {name: files[name] for name in unread if name in files and name.endswith(".ipynb")}
+    loose = [name for name in files if name in (*unread, *beside) or is_hidden_notebook(name)]
+    copies = {name: files[name] for name, most in files_to_compare(loose) if len(files[name]) <= most}
     return SubmittedFiles(student, notebooks, along, unread, beside=beside, copies=copies)
 
 

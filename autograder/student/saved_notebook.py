@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -22,6 +22,7 @@ from autograder.messages import render
 from autograder.messages.catalogue import sentence
 from autograder.messages.reading import unreadable
 from autograder.notebook.document import RawCell
+from autograder.notebook.pictures import absent_pictures
 from autograder.records import Message
 from autograder.student import given
 from autograder.student.report import (
@@ -88,6 +89,9 @@ def report_on(
         grade_id = (cell.nbgrader or {}).get("grade_id")
         if isinstance(grade_id, str):
             places[grade_id].append(cell)
+    is_stripped = not places  # Colab and VS Code may save a notebook without nbgrader's metadata
+    if is_stripped:
+        places = _places_by_names(cells, specification)
     notebook = _notebook(places, specification, name)
     asked = {name: one for name, one in specification["questions"].items() if one["notebook"] == notebook}
     files = {one["path"]: one for one in specification.get("files", {}).get(notebook, ())}
@@ -99,12 +103,122 @@ def report_on(
         else _report(name, one, places.get(one["cell"], []), language)
         for name, one in asked.items()
     )
+    if is_stripped:
+        reports = tuple(
+            _without_verdict(one, language)
+            if one.state == MISSING and not _asks_names(asked[one.question])
+            else one
+            for one in reports
+        )
+        given_cells = [ReportLine(PERSON, sentence("student.marks-lost", language))]
+    else:
+        reports = tuple(
+            _with_further_cells(one, reports, places, specification["cells"][notebook], language)
+            for one in reports
+        )
+        given_cells = list(_remarks(places, specification["cells"][notebook], language))
     remarks = (
-        *_remarks(places, specification["cells"][notebook], language),
-        *_remarks_on_code(cells, language),
+        *given_cells,
+        *_remarks_on_code(cells, language, specification["cells"][notebook]["answers"]),
+        *_defined_again(cells, places, asked, language),
     )
     beside = _beside(asked, files, handed, language)
     return NotebookReport(specification["assignment"], notebook, reports, remarks, beside)
+
+
+def _places_by_names(cells: Sequence[RawCell], specification: Mapping[str, Any]) -> dict[str, list[RawCell]]:
+    """Return for each answer cell the cells that bind a name it asks for, as they are graded."""
+    places: dict[str, list[RawCell]] = defaultdict(list)
+    trees = [(cell, code_tree(cell.source)) for cell in cells if cell.cell_type == "code"]
+    for entry in specification["questions"].values():
+        for cell, tree in trees:
+            if tree is not None and any(_binding(tree, name) is not None for name in entry["names"]):
+                places[entry["cell"]].append(cell)
+    return places
+
+
+def _asks_names(entry: Mapping[str, Any]) -> bool:
+    """Whether an answer is found by the names that it defines."""
+    return bool(entry["names"]) and entry["kind"] != "written"
+
+
+def _without_verdict(report: Report, language: str) -> Report:
+    """Return a report that leaves open whether there is an answer."""
+    line = ReportLine(PERSON, sentence("student.not-found-by-name", language))
+    return report._replace(state=PERSON, lines=(line,))
+
+
+def _with_further_cells(
+    report: Report,
+    reports: Sequence[Report],
+    places: Mapping[str, Sequence[RawCell]],
+    ids: Mapping[str, Sequence[str]],
+    language: str,
+) -> Report:
+    """Return a report with a line for each further cell of the question that is blank, such as its reason.
+
+    Args:
+        report: of a question.
+        reports: of all questions; a cell belongs to the longest id that its name begins with.
+        places: cells by name.
+        ids: of the notebook's cells.
+        language: of what is said.
+    """
+    questions = sorted((one.question for one in reports), key=len, reverse=True)
+    lines = list(report.lines)
+    for name in ids["answers"]:
+        owner = next((one for one in questions if name.startswith(f"{one}-")), "")
+        cell = _joined(places.get(name, ()))
+        if owner != report.question or name == f"{owner}-answer" or cell is None:
+            continue
+        if _is_as_released(cell) or not cell.source.strip():
+            lines.append(ReportLine(MISSING, sentence("student.cell-blank", language, name=name)))
+        elif cell.cell_type == "markdown":
+            lines += _picture_faults(cell, language)
+    return report._replace(state=state_of(lines), lines=tuple(lines))
+
+
+def _picture_faults(cell: RawCell, language: str) -> Iterator[ReportLine]:
+    """Tell of pictures in a text that nobody will see."""
+    if names := ", ".join(absent_pictures(cell.source, cell.pictures)):
+        yield ReportLine(PERSON, sentence("student.picture-absent", language, names=names))
+    if names := ", ".join(picture.name for picture in cell.pictures if not picture.data):
+        yield ReportLine(PROBLEM, sentence("student.picture-not-shown", language, names=names))
+
+
+def _defined_again(
+    cells: Sequence[RawCell],
+    places: Mapping[str, Sequence[RawCell]],
+    asked: Mapping[str, Any],
+    language: str,
+) -> Iterator[ReportLine]:
+    """Tell of names that another cell than the answer's binds as well: which one counts may surprise."""
+    for entry in asked.values():
+        own = places.get(entry["cell"], ())
+        if not any(one.source.strip() and not _is_as_released(one) for one in own):
+            continue
+        for cell in cells:
+            tree = code_tree(cell.source) if cell.cell_type == "code" and not cell.nbgrader else None
+            names = [name for name in entry["names"] if tree is not None and _is_bound_at_top(tree, name)]
+            if names and cell not in own:
+                found, number = ", ".join(names), str(cell.number)
+                yield ReportLine(
+                    PERSON,
+                    sentence(
+                        "student.defined-again", language, cell=number, name=found, answer=entry["cell"]
+                    ),
+                )
+
+
+def _is_bound_at_top(tree: ast.Module, name: str) -> bool:
+    """Whether a statement of a cell itself defines or assigns a name."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
+            return True
+        targets = node.targets if isinstance(node, ast.Assign) else ()
+        if any(isinstance(one, ast.Name) and one.id == name for one in targets):
+            return True
+    return False
 
 
 def report_on_files(
@@ -219,13 +333,27 @@ def _remarks(
         yield ReportLine(READY, sentence("student.cells-fine", language))
 
 
-def _remarks_on_code(cells: Sequence[RawCell], language: str) -> Iterator[ReportLine]:
-    """Warn of code that runs here and fails when the notebook is graded."""
+def _remarks_on_code(
+    cells: Sequence[RawCell], language: str, answers: Collection[str]
+) -> Iterator[ReportLine]:
+    """Warn of code that fails when the notebook is graded.
+
+    Args:
+        cells: of the notebook.
+        language: of what is said.
+        answers: the names of answer cells, whose syntax errors are told with their question.
+    """
     known = read_names([cell.source for cell in cells if cell.cell_type == "code"])
     for cell in cells:
         if cell.cell_type == "code" and not _is_as_released(cell):
             for found in find_failing_code(cell.source, language, known):
                 said = sentence("student.in-cell", language, cell=str(cell.number), found=found)
+                yield ReportLine(PROBLEM, said)
+            is_answer = (cell.nbgrader or {}).get("grade_id") in answers
+            fault = None if is_answer else syntax_fault(cell.source)
+            if fault is not None:
+                line = str(fault.params.get("line", "1"))
+                said = sentence("student.not-python", language, cell=str(cell.number), line=line)
                 yield ReportLine(PROBLEM, said)
 
 
@@ -236,14 +364,14 @@ def _report(question: str, entry: Mapping[str, Any], there: Sequence[RawCell], l
         lines = [ReportLine(MISSING, sentence("student.no-answer-cell", language, name=entry["cell"]))]
     elif _is_as_released(cell) or not cell.source.strip() or _says_no_more(cell, entry):
         lines = [ReportLine(MISSING, sentence("student.untouched", language))]
-    elif entry["kind"] == "written" or (cell.cell_type == "markdown" and entry["kind"] != "symbolic"):
+    elif not _asks_names(entry):
         lines = [ReportLine(READY, sentence("student.written", language))]
-    elif cell.cell_type == "markdown":
+        lines += _picture_faults(cell, language) if cell.cell_type == "markdown" else ()
+    elif cell.cell_type == "markdown" and entry["kind"] == "symbolic":
         lines = _set_in_text(question, entry, cell, language)
     else:
-        lines = [
-            line for name in entry["names"] for line in _assigned(question, name, entry, cell, language)
-        ] or [ReportLine(READY, sentence("student.written", language))]
+        lines = [line for name in entry["names"] for line in _assigned(question, name, entry, cell, language)]
+        lines = list(dict.fromkeys(lines))  # a syntax error concerns all names
     return Report(question, title_of(entry, language), state_of(lines), tuple(lines))
 
 

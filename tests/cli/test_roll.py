@@ -68,7 +68,7 @@ def put(course: Course, place: str) -> None:
         ("submitted/bob/Captioning/captioning.ipynb", "submitted/bob/Captioning is not graded"),
         (
             "submitted/ivo/captioning/captioning/captioning.html",
-            "submitted/ivo/captioning/captioning/captioning.html is not graded; expected",
+            "submitted/ivo/captioning/captioning.ipynb: ask for the notebook",
         ),
         (
             "submitted/ivo/captioning/Caption.ipynb.bak",

@@ -105,10 +105,10 @@ def test_what_is_no_picture_is_missing_and_said_to_be(mime: str, data: str) -> N
 )
 def test_only_pictures_of_the_cell_are_shown(source: str) -> None:
     """No address that a student writes is asked for, and no data that was not looked at is shown."""
-    shown = str(written_prose(source, attached_uris([PICTURE])))
-    assert "src=" not in shown
-    assert "href=" not in shown
-    assert "evil" not in shown
+    tags = "".join(re.findall("<[^>]*>", written_prose(source, attached_uris([PICTURE]))))
+    assert "src=" not in tags
+    assert "href=" not in tags
+    assert "evil" not in tags
 
 
 def test_a_picture_that_is_shown_thousands_of_times_does_not_fill_the_page() -> None:
@@ -121,7 +121,7 @@ def test_a_picture_that_is_shown_thousands_of_times_does_not_fill_the_page() -> 
 
 def test_a_text_that_is_too_much_to_typeset_keeps_its_pictures() -> None:
     """They stand below it."""
-    shown = str(written_prose("<b>" * 600 + "![](attachment:my%20plot.png)", attached_uris([PICTURE])))
+    shown = str(written_prose("<div>" * 600 + "![](attachment:my%20plot.png)", attached_uris([PICTURE])))
     assert shown.startswith("<pre>")
     assert f'<img src="{URI}"' in shown
 

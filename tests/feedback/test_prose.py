@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable
 
@@ -80,6 +81,48 @@ def test_headings_of_a_text_do_not_join_the_pages_outline(show: Callable[[str], 
     assert "<h" not in found
     assert "<strong>One</strong>" in found
     assert "Two" in found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The model fills <mask> between <s> and </s>, <sep> ends a part and <pad> fills up.",
+        "it holds if a<b and c>d for all",
+        "three values a<b>c in order",
+        "if d_head <n_heads and n>3 then",
+        "<title> of the page",
+        "<style> of the answer",
+        "<script>loss(1)</script> is code",
+        "my <textarea> and <object> and <template>",
+        "<iframe>inside</iframe>",
+        "<details><summary>short</summary>long</details>",
+        "<!-- an answer that the student forgot to open",
+        "before <!-- between --> behind",
+        "<?xml what ?> and <![CDATA[ more ]]>",
+        "an <Encoder> with <memory=4> and <x y='z'>",
+    ],
+)
+def test_written_prose_keeps_every_word_at_angle_brackets(text: str) -> None:
+    """What is no tag that a text may use is text, and not a tag that the cleaner drops."""
+    shown = str(written_prose(text))
+    assert text in html.unescape(re.sub(r"</?p>", "", shown))
+    assert set(re.findall(r"<[^>]*>", shown)) <= {"<p>", "</p>"}
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("<b>one</b> <sub>two</sub>", "<b>one</b> <sub>two</sub>"),
+        ("one<br>two<BR/>three", "one<br>two<br>three"),
+        ("<div align='center'>one</div>", "<div>one</div>"),
+        ("<table border=1><tr><td colspan='2'>one</table>", '<td colspan="2">one</td>'),
+        ("~~gone~~", "<del>gone</del>"),
+        ("[one](https://example.org) two", "one two"),
+    ],
+)
+def test_written_prose_keeps_the_formatting_that_a_text_may_use(text: str, shown: str) -> None:
+    """Tags of tables and letters are still read as such, with or without attributes."""
+    assert shown in written_prose(text)
 
 
 def test_what_students_write_shows_no_picture() -> None:

@@ -13,9 +13,10 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from autograder.feedback.labels import ICONS, Labels
-from autograder.feedback.render import render
+from autograder.feedback.render import capitalise_sentence, render
 from autograder.feedback.sanitise import POLICY
 from autograder.limits import amount
 from autograder.messages import sentences, template
@@ -43,7 +44,7 @@ OUR_TAGS = frozenset(
         """html head meta title style body header main section div p span strong b i h1 h2 h3 ul li a details
         summary table thead tbody tr th td pre code img iframe math semantics annotation mrow mi mn mo mtext
         mspace mfrac msqrt mroot msub msup msubsup munder mover munderover mtable mtr mtd mstyle mpadded
-        em u s sub sup small kbd samp ol dl dt dd br hr blockquote tfoot caption mphantom""",
+        em u s del sub sup small kbd samp ol dl dt dd br hr blockquote tfoot caption mphantom""",
     )
 )
 
@@ -164,7 +165,7 @@ def test_the_total_and_what_is_open_come_first() -> None:
     text = page(middling()).text
     head = text[: text.index("Where points were lost")]
     assert "8.5 of 17 points" in head
-    assert "A person still looks at 1 point." in head
+    assert "1 point is still being graded." in head
 
 
 def losses(found: Page) -> str:
@@ -458,3 +459,42 @@ def test_a_submission_that_cannot_be_read_says_so_above() -> None:
     assert notice in render(Graded(Score("ada", RUBRIC.assignment.name, 1, items)), RUBRIC)
     other = msgspec.structs.replace(items[0], student=Message("passed"))
     assert notice not in render(Graded(Score("ada", RUBRIC.assignment.name, 1, (other, *items[1:]))), RUBRIC)
+
+
+@pytest.mark.parametrize("kind", [Markdown, Cell])
+def test_a_long_cell_is_said_to_be_cut_and_later_texts_are_typeset(kind: type[Cell | Markdown]) -> None:
+    """A long paste costs neither what stands behind it nor the word where all of it is."""
+    cells = (kind("word " * 60_000, ""), Markdown("**later**", "task3-b-why"))
+    long = replace(middling(), notebooks=(ExecutedNotebook("exam", cells, (None, None)),))
+    page = render(long, RUBRIC, language="en")
+    assert 1 == page.count("Only the first 20000 characters of this cell are shown here.")
+    assert "<strong>later</strong>" in page
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [(Status.NEEDS_REVIEW, "Nothing has been decided yet."), (Status.PASSED, "No points were lost.")],
+)
+def test_a_page_says_that_no_points_were_lost_only_if_some_are_decided(status: Status, said: str) -> None:
+    """Where nothing could be read, nothing was lost and nothing was earned."""
+    points = {one.item: one.possible for one in good().score.items}
+    items = tuple(
+        replace(one, status=status, points=points[one.item] if status is Status.PASSED else Decimal(0))
+        for one in good().score.items
+    )
+    page = Page(render(replace(good(), score=replace(good().score, items=items)), RUBRIC, language="en"))
+    sentences = {"Nothing has been decided yet.", "No points were lost."}
+    assert {said} == {sentence for sentence in sentences if sentence in page.text}
+
+
+@pytest.mark.parametrize(
+    ("remark", "shown"),
+    [
+        ("submitted/ada/hw has no notebook", "submitted/ada/hw has no notebook"),
+        ("roster.txt is not read", "roster.txt is not read"),
+        ("nobody is late", "Nobody is late"),
+    ],
+)
+def test_a_sentence_that_begins_with_a_path_keeps_it(remark: str, shown: str) -> None:
+    """Another letter would be another file."""
+    assert shown == capitalise_sentence(remark)

@@ -75,3 +75,14 @@ def test_nothing_of_a_student_becomes_markup() -> None:
 def test_a_run_without_students_is_an_empty_table() -> None:
     """No results give a page without rows."""
     assert "Students: 0 Mean: 0 of 17" in Page(render_summary([], RUBRIC)).text
+
+
+def test_many_notes_of_one_kind_are_one_line_behind_the_others() -> None:
+    """A notebook that lost its metadata is noted at every cell; what matters still comes first."""
+    lost = [Note("found-by-text", f"Cell {number} carries another id.", f"q{number}") for number in range(60)]
+    notes = (*lost, Note("limit-met", "A limit was met.", "q3"))
+    score = replace(middling().score, notes=notes)
+    text = Page(render_summary([replace(middling(), score=score)], RUBRIC)).text
+    assert text.index("A limit was met.") < text.index("Cell 0 carries another id.")
+    assert "(60 remarks of this kind: found-by-text)" in text
+    assert "Cell 7 carries" not in text

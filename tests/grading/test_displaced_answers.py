@@ -11,7 +11,7 @@ import pytest
 from autograder import assignment as assignments
 from autograder.feedback.render import render, render_cells
 from autograder.generate import generate
-from autograder.grading.output_pictures import CODE
+from autograder.grading.answer_pictures import CODE
 from autograder.grading.pipeline import Grader
 from autograder.records import Status
 from autograder.sandbox.pool import Pool
@@ -120,6 +120,46 @@ def test_grade_names_a_picture_that_only_code_shows(
             cells[at]["source"] = "Large scores overflow in the exponential."
         cells.insert(at + 1, plain(source))
 
-    notes = [note for note in sit(grader, "code", change).score.notes if note.code == CODE]
+    found = sit(grader, "code", change)
+    notes = [note for note in found.score.notes if note.code == CODE]
     assert [note.place for note in notes] == (["thoughts"] if is_named else [])
-    assert all("shows a picture: cell" in note.text for note in notes)
+    assert all("picture beside it: cell" in note.text for note in notes)
+    assert is_named == ("review.picture" in of_question(found, "thoughts")[1])
+
+
+PICTURE = DRAWS.partition('b64decode(\n            "')[2].partition('"')[0]
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "is_review"),
+    [
+        ("thoughts", "saved", True),
+        ("thoughts", "attached", True),
+        ("softmax", "attached", True),
+        ("softmax", "saved", False),
+    ],
+)
+def test_grade_reviews_a_blank_answer_with_a_picture_beside_it(
+    question: str, kind: str, *, is_review: bool, grader: Grader
+) -> None:
+    """A saved output is not made again; a photo of an answer in code is in a text of the student's own."""
+    saved = {"output_type": "display_data", "metadata": {}, "data": {"image/png": PICTURE}}
+    beside = {
+        "saved": {**plain("Image('photo.png')"), "outputs": [saved]},
+        "attached": {
+            "cell_type": "markdown",
+            "metadata": {},
+            "source": "![](attachment:a.png)",
+            "attachments": {"a.png": {"image/png": PICTURE}},
+        },
+    }[kind]
+
+    def change(cells: Cells) -> None:
+        for other in cells:
+            if marks(other) == "thoughts" != question:
+                other["source"] = "Large scores overflow in the exponential."
+        place = max(at for at, cell in enumerate(cells) if marks(cell) == question)
+        cells.insert(place + 1, beside)
+
+    statuses = {one.status for one in sit(grader, "code", change).score.items if one.question == question}
+    assert is_review == (Status.NEEDS_REVIEW in statuses)

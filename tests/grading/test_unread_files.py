@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import io
+import zipfile
 from decimal import Decimal
 from pathlib import Path
 
@@ -10,10 +13,12 @@ import pytest
 
 from autograder import assignment as assignments
 from autograder.course import Course, Handin
+from autograder.feedback.render import render
 from autograder.grading.batch import collect
 from autograder.grading.pipeline import Grader
 from autograder.records import Graded, Status
 from autograder.sandbox.pool import Pool
+from tests.feedback.examples import png
 from tests.grading.test_batch import CONTROL, FAULTS, FULL, NAME, hand_in, make_course, points
 from tests.notebook.test_document import LFS_POINTER
 
@@ -107,6 +112,54 @@ def test_texts_beside_a_notebook_without_texts_need_review(
     assert {Status.PASSED} == automatic(found)
 
 
+def with_text(grade_id: str, text: str, notebook: bytes) -> bytes:
+    """The same notebook with another text in a cell."""
+    tree = nbformat.reads(notebook.decode(), 4)
+    for cell in tree.cells:
+        if cell.metadata.get("nbgrader", {}).get("grade_id") == grade_id:
+            cell.source = text
+    return nbformat.writes(tree).encode()
+
+
+@pytest.mark.parametrize("name", ["4a.pdf", "Antworten.docx", "scan.jpg"])
+def test_a_document_beside_a_notebook_is_named_and_one_blank_text_needs_review(
+    name: str, grader: Grader, course: Course
+) -> None:
+    """Another text that is answered, or says where the answer is, does not hide the document."""
+    notebook = with_text("essay", f"see {name}", without_texts())
+    found = graded(grader, course, f"kim-{name}", {f"{NAME}.ipynb": notebook, name: b"x"})
+    why = next(one for one in found.score.items if (one.question, one.item) == ("formula", "why"))
+    assert (Status.NEEDS_REVIEW, "review.written-beside") == (why.status, why.code)
+    assert name in "".join(note.text for note in found.score.notes if note.code == "documents-beside")
+    remarks = [one.message for one in found.notebooks[0].remarks if one.message.code == "notebook.not-graded"]
+    assert [name] == [one.params["files"] for one in remarks]
+
+
+def test_a_picture_that_a_text_shows_is_not_named_as_not_graded(grader: Grader, course: Course) -> None:
+    """It lies beside the notebook and is part of the answer."""
+    notebook = with_text("essay", "![plot](plot.png)", CONTROL)
+    picture = base64.b64decode(png())
+    found = graded(grader, course, "lea", {f"{NAME}.ipynb": notebook, "plot.png": picture})
+    assert {"documents-beside", "picture-absent", "picture-not-shown"}.isdisjoint(
+        note.code for note in found.score.notes
+    )
+    assert f"data:image/png;base64,{png()}" in render(found, grader.assignment.rubric)
+
+
+@pytest.mark.parametrize(
+    ("name", "data"), [("a.svg", b"<svg/>"), ("a.heic", b"x"), ("a.png", b"no PNG")], ids=str
+)
+def test_staff_are_told_of_a_picture_that_cannot_be_shown(
+    name: str, data: bytes, grader: Grader, course: Course
+) -> None:
+    """The student reads it on the page, and whoever marks the text reads where to look."""
+    notebook = with_text("essay", f"![plot]({name})", CONTROL)
+    found = graded(grader, course, f"max-{name}", {f"{NAME}.ipynb": notebook, name: data})
+    (note,) = [note for note in found.score.notes if note.code == "picture-not-shown"]
+    assert name in note.text
+    assert "essay" == note.place
+
+
 def test_what_earned_nothing_needs_review_if_a_copy_has_another_answer(
     grader: Grader, course: Course
 ) -> None:
@@ -120,6 +173,62 @@ def test_what_earned_nothing_needs_review_if_a_copy_has_another_answer(
     assert {Status.PASSED} == automatic(found)
     (remark,) = [one for one in found.notebooks[0].remarks if one.message.code == "notebook.not-graded"]
     assert {"file": f"{NAME}.ipynb", "files": f"{NAME} (1).ipynb"} == remark.message.params
+
+
+def zipped(name: str, data: bytes) -> bytes:
+    """An archive with one file."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(name, data)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(f".ipynb_checkpoints/{NAME}-checkpoint.ipynb", id="a checkpoint"),
+        pytest.param(f".~{NAME}.ipynb", id="an autosave"),
+        pytest.param("abgabe.zip", id="an archive"),
+    ],
+)
+@pytest.mark.parametrize("main", ["untouched", "without texts"])
+def test_blank_answers_need_review_if_a_hidden_or_packed_copy_has_them(
+    name: str, main: str, grader: Grader, course: Course
+) -> None:
+    """The notebook that is graded keeps its marks; the student reads where the other answer is."""
+    student = f"nia-{name.rpartition('/')[2]}-{main[0]}"
+    folder = hand_in(course, student, b"").parent
+    (folder / ".ipynb_checkpoints").mkdir()
+    data = zipped(f"{NAME}.ipynb", CONTROL) if name.endswith(".zip") else CONTROL
+    notebook = UNTOUCHED if main == "untouched" else without_texts()
+    found = graded(grader, course, student, {f"{NAME}.ipynb": notebook, name: data})
+    texts = [
+        one for one in found.score.items if f"{one.question}.{one.item}" in {"formula.why", "essay.text"}
+    ]
+    assert {Status.NEEDS_REVIEW} == {one.status for one in texts}
+    assert ({Status.NEEDS_REVIEW} if main == "untouched" else {Status.PASSED}) == automatic(found)
+    assert all(name in "".join(map(str, one.student.params.values())) for one in texts)
+
+
+def test_a_checkpoint_with_an_older_answer_changes_nothing(grader: Grader, course: Course) -> None:
+    """Jupyter keeps one of every notebook: only what is blank may be in it."""
+    folder = hand_in(course, "ole", b"").parent
+    (folder / ".ipynb_checkpoints").mkdir()
+    wrong = CONTROL.replace(b"d_model", b"d_modell")
+    files = {f"{NAME}.ipynb": wrong, f".ipynb_checkpoints/{NAME}-checkpoint.ipynb": CONTROL}
+    found = graded(grader, course, "ole", files)
+    assert "review.copy" not in {one.code for one in found.score.items}
+    assert "unread-files" not in {note.code for note in found.score.notes}
+
+
+def test_a_checkpoint_alone_is_named_as_what_was_handed_in(grader: Grader, course: Course) -> None:
+    """There is a notebook in the submission, and nobody is told that there is none."""
+    folder = hand_in(course, "pia", b"").parent
+    (folder / ".ipynb_checkpoints").mkdir()
+    name = f".ipynb_checkpoints/{NAME}-checkpoint.ipynb"
+    found = graded(grader, course, "pia", {name: CONTROL})
+    assert {(Status.NEEDS_REVIEW, "unread-files")} == {(one.status, one.code) for one in found.score.items}
+    assert all(name in str(one.student.params) for one in found.score.items)
 
 
 def test_a_blank_or_equal_copy_leaves_a_missing_answer_as_it_is(grader: Grader, course: Course) -> None:
@@ -169,3 +278,28 @@ def test_unread_files_are_part_of_what_a_result_depends_on(grader: Grader, cours
     alone = collect(grader.assignment, Handin("eve", folder)).digest()
     (folder / "other.ipynb").write_bytes(CONTROL)
     assert alone != collect(grader.assignment, Handin("eve", folder)).digest()
+
+
+def rename_cells(notebook: bytes) -> bytes:
+    """The same notebook with other grade_ids, as another assignment has them."""
+    tree = nbformat.reads(notebook.decode(), 4)
+    for cell in tree.cells:
+        if cell.metadata.get("nbgrader"):
+            cell.metadata.nbgrader.grade_id = f"other-{cell.metadata.nbgrader.grade_id}"
+    return nbformat.writes(tree).encode()
+
+
+@pytest.mark.parametrize("is_known", [False, True], ids=["of another one", "of the course"])
+def test_a_notebook_of_another_assignment_is_named(grader: Grader, course: Course, *, is_known: bool) -> None:
+    """One sentence says which it is of, in the place of a remark at each of its cells."""
+    if is_known:
+        (course.root / "release" / "warmup").mkdir()
+        (course.root / "release" / "warmup" / "warmup.ipynb").write_bytes(rename_cells(UNTOUCHED))
+        (course.root / "rubrics" / "warmup.toml").touch()
+    found = graded(grader, course, f"ron-{is_known}", {f"{NAME}.ipynb": rename_cells(CONTROL)})
+    codes = {item.code for item in found.score.items}
+    assert is_known == ({"other-assignment"} == codes)
+    assert is_known == ("of the assignment 'warmup'" in str(found.score.items[0].student.params))
+    if is_known:
+        (course.root / "rubrics" / "warmup.toml").unlink()
+        assert {Status.NEEDS_REVIEW} == {item.status for item in found.score.items}

@@ -57,11 +57,11 @@ def test_english_and_german_are_there() -> None:
 @pytest.mark.parametrize(
     ("number", "english", "german"),
     [
-        ("1", "1 point.", "1 Punkt entscheidet"),
-        ("0.5", "0.5 points.", "0,5 Punkte entscheidet"),
-        ("1.5", "1.5 points.", "1,5 Punkte entscheidet"),
-        ("2", "2 points.", "2 Punkte entscheidet"),
-        ("0", "0 points.", "0 Punkte entscheidet"),
+        ("1", "1 point is", "1 Punkt wird"),
+        ("0.5", "0.5 points are", "0,5 Punkte werden"),
+        ("1.5", "1.5 points are", "1,5 Punkte werden"),
+        ("2", "2 points are", "2 Punkte werden"),
+        ("0", "0 points are", "0 Punkte werden"),
     ],
 )
 def test_a_sentence_changes_with_its_number(number: str, english: str, german: str) -> None:

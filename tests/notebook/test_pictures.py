@@ -6,12 +6,13 @@ import base64
 import json
 import random
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from autograder.checks.judging.manual import unwritten
 from autograder.notebook.document import MAX_SOURCE
-from autograder.notebook.pictures import take_out_pictures
+from autograder.notebook.pictures import attach_files, take_out_pictures
 from autograder.notebook.read import read
 from autograder.notebook.release import Release
 from autograder.records import Markdown, PastedPicture, Submission
@@ -65,12 +66,13 @@ def test_an_answer_that_is_only_a_picture_is_an_answer(
     assert () == submission.notes
 
 
-@pytest.mark.parametrize("source", ["", " \n"], ids=["empty", "blank"])
+@pytest.mark.parametrize("source", ["", " \n", None], ids=["empty", "blank", "as given out"])
 def test_pictures_of_a_text_without_a_word_are_the_answer(
-    release_bytes: bytes, release: Release, source: str
+    release_bytes: bytes, release: Release, source: str | None
 ) -> None:
     """They are attached and no word shows them, as when the text of a pasted picture was deleted."""
-    found = handed_in(release_bytes, release, source, {"my plot.png": {"image/png": DATA}})
+    written = release.by_id["essay"].source if source is None else source
+    found = handed_in(release_bytes, release, written, {"my plot.png": {"image/png": DATA}})
     assert found.answers["essay"].changed
     assert essay(found).pictures == (PastedPicture("my plot.png", "image/png", DATA),)
     assert "attachment:" in found.answers["essay"].source
@@ -132,3 +134,39 @@ def test_staff_are_told_of_a_picture_that_was_not_handed_in(
     notes = handed_in(release_bytes, release, source, attachments).notes
     found = [note.text.rpartition(": ")[2] for note in notes if note.code == "picture-absent"]
     assert ([absent] if absent else []) == found
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "mime"),
+    [
+        pytest.param("![a](foto.png)", "foto.png", "image/png", id="beside"),
+        pytest.param("![a](./img/foto.PNG)", "foto.png", "image/png", id="in a folder"),
+        pytest.param("<img src='my plot.jpg' width=300>", "my plot.jpg", "image/jpeg", id="HTML"),
+        pytest.param("![a](my%20plot.jpg)", "my plot.jpg", "image/jpeg", id="a space"),
+        pytest.param(r"![a](C:\Users\jo\foto.png)", "foto.png", "image/png", id="another machine"),
+        pytest.param("![a](attachment:foto.png)", "foto.png", "image/png", id="attachment lost"),
+        pytest.param("![a](IMG_1.HEIC)", "IMG_1.HEIC", "", id="cannot be shown"),
+    ],
+)
+def test_texts_show_pictures_that_were_handed_in_beside_the_notebook(
+    release_bytes: bytes, release: Release, source: str, name: str, mime: str
+) -> None:
+    """They become attachments of the text, and nobody is told that they were not handed in."""
+    beside = {"foto.png": b"1", "my plot.jpg": b"2", "IMG_1.HEIC": b"3"}
+    tree = json.loads(release_bytes)
+    for cell in tree["cells"]:
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") == "essay":
+            cell["source"] = source
+    data = json.dumps(tree).encode()
+    found = read(data, release, student="ada", assignment="small-exam", pictures=beside)
+    ((picture),) = essay(found).pictures
+    assert (picture.name, picture.mime) == (name, mime)
+    assert picture.data == (base64.b64encode(beside[name]).decode() if mime else "")
+    assert f"attachment:{quote(name)}" in essay(found).source
+    assert "picture-absent" not in {note.code for note in found.notes}
+
+
+@pytest.mark.parametrize("source", ["![a](https://example.org/foto.png)", "see foto.png"])
+def test_texts_show_no_picture_beside_that_they_do_not_name(source: str) -> None:
+    """An address of the web is not a file beside the notebook, and a word is not a picture."""
+    assert (source, ()) == attach_files(source, (), {"foto.png": b"1"})

@@ -239,3 +239,20 @@ def test_reading_is_deterministic(release: Release, release_bytes: bytes) -> Non
     assert read(release_bytes, release, student="s", assignment="a") == read(
         release_bytes, release, student="s", assignment="a"
     )
+
+
+def test_a_file_in_another_encoding_is_told_so_and_not_that_given_cells_changed(
+    release: Release, release_bytes: bytes
+) -> None:
+    """What an editor did to letters of given cells is no change of the student's."""
+    tree = json.loads(release_bytes)
+    locked = {cell.grade_id for cell in release.cells if cell.is_locked}
+    for cell in tree["cells"]:
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") in locked:
+            cell["source"] = "".join(cell["source"]).replace("e", "é")
+    for encoding in ("utf-8", "latin-1"):
+        data = json.dumps(tree, ensure_ascii=False).encode(encoding)
+        found = read(data, release, student="ada", assignment="small-exam").remarks
+        codes = {remark.message.code for remark in found}
+        assert (encoding == "latin-1") == ("notebook.encoding" in codes)
+        assert (encoding == "utf-8") == ("notebook.given-changed" in codes)

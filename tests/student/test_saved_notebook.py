@@ -100,7 +100,7 @@ def test_a_formula_is_read_from_the_cell(
     seen: Callable[[Change], NotebookReport], source: str, expected: tuple[str, str]
 ) -> None:
     """A literal is read as the grader reads it; anything else is left to the notebook."""
-    ((state, text),) = lines(seen(answered("task3-b-answer", source)), "task3-b")
+    (state, text), *_ = lines(seen(answered("task3-b-answer", source)), "task3-b")
     assert expected[0] == state
     assert expected[1] in text
 
@@ -174,3 +174,101 @@ def test_a_damaged_check_file_is_refused(content: str) -> None:
     """Students can write into it; it is read as data, and what does not fit is named."""
     with pytest.raises(CourseError, match=r"here: is not the coursecheck.py of an assignment"):
         read_specification(content, "here")
+
+
+def strip_marks(cells: list[dict[str, Any]]) -> None:
+    """Save the notebook as a program that knows nothing of nbgrader."""
+    for one in cells:
+        one["metadata"] = {}
+
+
+def test_a_notebook_without_marks_is_read_by_the_names_it_defines(
+    seen: Callable[[Change], NotebookReport],
+) -> None:
+    """It is graded so; of texts nothing is claimed, and what no cell defines is missing."""
+
+    def change(cells: list[dict[str, Any]]) -> None:
+        cell(cells, "task3-b-answer")["source"] = "mlp_parameters = '8*d_model^2'"
+        strip_marks(cells)
+
+    paper = seen(change)
+    assert [READY] == [state for state, _ in lines(paper, "task3-b")]
+    assert [PERSON] == [state for state, _ in lines(paper, "task1-a")]
+    assert [MISSING] == [state for state, _ in lines(paper, "task1-e")]
+    assert "removed the marks" in paper.cells[0].text
+
+
+def test_a_blank_reason_beside_an_answer_is_missing(seen: Callable[[Change], NotebookReport]) -> None:
+    """A question is answered if all of its cells are."""
+    answer = answered("task3-b-answer", "mlp_parameters = '8*d_model^2'")
+    paper = seen(answer)
+    (report,) = [one for one in paper.reports if one.question == "task3-b"]
+    assert MISSING == report.state
+    assert "task3-b-why" in report.lines[-1].text
+
+
+def add_code(source: str) -> Change:
+    """A change that adds a cell of the student's own at the end."""
+    code = {"cell_type": "code", "source": source, "metadata": {}, "outputs": [], "execution_count": None}
+    return lambda cells: cells.append(code)
+
+
+def test_a_cell_of_the_students_own_that_is_no_python_is_named(
+    seen: Callable[[Change], NotebookReport],
+) -> None:
+    """A method that was split off its class is in none."""
+    paper = seen(add_code("    def forward(self, x):\n        return x"))
+    (line,) = [one for one in paper.cells if "not valid Python" in one.text]
+    assert PROBLEM == line.state
+    assert [] == [one for one in seen(add_code("%time\n!ls\nx = 1")).cells if "valid Python" in one.text]
+
+
+def test_an_answer_in_code_that_is_a_text_cell_is_read_as_code(
+    seen: Callable[[Change], NotebookReport],
+) -> None:
+    """It is run when it is graded, and a fence is no Python."""
+
+    def change(cells: list[dict[str, Any]]) -> None:
+        one = cell(cells, "task5-a-answer")
+        one |= {"cell_type": "markdown", "source": "```python\nclass Decoder:\n    pass\n```"}
+
+    assert (PROBLEM, "The answer cell is not valid Python: line 1.") == lines(seen(change), "task5-a")[0]
+
+
+def test_a_name_that_another_cell_defines_is_named(seen: Callable[[Change], NotebookReport]) -> None:
+    """Which of the two is graded may surprise."""
+
+    def change(cells: list[dict[str, Any]]) -> None:
+        answered("task3-b-answer", "mlp_parameters = '8*d_model^2'")(cells)
+        add_code("def size():\n    layers = 1\n\nmlp_parameters = '8'")(cells)
+
+    (line,) = [one for one in seen(change).cells if "as well as" in one.text]
+    assert (PERSON, "mlp_parameters") == (line.state, line.text.split()[3])
+
+
+@pytest.mark.parametrize(
+    ("source", "attachments", "state"),
+    [
+        ("![](a.png)", {}, PERSON),
+        ("![](attachment:a.svg)", {"a.svg": {"image/svg+xml": "<svg/>"}}, PROBLEM),
+        ("![](attachment:a.png)", {"a.png": {"image/png": "iVBORw0KGgo="}}, READY),
+    ],
+    ids=["a file", "SVG", "attached"],
+)
+def test_pictures_that_nobody_will_see_are_named(
+    source: str, attachments: dict[str, Any], state: str, seen: Callable[[Change], NotebookReport]
+) -> None:
+    """They are said before the notebook is handed in."""
+
+    def change(cells: list[dict[str, Any]]) -> None:
+        cell(cells, "task1-a").update(source=source, attachments=attachments)
+
+    assert state == lines(seen(change), "task1-a")[-1][0]
+
+
+def test_a_syntax_error_is_told_once_for_all_names_of_a_cell(
+    seen: Callable[[Change], NotebookReport],
+) -> None:
+    """The cell is wrong, not each of its names."""
+    found = lines(seen(answered("task1-e-answer", "attention_operations = “O(n)”")), "task1-e")
+    assert 1 == len([text for _, text in found if "not valid Python" in text])

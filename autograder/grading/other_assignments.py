@@ -1,0 +1,53 @@
+"""Notebooks of another assignment of the course that were handed in by mistake."""
+
+from __future__ import annotations
+
+import contextlib
+
+from autograder.course import Course
+from autograder.errors import NotebookError
+from autograder.notebook.document import MAX_BYTES, RawCell, parse
+from autograder.notebook.files import read_below
+from autograder.notebook.release import Release
+
+
+def refuse_other_assignment(course: Course, assignment: str, release: Release, data: bytes) -> None:
+    """Refuse a notebook that has no answer cell of its assignment, but those of another one.
+
+    Args:
+        course: whose releases are looked into; only if no answer cell is there.
+        assignment: that is graded.
+        release: of the notebook that is asked for.
+        data: what was handed in.
+
+    Raises:
+        NotebookError: ``other-assignment``, with the name of the assignment it is of; or see
+            `autograder.notebook.document.parse`.
+    """
+    ids = _answer_ids(parse(data).cells)
+    if not ids or ids & {name for name, cell in release.by_id.items() if cell.is_answer}:
+        return
+    shared = {other: len(ids & _released_ids(course, other)) for other in course.assignments()}
+    shared.pop(assignment, None)
+    other = max(shared, key=lambda name: shared[name], default="")
+    if other and shared[other]:
+        raise NotebookError(
+            "other-assignment",
+            f"{release.name}.ipynb is a notebook of the assignment {other!r}, not of {assignment!r}. Hand in "
+            "the notebook of this assignment.",
+        )
+
+
+def _answer_ids(cells: tuple[RawCell, ...]) -> frozenset[str]:
+    marks = [cell.nbgrader or {} for cell in cells]
+    return frozenset(str(mark.get("grade_id")) for mark in marks if mark.get("solution"))
+
+
+def _released_ids(course: Course, assignment: str) -> frozenset[str]:
+    """Return the answer cells of all notebooks that an assignment gave out; none if it gave out none."""
+    folder = course.release(assignment)
+    ids: frozenset[str] = frozenset()
+    for path in sorted(folder.glob("*.ipynb")):
+        with contextlib.suppress(OSError, NotebookError):  # a damaged release is told where it is graded
+            ids |= _answer_ids(parse(read_below(folder, path.name, most=MAX_BYTES)).cells)
+    return ids
