@@ -10,7 +10,7 @@ from typing import Any
 from autograder.checking.loading import DefinedNames
 from autograder.checking.objects import Objects, install
 from autograder.checking.outcomes import MissingName
-from autograder.checking.reading import parse_check_file
+from autograder.checking.packing import unpack_checks
 from autograder.checking.running import CheckOutcome, CheckProgram
 from autograder.sandbox.inside.proxies import CannotJudge, Handle, StudentExit, instance_of, table_of
 from autograder.sandbox.inside.running import MOST_TEXT
@@ -72,7 +72,8 @@ class Checks:
         """Run one part of a check; return the plain parts of a `autograder.records.CellOutcome`.
 
         Args:
-            call: ``file``, ``check``, ``part``, ``seed`` in hexadecimal, and ``modules``, the sources.
+            call: ``digest`` of the file of checks, ``check``, ``part``, ``seed`` in hexadecimal, and ``program``,
+                the packed file, the first time it is used here.
             look_up: gives what a name of the notebook stands for; raises NameError.
             look_up_again: gives the same for a fresh box; of one in which some names are forbidden.
             seed_student: is told of seeds that were set in this box, and hold in the student's.
@@ -82,7 +83,7 @@ class Checks:
         try:
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
                 student = _names(look_up, look_up_again)
-                program = self._program(call["file"], call["modules"])
+                program = self._program(call["digest"], call.get("program", ""))
                 seed = bytes.fromhex(call["seed"])
                 outcome = program.run(call["check"], call["part"], student, seed)
                 told = _told(outcome)
@@ -96,10 +97,11 @@ class Checks:
             undo()
         return {**told, "printed": printed.getvalue()[:MOST_TEXT]}
 
-    def _program(self, file: str, modules: Mapping[str, str]) -> CheckProgram:
-        if file not in self._programs:
-            self._programs[file] = CheckProgram(parse_check_file(modules, file, is_checked=True))
-        return self._programs[file]
+    def _program(self, digest: str, packed: str) -> CheckProgram:
+        if digest not in self._programs:
+            file, codes = unpack_checks(packed)
+            self._programs[digest] = CheckProgram(file, codes=codes)
+        return self._programs[digest]
 
 
 def _told_forbidden(usual: CheckOutcome, other: CheckOutcome) -> str:

@@ -5,13 +5,16 @@ The checks reach the judge's box as sources. What came of them there is judged h
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import ClassVar
 
+import msgspec
 from msgspec import Struct
 
 from autograder.checking.drawing import derive_seed
+from autograder.checking.packing import pack_checks
 from autograder.checking.reading import CheckFile, CheckItem, SourceMutant
 from autograder.checks.base import Draw, Evidence, Trial
 from autograder.checks.itemwise import ItemwiseCheck
@@ -50,6 +53,9 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
     def prepare(self) -> None:
         """Refuse points that cannot be shared, mutants that earn too much, and texts that lack a language."""
         self.file: CheckFile = self.rubric.checks[self.question.id]
+        self._program = pack_checks(self.file)
+        told = msgspec.json.encode(sorted(self.file.modules.items()))
+        self._digest = hashlib.sha256(told).hexdigest()
         self.mutants: Mapping[str, SourceMutant] = {mutant.name: mutant for mutant in self.file.mutants}
         self.parts: dict[str, list[str]] = {}
         """Item → the names of its tests."""
@@ -87,14 +93,13 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
             check = self.file.check(item.id)
             for name, part in zip(self.parts[item.id], check.parts, strict=True):
                 seed = derive_seed(draw.seed, check.id, part.name)
-                file = self.file.module.rpartition(".")[2]
                 tests[name] = CellTest(
                     f"{self.question.id}.{name}",
                     "",
                     seconds=check.seconds,
                     shared=False,
                     students=self.file.student_names,
-                    check=CheckCall(file, check.id, part.name, seed, self.file.modules, patterns),
+                    check=CheckCall(self._digest, self._program, check.id, part.name, seed, patterns),
                 )
                 patterns = ()
         return tests
