@@ -35,8 +35,8 @@ def unpack_checks(packed: str) -> tuple[CheckFile, dict[str, types.CodeType]]:
     Args:
         packed: as `pack_checks` made it; never what came from a student's box.
     """
-    magic, codes, module, modules, checks, mutants, forbidden, solution, solution_module, *rest = marshal.loads(
-        zlib.decompress(base64.b64decode(packed))
+    magic, codes, module, modules, checks, mutants, forbidden, solution, solution_module, *rest = (
+        marshal.loads(zlib.decompress(base64.b64decode(packed)))
     )
     names, student_names, uses_torch = rest
     file = CheckFile(
@@ -52,7 +52,8 @@ def unpack_checks(packed: str) -> tuple[CheckFile, dict[str, types.CodeType]]:
         student_names=student_names,
         uses_torch=uses_torch,
     )
-    return file, marshal.loads(codes) if magic == importlib.util.MAGIC_NUMBER else {}
+    is_ours = magic == importlib.util.MAGIC_NUMBER
+    return file, marshal.loads(codes) if is_ours else {}  # noqa: S302 - as above
 
 
 def _check_parts(check: CheckItem) -> list[Any]:

@@ -48,9 +48,7 @@ class CheckOutcome:
 class CheckProgram:
     """A file of checks, loaded to be run in this process."""
 
-    def __init__(
-        self, file: CheckFile, root: str = "", codes: Mapping[str, types.CodeType] = {}
-    ) -> None:
+    def __init__(self, file: CheckFile, root: str = "", codes: Mapping[str, types.CodeType] = {}) -> None:
         """Load nothing yet.
 
         Args:

@@ -26,7 +26,7 @@ def shapes(model):
 
 
 class Pair:
-    """The student's model of one size, and references with the same weights: one, or one for each order of roles.
+    """The student's model of one size, and references with its weights: one, or one for each order of roles.
 
     It is called once with other inputs before anything is compared: what is kept of a call shows.
     """
@@ -228,6 +228,8 @@ def compare_masked(student, reference, cases, usual):
     student's own class without the blocked keys.
 
     Args:
+        student: the student's names.
+        reference: the solution's.
         cases: inputs by size, and a mask for all sizes or by size.
         usual: a mask that is the same for all queries.
     """

@@ -1,11 +1,11 @@
 """Shows from the source alone that an answer cannot reach the attention functions of torch.
 
-`forbidden` finds names that stand in a source; this module allows only what is listed here. Where it holds, the
-check need not be run once more in a box in which forbidden functions fail. Everything unusual is not shown.
+`forbidden` finds names that stand in a source; this module allows only what is listed here. If it holds, the
+check need not run once more in a box in which forbidden functions fail. Everything unusual is not shown.
 
-Why it holds: a module is only ever the beginning of a dotted name that is listed, so no value of the answer is a
-module, and of all other values only listed attributes or such of the answer's own are used. None of the listed
-functions and classes calls an attention function itself.
+Why it holds: a module is only ever the beginning of a dotted name that is listed, so no value of the answer
+is a module, and of all other values only listed attributes or such of the answer's own are used. None of the
+listed functions and classes calls an attention function itself.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ _METHODS = frozenset(
         *("zeros_like", "zeros_", "zero_", "fill_", "dropout", "forward", "embedding", "square", "mode"),
     )
 )
-"""Attributes of tensors, modules, numbers and containers, and functions of torch, which call nothing composed."""
+"""Attributes of tensors, layers, numbers and containers, and functions of torch, that call nothing composed."""
 _MODULES = {
     "torch": _METHODS | {"Tensor", "Size", "FloatTensor", "LongTensor", "BoolTensor", "long", "dtype"},
     "torch.nn": _LAYERS,
@@ -212,7 +212,7 @@ class _Reader:
         return True
 
     def _module_of(self, node: ast.expr, inner: set[int]) -> str:
-        """Return which module a dotted name is, empty if none; its nodes are looked at with the name after it."""
+        """Return which module a dotted name is, empty if none; it is looked at with the name after it."""
         found = ""
         if isinstance(node, ast.Name):
             found = self._modules.get(node.id, "")
@@ -230,7 +230,7 @@ def _nodes(trees: Sequence[ast.Module]) -> Iterator[ast.AST]:
 
 
 def _is_own_attribute(name: str) -> bool:
-    """Return whether an attribute of the answer's own cannot be one of Python's or torch's that leads further."""
+    """Return whether an attribute cannot be one of Python's or torch's that leads further."""
     lowered = name.lower()
     return not (
         name.startswith(("__", *_FRAMES)) or name in _LEADING or any(part in lowered for part in _SUSPICIOUS)

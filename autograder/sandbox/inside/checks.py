@@ -72,8 +72,8 @@ class Checks:
         """Run one part of a check; return the plain parts of a `autograder.records.CellOutcome`.
 
         Args:
-            call: ``digest`` of the file of checks, ``check``, ``part``, ``seed`` in hexadecimal, and ``program``,
-                the packed file, the first time it is used here.
+            call: ``digest`` of the file of checks, ``check``, ``part``, ``seed`` in hexadecimal, and
+                ``program``, the packed file, the first time it is used here.
             look_up: gives what a name of the notebook stands for; raises NameError.
             look_up_again: gives the same for a fresh box; of one in which some names are forbidden.
             seed_student: is told of seeds that were set in this box, and hold in the student's.

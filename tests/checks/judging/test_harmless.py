@@ -82,16 +82,16 @@ def _is_module(value: object) -> bool:
     return isinstance(value, types.ModuleType)
 
 
-@pytest.mark.parametrize("module", harmless._MODULES)  # noqa: SLF001 - the list is what is tested
+@pytest.mark.parametrize("module", harmless._MODULES)
 def test_what_may_be_used_of_a_module_is_no_module(module: str) -> None:
     """Nor has it one as an attribute that may be used."""
     found = importlib.import_module(module)
-    values = {name: getattr(found, name) for name in harmless._MODULES[module] if hasattr(found, name)}  # noqa: SLF001
+    values = {name: getattr(found, name) for name in harmless._MODULES[module] if hasattr(found, name)}
     assert not [name for name, value in values.items() if _is_module(value)]
     assert not [
         (name, part)
         for name, value in values.items()
-        for part in harmless._METHODS  # noqa: SLF001
+        for part in harmless._METHODS
         if _is_module(getattr(value, part, None))
     ]
 
@@ -99,7 +99,7 @@ def test_what_may_be_used_of_a_module_is_no_module(module: str) -> None:
 def _attributes(value: object) -> dict[str, object]:
     found = {}
     for name in dir(value):
-        if name not in harmless._METHODS and not harmless._is_own_attribute(name):  # noqa: SLF001
+        if name not in harmless._METHODS and not harmless._is_own_attribute(name):
             continue
         with contextlib.suppress(Exception), warnings.catch_warnings():
             warnings.simplefilter("ignore")
