@@ -18,18 +18,14 @@ from autograder.checking.reading import PACKAGE
 class SourceModules(importlib.abc.MetaPathFinder, importlib.abc.ExecutionLoader):
     """Imports modules of the reference from their sources, in the place of files."""
 
-    def __init__(
-        self, modules: Mapping[str, str], root: str = "", codes: Mapping[str, types.CodeType] = {}
-    ) -> None:
+    def __init__(self, modules: Mapping[str, str], root: str = "") -> None:
         """Import nothing yet.
 
         Args:
             modules: dotted name → source.
             root: the folder that holds them all, for tracebacks and debuggers.
-            codes: of modules that are compiled already.
         """
         self._modules = modules
-        self._codes = codes
         self._root = f"{root}/" if root else ""
         self._packages = {
             ".".join(name.split(".")[:depth]) for name in modules for depth in range(1, name.count(".") + 1)
@@ -63,10 +59,6 @@ class SourceModules(importlib.abc.MetaPathFinder, importlib.abc.ExecutionLoader)
     def is_package(self, fullname: str) -> bool:
         """Return whether modules lie below a module."""
         return fullname in self._packages
-
-    def get_code(self, fullname: str) -> types.CodeType | None:
-        """Return the code of a module."""
-        return self._codes.get(fullname) or super().get_code(fullname)
 
     def get_source(self, fullname: str) -> str:
         """Return the source of a module; that of a folder without one is empty."""

@@ -8,7 +8,7 @@ import itertools
 import linecache
 import traceback
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -48,17 +48,16 @@ class CheckOutcome:
 class CheckProgram:
     """A file of checks, loaded to be run in this process."""
 
-    def __init__(self, file: CheckFile, root: str = "", codes: Mapping[str, types.CodeType] = {}) -> None:
+    def __init__(self, file: CheckFile, root: str = "") -> None:
         """Load nothing yet.
 
         Args:
             file: as it was read.
             root: the folder in which the reference lies, for tracebacks and debuggers.
-            codes: of its modules, if they are compiled already.
         """
         self.file = file
         self._root = root
-        self._sources = SourceModules(file.modules, root, codes)
+        self._sources = SourceModules(file.modules, root)
         self._sources.install()
         self._mutants: dict[str, DefinedNames | None] = {}
         self._explaining: dict[str, None] = {}

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from autograder.assignment import Assignment
 from autograder.checks.base import Draw, HasCellTests
-from autograder.checks.judging.harmless import cannot_reach
 from autograder.checks.judging.judgeable import (
     imports_of,
     names_bound,
@@ -20,6 +19,7 @@ from autograder.checks.judging.judgeable import (
     names_used,
     rebinding,
 )
+from autograder.grading.harmless import cannot_reach
 from autograder.notebook.placeholders import without_placeholders
 from autograder.records import Cell, CellOutcome, CellTest, Markdown, Submission
 from autograder.rubric import NotebookFile
@@ -115,10 +115,7 @@ class CellTests:
         self._doubt(cells)
         self._sandbox, self._grader = sandbox, grader
         self._limits = limits = assignment.rubric.assignment.limits
-        release = assignment.releases[notebook.name]
-        self._given = frozenset(
-            one.source for one in release.cells if one.cell_type == "code" and not one.is_answer
-        )
+        self._release = release = assignment.releases[notebook.name]
         self._imports = (
             imports_of(cell.source for cell in release.cells if cell.cell_type == "code")
             if self._tests
@@ -174,10 +171,11 @@ class CellTests:
     def _skip_forbidding(self) -> None:
         """Run no check once more if the answer cannot reach what is forbidden: that takes a box."""
         sources = [cell.source for cell in self._cells if isinstance(cell, Cell)]
+        given = [one.source for one in self._release.cells if one.cell_type == "code" and not one.is_answer]
         for tests in self._tests.values():
             for key, test in tests.items():
                 asked = test.check.forbidden if test.check else ()
-                if asked and cannot_reach(asked, sources, self._given):
+                if asked and cannot_reach(asked, sources, given):
                     tests[key] = replace(test, check=replace(test.check, forbidden=()))  # type: ignore[type-var]
 
     def _doubt(self, cells: Sequence[Cell | Markdown]) -> None:

@@ -75,7 +75,7 @@ def make_pairs(student, reference):
     return [Pair(student, reference, size) for size in SIZES]
 
 
-_pairs = {}
+_pairs: dict[object, list[Pair]] = {}
 
 
 def unmasked_pairs(student, reference):

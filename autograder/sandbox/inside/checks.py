@@ -99,8 +99,7 @@ class Checks:
 
     def _program(self, digest: str, packed: str) -> CheckProgram:
         if digest not in self._programs:
-            file, codes = unpack_checks(packed)
-            self._programs[digest] = CheckProgram(file, codes=codes)
+            self._programs[digest] = CheckProgram(unpack_checks(packed))
         return self._programs[digest]
 
 

@@ -10,8 +10,8 @@ import warnings
 import pytest
 import torch
 
-from autograder.checks.judging import harmless
-from autograder.checks.judging.harmless import cannot_reach
+from autograder.grading import harmless
+from autograder.grading.harmless import cannot_reach
 from tests.support.attention_classes import OWN, RIGHT
 
 NAMES = ("MultiheadAttention", "scaled_dot_product_attention", "flex_attention")

@@ -82,12 +82,12 @@ _METHODS = frozenset(
         *("requires_grad_", "reshape", "reshape_as", "roll", "round", "rsqrt", "select", "shape", "sigmoid"),
         *("sin", "size", "softmax", "sort", "split", "sqrt", "squeeze", "stack", "std", "sub", "sub_", "sum"),
         *("swapaxes", "swapdims", "t", "take_along_dim", "tanh", "tensor", "tensor_split", "to", "tolist"),
-        *("train", "training", "transpose", "tril", "triu", "true_divide", "type_as", "unbind", "unflatten"),
+        *("train", "transpose", "tril", "triu", "true_divide", "type_as", "unbind", "unflatten"),
         *("unsqueeze", "values", "var", "view", "view_as", "weight", "where", "xavier_uniform_", "zeros"),
         *("zeros_like", "zeros_", "zero_", "fill_", "dropout", "forward", "embedding", "square", "mode"),
     )
 )
-"""Attributes of tensors, layers, numbers and containers, and functions of torch, that call nothing composed."""
+"""Attributes of tensors, layers and containers, and functions of torch, that call nothing composed."""
 _MODULES = {
     "torch": _METHODS | {"Tensor", "Size", "FloatTensor", "LongTensor", "BoolTensor", "long", "dtype"},
     "torch.nn": _LAYERS,
