@@ -299,14 +299,14 @@ class CellRun(Struct, frozen=True):
 class CheckCall(Struct, frozen=True):
     """One call of a check that is written in Python; see `autograder.checking`."""
 
-    file: str
-    """Of checks, without its ending."""
+    digest: str
+    """Of the sources of the checks, the solution and what they import."""
+    program: str
+    """They themselves, packed; see `autograder.checking.packing`."""
     check: str
     part: str
     seed: bytes
     """Of its hidden inputs."""
-    modules: Mapping[str, str]
-    """The sources of the checks, the solution and what they import, by module."""
     forbidden: tuple[str, ...] = ()
     """It runs once more where functions of torch fail whose names hold one of these."""
 

@@ -55,6 +55,7 @@ SUBLAYERS = {
         {"key", "reading"},
     ),
     "grading": (
+        {"harmless"},
         {
             "scoring",
             "expected",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import random
 import sys
+import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -77,6 +78,10 @@ def _parameter_names(function: Any) -> frozenset[str]:
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(function, torch.nn.Module):
         function = function.forward
+    plain = function.__func__ if type(function) is types.MethodType else function
+    if type(plain) is types.FunctionType and not plain.__dict__:  # no decorator says otherwise
+        code = plain.__code__
+        return frozenset(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
     try:
         return frozenset(inspect.signature(function).parameters)
     except (TypeError, ValueError):

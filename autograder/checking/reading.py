@@ -141,18 +141,17 @@ def load_check_file(folder: Path, file: str) -> CheckFile:
     return parse_check_file(_gather_modules(folder, f"{PACKAGE}.{FOLDER}.{name}"), name)
 
 
-def parse_check_file(modules: Mapping[str, str], name: str, *, is_checked: bool = False) -> CheckFile:
+def parse_check_file(modules: Mapping[str, str], name: str) -> CheckFile:
     """Read a file of checks from sources.
 
     Args:
         modules: dotted name → source, with those of all modules of the reference that are needed.
         name: of the file, without its ending.
-        is_checked: it was read before, so that mutants need not be parsed again.
 
     Raises:
         CheckFileError: something is wrong.
     """
-    return _Reader(modules, f"{PACKAGE}.{FOLDER}.{name}", is_checked=is_checked).read()
+    return _Reader(modules, f"{PACKAGE}.{FOLDER}.{name}").read()
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
@@ -249,8 +248,7 @@ def _last_name(node: ast.expr) -> str:
 class _Reader:
     """Reads one file of checks."""
 
-    def __init__(self, modules: Mapping[str, str], module: str, *, is_checked: bool) -> None:
-        self._is_checked = is_checked
+    def __init__(self, modules: Mapping[str, str], module: str) -> None:
         self._modules = modules
         self._module = module
         self._file = _file_of(module)
@@ -266,7 +264,7 @@ class _Reader:
 
     def read(self) -> CheckFile:
         top_level = self._read_statements()
-        for node in () if self._is_checked else ast.walk(self._tree):
+        for node in ast.walk(self._tree):
             if isinstance(node, ast.Call) and id(node) not in top_level and (name := self._declared(node)):
                 raise self._error(f"{name}(…) stands inside other code; state it at the top level", node)
         if not self._checks:
@@ -411,8 +409,7 @@ class _Reader:
         except ValueError as error:
             raise CheckFileError(f"{where}: {error}", self._file, line) from error
         try:
-            if not self._is_checked:
-                ast.parse(edited)
+            ast.parse(edited)
         except SyntaxError as error:
             raise CheckFileError(
                 f"{where}: the edited solution is no Python: {error}", self._file, line

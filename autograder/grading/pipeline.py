@@ -444,7 +444,6 @@ class _SubmissionRun:
             return
         self.isolation = str(sandbox.isolation)
         files = self.files[notebook.name].contents
-        stopwatch = self._grader.stopwatch
         cell_tests = CellTests(
             assignment, notebook, submission, sandbox, grader=self._grader, own=self._sitting.own
         )
@@ -454,7 +453,7 @@ class _SubmissionRun:
         try:
             with session, cell_tests:
                 try:
-                    with stopwatch.step("cells"):
+                    with self._grader.stopwatch.step("cells"):
                         session.run()
                 except EndedItself:
                     raise

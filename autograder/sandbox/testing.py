@@ -126,8 +126,16 @@ class CellTester:
         self._refuses = refuses
         self._imports = [list(one) for one in imports]
         self._judge: Box | None = None
+        self._watched: tuple[str, ...] = ()
+        """Names of the student's box of which the judge's box knows what they stand for."""
+        self._unpacked: set[str] = set()
+        """Digests of the files of checks that the judge's box has."""
         self._student: Box | None = None
         self._token = ""
+
+    def begin_visit(self) -> None:
+        """Cells have run since the last test: names may stand for something else."""
+        self._watched = ()
 
     def run(self, test: CellTest, student: Box, left: float = math.inf) -> CellOutcome:
         """Run one test; the student's box may have ended then, which the outcome says.
@@ -149,18 +157,25 @@ class CellTester:
     def _outside(self, test: CellTest, student: Box, left: float) -> CellOutcome:
         if self._student is not student:
             self._student, self._token = student, secrets.token_hex(8)
-        begin: dict[str, Any] | None = {
+            self._watched = ()
+        begin: dict[str, Any] | None
+        begin = {
             "code": test.code,
             "doctest": test.doctest,
             "shared": test.shared,
             "token": self._token,
             "imports": self._imports,
             "students": list(test.students),
-            **({"check": _check_call(test.check)} if test.check else {}),
+            **({"check": self._check_call(test.check)} if test.check else {}),
         }
         names, request, box = self._names(test), written(None), student
+        is_watched = test.check is not None and names == self._watched != ()
+        begin["watched"] = is_watched
+        self._watched = names if test.check else ()
         watched = [names, test.check is None]
-        asking = written(["watch", watched, {}, {}, self._token, 0]) if names else None
+        asking = None
+        if names and not is_watched:
+            asking = written(["watch", watched, {}, {}, self._token, 0])
         left, clock = min(test.seconds, left), _Clock(min(test.seconds, left))
         with _FurtherBoxes(student, self._open_again) as boxes:
             for _ in range(MOST_OPERATIONS):
@@ -188,6 +203,19 @@ class CellTester:
                     return CellOutcome(refused=f"a fresh box ended: {ended.ending.value}")
         self.close()
         return CellOutcome(refused=f"it asks more than {MOST_OPERATIONS:,} times for what is the student's")
+
+    def _check_call(self, call: CheckCall) -> dict[str, Any]:
+        """What the judge's box is told of a check; see `autograder.sandbox.inside.checks`."""
+        told: dict[str, Any] = {
+            "digest": call.digest,
+            "check": call.check,
+            "part": call.part,
+            "seed": call.seed.hex(),
+            "forbidden": list(call.forbidden),
+        }
+        if self._judge is None or call.digest not in self._unpacked:
+            told["program"] = call.program
+        return told
 
     def _names(self, test: CellTest) -> tuple[str, ...]:
         """What of a test's names is the student's, as far as can be said before it runs."""
@@ -227,6 +255,8 @@ class CellTester:
         """What the test asks for next, or what came of it."""
         if self._judge is None:
             self._judge = self._open()
+        if begin and "check" in begin:
+            self._unpacked.add(begin["check"]["digest"])
         try:
             reply = self._judge.hand_on(JUDGE, request, seconds=max(seconds, _LEAST_SECONDS), begin=begin)
         except BoxEnded as ended:
@@ -271,6 +301,8 @@ class CellTester:
     def close(self) -> None:
         """End the judge's box; the next test gets another one."""
         judge, self._judge, self._student = self._judge, None, None
+        self._unpacked.clear()
+        self._watched = ()
         if judge is not None:
             self._stopwatch.add("in boxes", judge.close().time)
 
@@ -299,18 +331,6 @@ def _told_inside(code: str, test: CellTest, student: Box, until: float) -> CellO
     if not isinstance(pairs, tuple) or not all(isinstance(one, tuple) and len(one) == 2 for one in pairs):
         pairs = ()
     return replace(outcome_of({str(name): value for name, value in pairs} or None), inside=True)
-
-
-def _check_call(call: CheckCall) -> dict[str, Any]:
-    """What the judge's box is told of a check; see `autograder.sandbox.inside.checks`."""
-    return {
-        "file": call.file,
-        "check": call.check,
-        "part": call.part,
-        "seed": call.seed.hex(),
-        "modules": dict(call.modules),
-        "forbidden": list(call.forbidden),
-    }
 
 
 def outcome_of(told: object) -> CellOutcome:
@@ -401,6 +421,7 @@ def visit(
 
     def run(student: Box, left: float, skipped: Collection[int]) -> None:
         until = student.computed() + left
+        runner.begin_visit()
         for key, test in tests.items():
             if key in found:
                 continue

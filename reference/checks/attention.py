@@ -26,7 +26,7 @@ def shapes(model):
 
 
 class Pair:
-    """The student's model of one size, and references with the same weights: one for each order of roles.
+    """The student's model of one size, and references with its weights: one, or one for each order of roles.
 
     It is called once with other inputs before anything is compared: what is kept of a call shows.
     """
@@ -148,10 +148,10 @@ def draw_inputs(draw, texts, *lengths):
 )
 def parameters(student, reference, draw, part):
     d_model, n_heads = SIZES[0]
-    model = student.MyMultiHeadAttention(d_model, n_heads).eval()
-    stated, own = shapes(reference.MyMultiHeadAttention(d_model, n_heads)), shapes(model)
+    model = student.MyMultiHeadAttention(d_model, n_heads)
     if part == "they are as stated":
-        if own != stated:
+        own = shapes(model)
+        if own != shapes(reference.MyMultiHeadAttention(d_model, n_heads)):
             raise Wrong(f"the parameters are {own}")
         return
     output = first_of(model(*(draw.normal(2, 5, d_model) for _ in range(3))))
@@ -228,8 +228,8 @@ def compare_masked(student, reference, cases, usual):
     student's own class without the blocked keys.
 
     Args:
-        student: the notebook's names.
-        reference: the solution's names.
+        student: the student's names.
+        reference: the solution's.
         cases: inputs by size, and a mask for all sizes or by size.
         usual: a mask that is the same for all queries.
     """

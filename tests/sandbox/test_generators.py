@@ -40,3 +40,12 @@ def test_the_second_number_of_a_pair_counts_as_a_move() -> None:
 def test_this_python_is_known() -> None:
     """Else every question between boxes would be dearer, and nobody would notice."""
     assert generators._LIES_AS_KNOWN
+
+
+def test_keep_states_puts_all_generators_back() -> None:
+    before = random.getstate(), np.random.get_state()[1].tolist()
+    with generators.keep_states():
+        random.seed(1)
+        random.gauss(0, 1)
+        np.random.seed(2)
+    assert before == (random.getstate(), np.random.get_state()[1].tolist())

@@ -71,6 +71,24 @@ def test_a_test_sees_what_python_shows(test: str) -> None:
     assert "refused" not in found, found
 
 
+def test_named_parameters_are_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the parameters themselves, which both sides share."""
+    asked: list[str] = []
+    do = remote.Remote.do
+    monkeypatch.setattr(
+        remote.Remote, "do", lambda self, tree, arrays: asked.append(tree[0]) or do(self, tree, arrays)
+    )
+    names: dict[str, Any] = {"__name__": "answers"}
+    run_code(
+        "import torch\ndef make():\n    return torch.nn.Sequential(Own(), Own())\n"
+        "class Own(torch.nn.Linear):\n    def __init__(self): super().__init__(2, 3)\n",
+        names,
+    )
+    test = "found = dict(make().named_parameters())\nassert len(found) == 4 and found['0.bias'].shape == (3,)"
+    assert "error" not in in_one_process(names, test)
+    assert "next" not in asked
+
+
 def test_what_a_container_holds_is_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many values there are."""
     asked: list[str] = []

@@ -12,7 +12,7 @@ from autograder.checking import transformers as _transformers  # noqa: F401 - wh
 from autograder.checking.loading import DefinedNames
 from autograder.checking.objects import Objects, install
 from autograder.checking.outcomes import MissingName
-from autograder.checking.reading import parse_check_file
+from autograder.checking.packing import unpack_checks
 from autograder.checking.running import CheckOutcome, CheckProgram
 from autograder.sandbox.inside.proxies import CannotJudge, Handle, StudentExit, instance_of, table_of
 from autograder.sandbox.inside.running import MOST_TEXT
@@ -99,7 +99,8 @@ class Checks:
         """Run one part of a check; return the plain parts of a `autograder.records.CellOutcome`.
 
         Args:
-            call: ``file``, ``check``, ``part``, ``seed`` in hexadecimal, and ``modules``, the sources.
+            call: ``digest`` of the file of checks, ``check``, ``part``, ``seed`` in hexadecimal, and
+                ``program``, the packed file, the first time it is used here.
             box: of the student.
         """
         printed = io.StringIO()
@@ -107,7 +108,7 @@ class Checks:
         try:
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
                 student = self._names(box)
-                program = self._program(call["file"], call["modules"])
+                program = self._program(call["digest"], call.get("program", ""))
                 seed = bytes.fromhex(call["seed"])
                 outcome = program.run(call["check"], call["part"], student, seed)
                 told = _told(outcome)
@@ -131,10 +132,10 @@ class Checks:
             self._student = box, _names_of(box)
         return self._student[1]
 
-    def _program(self, file: str, modules: Mapping[str, str]) -> CheckProgram:
-        if file not in self._programs:
-            self._programs[file] = CheckProgram(parse_check_file(modules, file, is_checked=True))
-        return self._programs[file]
+    def _program(self, digest: str, packed: str) -> CheckProgram:
+        if digest not in self._programs:
+            self._programs[digest] = CheckProgram(unpack_checks(packed))
+        return self._programs[digest]
 
 
 def _told_forbidden(usual: CheckOutcome, other: CheckOutcome) -> str:

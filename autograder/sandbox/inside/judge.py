@@ -224,7 +224,8 @@ class Judge:
             told: what the student's box says of the names that the test uses; not looked at.
             begin: ``code``, ``doctest``, ``shared``: the test, or ``check`` (`checks.Checks.run`);
                 ``imports``; ``students``: names that are the student's in any case; ``token``: another one
-                where the student's box is another.
+                where the student's box is another; ``watched``: what the names stood for in the test before
+                still holds, and nothing is told.
         """
         if begin["token"] != self._token:
             self._begin_again(begin["token"])
@@ -259,7 +260,8 @@ class Judge:
         self._namespace = self._namespace if test["shared"] else self._new_namespace()
         for name in self._students:  # also one that an earlier test bound, and `type`
             self._namespace.pop(name, None)
-        self._bound: dict[str, Any] = {}
+        if not test.get("watched"):
+            self._bound: dict[str, Any] = {}
         self._own.open = 0
         self._gradients.begin()
         self._generators.moved()
@@ -270,8 +272,9 @@ class Judge:
         self._proxies.own_words.clear()
         self._proxies.disputed = ""
         self._proxies.is_strict = "check" in test
-        with contextlib.suppress(CannotJudge):  # whatever it is, the names are asked for one by one
-            self._heard(lambda: wire.read_told(told))
+        if not test.get("watched"):
+            with contextlib.suppress(CannotJudge):  # whatever it is, the names are asked for one by one
+                self._heard(lambda: wire.read_told(told))
         self._namespace.absent.clear()
         if "check" in test:
             found = self._checks.run(test["check"], self)

@@ -324,6 +324,8 @@ class Remote:
             with contextlib.redirect_stdout(self._printed), _autograd(beside):
                 value = self._table[operation](*args, **kwargs)
                 told = {"v": self.shared.marked(value)}
+                if operation == "call_by_name":  # which leaves the generators as they were
+                    beside = {**beside, "kept": True}
                 shown.append(value)
         except (MemoryError, Abandoned):
             raise
@@ -353,7 +355,7 @@ class Remote:
             self._printed.truncate()
         if changes := self.shared.changes():
             told["changes"] = changes
-        if beside.get("seeded") and (states := self._generators.moved()):
+        if beside.get("seeded") and not beside.get("kept") and (states := self._generators.moved()):
             told["states"] = states
         if self.shared.any(layers.is_hooked):
             told["hooked"] = True

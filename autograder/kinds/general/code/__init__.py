@@ -5,12 +5,15 @@ The checks reach the judge's box as sources. What came of them there is judged h
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import ClassVar
 
+import msgspec
 from msgspec import Struct
 
+from autograder.checking.packing import pack_checks
 from autograder.checking.reading import CheckFile, CheckItem, SourceMutant
 from autograder.checks.base import Draw, Evidence, Trial
 from autograder.checks.itemwise import ItemwiseCheck
@@ -49,6 +52,9 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
     def prepare(self) -> None:
         """Refuse points that cannot be shared, mutants that earn too much, and texts that lack a language."""
         self.file: CheckFile = self.rubric.checks[self.question.id]
+        self._program = pack_checks(self.file)
+        told = msgspec.json.encode(sorted(self.file.modules.items()))
+        self._digest = hashlib.sha256(told).hexdigest()
         self.mutants: Mapping[str, SourceMutant] = {mutant.name: mutant for mutant in self.file.mutants}
         self.parts: dict[str, list[str]] = {}
         """Item → the names of its tests."""
@@ -94,14 +100,13 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
     ) -> CellTest:
         """Return the test that runs one part of a check, and records the use of forbidden functions."""
         seed = self.file.derive_seed(draw.seed, check, part)
-        file = self.file.module.rpartition(".")[2]
         return CellTest(
             f"{self.question.id}.{name}",
             "",
             seconds=check.seconds,
             shared=False,
             students=self.file.student_names,
-            check=CheckCall(file, check.id, part, seed, self.file.modules, tuple(patterns)),
+            check=CheckCall(self._digest, self._program, check.id, part, seed, tuple(patterns)),
         )
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:

@@ -1,0 +1,237 @@
+"""Shows from the source alone that an answer cannot reach the attention functions of torch.
+
+`forbidden` finds names that stand in a source; this module allows only what is listed here. If it holds, the
+check need not run once more in a box in which forbidden functions fail. Everything unusual is not shown.
+
+Why it holds: a module is only ever the beginning of a dotted name that is listed, so no value of the answer
+is a module, and of all other values only listed attributes or such of the answer's own are used. None of the
+listed functions and classes calls an attention function itself.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator, Sequence
+
+from autograder.checks.judging.forbidden import patterns
+from autograder.syntax import UNREADABLE, parsed
+
+FORBIDDEN = frozenset(patterns(("MultiheadAttention", "scaled_dot_product_attention", "flex_attention")))
+"""The names that can be shown not to be reached, and what lies behind them."""
+_SUSPICIOUS = ("attention", "transformer", "sdp", "flex", "mha")
+"""No name of the answer's own has one of these in it if torch has something of that name."""
+_LEADING = frozenset(
+    (
+        *("functional", "ops", "jit", "library", "utils", "nn", "compile", "numpy", "ctypes", "_ctypes"),
+        "obj",  # of an AttributeError: the module that lacks a name
+    )
+)
+"""Attributes of modules, arrays and exceptions that lead to modules."""
+_FRAMES = ("gi_", "cr_", "ag_", "f_", "tb_", "co_")
+"""How attributes begin that lead from a generator or a traceback to all modules."""
+_BUILTINS = frozenset(
+    (
+        *("abs", "all", "any", "bool", "dict", "divmod", "enumerate", "filter", "float", "frozenset", "int"),
+        *("isinstance", "issubclass", "iter", "len", "list", "map", "max", "min", "next", "pow", "print"),
+        *("property", "range", "repr", "reversed", "round", "set", "slice", "sorted", "staticmethod", "str"),
+        *(
+            "setattr",
+            "hasattr",
+            "sum",
+            "super",
+            "tuple",
+            "zip",
+            "classmethod",
+            "object",
+            "Ellipsis",
+            "NotImplemented",
+        ),
+    )
+) | {
+    name
+    for name, value in vars(builtins).items()
+    if isinstance(value, type) and issubclass(value, BaseException)
+}
+_SPECIAL = frozenset(("__init__", "__call__", "__len__", "__getitem__", "__iter__", "__repr__", "__name__"))
+_LAYERS = frozenset(
+    (
+        *("Module", "Linear", "Dropout", "LayerNorm", "RMSNorm", "Embedding", "Parameter", "ModuleList"),
+        *("ModuleDict", "Sequential", "ReLU", "GELU", "SiLU", "Tanh", "Sigmoid", "Softmax", "Identity"),
+        *("ParameterList", "Conv1d", "Flatten", "Unflatten"),
+    )
+)
+_METHODS = frozenset(
+    (
+        *("T", "mT", "abs", "add", "add_", "all", "allclose", "amax", "amin", "any", "append", "arange"),
+        *("argmax", "argmin", "argsort", "as_tensor", "baddbmm", "bfloat16", "bias", "bmm", "bool"),
+        *("broadcast_to", "cat", "chunk", "clamp", "clone", "concat", "contiguous", "copy", "cos"),
+        *("cumsum", "data", "detach", "device", "diag", "diagonal", "dim", "div", "div_", "double", "dtype"),
+        *("einsum", "empty", "eps", "eq", "equal", "erf", "eval", "exp", "expand", "expand_as", "extend"),
+        *("eye", "finfo", "flatten", "flip", "float", "float16", "float32", "float64", "floor", "format"),
+        *("full", "full_like", "gather", "gelu", "get", "half", "in_features", "inf", "int", "int32"),
+        *("int64", "is_floating_point", "isclose", "isinf", "isnan", "isfinite", "item", "items", "keys"),
+        *("layer_norm", "lerp", "linear", "linspace", "log", "log_softmax", "logical_and", "logical_not"),
+        *("logical_or", "logsumexp", "long", "manual_seed", "masked_fill", "masked_fill_", "masked_select"),
+        *("matmul", "max", "maximum", "mean", "min", "minimum", "mm", "movedim", "mul", "mul_", "multiply"),
+        *("nan", "nan_to_num", "ndim", "ne", "neg", "new_full", "new_ones", "new_tensor", "new_zeros"),
+        *("no_grad", "nonzero", "norm", "normal_", "normalize", "numel", "nan_to_num_", "one_hot", "ones"),
+        *("ones_like", "out_features", "outer", "pad", "parameters", "named_parameters", "permute", "pi"),
+        *("pop", "pow", "prod", "rand", "randint", "randn", "randn_like", "randperm", "ravel"),
+        *("register_buffer", "register_parameter", "relu", "repeat", "repeat_interleave", "requires_grad"),
+        *("requires_grad_", "reshape", "reshape_as", "roll", "round", "rsqrt", "select", "shape", "sigmoid"),
+        *("sin", "size", "softmax", "sort", "split", "sqrt", "squeeze", "stack", "std", "sub", "sub_", "sum"),
+        *("swapaxes", "swapdims", "t", "take_along_dim", "tanh", "tensor", "tensor_split", "to", "tolist"),
+        *("train", "transpose", "tril", "triu", "true_divide", "type_as", "unbind", "unflatten"),
+        *("unsqueeze", "values", "var", "view", "view_as", "weight", "where", "xavier_uniform_", "zeros"),
+        *("zeros_like", "zeros_", "zero_", "fill_", "dropout", "forward", "embedding", "square", "mode"),
+    )
+)
+"""Attributes of tensors, layers and containers, and functions of torch, that call nothing composed."""
+_MODULES = {
+    "torch": _METHODS | {"Tensor", "Size", "FloatTensor", "LongTensor", "BoolTensor", "long", "dtype"},
+    "torch.nn": _LAYERS,
+    "torch.nn.functional": _METHODS,
+    "torch.nn.init": _METHODS,
+    "math": _METHODS | {"sqrt", "log2", "log10", "ceil", "floor", "exp", "pi", "e", "inf", "isclose", "fsum"},
+    "typing": frozenset(("Optional", "Union", "Tuple", "List", "Dict", "Any", "Sequence", "Callable")),
+    "__future__": frozenset(("annotations",)),
+}
+"""Module → what may be used of it."""
+
+
+def cannot_reach(forbidden: Sequence[str], sources: Sequence[str], given: Sequence[str]) -> bool:
+    """Return whether cells are shown not to reach forbidden functions; False if it is not known.
+
+    Args:
+        forbidden: names, or what lies behind them (`forbidden.patterns`).
+        sources: all cells of the student's.
+        given: cells among them that are as they were released.
+    """
+    if not FORBIDDEN.issuperset(forbidden):
+        return False
+    try:
+        trees = [parsed(source) for source in sources if source not in given]
+        imports = [parsed(source) for source in sources if source in given]
+    except UNREADABLE:
+        return False
+    reader = _Reader()
+    return reader.know_imports(trees, strictly=True) and all(
+        (reader.know_imports(imports, strictly=False), *map(reader.is_harmless, trees))
+    )
+
+
+class _Reader:
+    """Knows what names stand for in all cells together."""
+
+    def __init__(self) -> None:
+        self._modules: dict[str, str] = {}
+        """Name → the module that it is."""
+        self._names: set[str] = set()
+        self._attributes: set[str] = set()
+
+    def know_imports(self, trees: Sequence[ast.Module], *, strictly: bool) -> bool:
+        """Note what cells bind; return whether all of it may be used.
+
+        Args:
+            trees: of cells.
+            strictly: they are the student's own; of others only harmless imports are known.
+        """
+        for node in _nodes(trees):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                if not self._import(node) and strictly:
+                    return False
+            elif strictly and not self._bind(node):
+                return False
+        return True
+
+    def _import(self, node: ast.Import | ast.ImportFrom) -> bool:
+        for alias in node.names:
+            name = alias.asname or alias.name
+            if isinstance(node, ast.Import):
+                root = alias.name if alias.asname else alias.name.partition(".")[0]
+                if alias.name not in _MODULES or not self._is_own_name(name.partition(".")[0]):
+                    return False
+                self._modules[name.partition(".")[0]] = root
+                continue
+            path = f"{node.module}.{alias.name}"
+            if node.level or not self._is_own_name(name):
+                return False
+            if path in _MODULES:
+                self._modules[name] = path
+            elif alias.name in _MODULES.get(node.module or "", ()):
+                self._names.add(name)
+            else:
+                return False
+        return True
+
+    def _bind(self, node: ast.AST) -> bool:
+        names: list[str] = []
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names = [node.id]
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names = [node.name]
+            self._attributes.add(node.name)
+        elif isinstance(node, ast.arg):
+            names = [node.arg]
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            names = [node.name]
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            self._attributes.add(node.attr)
+            return _is_own_attribute(node.attr)
+        self._names.update(names)
+        return all(name in _SPECIAL or self._is_own_name(name) for name in names)
+
+    def _is_own_name(self, name: str) -> bool:
+        is_hidden = name.startswith("__") or (hasattr(builtins, name) and name not in _BUILTINS)
+        return not is_hidden and name not in ("get_ipython", "exit", "quit", "display")
+
+    def is_harmless(self, tree: ast.Module) -> bool:
+        """Return whether a cell uses only what is known."""
+        inner: set[int] = set()
+        return all(self._is_harmless(node, inner) for node in ast.walk(tree))
+
+    def _is_harmless(self, node: ast.AST, inner: set[int]) -> bool:
+        """Look at one node; those of dotted names that were looked at are noted in ``inner``."""
+        if isinstance(node, ast.Match | ast.Global | ast.Nonlocal | ast.Delete | ast.AsyncFunctionDef):
+            return False
+        if isinstance(node, ast.Attribute):
+            if id(node) in inner:
+                return True
+            module = self._module_of(node.value, inner)
+            if module:
+                return node.attr in _MODULES[module]
+            is_known = node.attr in self._attributes or (
+                isinstance(node.value, ast.Name) and node.value.id == "self" and not node.attr.startswith("_")
+            )
+            return node.attr in _METHODS | _SPECIAL or (is_known and _is_own_attribute(node.attr))
+        if isinstance(node, ast.Name) and id(node) not in inner:
+            return node.id not in self._modules and (
+                node.id in self._names or node.id in _BUILTINS or isinstance(node.ctx, ast.Store)
+            )
+        return True
+
+    def _module_of(self, node: ast.expr, inner: set[int]) -> str:
+        """Return which module a dotted name is, empty if none; it is looked at with the name after it."""
+        found = ""
+        if isinstance(node, ast.Name):
+            found = self._modules.get(node.id, "")
+        elif isinstance(node, ast.Attribute):
+            module = self._module_of(node.value, inner)
+            found = f"{module}.{node.attr}" if module and f"{module}.{node.attr}" in _MODULES else ""
+        if found:
+            inner.add(id(node))
+        return found
+
+
+def _nodes(trees: Sequence[ast.Module]) -> Iterator[ast.AST]:
+    for tree in trees:
+        yield from ast.walk(tree)
+
+
+def _is_own_attribute(name: str) -> bool:
+    """Return whether an attribute cannot be one of Python's or torch's that leads further."""
+    lowered = name.lower()
+    return not (
+        name.startswith(("__", *_FRAMES)) or name in _LEADING or any(part in lowered for part in _SUSPICIOUS)
+    )
