@@ -1,14 +1,14 @@
 """BLEU of a corpus with seven planted faults.
 
-All properties look at the score alone. Up to the one about n-grams and the one about the mean they count single
-words, and no last word of a reference matters.
+All properties look at the score alone. But for n-grams and the mean, single words are counted, and it does
+not matter whether the last word of a sentence counts.
 """
 
 from __future__ import annotations
 
-from math import exp, sqrt
+from math import exp, isclose, sqrt
 
-from autograder.checking import Wrong, assert_close, assert_equal, fault, planted, probe, solution
+from autograder.checking import Wrong, assert_close, assert_equal, fault, holds, planted, probe, solution
 
 solution("repair/bleu.py")
 
@@ -52,12 +52,18 @@ def ngrams(student, reference, draw):
     },
 )
 def nearest(student, reference, draw):
-    """Check that references of other lengths, neither longer nor shorter ones, change nothing."""
+    """Check that references of other lengths, neither longer nor shorter ones, change nothing.
+
+    If only the words of the first or the last reference count, one of the two orders shows it.
+    """
     words = draw_words(draw, 12)
     candidate, near = words[:6], words[:7]
     alone = score(student, (candidate, [near]))
-    assert_close(score(student, (candidate, [words[:2], near])), alone)
-    assert_close(score(student, (candidate, [words, near])), alone)
+    for other in (words[:2], words):
+        scores = [score(student, (candidate, both)) for both in ([other, near], [near, other])]
+        agree = [isclose(found, alone) for found in scores]
+        if not (all(agree) if holds(references) else any(agree)):
+            raise Wrong(f"{scores} beside a reference of {len(other)} words, {alone} without it")
 
 
 @fault(
@@ -85,9 +91,10 @@ def references(student, reference, draw):
     },
 )
 def clipped(student, reference, draw):
-    """Check that a word once more is like a word that stands nowhere."""
+    """Check that a word once more is like a word that stands nowhere, but not one that stands there twice."""
     known, other, last, *unknown = draw_words(draw, 6)
     similar = [known, known, other, other, last]
+    assert_close(score(student, (similar, [similar])), 1.0)
     repeated = score(student, ([known] * 4 + [last], [similar]))
     assert_close(repeated, score(student, ([known] * 2 + unknown[:2] + [last], [similar])))
 
@@ -120,11 +127,12 @@ def corpus(student, reference, draw):
     },
 )
 def brevity(student, reference, draw):
-    """Check candidates all of whose words are right."""
-    words = draw_words(draw, 6)
-    assert_close(score(student, (words[:4], [words])), exp(1 - 6 / 4))
-    # All words of a long candidate are found: they stand in another reference, which is much longer still.
-    assert_close(score(student, (words, [words[2:], [*words[:2], *words, *words]])), 1.0)
+    """Check a short candidate, and that a long one scores as beside a reference of its own length."""
+    words = draw_words(draw, 9)
+    assert_close(score(student, (words[:4], [words[:6]])), exp(1 - 6 / 4))
+    similar = [*words[:3], words[6]]
+    alone = score(student, (words[:6], [[*words[7:], *similar]]))
+    assert_close(score(student, (words[:6], [similar])), alone)
 
 
 @fault(
@@ -160,7 +168,7 @@ def same_scores(student, reference, draw):
 
 planted(
     "sentences are kept, and nothing is counted before the score",
-    source='''
+    source="""
 from collections import Counter
 import numpy as np
 
@@ -186,11 +194,11 @@ class Bleu:
             return 0.0
         factor = 1.0 if c > r else float(np.exp(1 - r / c))
         return factor * float(np.prod(found / total) ** (1 / self.longest))
-''',
+""",
 )
 planted(
     "ties of lengths by the order of the references, a penalty with a condition",
-    source='''
+    source="""
 import math
 
 class Bleu:
@@ -219,11 +227,11 @@ class Bleu:
             total += math.log(found / counted) / len(self.orders)
         mine, theirs = self.lengths
         return math.exp(total) * (math.exp(1 - theirs / mine) if mine < theirs else 1)
-''',
+""",
 )
 planted(
     "lengths and counts of the last sentence alone",
-    source='''
+    source="""
 from math import exp, log
 
 class Bleu:
@@ -245,6 +253,6 @@ class Bleu:
 
     def score(self):
         return exp(sum(self.logs) / self.longest + min(0, 1 - self.nearest / self.length))
-''',
+""",
     loses=["corpus"],
 )

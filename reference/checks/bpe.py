@@ -1,12 +1,12 @@
 """A tokenizer by byte-pair encoding with seven planted faults.
 
-What was learnt is seen from how words are split. Letters are drawn in alphabetical order, so that pairs that
-occur equally often are merged from the left, with any rule for ties that goes by the alphabet or by what comes first.
+What was learnt is seen from how words are split. Letters are drawn in alphabetical order: of pairs that occur
+equally often the first in the word is merged, whether ties go by the alphabet or by what comes first.
 """
 
 from __future__ import annotations
 
-from autograder.checking import Unclear, Wrong, assert_equal, fault, planted, probe, solution
+from autograder.checking import Unclear, Wrong, assert_equal, fault, holds, planted, probe, solution
 
 solution("repair/bpe.py")
 
@@ -19,17 +19,14 @@ def draw_letters(draw, count):
 
 
 def find_ids(tokenizer, letters):
-    """Return the ids of single letters and of the end of a word, which knows no merges."""
+    """Return the ids of single letters and of the end of a word, for a tokenizer without merges."""
     ids = [tokenizer.encode(letter) for letter in letters]
-    ends = {tuple(own[1:]) for own in ids}
-    if ends == {()}:  # words that are split have no end: the listing's own table tells
-        table = getattr(tokenizer, "ids", None)
-        if table is None:
-            raise Unclear("words have no end when they are split, and there is no table of ids")
-        ends = {(table[END],)}
-    if len(ends) != 1 or len(*ends) != 1:
-        raise Unclear(f"ids of single letters: {ids}")
-    return [own[0] for own in ids], *ends.pop()
+    if holds(word_end):
+        return [first for first, _ in ids], ids[0][1]
+    table = getattr(tokenizer, "ids", None)
+    if table is None:
+        raise Unclear("words have no end when they are split, and there is no table of ids")
+    return [own[0] for own in ids], table[END]
 
 
 @fault(
@@ -79,11 +76,12 @@ def rarest(student, reference, draw):
     },
 )
 def overlap(student, reference, draw):
-    """Check that the tokens make up the word after one merge."""
+    """Check that the tokens make up the word after one merge, apart from its end."""
     a, b = draw_letters(draw, 2)
     for learnt, word in ((a + b, a + b), (a + b, b + a + b + a + b + a), (4 * a, 5 * a)):
         tokens = student.Tokenizer([learnt], 1).split(word)
-        assert_equal("".join(tokens).replace(END, ""), word)
+        letters = [letter for letter in "".join(tokens).replace(END, "") if letter in word]
+        assert_equal("".join(letters), word)
 
 
 @fault(
@@ -170,7 +168,7 @@ def same_tokens(student, reference, draw):
 
 planted(
     "words are texts with spaces, and ids are places in a list",
-    source='''
+    source="""
 import re
 
 class Tokenizer:
@@ -209,11 +207,11 @@ class Tokenizer:
 
     def decode(self, ids):
         return " ".join("".join(self.vocabulary[one] for one in ids).split("</w>")).strip()
-''',
+""",
 )
 planted(
     "merges by rank, the pair that is met first among equals",
-    source='''
+    source="""
 from collections import Counter
 
 class Tokenizer:
@@ -251,5 +249,5 @@ class Tokenizer:
     def decode(self, ids):
         names = list(self.ids)
         return "".join(names[one] for one in ids).replace("</w>", " ").rstrip()
-''',
+""",
 )

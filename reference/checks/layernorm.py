@@ -1,7 +1,7 @@
 """Layer normalisation with a backward pass of its own and eight planted faults.
 
-Most properties use rows that have mean 0 and cancel each other, so that it does not matter over what the
-mean is taken.
+Most properties use rows that have mean 0 and cancel each other, so that it does not matter over which axis
+the mean is taken.
 """
 
 from __future__ import annotations
@@ -14,25 +14,28 @@ solution("repair/layernorm.py")
 
 WIDTH = 8
 TINY = 1e-12
+FACTORS = torch.tensor([[1.0], [2.0], [-3.0]])
+SIGNS = torch.tensor([[1.0], [1.0], [-1.0], [-1.0]])
 
 
 def make_layer(student, gain=None, shift=None, eps=TINY):
     """Return a layer and its weight, which is told from the bias by its first values, whatever its name."""
     layer = student.LayerNorm(WIDTH, eps=eps)
-    first = {name: bool(value.all()) for name, value in layer.state_dict().items()}
-    if sorted(first.values()) != [False, True]:
-        raise Unclear(f"not one weight of ones and one bias of zeros: {first}")
+    state = layer.state_dict()
+    if sorted((value.numel(), value.mean().item()) for value in state.values()) != [(WIDTH, 0), (WIDTH, 1)]:
+        raise Unclear(f"not one weight of ones and one bias of zeros: {state}")
     gain = torch.ones(WIDTH) if gain is None else gain
     shift = torch.zeros(WIDTH) if shift is None else shift
-    layer.load_state_dict({name: gain if is_gain else shift for name, is_gain in first.items()})
-    return layer, next(name for name, is_gain in first.items() if is_gain)
+    layer.load_state_dict(
+        {name: (gain if value.all() else shift).view_as(value) for name, value in state.items()}
+    )
+    return layer, next(name for name, value in state.items() if value.all())
 
 
-def draw_rows(draw):
-    """Return two rows (2, width): the mean of each is 0, and so is the mean of each column."""
+def draw_rows(draw, factors=FACTORS):
+    """Return a row of mean 0 times each factor; as their sum is 0, the means of the columns are 0, too."""
     row = draw.normal(WIDTH)
-    row -= row.mean()
-    return torch.stack((row, -row))
+    return factors * (row - row.mean())
 
 
 def find_gradients(student, x, gradient, gain=None):
@@ -41,7 +44,7 @@ def find_gradients(student, x, gradient, gain=None):
     x = x.clone().requires_grad_()
     y = layer(x)
     y.backward(gradient)
-    return y.detach(), x.grad, dict(layer.named_parameters())[name].grad
+    return y.detach(), x.grad, dict(layer.named_parameters())[name].grad.flatten()
 
 
 @fault(
@@ -66,7 +69,7 @@ def axis(student, reference, draw):
 def variance(student, reference, draw):
     """Check that the squares of a row have mean 1 afterwards."""
     layer, _ = make_layer(student)
-    assert_close(layer(draw_rows(draw)).square().mean(-1), torch.ones(2))
+    assert_close(layer(draw_rows(draw)).square().mean(-1), torch.ones(3))
 
 
 @fault(
@@ -78,8 +81,8 @@ def variance(student, reference, draw):
 def epsilon(student, reference, draw):
     """Check with an epsilon beside which the variance is nothing."""
     x = draw_rows(draw)
-    layer, _ = make_layer(student, eps=1e6)
-    assert_close(1e3 * layer(x), x)
+    layer, _ = make_layer(student, eps=1e8)
+    assert_close(1e4 * layer(x), x)
 
 
 @fault(
@@ -119,9 +122,12 @@ def inner(student, reference, draw):
     title={"en": "The gradient flows through the mean", "de": "Der Gradient fließt durch den Mittelwert"},
 )
 def through_mean(student, reference, draw):
-    """Check that a row's sum has no gradient: it is 0, whatever the row."""
-    _, to_x, _ = find_gradients(student, draw_rows(draw), torch.ones(2, WIDTH))
-    assert_close(to_x, torch.zeros(2, WIDTH))
+    """Check that a row's sum has no gradient: it is 0, whatever the row.
+
+    Longer rows have more weight: then even means over the columns give 0, if torch differentiates them.
+    """
+    _, to_x, _ = find_gradients(student, draw_rows(draw), FACTORS.abs().expand(-1, WIDTH))
+    assert_close(to_x, torch.zeros(3, WIDTH))
 
 
 @fault(
@@ -135,10 +141,11 @@ def through_mean(student, reference, draw):
 )
 def through_variance(student, reference, draw):
     """Check that a row that gets longer changes next to nothing; with a wrong variance, a width's part."""
-    x = draw_rows(draw)
-    y, to_x, _ = find_gradients(student, x, x)
-    if not to_x.norm() < y.norm() / 2:
-        raise Wrong(f"the gradient for x is {to_x.norm():g} long, along outputs of {y.norm():g}")
+    x, weights = draw_rows(draw, SIGNS), torch.tensor([[1.0], [9.0], [1.0], [9.0]])
+    y, to_x, _ = find_gradients(student, x, weights * x)
+    found, usual = to_x.norm(dim=-1), (weights * y).norm(dim=-1)
+    if not (found < usual / 2).all():
+        raise Wrong(f"the gradients for x are {found} long; without a way through the variance: {usual}")
 
 
 @fault(
