@@ -112,6 +112,18 @@ def test_load_gathers_what_is_imported(tmp_path: Path) -> None:
     assert file.solution.endswith("\nF = helper\n")
 
 
+def test_solution_may_lie_in_a_folder(tmp_path: Path) -> None:
+    """The path's folders are packages."""
+    for path, text in {
+        "tasks/f.py": "def f(): ...\n",
+        "checks/f.py": TOP + "solution('tasks/f.py')\n" + CHECK,
+    }.items():
+        (tmp_path / path).parent.mkdir()
+        (tmp_path / path).write_text(text)
+    file = load_check_file(tmp_path, "f.py")
+    assert ("reference.tasks.f", "def f(): ...\n") == (file.solution_module, file.solution)
+
+
 def test_load_names_the_nearest_file(tmp_path: Path) -> None:
     (tmp_path / "checks").mkdir()
     (tmp_path / "checks" / "attention.py").write_text("")
