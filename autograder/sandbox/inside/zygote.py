@@ -240,9 +240,10 @@ def _warm_torch(torch: ModuleType) -> None:
     # torch.manual_seed keeps each seed for devices that are not here, with the stack; for it files are read.
     for devices in (torch.cuda, torch.xpu, torch.mtia):
         devices.traceback = SimpleNamespace(format_stack=list)
-    module = torch.nn.Linear(2, 2)
-    for optimizer in (torch.optim.SGD, torch.optim.Adam):
-        optimizer(module.parameters(), 0.1).step()
+    if "torch._dynamo" in sys.modules:  # otherwise the first optimizer would import it
+        module = torch.nn.Linear(2, 2)
+        for optimizer in (torch.optim.SGD, torch.optim.Adam):
+            optimizer(module.parameters(), 0.1).step()
 
 
 def _place_descriptors(requests: int, replies: int, output: int) -> None:
