@@ -110,8 +110,8 @@ MOST_LINES_IN_A_FILE = 650
 MOST_LINES_IN_A_FUNCTION = 60
 
 
-KNOW_A_KIND = {"autograder.app.formulas", "autograder.app.debugging"}
-"""Commands that are about formulas, or about planted faults, alone."""
+KNOW_A_KIND = {"autograder.app.formulas", "autograder.app.debugging", "autograder.kinds.general.faults"}
+"""Commands about formulas or planted faults alone, and the kind that adds faults to checks."""
 
 
 def module_name(path: Path) -> str:
