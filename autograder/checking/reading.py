@@ -181,7 +181,7 @@ def _gather_modules(folder: Path, module: str) -> dict[str, str]:
         found[name] = _read_text(path)
         tree = _parse(found[name], name)
         waiting += _imported(tree, name, is_package=path.name == "__init__.py")
-        waiting += [f"{PACKAGE}.{file.removesuffix('.py')}" for file in _solution_files(tree)]
+        waiting += map(_solution_module, _solution_files(tree))
     return found
 
 
@@ -237,6 +237,10 @@ def _solution_files(tree: ast.Module) -> Iterator[str]:
             for argument in (*node.args, *(word.value for word in node.keywords if word.arg == "file")):
                 if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
                     yield argument.value
+
+
+def _solution_module(file: str) -> str:
+    return f"{PACKAGE}.{file.removesuffix('.py').replace('/', '.')}"
 
 
 def _last_name(node: ast.expr) -> str:
@@ -392,7 +396,7 @@ class _Reader:
         if source:
             _parse(source, self._module)
             return "", source, names
-        module = f"{PACKAGE}.{str(file).removesuffix('.py').replace('/', '.')}"
+        module = _solution_module(str(file))
         if module not in self._modules:
             raise CheckFileError(f"solution: there is no file {PACKAGE}/{file}", self._file, line)
         return module, self._modules[module], names

@@ -112,6 +112,16 @@ def test_load_gathers_what_is_imported(tmp_path: Path) -> None:
     assert file.solution.endswith("\nF = helper\n")
 
 
+def test_solution_may_stand_in_a_subfolder(tmp_path: Path) -> None:
+    """Its path has slashes, its module dots."""
+    for folder in ("checks", "repair"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "repair/answer.py").write_text("F = 1\n")
+    (tmp_path / "checks/f.py").write_text(TOP + "solution('repair/answer.py')\n" + CHECK)
+    file = load_check_file(tmp_path, "f.py")
+    assert ("reference.repair.answer", "F = 1\n") == (file.solution_module, file.solution)
+
+
 def test_load_names_the_nearest_file(tmp_path: Path) -> None:
     (tmp_path / "checks").mkdir()
     (tmp_path / "checks" / "attention.py").write_text("")
