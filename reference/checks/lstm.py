@@ -118,7 +118,8 @@ def bounded(student, reference, draw):
 def hidden(student, reference, draw):
     """The hidden state moves the next cell; the cell does not move the gates, so that its part is a line."""
     model = make_cell(student.LSTMCell, draw.normal)
-    x, state, other, cell = draw.normal(4, INPUTS), *(draw.normal(4, WIDTH) for _ in range(3))
+    x = draw.normal(4, INPUTS)
+    state, other, cell = (draw.normal(4, WIDTH) for _ in range(3))
     if torch.allclose(*(model.run(x, (before, cell))[1] for before in (state, other))):
         raise Wrong("the hidden state moves nothing")
     less, none, more = (model.run(x, (state, size * cell))[1] for size in (-1, 0, 1))
