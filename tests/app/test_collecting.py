@@ -330,7 +330,7 @@ def test_what_could_harm_is_refused_by_itself(course: Course, tmp_path: Path) ->
         "ada.zip/../../../evil.py": "leads out",
         "ada.zip//etc/evil": "absolute place",
         "ada.zip/C:/evil": "absolute place",
-        "ada.zip/a\\\\..\\\\evil": "backslash",
+        "ada.zip/a\\..\\evil": "backslash",
         "data/y.txt": "cannot be told from 'Data'",
         "con.txt": "name of a device",
         "n" * 201: "more than 200 bytes",
