@@ -13,6 +13,7 @@ from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.session import Session
 from autograder.sandbox.testing import CellTester, Key, visit
+from autograder.sandbox.timeouts import Timeouts
 from tests.support.cell_attacks import ATTACKS, TESTS
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
@@ -48,7 +49,7 @@ def outcomes(sandbox: Sandbox, source: str, *, inside: bool) -> dict[str, CellOu
         for name, code in TESTS.items()
     }
     cells = [Cell("import numpy as np"), Cell(source)]
-    with Session(sandbox, cells, limits, visits={2: visit(runner, tests, found)}) as session:
+    with Session(sandbox, cells, limits, visits={2: visit(runner, tests, found, Timeouts())}) as session:
         session.run()
     runner.close()
     return {name: outcome for (_, name), outcome in found.items()}

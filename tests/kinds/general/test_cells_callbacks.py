@@ -13,6 +13,7 @@ from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.session import Session
 from autograder.sandbox.testing import CellTester, Key, visit
+from autograder.sandbox.timeouts import Timeouts
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 TESTS = {
@@ -120,7 +121,9 @@ def outcomes(sandbox: Sandbox, source: str) -> dict[str, CellOutcome]:
     found: dict[Key, CellOutcome] = {}
     tester = CellTester(lambda: sandbox.open(limits, seed=1), imports_of([]))
     tests = {("q", name): CellTest(name, code, seconds=1) for name, code in TESTS.items()}
-    with Session(sandbox, [Cell(source)], limits, visits={1: visit(tester, tests, found)}) as session:
+    with Session(
+        sandbox, [Cell(source)], limits, visits={1: visit(tester, tests, found, Timeouts())}
+    ) as session:
         session.run()
     tester.close()
     return {name: outcome for (_, name), outcome in found.items()}
@@ -156,7 +159,7 @@ def test_a_function_is_forgotten_when_its_test_is_over(sandbox: Sandbox) -> None
     tester = CellTester(lambda: sandbox.open(limits, seed=1), imports_of([]))
     first = {("q", "keeps"): CellTest("keeps", "assert use(lambda x: x, 1) == 42")}
     second = {("q", "late"): CellTest("late", "assert late == 'over'")}
-    visits = {1: visit(tester, first, found), 2: visit(tester, second, found)}
+    visits = {1: visit(tester, first, found, Timeouts()), 2: visit(tester, second, found, Timeouts())}
     with Session(sandbox, [Cell(kept), Cell(late)], limits, visits=visits) as session:
         session.run()
     tester.close()
@@ -175,7 +178,7 @@ def test_a_test_that_cannot_go_on_leaves_the_notebook_in_order(sandbox: Sandbox)
     refused = "class Own: pass\ndef ask(x):\n    use(Own(), 1)\nuse(ask, 1)"
     first = {("q", "refused"): CellTest("refused", refused)}
     second = {("q", "after"): CellTest("after", "assert use(lambda x: x, 1) == 42 and y == 3")}
-    visits = {1: visit(tester, first, found), 2: visit(tester, second, found)}
+    visits = {1: visit(tester, first, found, Timeouts()), 2: visit(tester, second, found, Timeouts())}
     with Session(sandbox, [Cell(kept), Cell("y = 3")], limits, visits=visits) as session:
         session.run()
     tester.close()
@@ -199,7 +202,9 @@ def test_deep_recursion_waits_for_a_person(sandbox: Sandbox) -> None:
     }
     limits, found = Limits(), dict[Key, CellOutcome]()
     tester = CellTester(lambda: sandbox.open(limits, seed=1), imports_of([]))
-    with Session(sandbox, [Cell(source)], limits, visits={1: visit(tester, tests, found)}) as session:
+    with Session(
+        sandbox, [Cell(source)], limits, visits={1: visit(tester, tests, found, Timeouts())}
+    ) as session:
         session.run()
     tester.close()
     shallow, deep = found.values()
@@ -217,7 +222,7 @@ def test_a_test_in_the_students_box_leaves_the_others_alone(sandbox: Sandbox) ->
         ("q", "after"): CellTest("after", "b = use([5, 6])\nassert b == [10, 12] and a == [2, 4]"),
     }
     cells = [Cell("def use(x): return [2 * one for one in x]")]
-    with Session(sandbox, cells, limits, visits={1: visit(tester, tests, found)}) as session:
+    with Session(sandbox, cells, limits, visits={1: visit(tester, tests, found, Timeouts())}) as session:
         session.run()
     tester.close()
     assert [True] * 3 == [one.passed for one in found.values()], found
@@ -229,7 +234,9 @@ def test_sleeping_between_calls_has_an_end(sandbox: Sandbox) -> None:
     tester = CellTester(lambda: sandbox.open(limits, seed=1), imports_of([]))
     tests = {("q", "slow"): CellTest("slow", "use(lambda x: x, 1)", seconds=1)}
     source = "import time\ndef use(one, x):\n    while True:\n        time.sleep(0.3)\n        one(x)\n"
-    with Session(sandbox, [Cell(source)], limits, visits={1: visit(tester, tests, found)}) as session:
+    with Session(
+        sandbox, [Cell(source)], limits, visits={1: visit(tester, tests, found, Timeouts())}
+    ) as session:
         session.run()
     tester.close()
     assert not any(one.passed for one in found.values())
@@ -255,7 +262,9 @@ def test_a_handed_over_function_looks_as_it_is(sandbox: Sandbox) -> None:
     limits, found = Limits(), dict[Key, CellOutcome]()
     tester = CellTester(lambda: sandbox.open(limits, seed=1), imports_of([]))
     asked = {("q", name): CellTest(name, code) for name, code in tests.items()}
-    with Session(sandbox, [Cell(source)], limits, visits={1: visit(tester, asked, found)}) as session:
+    with Session(
+        sandbox, [Cell(source)], limits, visits={1: visit(tester, asked, found, Timeouts())}
+    ) as session:
         session.run()
     tester.close()
     assert [True] * len(tests) == [one.passed for one in found.values()], found

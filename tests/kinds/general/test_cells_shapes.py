@@ -13,6 +13,7 @@ from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.session import Session
 from autograder.sandbox.testing import CellTester, Key, visit
+from autograder.sandbox.timeouts import Timeouts
 from autograder.stopwatch import Stopwatch
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
@@ -270,7 +271,9 @@ def outcomes(sandbox: Sandbox, source: str, shapes: Mapping[str, str] = SHAPES) 
     found: dict[Key, CellOutcome] = {}
     tester = CellTester(lambda: sandbox.open(limits, seed=1), imports_of([]))
     tests = {("q", name): CellTest(name, code) for name, code in shapes.items()}
-    with Session(sandbox, [Cell(source)], limits, visits={1: visit(tester, tests, found)}) as session:
+    with Session(
+        sandbox, [Cell(source)], limits, visits={1: visit(tester, tests, found, Timeouts())}
+    ) as session:
         session.run()
     tester.close()
     return {name: outcome for (_, name), outcome in found.items()}

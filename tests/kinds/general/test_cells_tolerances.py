@@ -13,6 +13,7 @@ from autograder.sandbox.base import Environment, Sandbox
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.session import Session
 from autograder.sandbox.testing import CellTester, Key, visit
+from autograder.sandbox.timeouts import Timeouts
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 TOLERANCES = {
@@ -65,7 +66,7 @@ def run_tests(sandbox: Sandbox, source: str, codes: Mapping[str, str] = TOLERANC
     runner = CellTester(functools.partial(sandbox.open, limits, seed=1), imports_of(["import numpy as np"]))
     tests = {("q", name): CellTest(name, code, seconds=5) for name, code in codes.items()}
     cells = [Cell("import numpy as np"), Cell(source)]
-    with Session(sandbox, cells, limits, visits={2: visit(runner, tests, found)}) as session:
+    with Session(sandbox, cells, limits, visits={2: visit(runner, tests, found, Timeouts())}) as session:
         session.run()
     runner.close()
     return {name: outcome for (_, name), outcome in found.items()}
