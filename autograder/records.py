@@ -362,6 +362,8 @@ class CellOutcome(Struct, frozen=True):
     """Of a check: how it comes out otherwise where what is forbidden fails."""
     share: float = 0.0
     """Of a check: which part of its points a wrong answer still earns."""
+    told: Mapping[str, str] = {}
+    """Of a check: by language, what students read of a wrong answer instead of what the check states."""
     mistakes: tuple[str, ...] = ()
     """Of a check: the mutants whose values are those of the student."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -11,15 +11,24 @@ from typing import Any
 class Wrong(AssertionError):
     """The answer is wrong. The message is for staff; students read the check's title, or its ``told=``."""
 
-    def __init__(self, message: str = "", *, share: float = 0.0) -> None:
+    def __init__(self, message: str = "", *, share: float = 0.0, told: str | Mapping[str, str] = "") -> None:
         """Describe what is wrong.
 
         Args:
             message: for staff; may contain hidden values.
             share: of the check's points that the answer still earns, from 0 to below 1.
+            told: what students read instead of the check's ``told=``, in every language of the assignment.
+                Everything that is put into it is shown to them, hidden values included.
+
+        Raises:
+            TypeError: `told` is neither a text nor a dictionary of texts.
         """
         super().__init__(message)
         self.share = share
+        texts = {"en": told} if isinstance(told, str) else dict(told)
+        if not all(isinstance(part, str) for pair in texts.items() for part in pair):
+            raise TypeError(f"Wrong: told: expected a text, or {{'en': …, 'de': …}}, got {told!r}")
+        self.told: dict[str, str] = {language: text for language, text in texts.items() if text}
 
 
 class Unclear(Exception):

@@ -8,8 +8,8 @@ import itertools
 import linecache
 import traceback
 import types
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -42,6 +42,8 @@ class CheckOutcome:
     """The name that is missing."""
     share: float = 0.0
     """Of the points, that a wrong answer still earns."""
+    told: Mapping[str, str] = field(default_factory=dict)
+    """By language, what students read of a wrong answer instead of what the check states."""
     mistakes: tuple[str, ...] = ()
     """The mutants whose values are those of the student."""
 
@@ -127,7 +129,7 @@ class CheckProgram:
         if isinstance(error, MissingName):
             return CheckOutcome("missing", text, name=error.missing)
         if isinstance(error, Wrong):
-            return CheckOutcome("wrong", text, share=min(max(error.share, 0.0), 1.0))
+            return CheckOutcome("wrong", text, share=min(max(error.share, 0.0), 1.0), told=error.told)
         if objects().is_raised_by_student(error):
             observe(f"raised {type(error).__name__}")
             return CheckOutcome("raised", raw, type(error).__name__[:80])  # students read it

@@ -161,6 +161,7 @@ def _told(outcome: CheckOutcome) -> dict[str, Any]:
     if outcome.status == "unclear":
         return {"refused": outcome.message or "the check cannot decide"}
     told = {"message": outcome.message, "share": outcome.share, "mistakes": [*outcome.mistakes]}
+    told["told"] = {**outcome.told}
     if outcome.status == "missing":
         return {**told, "error": "MissingName", "missing": outcome.name}
     return {**told, "error": outcome.error or "Wrong", "raised": outcome.status == "raised"}

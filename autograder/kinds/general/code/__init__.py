@@ -28,6 +28,8 @@ from autograder.records import Answer, CellOutcome, CellTest, CheckCall, ItemRes
 from autograder.rubric import Item
 from autograder.wording import LocalisedText
 
+_LONGEST_TOLD = 1000
+"""Characters of a text for students that a check chose at run time."""
 _LONGEST_REASON = 600
 """Characters of what a check says, for staff."""
 
@@ -145,10 +147,22 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
             text = quote(outcome.message) or "–"
             return failed("raised", staff, what=what, error=quote(outcome.error, 60), text=text)
         points = (item.points / len(check.parts) * Decimal(str(outcome.share))).quantize(Decimal("0.01"))
-        message = (
-            Message("code.told", text=check.told) if check.told else Message("code.failed", {"what": what})
-        )
-        return Finding(Status.FAILED, message, staff, points)
+        told, lacking = self._told(check, outcome)
+        message = Message("code.told", text=told) if told else Message("code.failed", {"what": what})
+        return Finding(Status.FAILED, message, "; ".join(filter(None, (staff, lacking))), points)
+
+    def _told(self, check: CheckItem, outcome: CellOutcome) -> tuple[dict[str, str], str]:
+        """Return what students read of a wrong answer, and what staff read if that lacks a language.
+
+        A text that the check chose at run time is plain: braces in it are no placeholders.
+        """
+        if not outcome.told:
+            return check.told, ""
+        missing = [one for one in self.rubric.assignment.languages if not outcome.told.get(one)]
+        if missing:
+            return check.told, f"told= of Wrong lacks {', '.join(map(quote, missing))} and is not shown"
+        texts = {language: quote(text, _LONGEST_TOLD) for language, text in outcome.told.items()}
+        return {one: text.replace("{", "{{").replace("}", "}}") for one, text in texts.items()}, ""
 
     def _named(
         self,
