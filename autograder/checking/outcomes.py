@@ -47,22 +47,33 @@ class DiffersFromStudent(BaseException):
     """A mutant has compared another value than the student's code: it is not the student's mistake."""
 
 
-class _Observations:
+class Observations:
+    """The student's values that a check has compared, in their order."""
+
     def __init__(self, is_next: Callable[[int, Any], bool] | None) -> None:
         self.values: list[Any] = []
+        self.expected: list[Any] = []
+        """With what each was compared; `NOTHING` where it was with no value."""
         self._is_next = is_next
 
-    def add(self, value: Any) -> None:
+    def add(self, value: Any, expected: Any) -> None:
+        """Note a value.
+
+        Raises:
+            DiffersFromStudent: it may not be the next one.
+        """
         if self._is_next is not None and not self._is_next(len(self.values), value):
             raise DiffersFromStudent
         self.values.append(value)
+        self.expected.append(expected)
 
 
-_current: ContextVar[_Observations | None] = ContextVar("observations", default=None)
+NOTHING: Any = object()
+_current: ContextVar[Observations | None] = ContextVar("observations", default=None)
 
 
 @contextmanager
-def observing(is_next: Callable[[int, Any], bool] | None = None) -> Iterator[list[Any]]:
+def observing(is_next: Callable[[int, Any], bool] | None = None) -> Iterator[Observations]:
     """Collect the student's values that are compared meanwhile; mutants are recognised by them.
 
     Args:
@@ -71,16 +82,16 @@ def observing(is_next: Callable[[int, Any], bool] | None = None) -> Iterator[lis
     Raises:
         DiffersFromStudent: one may not.
     """
-    observations = _Observations(is_next)
+    observations = Observations(is_next)
     token = _current.set(observations)
     try:
-        yield observations.values
+        yield observations
     finally:
         _current.reset(token)
 
 
-def observe(value: Any) -> None:
-    """Note a value of the student's that a check compares."""
+def observe(value: Any, expected: Any = NOTHING) -> None:
+    """Note a value of the student's that a check compares, and with what."""
     observations = _current.get()
     if observations is not None:
-        observations.add(value)
+        observations.add(value, expected)

@@ -40,6 +40,8 @@ MOST_OPERATIONS = 100_000
 """Of one test."""
 _MOST_TEXT = 4000
 _MOST_LANGUAGES = 20
+MOST_VALUES = 200
+"""Lines of one check about what was drawn and compared."""
 _LEAST_SECONDS = 0.01
 
 
@@ -213,6 +215,7 @@ class CellTester:
             "part": call.part,
             "seed": call.seed.hex(),
             "forbidden": list(call.forbidden),
+            "show_values": call.show_values,
         }
         if self._judge is None or call.digest not in self._unpacked:
             told["program"] = call.program
@@ -339,7 +342,7 @@ def outcome_of(told: object) -> CellOutcome:
     if not isinstance(told, Mapping):
         return CellOutcome(refused="the test brought no outcome")
     value, words, mistakes = told.get("value"), told.get("own_words"), told.get("mistakes")
-    share, words_for_students = told.get("share"), told.get("told")
+    share, words_for_students, lines = told.get("share"), told.get("told"), told.get("values")
     return CellOutcome(
         error=_text(told, "error"),
         message=_text(told, "message"),
@@ -354,6 +357,7 @@ def outcome_of(told: object) -> CellOutcome:
         share=share if isinstance(share, float) and 0 <= share < 1 else 0.0,
         mistakes=tuple(str(one) for one in mistakes) if isinstance(mistakes, list) else (),
         told=_texts(words_for_students),
+        values=tuple(map(str, lines[:MOST_VALUES])) if isinstance(lines, list) else (),
     )
 
 

@@ -54,6 +54,8 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
     def prepare(self) -> None:
         """Refuse points that cannot be shared, mutants that earn too much, and texts that lack a language."""
         self.file: CheckFile = self.rubric.checks[self.question.id]
+        self.shows_values = False
+        """Whether outcomes tell what was drawn and compared."""
         self._program = pack_checks(self.file)
         told = msgspec.json.encode(sorted(self.file.modules.items()))
         self._digest = hashlib.sha256(told).hexdigest()
@@ -108,7 +110,15 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
             seconds=check.seconds,
             shared=False,
             students=self.file.student_names,
-            check=CheckCall(self._digest, self._program, check.id, part, seed, tuple(patterns)),
+            check=CheckCall(
+                self._digest,
+                self._program,
+                check.id,
+                part,
+                seed,
+                tuple(patterns),
+                show_values=self.shows_values,
+            ),
         )
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
