@@ -34,7 +34,10 @@ def values(student, reference, draw):
 
 @check(points=1, title="Short lists", told="Think of empty lists.", needs="values", parts=["none", "one"])
 def short(student, reference, draw, part):
-    assert student.merge([], [] if part == "none" else [1]) == ([] if part == "none" else [1])
+    found = student.merge([], [] if part == "none" else [1])
+    if found == [1, 1]:
+        raise Wrong("twice", share=1 / 3)
+    assert found == ([] if part == "none" else [1])
 
 @check(points=1, title="Only lists")
 def refused(student, reference, draw):
@@ -80,6 +83,7 @@ ANSWERS: dict[str, tuple[str, Mapping[str, str]]] = {
         {"values": "0.5 code.mistake", "short": "0 needs.lacking", "forgets": "1 passed"},
     ),
     "half of an item": (TOP + "    return sorted(a + b) if a or b else None", {"short": "0.5 code.told"}),
+    "a share of one half": (TOP + "    return sorted(a + b) if a else b + b", {"short": "0.66 code.told"}),
     "refuses nothing": (
         "def merge(a, b):\n    return sorted([*(a if a != 1 else []), *b])",
         {"refused": "0 code.failed"},

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autograder.checking.packing import pack_checks
 from autograder.checking.reading import CheckFile, CheckItem, SourceMutant
@@ -21,7 +22,7 @@ from autograder.checks.judging import forbidden
 from autograder.checks.judging.redaction import redacted
 from autograder.checks.judging.results import Finding, combine, failed, no_answer, review
 from autograder.checks.kind import Kind
-from autograder.checks.options import check_points, check_text, place, share
+from autograder.checks.options import check_points, check_text, place, share, share_of
 from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
 from autograder.records import Answer, CellOutcome, CellTest, CheckCall, ItemResult, Message, Status
@@ -133,6 +134,9 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         outcomes = [evidence.tests.get(name) for name in self.parts[item.id]]
         findings = [self._finding(item, check, outcome) for outcome in outcomes]
         found = combine(findings, item.points, credit="each" if len(findings) > 1 else "all")
+        if found is not None and found.status is Status.FAILED:  # a wrong part may earn a share of its points
+            part = item.points / len(findings)
+            found = replace(found, points=sum((one.points if one else part for one in findings), Decimal(0)))
         found = self._named(item, outcomes, findings, found)
         return forbidden.applied(self._forbidden(evidence), found)
 
@@ -156,7 +160,7 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         if outcome.raised:
             text = quote(outcome.message) or "–"
             return failed("raised", staff, what=what, error=quote(outcome.error, 60), text=text)
-        points = (item.points / len(check.parts) * Decimal(str(outcome.share))).quantize(Decimal("0.01"))
+        points = share_of(item.points / len(check.parts), outcome.share)
         told, lacking = self._told(check, outcome)
         message = Message("code.told", text=told) if told else Message("code.failed", {"what": what})
         return Finding(Status.FAILED, message, "; ".join(filter(None, (staff, lacking))), points)
