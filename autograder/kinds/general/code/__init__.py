@@ -17,10 +17,10 @@ from msgspec.structs import replace
 from autograder.checking.packing import pack_checks
 from autograder.checking.reading import CheckFile, CheckItem, SourceMutant
 from autograder.checks.base import Draw, Evidence, Trial
-from autograder.checks.itemwise import ItemwiseCheck
+from autograder.checks.itemwise import ItemwiseCheck, Verdict
 from autograder.checks.judging import forbidden
 from autograder.checks.judging.redaction import redacted
-from autograder.checks.judging.results import Finding, combine, failed, no_answer, review
+from autograder.checks.judging.results import Finding, combine, failed, no_answer, result, review
 from autograder.checks.kind import Kind
 from autograder.checks.options import check_points, check_text, place, share, share_of
 from autograder.checks.values.quoting import quote
@@ -127,7 +127,7 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         results = super().judge(evidence)
         return redacted(results, (evidence.answer.source, *evidence.cells))
 
-    def verdict(self, item: Item, options: CodeItem, evidence: Evidence) -> Finding | None:
+    def verdict(self, item: Item, options: CodeItem, evidence: Evidence) -> Verdict:
         """What came of a check, or what was used that is forbidden."""
         del options
         check = self.file.check(item.id)
@@ -138,7 +138,17 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
             part = item.points / len(findings)
             found = replace(found, points=sum((one.points if one else part for one in findings), Decimal(0)))
         found = self._named(item, outcomes, findings, found)
-        return forbidden.applied(self._forbidden(evidence), found)
+        found = forbidden.applied(self._forbidden(evidence), found)
+        carried = sorted({name for outcome in outcomes if outcome for name in outcome.carried})
+        if found is not None or not carried:
+            return found
+        names = ", ".join(carried)
+        return replace(
+            result(self.question, item, None),
+            student=Message("code.carried", {"names": names}),
+            staff=f"as expected with the solution's {names}, not with the student's own",
+            code="code.carried",
+        )
 
     def _finding(self, item: Item, check: CheckItem, outcome: CellOutcome | None) -> Finding | None:
         """What is wrong in one part of a check."""

@@ -6,5 +6,8 @@ SENTENCES: dict[str, str] = {
     "code.failed": "{what}: this is not the case.",
     "code.told": "The answer is not as asked.",
     "code.mistake": "A known mistake.",
+    "code.carried": (
+        "As asked, where the right {names} stands in for yours: a mistake there has cost points already."
+    ),
     "code.review": "This item needs manual review.",
 }
