@@ -16,7 +16,8 @@ from msgspec.structs import replace
 
 from autograder.checking.packing import pack_checks
 from autograder.checking.reading import CheckFile, CheckItem, SourceMutant
-from autograder.checks.base import Draw, Evidence, Trial
+from autograder.checking.trivial import list_trivial
+from autograder.checks.base import TRIVIAL, Draw, Evidence, Trial
 from autograder.checks.itemwise import ItemwiseCheck, Verdict
 from autograder.checks.judging import forbidden
 from autograder.checks.judging.redaction import redacted
@@ -242,7 +243,7 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         return self.question.answer or ", ".join(self.file.student_names)
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
-        """The solution, every mutant and every planted answer."""
+        """The solution, every mutant, every planted answer, and some without any work."""
         if key.cell_type != "code":
             return ()
         found = [Trial("solution", self.file.solution)] if self.file.solution else []
@@ -260,6 +261,11 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
             )
         planted = self.file.planted
         found += (Trial(one.name, one.source, self.with_needing(one.loses)) for one in planted)
+        every = tuple(item.id for item in self.question.items)
+        found += (
+            Trial(f"an answer that {name}", source, unstated=every, family=TRIVIAL)
+            for name, source in list_trivial(self.file.solution)
+        )
         return tuple(found)
 
     def with_needing(self, loses: Sequence[str]) -> tuple[str, ...]:
