@@ -138,7 +138,7 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         if outcome.passed:
             return None
         if outcome.missing:
-            return failed("name.missing", staff, name=outcome.missing)
+            return no_answer("name.missing", staff, name=outcome.missing)
         if outcome.error == "NotImplementedError":
             return no_answer("not-implemented", staff, name=self.question.answer or check.id)
         if outcome.raised:
