@@ -135,7 +135,8 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         if outcome.passed:
             return None
         if outcome.missing:
-            return failed("name.missing", staff, name=outcome.missing)
+            codes = {"UnreadableFile": "code.file", "MissingFile": "code.file-missing"}
+            return failed(codes.get(outcome.error, "name.missing"), staff, name=outcome.missing)
         if outcome.error == "NotImplementedError":
             return no_answer("not-implemented", staff, name=self.question.answer or check.id)
         if outcome.raised:
