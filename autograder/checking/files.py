@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import io
 import json
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -36,27 +38,35 @@ def read_file(read: Callable[[str], Any], path: str, dtype: type = float) -> Any
         raise UnreadableFile(path, str(error)) from error
     if type(data) is not bytes:
         raise UnreadableFile(path, "it does not hold bytes")
+    ending = path.rpartition(".")[2].lower()
+    if ending == "safetensors":  # outside of `try`: a library that is not there is no fault of the file
+        importlib.import_module(_tensor_library())
     try:
-        return _parse(data, path, dtype)
+        return _parse(data, path, ending, dtype)
     except UnreadableFile:
         raise
     except Exception as error:  # parsers raise many kinds of exceptions for hostile files
         raise UnreadableFile(path, f"{type(error).__name__}: {error}") from error
 
 
-def _parse(data: bytes, path: str, dtype: type) -> Any:
-    ending = path.rpartition(".")[2].lower()
+def _tensor_library() -> str:
+    return f"safetensors.{'torch' if 'torch' in sys.modules else 'numpy'}"
+
+
+def _parse(data: bytes, path: str, ending: str, dtype: type) -> Any:
     if ending == "npy":
         return np.load(io.BytesIO(data), allow_pickle=False)
     if ending == "json":
         return json.loads(data)
+    if ending == "safetensors":
+        return importlib.import_module(_tensor_library()).load(data)
     if ending not in TABLES:
         return data
     lines = data.decode("utf-8-sig").splitlines()  # spreadsheets write a byte order mark
     rows = list(_read_rows(csv.reader(lines) if ending == "csv" else map(str.split, lines), path, dtype))
     if not rows:
         raise UnreadableFile(path, "it has no rows")
-    table = np.array(rows, dtype)
+    table: np.ndarray = np.array(rows, dtype)
     return table[:, 0] if table.shape[1] == 1 else table
 
 

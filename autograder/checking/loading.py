@@ -170,7 +170,8 @@ class DefinedNames:
         """Return what a file beside the notebook holds, handed in or written by the notebook.
 
         A ``.npy`` file, and a table of numbers in a ``.csv`` (with commas) or ``.txt`` (with spaces), is an
-        array; a first line without any number is a header. ``.json`` is plain data, all else bytes.
+        array; a first line without any number is a header. ``.json`` is plain data,
+        ``.safetensors`` a dictionary of arrays, of tensors if the checks use torch, all else bytes.
 
         Args:
             path: as the notebook has it.
