@@ -17,7 +17,14 @@ from autograder.checking.reading import CheckFile, CheckFileError, load_check_fi
 from autograder.checking.repairing import describe_misled, find_misled, list_subsets
 from autograder.checking.running import CheckOutcome, CheckProgram
 
-_MARKS = {"passed": "✓", "wrong": "✗", "raised": "✗ raised", "missing": "✗ missing", "unclear": "? review"}
+_MARKS = {
+    "passed": "✓",
+    "wrong": "✗",
+    "raised": "✗ raised",
+    "missing": "✗ missing",
+    "unreadable": "✗ file",
+    "unclear": "? review",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

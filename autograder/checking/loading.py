@@ -11,6 +11,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from autograder.checking.files import READER, read_file
 from autograder.checking.outcomes import MissingName
 from autograder.checking.reading import PACKAGE
 
@@ -164,6 +165,22 @@ class DefinedNames:
         likes, so neither the source nor a name in it may say what is expected.
         """
         return object.__getattribute__(self, "_define")(source)
+
+    def read_file(self, path: str, dtype: type = float) -> Any:
+        """Return what a file beside the notebook holds, handed in or written by the notebook.
+
+        A ``.npy`` file, and a table of numbers in a ``.csv`` (with commas) or ``.txt`` (with spaces), is an
+        array; a first line without any number is a header. ``.json`` is plain data,
+        ``.safetensors`` a dictionary of arrays, of tensors if the checks use torch, all else bytes.
+
+        Args:
+            path: as the notebook has it.
+            dtype: of the entries of a table, such as ``int`` or ``str``.
+
+        Raises:
+            UnreadableFile: it is missing or not what its name says: the item fails, and students read which.
+        """
+        return read_file(lambda name: self.define(READER).read(name), path, dtype)
 
 
 def results_of(student: DefinedNames) -> dict[Any, Any]:

@@ -24,7 +24,7 @@ _DECLARATIONS = (*_DECORATORS, "solution", "mutant", "planted", "forbid")
 _STUDENT = "student"
 """The first parameter of a check."""
 _TORCH = re.compile(r"^\s*(?:import|from)\s+torch\b", re.MULTILINE)
-RESERVED = frozenset(("again", "define"))
+RESERVED = frozenset(("again", "define", "read_file"))
 """Attributes of ``student`` that are no names of the notebook."""
 
 

@@ -19,10 +19,18 @@ from autograder.checking.drawing import InputDraw
 from autograder.checking.holding import run_check
 from autograder.checking.loading import DefinedNames, SourceModules, load_source, namespace_of
 from autograder.checking.objects import Objects, install, objects
-from autograder.checking.outcomes import DiffersFromStudent, MissingName, Unclear, Wrong, observe, observing
+from autograder.checking.outcomes import (
+    DiffersFromStudent,
+    MissingName,
+    Unclear,
+    UnreadableFile,
+    Wrong,
+    observe,
+    observing,
+)
 from autograder.checking.reading import CheckFile, SourceMutant
 
-Status = Literal["passed", "wrong", "raised", "missing", "unclear"]
+Status = Literal["passed", "wrong", "raised", "missing", "unreadable", "unclear"]
 _MOST_TEXT = 4000
 _number = itertools.count()
 
@@ -33,13 +41,13 @@ class CheckOutcome:
 
     status: Status
     """``wrong``: the answer is; ``raised``: the student's code raised an exception; ``missing``: a name is;
-    ``unclear``: manual review."""
+    ``unreadable``: a file is; ``unclear``: manual review."""
     message: str = ""
     """For staff."""
     error: str = ""
     """The class of the exception, if the student's code raised one."""
     name: str = ""
-    """The name that is missing."""
+    """The name that is missing, or the path of the file."""
     share: float = 0.0
     """Of the points, that a wrong answer still earns."""
     mistakes: tuple[str, ...] = ()
@@ -126,6 +134,8 @@ class CheckProgram:
         text = f"{self._line(error)}{raw}"
         if isinstance(error, MissingName):
             return CheckOutcome("missing", text, name=error.missing)
+        if isinstance(error, UnreadableFile):
+            return CheckOutcome("unreadable", text, type(error).__name__, error.path)
         if isinstance(error, Wrong):
             return CheckOutcome("wrong", text, share=min(max(error.share, 0.0), 1.0))
         if objects().is_raised_by_student(error):

@@ -19,7 +19,6 @@ from autograder.checks.base import (
     Evidence,
     HasFurtherCalls,
     HasSecondRound,
-    HasThirdRound,
     Observations,
 )
 from autograder.checks.judging.redaction import has_hidden_inputs, redacted
@@ -53,7 +52,6 @@ from autograder.records import (
     Answer,
     Cell,
     CellOutcome,
-    CellRun,
     ExecutedNotebook,
     Graded,
     ItemResult,
@@ -182,8 +180,6 @@ class Grader:
         ask: Callable[[tuple[Scenario, ...]], Sequence[Observations]],
         sitting: StudentAssignment,
         cells: Sequence[str] = (),
-        files: Mapping[str, bytes] | None = None,
-        printed: Sequence[str] = (),
         tests: Mapping[str, CellOutcome] | None = None,
     ) -> JudgedAnswer:
         """Judge one answer. A fault of ours becomes results that a person has to look at.
@@ -196,8 +192,6 @@ class Grader:
             ask: carries out the check's plan; not called when it is empty.
             sitting: what the student was asked.
             cells: the sources of the student's other code cells and modules.
-            files: what was handed in beside the notebook, by path.
-            printed: what the notebook's cells wrote.
             tests: what came of the question's test cells, by item.
 
         Raises:
@@ -210,7 +204,7 @@ class Grader:
             with self.stopwatch.step("calls"):
                 observed = ask(plan) if plan else ()
             evidence = replace(
-                Evidence(answer, observed, answers=answers, cells=cells, files=files or {}, printed=printed),
+                Evidence(answer, observed, answers=answers, cells=cells),
                 draw=draw,
                 expected=sitting.expected.get(question.id, ()),
                 named=sitting.named.get(question.id, ()),
@@ -245,10 +239,10 @@ class Grader:
             evidence = replace(evidence, again=ask(second.student) if second.student else ())
             while isinstance(check, HasFurtherCalls) and (further := check.further_calls(evidence)):
                 evidence = replace(evidence, again=[*evidence.again, *ask(further)])
-        about = check.third_round(evidence) if isinstance(check, HasThirdRound) else second.reference
-        if not about:
+        if not second.reference:
             return evidence
-        return replace(evidence, tried=tried_values(assignment, question, about, self.pool, self.seed))
+        tried = tried_values(assignment, question, second.reference, self.pool, self.seed)
+        return replace(evidence, tried=tried)
 
     def _carried(
         self,
@@ -573,8 +567,6 @@ class _SubmissionRun:
                     if isinstance(one, Cell) and not one.locked and at not in parts
                 ]
                 + files.sources(without=question.file),
-                files=files.contents,
-                printed=[_written(run) for run in session.runs if run is not None],
                 tests=self._tests.get(question.id),
             )
         self.notes += judged.notes
@@ -639,11 +631,6 @@ def _by_item(earlier: Mapping[str, Sequence[ItemResult]]) -> dict[str, ItemResul
 def _open(question: Question, finding: Finding) -> tuple[ItemResult, ...]:
     """The same finding about every item of a question: a person has to look at it."""
     return tuple(item_result(question, item, finding) for item in question.items)
-
-
-def _written(run: CellRun) -> str:
-    """What a cell printed, without what it shows."""
-    return "".join(out.data.get("text/plain", "") for out in run.outputs if out.kind == "stream")
 
 
 def _most(one: Spent, other: Spent) -> Spent:

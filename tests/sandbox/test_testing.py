@@ -255,7 +255,7 @@ equal, long, full, true, honest, number = EqualToAll(), Long(), Full(), True_(),
 def test_test_that_passes_by_the_word_of_a_students_object_is_doubted(
     sandbox: Sandbox, code: str, doubt: str
 ) -> None:
-    """The judge's box says why; the kind `cells` then asks for manual review."""
+    """The judge's box says why; the kind `tests` then asks for manual review."""
     found = outcome(sandbox, OBJECTS, code)
     assert found.passed
     assert doubt in found.doubt

@@ -163,4 +163,6 @@ def _told(outcome: CheckOutcome) -> dict[str, Any]:
     told = {"message": outcome.message, "share": outcome.share, "mistakes": [*outcome.mistakes]}
     if outcome.status == "missing":
         return {**told, "error": "MissingName", "missing": outcome.name}
+    if outcome.status == "unreadable":
+        return {**told, "error": outcome.error, "missing": outcome.name}
     return {**told, "error": outcome.error or "Wrong", "raised": outcome.status == "raised"}

@@ -18,6 +18,7 @@ from autograder.checking.reading import CheckFile, CheckItem, SourceMutant
 from autograder.checks.base import Draw, Evidence, Trial
 from autograder.checks.itemwise import ItemwiseCheck
 from autograder.checks.judging import forbidden
+from autograder.checks.judging.outcomes import describe_outcome, judge_run
 from autograder.checks.judging.redaction import redacted
 from autograder.checks.judging.results import Finding, combine, failed, no_answer, review
 from autograder.checks.kind import Kind
@@ -27,9 +28,6 @@ from autograder.errors import RubricError
 from autograder.records import Answer, CellOutcome, CellTest, CheckCall, ItemResult, Message, Status
 from autograder.rubric import Item
 from autograder.wording import LocalisedText
-
-_LONGEST_REASON = 600
-"""Characters of what a check says, for staff."""
 
 
 class CodeQuestion(Struct, frozen=True):
@@ -129,15 +127,17 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         what = LocalisedText(item.text)
         if outcome is None:
             return review("the check was not run")
-        staff = _describe(outcome)
-        if outcome.refused or (outcome.doubt and outcome.ending is None):
-            return review(staff, "code.review")
-        if outcome.ending is not None:
-            limit = f"{check.seconds:g} s"
-            return failed(f"ending.{outcome.ending.value}", staff, what=what, limit=limit)
+        limits = self.rubric.assignment.limits
+        finding = judge_run(outcome, item, limits=limits, seconds=check.seconds, review_code="code.review")
+        if finding is not None:
+            return finding
+        staff = describe_outcome(outcome)
         if outcome.passed:
             return None
         if outcome.missing:
+            file_codes = {"UnreadableFile": "code.file", "MissingFile": "code.file-missing"}
+            if outcome.error in file_codes:
+                return failed(file_codes[outcome.error], staff, name=outcome.missing)
             return no_answer("name.missing", staff, name=outcome.missing)
         if outcome.error == "NotImplementedError":
             return no_answer("not-implemented", staff, name=self.question.answer or check.id)
@@ -231,16 +231,6 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
             if lost.keys() & set(check.needs):
                 lost[check.id] = None
         return tuple(lost)
-
-
-def _describe(outcome: CellOutcome) -> str:
-    """What staff read of an outcome."""
-    raised = ": ".join(filter(None, (outcome.error, outcome.message)))
-    printed = f"it printed: {outcome.printed}" if outcome.printed else ""
-    ending = f"the student's box ended: {outcome.ending.value}" if outcome.ending else ""
-    mistakes = f"mutants with the same values: {', '.join(outcome.mistakes)}" if outcome.mistakes else ""
-    parts = (quote(raised, _LONGEST_REASON), quote(outcome.refused, _LONGEST_REASON), quote(outcome.doubt))
-    return "; ".join(filter(None, (*parts, ending, mistakes, quote(printed)))) or "passed"
 
 
 KIND = Kind(CodeCheck, form="code", aliases=("checks", "python"))

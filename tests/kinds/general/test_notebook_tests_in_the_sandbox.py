@@ -13,7 +13,7 @@ from autograder.records import CellOutcome, CellTest
 from autograder.sandbox.base import Box
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.testing import CellTester
-from tests.support.cells_course import SQUARES, cells_course, sat, told
+from tests.support.tests_course import SQUARES, sat, told, write_tests_course
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 
@@ -24,7 +24,8 @@ def graders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Grad
     with Pool() as pool:
         yield {
             place: Grader(
-                load(cells_course(tmp_path_factory.mktemp(place), inside=place == "inside"), "cells"), pool
+                load(write_tests_course(tmp_path_factory.mktemp(place), inside=place == "inside"), "tests"),
+                pool,
             )
             for place in ("outside", "inside")
         }
@@ -41,11 +42,11 @@ ANSWERS = {
     "right": ({}, FULL),
     "a wrong value in the hidden part": (
         {"squares": SQUARES.replace("i**2", "min(i, 4) ** 2")},
-        {**FULL, "squares_test.values": ("0", "cells.failed")},
+        {**FULL, "squares_test.values": ("0", "tests.failed")},
     ),
     "nothing is refused": (
         {"squares": "def squares(n):\n    return [i**2 for i in range(1, n + 1)]"},
-        {**FULL, "squares_test.refused": ("0", "cells.raised")},
+        {**FULL, "squares_test.refused": ("0", "tests.raised")},
     ),
     "empty": (
         {"squares": ""},
@@ -53,20 +54,20 @@ ANSWERS = {
             **FULL,
             "squares_test.values": ("0", "no-answer"),
             "squares_test.refused": ("0", "no-answer"),
-            "scaled_test.arrays": ("0", "cells.failed"),
+            "scaled_test.arrays": ("0", "tests.failed"),
         },
     ),
     "changed in place": (
         {"scaled": "def scaled(x):\n    x *= 3\n    return x"},
-        {**FULL, "scaled_test.arrays": ("0", "cells.failed")},
+        {**FULL, "scaled_test.arrays": ("0", "tests.failed")},
     ),
     "part of the points": (
         {"squares": SQUARES + "\n\nkept = squares\ndef squares(n):\n    return kept(n) if n != 2 else []"},
-        {**FULL, "scaled_test.arrays": ("1.5", "cells.partial")},
+        {**FULL, "scaled_test.arrays": ("1.5", "tests.partial")},
     ),
     "all or nothing": (
         {"scaled": "def scaled(x):\n    return x + x + x.astype(float)"},
-        {**FULL, "last.one": ("0", "cells.failed"), "last.two": ("0", "cells.together")},
+        {**FULL, "last.one": ("0", "tests.failed"), "last.two": ("0", "tests.together")},
     ),
     "it ends the box": (
         {"scaled": "import os\ndef scaled(x):\n    os._exit(0)"},
@@ -74,7 +75,7 @@ ANSWERS = {
             **FULL,
             "scaled_test.arrays": ("0", "ending.exited"),
             "last.one": ("0", "ending.exited"),
-            "last.two": ("0", "cells.together"),
+            "last.two": ("0", "tests.together"),
         },
     ),
     "it never ends": (
@@ -82,7 +83,7 @@ ANSWERS = {
         {
             **FULL,
             "squares_test.values": ("0", "ending.call-time"),
-            "squares_test.refused": ("0", "cells.raised"),
+            "squares_test.refused": ("0", "tests.raised"),
         },
     ),
 }

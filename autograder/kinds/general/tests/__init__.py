@@ -1,4 +1,4 @@
-"""The kind ``cells``: test cells as nbgrader and otter have them, run where no student code is.
+"""The kind ``tests``: test cells as nbgrader and otter have them, run where no student code is.
 
 The notebook stops at a test's place; the test runs in a box of its own, and asks the student's box for what
 it uses (`autograder.sandbox.testing`). What came of it is judged here.
@@ -17,23 +17,19 @@ from msgspec.structs import replace
 from autograder.checks.base import Draw, Evidence, Trial
 from autograder.checks.itemwise import ItemwiseCheck, Verdict
 from autograder.checks.judging.judgeable import changed_forms
+from autograder.checks.judging.outcomes import describe_outcome, judge_run
 from autograder.checks.judging.results import Finding, failed, is_blank, no_answer, result, review
 from autograder.checks.kind import Kind
 from autograder.checks.options import CENT, place
 from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
-from autograder.limits import amount
-from autograder.records import Answer, CellOutcome, CellTest, Ending, ItemResult, Message, Status
+from autograder.records import Answer, CellOutcome, CellTest, ItemResult, Message, Status
 from autograder.rubric import Item
 from autograder.wording import LocalisedText, Phrase
 
-_LONGEST_REASON = 300
-"""Characters: it says what to do at its end."""
-INSIDE = "it ran in the student's own box, which could have changed it"
 
-
-class CellsQuestion(Struct, frozen=True):
-    """Options of a ``cells`` question."""
+class NotebookTestsQuestion(Struct, frozen=True):
+    """Options of a ``tests`` question."""
 
     style: Literal["nbgrader", "otter"] = "nbgrader"
     """``nbgrader``: a number as the last expression is partial credit, and tests see what earlier ones
@@ -49,7 +45,7 @@ class CellsQuestion(Struct, frozen=True):
     """``inside``: in the student's own box, where their code can disarm a test; results say so."""
 
 
-class CellsItem(Struct, frozen=True):
+class NotebookTestsItem(Struct, frozen=True):
     """Options of an item: one test."""
 
     code: str
@@ -66,12 +62,12 @@ class CellsItem(Struct, frozen=True):
     """What they read when it does not."""
 
 
-class CellsCheck(ItemwiseCheck[CellsQuestion, CellsItem]):
+class NotebookTestsCheck(ItemwiseCheck[NotebookTestsQuestion, NotebookTestsItem]):
     """A question whose items are tests."""
 
-    kind: ClassVar[str] = "cells"
-    question_type = CellsQuestion
-    item_type = CellsItem
+    kind: ClassVar[str] = "tests"
+    question_type = NotebookTestsQuestion
+    item_type = NotebookTestsItem
 
     def prepare(self) -> None:
         """Refuse a test without code, and one that takes points away."""
@@ -117,9 +113,9 @@ class CellsCheck(ItemwiseCheck[CellsQuestion, CellsItem]):
             return results
         waits = any(one.status is Status.NEEDS_REVIEW for one in results)
         lost = any(one.status in (Status.FAILED, Status.NO_ANSWER) for one in results)
-        finding = failed("cells.together", "another test of the question did not pass")
+        finding = failed("tests.together", "another test of the question did not pass")
         if waits and not lost:
-            finding = review("another test of the question waits for a person", "cells.review")
+            finding = review("another test of the question waits for a person", "tests.review")
         return tuple(
             result(self.question, self.question.item(one.item), finding)
             if one.status is Status.PASSED
@@ -127,44 +123,43 @@ class CellsCheck(ItemwiseCheck[CellsQuestion, CellsItem]):
             for one in results
         )
 
-    def verdict(self, item: Item, options: CellsItem, evidence: Evidence) -> Verdict:
+    def verdict(self, item: Item, options: NotebookTestsItem, evidence: Evidence) -> Verdict:
         """What came of a test."""
         outcome = evidence.tests.get(item.id)
         if outcome is None:
             return no_answer() if is_blank(evidence.answer) else review("the test was not run")
-        staff = _told(outcome)
-        if outcome.refused:
-            return review(f"not judged outside: {staff}", "cells.review")
+        staff = describe_outcome(outcome)
         blank = is_blank(evidence.answer)
+        if blank and not outcome.passed and not outcome.refused:
+            return no_answer(staff=staff)
+        limits = self.rubric.assignment.limits
+        finding = judge_run(outcome, item, limits=limits, seconds=options.seconds, review_code="tests.review")
+        if finding is not None:
+            return finding
         if not outcome.passed:
-            return no_answer(staff=staff) if blank else self._not_passed(item, options, outcome, staff)
+            return self._not_passed(item, options, outcome, staff)
         if blank:
-            return review(f"nothing was written, and the test passes: {staff}", "cells.review")
-        if outcome.doubt:
-            return review(f"it passes, but {staff}", "cells.review")
+            return review(f"nothing was written, and the test passes: {staff}", "tests.review")
         finding = _partial(item, outcome, staff) if self.options.style == "nbgrader" else None
         if finding is not None:
             return finding
         passed = result(self.question, item, None)
-        said = Message("cells.passed", text=options.success) if options.success else passed.student
+        said = Message("tests.passed", text=options.success) if options.success else passed.student
         return replace(passed, student=said, staff=staff or passed.staff)
 
-    def _not_passed(self, item: Item, options: CellsItem, outcome: CellOutcome, staff: str) -> Finding:
+    def _not_passed(
+        self, item: Item, options: NotebookTestsItem, outcome: CellOutcome, staff: str
+    ) -> Finding:
         """Return what the student reads about a test that did not pass."""
         what: Phrase = LocalisedText(item.text)
-        if outcome.ending is not None:
-            limit = amount(outcome.ending, self.rubric.assignment.limits)
-            if outcome.ending is Ending.CALL_TIME:  # a test has a time of its own
-                limit = f"{options.seconds:g} s"
-            return failed(f"ending.{outcome.ending.value}", staff, what=what, limit=limit)
         if options.failure:
             return Finding(
-                Status.FAILED, Message("cells.failed", {"what": what}, text=options.failure), staff
+                Status.FAILED, Message("tests.failed", {"what": what}, text=options.failure), staff
             )
         if options.visible:
             told = quote(": ".join(one for one in (outcome.error, outcome.message) if one))
-            return failed("cells.raised", staff, what=what, text=told)
-        return failed("cells.failed", staff, what=what)
+            return failed("tests.raised", staff, what=what, text=told)
+        return failed("tests.failed", staff, what=what)
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
         """A cell that defines nothing must lose every test."""
@@ -184,28 +179,16 @@ def _partial(item: Item, outcome: CellOutcome, staff: str) -> Finding | None:
         return None
     odd = f"the test ends with {value!r}, which is no partial credit up to {item.points}: {staff}"
     if isinstance(value, bool | str) or not math.isfinite(value) or not 0 <= value <= item.points:
-        return review(odd.rstrip(": "), "cells.review")
+        return review(odd.rstrip(": "), "tests.review")
     points = Decimal(repr(value)).quantize(CENT)
     if points >= item.points:
         return None
     what: Phrase = LocalisedText(item.text)
     if not points:
-        return failed("cells.failed", f"its partial credit is 0: {staff}", what=what)
+        return failed("tests.failed", f"its partial credit is 0: {staff}", what=what)
     return Finding(
-        Status.FAILED, Message("cells.partial", {"what": what}), f"partial credit {points}: {staff}", points
+        Status.FAILED, Message("tests.partial", {"what": what}), f"partial credit {points}: {staff}", points
     )
 
 
-def _told(outcome: CellOutcome) -> str:
-    """What staff read of an outcome."""
-    raised = ": ".join(one for one in (outcome.error, outcome.message) if one)
-    words = f"the student's own word was taken: {', '.join(outcome.own_words)}" if outcome.own_words else ""
-    printed = f"it printed: {outcome.printed}" if outcome.printed else ""
-    ending = f"the student's box ended: {outcome.ending.value}" if outcome.ending else ""
-    inside = INSIDE if outcome.inside else ""
-    refused = quote(outcome.refused, _LONGEST_REASON)
-    others = (quote(one) for one in (outcome.doubt, ending, words, inside, printed))
-    return "; ".join(filter(None, (quote(raised), refused, *others)))
-
-
-KIND = Kind(CellsCheck)
+KIND = Kind(NotebookTestsCheck, aliases=("nbgrader", "otter"))

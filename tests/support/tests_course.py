@@ -12,12 +12,12 @@ from autograder.records import Graded
 from autograder.verify.papers import with_sources
 from tests.support.small_course import answer, cell, write_course
 
-NAME = "cells"
+NAME = "tests"
 RUBRIC = """\
 version = 1
 
 [assignment]
-name = "cells"
+name = "tests"
 points = 10
 preload = ["numpy"]
 languages = ["en"]
@@ -28,7 +28,7 @@ call_seconds = 2
 
 [[question]]
 id = "squares_test"
-kind = "cells"
+kind = "tests"
 points = 4
 answer_cell = "squares"
 after = "squares_test"
@@ -62,7 +62,7 @@ else:
 
 [[question]]
 id = "scaled_test"
-kind = "cells"
+kind = "tests"
 points = 4
 answer_cell = "scaled"
 after = "scaled_test"
@@ -83,7 +83,7 @@ assert np.array_equal(x, [1.0, 2.0])
 
 [[question]]
 id = "last"
-kind = "cells"
+kind = "tests"
 style = "otter"
 all_or_nothing = true
 points = 2
@@ -121,7 +121,7 @@ LATER = "squares = scaled_before = None\ndef squares(n):\n    return [i**2 for i
 SCALED = "def scaled(x):\n    return 3 * x\n"
 
 
-def cells_course(root: Path, *, inside: bool = False) -> Course:
+def write_tests_course(root: Path, *, inside: bool = False) -> Course:
     """Write the course into an empty folder, and release it."""
     rubric = RUBRIC.replace("JUDGED", 'judged = "inside"' if inside else "")
     cells = [

@@ -16,7 +16,7 @@ from tests.checks.asking import answer, check_of
 QUESTION = """
 [[question]]
 id = "q"
-kind = "cells"
+kind = "tests"
 points = 2
 STYLE
 [[question.item]]
@@ -38,24 +38,24 @@ def judged(outcome: CellOutcome, *, style: str = "", changed: bool = True) -> tu
 NOTHING = Decimal(0)
 OUTCOMES = {
     "it passes": (CellOutcome(), (Status.PASSED.value, "", Decimal(2))),
-    "it raises": (CellOutcome(error="AssertionError"), (Status.FAILED.value, "cells.failed", NOTHING)),
+    "it raises": (CellOutcome(error="AssertionError"), (Status.FAILED.value, "tests.failed", NOTHING)),
     "the box ended": (CellOutcome(ending=Ending.MEMORY), (Status.FAILED.value, "ending.memory", NOTHING)),
-    "partial credit": (CellOutcome(value=0.5), (Status.FAILED.value, "cells.partial", Decimal("0.50"))),
+    "partial credit": (CellOutcome(value=0.5), (Status.FAILED.value, "tests.partial", Decimal("0.50"))),
     "a comparison that holds": (CellOutcome(value=True), (Status.PASSED.value, "", Decimal(2))),
-    "none of the points": (CellOutcome(value=0.0), (Status.FAILED.value, "cells.failed", NOTHING)),
+    "none of the points": (CellOutcome(value=0.0), (Status.FAILED.value, "tests.failed", NOTHING)),
     "all of the points": (CellOutcome(value=2.0), (Status.PASSED.value, "", Decimal(2))),
     **{
         f"it ends with {value}": (
             CellOutcome(value=value),
-            (Status.NEEDS_REVIEW.value, "cells.review", NOTHING),
+            (Status.NEEDS_REVIEW.value, "tests.review", NOTHING),
         )
         for value in (False, -1.0, float("nan"), 2.5, "Handle", "number", "str", "list", "complex", "Tensor")
     },
     "it cannot be judged": (
         CellOutcome(refused="why"),
-        (Status.NEEDS_REVIEW.value, "cells.review", NOTHING),
+        (Status.NEEDS_REVIEW.value, "tests.review", NOTHING),
     ),
-    "it proves nothing": (CellOutcome(doubt="why"), (Status.NEEDS_REVIEW.value, "cells.review", NOTHING)),
+    "it proves nothing": (CellOutcome(doubt="why"), (Status.NEEDS_REVIEW.value, "tests.review", NOTHING)),
 }
 
 
@@ -190,6 +190,6 @@ def test_a_question_of_all_or_nothing() -> None:
     second = '[[question.item]]\nid = "more"\npoints = 1\ntext = { en = "More" }\ncode = "assert g(1)"\n'
     check = check_of(QUESTION.replace("points = 2\nSTYLE", "points = 3\nall_or_nothing = true") + second)
     evidence = Evidence(answer("x = 1"), (), tests={"test": CellOutcome(), "more": CellOutcome(error="E")})
-    assert ["cells.together", "cells.failed"] == [one.code for one in check.judge(evidence)]
+    assert ["tests.together", "tests.failed"] == [one.code for one in check.judge(evidence)]
     waiting = replace(evidence, tests={"test": CellOutcome(), "more": CellOutcome(refused="why")})
     assert [Status.NEEDS_REVIEW] * 2 == [one.status for one in check.judge(waiting)]
