@@ -71,7 +71,7 @@ from autograder.sandbox.base import Environment
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.proof import selftest
 from autograder.sandbox.session import Session
-from autograder.sandbox.timeouts import Timeouts
+from autograder.sandbox.timeouts import NewTimeout, Timeouts
 from autograder.stopwatch import Stopwatch
 from autograder.tables import printable_name
 
@@ -269,8 +269,10 @@ class Grader:
         handed: SubmittedFiles,
         known: Mapping[str, tuple[ItemResult, ...]] | None = None,
         timeouts: Mapping[str, int] | None = None,
+        *,
+        stop_at_timeout: bool = False,
     ) -> Graded:
-        """Grade what one student handed in. Whatever it is, the result is a score; nothing is raised.
+        """Grade what one student handed in. Whatever it is, the result is a score.
 
         What nobody foresaw leaves open what has no result yet: a person decides, and a note says what it was.
 
@@ -278,6 +280,10 @@ class Grader:
             handed: the notebooks.
             known: results of questions that need not be asked, by question id.
             timeouts: what ran out of time in an earlier run (`Graded.timeouts`), and is not run again.
+            stop_at_timeout: stop at the first time-out that is not known.
+
+        Raises:
+            NewTimeout: only if asked to stop there, with what to pass as `timeouts` the next time.
         """
         started = time.monotonic()
         digest = ""
@@ -289,7 +295,9 @@ class Grader:
             return self._waits(handed.student, self.assignment.rubric, note, handed.digest())
         except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
             return self.left_open(handed.student, error, digest)
-        run = _SubmissionRun(self, handed, sitting, known or {}, timeouts or {})
+        run = _SubmissionRun(
+            self, handed, sitting, known or {}, timeouts or {}, stop_at_timeout=stop_at_timeout
+        )
         run.notes += [
             Note("taken-as", f"{printable_name(source)} was read as {path}")
             for path, source in handed.taken.items()
@@ -298,7 +306,10 @@ class Grader:
         if handed.unread and "unread-files" not in refused:  # else the refusal names them
             run.notes.append(Note("unread-files", f"Not graded: {name_files(handed.unread)}"))
         for notebook in self.assignment.rubric.assignment.notebooks:
-            run.notebook(notebook)
+            try:
+                run.notebook(notebook)
+            except NewTimeout:
+                raise NewTimeout({**(timeouts or {}), **run.timeouts}) from None
         rubric = sitting.assignment.rubric
         try:
             score = scoring.score(handed.student, rubric, run.results, run.notes, run.isolation)
@@ -339,9 +350,12 @@ class _SubmissionRun:
         sitting: StudentAssignment,
         known: Mapping[str, tuple[ItemResult, ...]],
         timeouts: Mapping[str, int],
+        *,
+        stop_at_timeout: bool,
     ) -> None:
         self._grader = grader
         self._known_timeouts = timeouts
+        self._stop_at_timeout = stop_at_timeout
         self.timeouts: dict[str, int] = {}
         self._known = known
         self._handed = handed
@@ -532,7 +546,7 @@ class _SubmissionRun:
             contents = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
             return hashlib.sha256(msgspec.json.encode([box, sources, contents])).digest()
 
-        return Timeouts(digest, self._known_timeouts)
+        return Timeouts(digest, self._known_timeouts, stop_at_new=self._stop_at_timeout)
 
     def _waits_as_a_whole(self, notebook: NotebookFile, staff: str) -> None:
         """Leave every question of a notebook to a person, also those that were judged before it came out."""

@@ -1,11 +1,11 @@
-"""An endless loop is run when it is first graded, and not each time that its class is graded again."""
+"""An endless loop is run when it is first graded and delays nobody else; it is not run when its class is regraded."""
 
 from __future__ import annotations
 
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -14,7 +14,9 @@ from autograder.app.regrading import RegradeChoice
 from autograder.course import Course
 from autograder.generate import generate
 from autograder.gradebook import Gradebook
-from autograder.records import Ending
+from autograder.grading import batch
+from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.records import Ending, Graded
 from autograder.sandbox.outside.box import NamespaceBox
 from tests.support import small_course
 from tests.support.regraded_class import NAME, accept_13, hand_in
@@ -97,3 +99,91 @@ def test_changed_submission_is_run_again_though_its_loop_was_known(
     assert endings.total() == 2 * first
     items = read_items(course)
     assert items["eve"] == items["zoe"]
+
+
+LOOPS = {
+    "a-call": ENDLESS_CALL,
+    "b-cell": ENDLESS_CELL,
+    "c-both": f"{ENDLESS_CALL}\nx = 1\nwhile x:\n    pass",
+    "d-call": ENDLESS_CALL,
+    "e-cell": ENDLESS_CELL,
+}
+
+
+def make_class_of_loops(folder: Path) -> Course:
+    """Make a class of endless loops and, at its end, two students with right answers."""
+    generate(small_course.small_course(folder), NAME)
+    for student, softmax in {**LOOPS, "y": small_course.SOFTMAX, "z": small_course.SOFTMAX}.items():
+        hand_in(folder, student, layers_answer="layers = 12", softmax_answer=softmax)
+    return Course.at(folder)
+
+
+def read_results(course: Course) -> dict[str, object]:
+    """Return all of everybody's results but what was measured."""
+    with Gradebook(course.gradebook) as book:
+        return {
+            student: (
+                graded.score,
+                graded.digest,
+                graded.timeouts,
+                [
+                    [run and (run.error, run.ending, run.outputs) for run in one.runs]
+                    for one in graded.notebooks
+                ],
+            )
+            for student, graded in book.results(NAME).items()
+        }
+
+
+@pytest.fixture
+def ended(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """List the students in the order in which their results were there."""
+    students: list[str] = []
+    grade = Grader.grade
+
+    def grade_and_note(grader: Grader, handed: SubmittedFiles, **options: Any) -> Graded:
+        graded = grade(grader, handed, **options)
+        students.append(handed.student)
+        return graded
+
+    monkeypatch.setattr(Grader, "grade", grade_and_note)
+    return students
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_students_do_not_wait_behind_endless_loops(
+    tmp_path: Path, endings: Counter[Ending], ended: list[str], workers: int
+) -> None:
+    """More loops than workers: the others end first, and nobody's result is another one for that."""
+    patient, crowded = (make_class_of_loops(tmp_path / name) for name in ("patient", "crowded"))
+    classes.grade(patient, NAME, workers=len(LOOPS) + 2)  # nobody is stopped, because nobody waits
+    loops = endings.total()
+    ended.clear()
+    classes.grade(crowded, NAME, workers=workers)
+    assert sorted(ended) == [*LOOPS, "y", "z"]
+    assert set(ended[:2]) == {"y", "z"}
+    assert endings.total() == 2 * loops  # no loop was run twice for being stopped
+    assert read_results(crowded) == read_results(patient)
+
+
+def test_interruption_before_stopped_submissions_are_graded_changes_no_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The students without loops have their results; the next run grades the others."""
+    patient, killed = (make_class_of_loops(tmp_path / name) for name in ("patient", "killed"))
+    classes.grade(patient, NAME, workers=len(LOOPS) + 2)
+    grade = Grader.grade
+
+    def grade_or_die(grader: Grader, handed: SubmittedFiles, **options: Any) -> Graded:
+        if handed.student in LOOPS and not options["stop_at_timeout"]:
+            raise KeyboardInterrupt
+        return grade(grader, handed, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Grader, "grade", grade_or_die)
+        patched.setattr(batch, "GATHERED_SECONDS", 0.0)
+        with pytest.raises(KeyboardInterrupt):
+            classes.grade(killed, NAME, workers=1)
+    assert set(read_results(killed)) == {"y", "z"}
+    classes.grade(killed, NAME, workers=1)
+    assert read_results(killed) == read_results(patient)
