@@ -270,7 +270,7 @@ def _in_parallel(
     batch = _BatchGrader(grader, timeouts, stop_at_timeouts=len(waiting) > workers)
     queue, stopped = _asked_ahead(grader, waiting), deque[Handin]()
     with ThreadPoolExecutor(workers) as threads:
-        running: dict[Future[Graded], Handin] = {}
+        running: dict[Future[Graded | None], Handin] = {}
         graded: list[tuple[Handin, Graded]] = []
         until = 0.0
         begun = False

@@ -1,4 +1,4 @@
-"""An endless loop is run when it is first graded and delays nobody else; it is not run when its class is regraded."""
+"""An endless loop is run once, when it is first graded, and delays nobody else."""
 
 from __future__ import annotations
 
@@ -105,8 +105,6 @@ LOOPS = {
     "a-call": ENDLESS_CALL,
     "b-cell": ENDLESS_CELL,
     "c-both": f"{ENDLESS_CALL}\nx = 1\nwhile x:\n    pass",
-    "d-call": ENDLESS_CALL,
-    "e-cell": ENDLESS_CELL,
 }
 
 
