@@ -133,43 +133,13 @@ def read_results(course: Course) -> dict[str, object]:
         }
 
 
-@pytest.fixture
-def ended(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """List the students in the order in which their results were there."""
-    students: list[str] = []
-    grade = Grader.grade
-
-    def grade_and_note(grader: Grader, handed: SubmittedFiles, **options: Any) -> Graded:
-        graded = grade(grader, handed, **options)
-        students.append(handed.student)
-        return graded
-
-    monkeypatch.setattr(Grader, "grade", grade_and_note)
-    return students
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_students_do_not_wait_behind_endless_loops(
-    tmp_path: Path, endings: Counter[Ending], ended: list[str], workers: int
-) -> None:
-    """More loops than workers: the others end first, and nobody's result is another one for that."""
-    patient, crowded = (make_class_of_loops(tmp_path / name) for name in ("patient", "crowded"))
-    classes.grade(patient, NAME, workers=len(LOOPS) + 2)  # nobody is stopped, because nobody waits
-    loops = endings.total()
-    ended.clear()
-    classes.grade(crowded, NAME, workers=workers)
-    assert sorted(ended) == [*LOOPS, "y", "z"]
-    assert set(ended[:2]) == {"y", "z"}
-    assert endings.total() == 2 * loops  # no loop was run twice for being stopped
-    assert read_results(crowded) == read_results(patient)
-
-
-def test_interruption_before_stopped_submissions_are_graded_changes_no_result(
+def test_interrupted_class_has_results_without_loops_and_later_the_same_as_each_student_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The students without loops have their results; the next run grades the others."""
-    patient, killed = (make_class_of_loops(tmp_path / name) for name in ("patient", "killed"))
-    classes.grade(patient, NAME, workers=len(LOOPS) + 2)
+    """More loops than workers: the others are recorded first, and being stopped changes no result."""
+    alone, together = (make_class_of_loops(tmp_path / name) for name in ("alone", "together"))
+    for student in (*LOOPS, "y", "z"):
+        classes.grade(alone, NAME, students=(student,), workers=1)
     grade = Grader.grade
 
     def grade_or_die(grader: Grader, handed: SubmittedFiles, **options: Any) -> Graded:
@@ -181,7 +151,7 @@ def test_interruption_before_stopped_submissions_are_graded_changes_no_result(
         patched.setattr(Grader, "grade", grade_or_die)
         patched.setattr(batch, "GATHERED_SECONDS", 0.0)
         with pytest.raises(KeyboardInterrupt):
-            classes.grade(killed, NAME, workers=1)
-    assert set(read_results(killed)) == {"y", "z"}
-    classes.grade(killed, NAME, workers=1)
-    assert read_results(killed) == read_results(patient)
+            classes.grade(together, NAME, workers=1)
+    assert set(read_results(together)) == {"y", "z"}
+    classes.grade(together, NAME, workers=1)
+    assert read_results(together) == read_results(alone)
