@@ -27,7 +27,7 @@ from autograder.rubric import Rubric
 from autograder.sandbox.levels import Isolation, at_least, environment_digest
 from autograder.sandbox.outside import orphans
 from autograder.sandbox.pool import Pool
-from autograder.sandbox.timeouts import NewTimeout
+from autograder.sandbox.timeouts import NewTimeout, SubmissionTimeouts
 from autograder.stopwatch import Stopwatch
 from autograder.store import GradedEntry, Key, Outlines, Store
 from autograder.timestamps import Timing
@@ -235,9 +235,9 @@ class _BatchGrader:
         self, grader: Grader, timeouts: Mapping[str, Mapping[str, int]], *, stop_at_timeouts: bool
     ) -> None:
         self._grader = grader
-        self._timeouts = timeouts
+        self._known = dict(timeouts)
         self._stop_at_timeouts = stop_at_timeouts
-        self._stopped: dict[str, Mapping[str, int]] = {}
+        self._stopped: set[str] = set()
 
     def grade(self, handin: Handin) -> Graded | None:
         """Return a result; None if the submission was stopped and is to be graded again."""
@@ -245,13 +245,13 @@ class _BatchGrader:
             handed = collect(self._grader.assignment, handin)
         except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
             return self._grader.left_open(handin.owner, error)
-        known = self._stopped.get(handin.student)
-        stop = self._stop_at_timeouts and known is None
-        known = self._timeouts.get(handin.student) if known is None else known
+        stop = self._stop_at_timeouts and handin.student not in self._stopped
+        timeouts = SubmissionTimeouts(self._known.get(handin.student), stop_at_new=stop)
         try:
-            return self._grader.grade(handed, timeouts=known, stop_at_timeout=stop)
-        except NewTimeout as stopped:
-            self._stopped[handin.student] = stopped.met
+            return self._grader.grade(handed, timeouts=timeouts)
+        except NewTimeout:
+            self._stopped.add(handin.student)
+            self._known[handin.student] = {**timeouts.known, **timeouts.met}
             return None
 
 

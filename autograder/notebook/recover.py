@@ -69,8 +69,7 @@ def recover(
     pool = _pool(cells, release, matching)
     named = name_answers(cells, release, pool)
     places: dict[str, int] = {}
-    open_ids: list[str] = []
-    notes: list[Note] = []
+    open_ids, notes = list[str](), list[Note]()
     for (before, after), (ids, span) in _groups(known, matching.places, len(cells)).items():
         candidates = [index for index in span if index in pool and _may_be(named, index, ids)]
         found = _by_names(cells, known, ids, candidates)
@@ -79,9 +78,7 @@ def recover(
         places |= found
         open_ids += [grade_id for grade_id in ids if grade_id not in found]
     for grade_id, index in places.items():
-        text = (
-            f"The answer cell is missing; cell {cells[index].number} stands in its place and is taken for it."
-        )
+        text = f"The answer cell is missing; cell {cells[index].number} stands in its place and is taken."
         notes.append(Note("answer-recovered", text, grade_id))
     rest = pool - set(places.values())
     elsewhere = _beside_stubs(cells, known, matching, rest | matching.away, notes, named=named)

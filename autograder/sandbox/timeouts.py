@@ -30,11 +30,6 @@ class NewTimeout(BaseException):
     Not an `Exception`: whatever handles the errors of one question must not take it for one.
     """
 
-    def __init__(self, met: Mapping[str, int] | None = None) -> None:
-        super().__init__()
-        self.met = met or {}
-        """The time-outs of the whole submission until now; see `Timeouts.met`."""
-
 
 class Timeouts:
     """The time-outs of one notebook of a submission: those of earlier runs, and those met in this one.
@@ -135,3 +130,27 @@ class Timeouts:
             told = wire.pack({"calls": calls}, encoder.arrays)
             self._digests[scenario] = hashlib.sha256(b"".join(told)).digest()
         return self._digests[scenario]
+
+
+class SubmissionTimeouts:
+    """The time-outs of all notebooks of a submission.
+
+    Attributes:
+        known: as `met` of earlier runs.
+        met: those of this run that may be concluded from, as `Timeouts.met`.
+    """
+
+    def __init__(self, known: Mapping[str, int] | None = None, *, stop_at_new: bool = False) -> None:
+        """Start with what is known.
+
+        Args:
+            known: as `met` of earlier runs.
+            stop_at_new: raise `NewTimeout` at the first one that is not known.
+        """
+        self.known = dict(known or {})
+        self.met: dict[str, int] = {}
+        self._stop_at_new = stop_at_new
+
+    def of_notebook(self, basis: Callable[[], bytes]) -> Timeouts:
+        """Return the time-outs of one notebook; see `Timeouts`."""
+        return Timeouts(basis, self.known, stop_at_new=self._stop_at_new)

@@ -13,7 +13,7 @@ from autograder.course import Handin
 from autograder.grading import batch
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.records import Graded
-from autograder.sandbox.timeouts import NewTimeout
+from autograder.sandbox.timeouts import NewTimeout, SubmissionTimeouts
 
 LOOPS = [f"loop-{number}" for number in range(6)]
 OTHERS = [f"other-{number}" for number in range(6)]
@@ -26,16 +26,19 @@ class FakeGrader:
         self.assignment = SimpleNamespace(rubric=SimpleNamespace(assignment=SimpleNamespace(redraw="never")))
         self.events: list[tuple[str, str]] = []
 
-    def grade(
-        self, handed: SubmittedFiles, *, timeouts: Mapping[str, int] | None, stop_at_timeout: bool
-    ) -> Graded:
-        """Return an empty result that says what was known."""
-        is_new = handed.student in LOOPS and handed.student not in (timeouts or {})
-        if is_new and stop_at_timeout:
+    def grade(self, handed: SubmittedFiles, *, timeouts: SubmissionTimeouts) -> Graded:
+        """Return an empty result with the time-outs that are met."""
+        found = timeouts.of_notebook(handed.student.encode)
+        try:
+            if handed.student in LOOPS and not found.recall_cell(0, ()):
+                found.remember_cell(0, ())
+        except NewTimeout:
             self.events.append(("stopped", handed.student))
-            raise NewTimeout({handed.student: 0})
+            raise
+        finally:
+            timeouts.met |= found.met
         self.events.append(("graded", handed.student))
-        return cast("Graded", SimpleNamespace(student=handed.student, timeouts=timeouts))
+        return cast("Graded", SimpleNamespace(student=handed.student, timeouts=timeouts.met))
 
 
 def grade_batch(
@@ -66,7 +69,8 @@ def test_batch_grades_endless_loops_after_everybody_else_has_begun(
     first_again = min(events.index(("graded", name)) for name in LOOPS)
     begun_late = [name for name in OTHERS if events.index(("graded", name)) > first_again]
     assert len(begun_late) < batch.AHEAD * workers  # only those that other workers had begun by then
-    assert {name: dict(results[name].timeouts) for name in LOOPS} == {name: {name: 0} for name in LOOPS}
+    assert {name: len(results[name].timeouts) for name in LOOPS} == dict.fromkeys(LOOPS, 1)
+    assert not any(results[name].timeouts for name in OTHERS)
 
 
 def test_batch_of_one_worker_grades_in_order_but_for_endless_loops(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,7 +88,8 @@ def test_batch_of_one_worker_grades_in_order_but_for_endless_loops(monkeypatch: 
 
 def test_batch_stops_nobody_for_whom_the_timeout_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     """At later gradings."""
-    known = {name: {name: 0} for name in LOOPS}
+    _, results = grade_batch(monkeypatch, LOOPS, 1)
+    known = {name: results[name].timeouts for name in LOOPS}
     events, _ = grade_batch(monkeypatch, [*LOOPS, *OTHERS], 1, known)
     assert events == [("graded", name) for name in [*LOOPS, *OTHERS]]
 
