@@ -74,8 +74,8 @@ _GENERAL = {
         "it needs manual review."
     ),
     "review.copy": (
-        "This answer earned no points, but you also handed in “{file}”, which was not graded and has another "
-        "answer. It needs manual review."
+        "You also handed in “{file}”, which was not graded and has another answer here. This needs manual "
+        "review."
     ),
     "review.written-beside": (
         "This text is not answered in the notebook, but these files were not graded: {files}. Your answer "
