@@ -309,7 +309,7 @@ def _lost(
     places: Mapping[str, int],
     rest: set[int],
 ) -> tuple[tuple[int, ...], list[Note]]:
-    """An answer that may stand in any of several cells: all of them are its text, and a human is asked.
+    """An answer that may stand in any of several cells: all of them are its text, for manual review.
 
     A written answer is not looked for in code, but prose that stands in a code cell is no code.
     """
