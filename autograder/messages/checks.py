@@ -101,14 +101,6 @@ _VALUES = {
     "value.dimensions": "{what} has the shape {shape}: the number of axes, {count}, is not right.",
     "value.axes": "{what} has the shape {shape}: the right sizes, but the axes are in another order.",
     "value.shape": "{what} has the shape {shape}: wrong at axis {axes} (counted from 0).",
-    "weights.missing": (
-        "{what}: the state_dict has no {names}. The question states the names of the parameters."
-    ),
-    "weights.shape": "{what}: these parameters have another shape than the question states: {names}.",
-    "weights.shared": (
-        "{what}: two names stand for one and the same parameter: {names}. Each map needs its own."
-    ),
-    "weights.extra": "{what}: there are parameters that the question does not name: {names}.",
 }
 
 _COUNTS = {
@@ -300,8 +292,6 @@ _PHRASES = {
     "phrase.left-out": "(left out)",
     "phrase.other-class": "object of another class",
     "phrase.something-else": "something else",
-    "phrase.reading-parameters": "Reading the parameters of {name}",
-    "phrase.pass": "A pass of {name}",
 }
 
 SENTENCES = {

@@ -436,3 +436,10 @@ mutant(
     },
     loses=["cross"],
 )
+mutant(
+    "bias missing",
+    "self.q_proj = nn.Linear(d_model, d_model)",
+    "self.q_proj = nn.Linear(d_model, d_model, bias=False)",
+    loses=["parameters"],
+)
+mutant("any width", "if d_model % n_heads != 0:", "if False:", loses=["construct"])

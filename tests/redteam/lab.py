@@ -51,14 +51,14 @@ path = "model.safetensors"
 most_mb = 0.1
 """
 QUESTIONS: Mapping[str, str] = {
-    "step": 'kind = "behaviour"\nanswer = "step"\nlibrary = "numpy"\nfile = "lm.py"\n'
+    "step": 'kind = "value"\nanswer = "step"\nlibrary = "numpy"\nfile = "lm.py"\n'
     '[[question.case]]\nargs = [{ draw = "normal", shape = [4] }]',
     "predictions": 'kind = "value"\nanswer = "predictions"\nfile = "predictions.npy"',
-    "weights": 'kind = "behaviour"\nanswer = "weights"\nlibrary = "numpy"\n'
+    "weights": 'kind = "value"\nanswer = "weights"\nlibrary = "numpy"\n'
     '[[question.case]]\nargs = [{ draw = "normal", shape = [3, 5] }]',
-    "attend": 'kind = "behaviour"\nanswer = "attend"\nlibrary = "numpy"\ncarry_forward = ["weights"]\n'
+    "attend": 'kind = "value"\nanswer = "attend"\nlibrary = "numpy"\ncarry_forward = ["weights"]\n'
     '[[question.case]]\nargs = [{ draw = "normal", shape = [3, 4] }, { draw = "normal", shape = [4, 2] }]',
-    "apart": 'kind = "behaviour"\nanswer = "apart"\nlibrary = "numpy"\n'
+    "apart": 'kind = "value"\nanswer = "apart"\nlibrary = "numpy"\n'
     '[[question.case]]\nargs = [{ draw = "normal", shape = [3, 5] }]',
     "predict": 'kind = "code"',
     "checkpoint": 'kind = "code"\nfile = "model.safetensors"',

@@ -1,94 +1,106 @@
-"""Names that a question forbids: told from the source, and seen while the answer runs."""
+"""Forbidden functions: found however they are reached, and never suspected where they are not used."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 
 import pytest
-import torch
 
-from autograder.checks.base import Evidence
-from autograder.checks.judging.forbidden import mentions, recording
+from autograder.assignment import load
+from autograder.checks.judging.forbidden import mentions
+from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.messages import languages, render
-from autograder.records import Call, ItemResult, Scenario, Status
-from reference.listings import GIVEN
-from tests.checks.asking import DRAW, answer, check_of
-from tests.kinds.transformers.attention_styles import STYLES
-from tests.support.local_box import LocalBox
+from autograder.records import ItemResult, Status
+from autograder.sandbox.pool import Pool
+from autograder.verify.papers import with_sources
+from tests.redteam.exam import loaded, with_cells
+from tests.support.code_course import NAME, code_course
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 
 FORBIDDEN = ("scaled_dot_product_attention", "MultiheadAttention")
-BEHAVIOUR = f"""
-[[question]]
-id = "q"
-kind = "behaviour"
-points = 3
-answer = "attend"
-reference = "attention:attend"
-forbidden = {list(FORBIDDEN)}
-[[question.case]]
-args = [
-  {{ draw = "normal", shape = [2, 5, 4] }},
-  {{ draw = "normal", shape = [2, 6, 4] }},
-  {{ draw = "normal", shape = [2, 6, 4] }},
-]
-[[question.item]]
-id = "value"
-points = 2
-text = {{ en = "Value" }}
-[[question.item]]
-id = "batch"
-points = 1
-text = {{ en = "Batch" }}
-property = "batch_independence"
-move = [0, 1, 2]
+ATTEND = """
+from autograder.checking import assert_close, check, forbid, solution
+
+solution(source='''
+import torch
+
+def attend(q, k, v):
+    return (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v
+''')
+forbid("scaled_dot_product_attention", "MultiheadAttention")
+
+@check(points=2, title="Value")
+def value(student, reference, draw):
+    q, k, v = draw.normal(2, 5, 4), draw.normal(2, 6, 4), draw.normal(2, 6, 4)
+    assert_close(student.attend(q, k, v), reference.attend(q, k, v))
+
+@check(points=1, title="Batch")
+def batch(student, reference, draw):
+    inputs = draw.normal(2, 5, 4), draw.normal(2, 6, 4), draw.normal(2, 6, 4)
+    usual = student.attend(*inputs)
+    for one in inputs:
+        one[0] += draw.normal(*one[0].shape)
+    assert_close(student.attend(*inputs)[1], usual[1])
 """
-IMPLEMENTATION = f"""
-[[question]]
-id = "q"
-kind = "implementation"
-points = 3
-answer = "MultiHeadAttention"
-sizes = {{ d_model = [12], n_heads = [3] }}
-take_first = true
-forbidden = {list(FORBIDDEN)}
-[[question.case]]
-args = [{{ draw = "normal", shape = [2, 5, 12] }}, {{ same = 0 }}, {{ same = 0 }}]
-[[question.item]]
-id = "value"
-points = 2
-text = {{ en = "Value" }}
-[[question.item]]
-id = "batch"
-points = 1
-text = {{ en = "Batch" }}
-property = "batch_independence"
+LAYER = """
+from autograder.checking import Wrong, check, forbid, solution
+
+solution(source='''
+from torch import nn
+
+class Layer(nn.Linear):
+    def __init__(self, width, heads):
+        super().__init__(width, width)
+
+    def forward(self, q, k, v):
+        return super().forward(q)
+''')
+forbid("scaled_dot_product_attention", "MultiheadAttention")
+
+@check(points=1, title="Something is done")
+def done(student, reference, draw):
+    x = draw.normal(2, 5, 12)
+    if (student.Layer(12, 3)(x, x, x) == x).all():
+        raise Wrong("nothing is done")
 """
+QUESTIONS = {
+    "attend": (3, ATTEND),
+    "derive": (3, ATTEND.replace(", ".join(f'"{name}"' for name in FORBIDDEN), '"autograd"')),
+    "flex": (3, ATTEND.replace(", ".join(f'"{name}"' for name in FORBIDDEN), '"flex_attention"')),
+    "layer": (1, LAYER),
+}
 HEAD = "import math\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
 RIGHT = f"{HEAD}def attend(q, k, v):\n    return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1) @ v\n"
 
-
-@pytest.fixture(autouse=True)
-def _torch_as_it_was() -> Iterator[None]:
-    """What helper cells replace in torch is replaced in this process."""
-    modules = (torch, torch.overrides, torch.nn, torch.nn.functional)
-    before = [dict(vars(module)) for module in modules]
-    yield
-    for module, names in zip(modules, before, strict=True):
-        vars(module).update(names)
+Sit = Callable[..., dict[str, ItemResult]]
 
 
-def sit(
-    source: str, question: str = BEHAVIOUR, *, before: str = "", read: bool = True
-) -> dict[str, ItemResult]:
-    """The results of an answer cell, with another cell run before it, and perhaps not read."""
-    check, given = check_of(question), answer(source)
-    observed = LocalBox(before, source).ask(check.plan(given, DRAW))
-    expected = LocalBox(RIGHT).ask(check.reference_plan(DRAW))
-    return {
-        one.item: one
-        for one in check.judge(Evidence(given, observed, expected, cells=(before,) * read, draw=DRAW))
-    }
+@pytest.fixture(scope="module")
+def sit(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sit]:
+    """Return what grades an answer to one question, with a cell of the student's own before all answers."""
+    with Pool() as pool:
+        graders = {
+            question: Grader(
+                load(
+                    code_course(tmp_path_factory.mktemp(question), {question: asked}, preload='"torch"'),
+                    NAME,
+                ),
+                pool,
+            )
+            for question, asked in QUESTIONS.items()
+        }
+
+        def grade(source: str, question: str = "attend", *, before: str = "") -> dict[str, ItemResult]:
+            release = graders[question].assignment.release_bytes[NAME]
+            paper = with_sources(release, {f"{question}-answer": source})
+            if before:
+                paper = with_cells(loaded(paper), [before])
+            graded = graders[question].grade(SubmittedFiles("s", {NAME: paper}))
+            return {one.item: one for one in graded.score.items}
+
+        yield grade
 
 
 CALLS = {
@@ -107,7 +119,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-def test_what_is_forbidden_is_seen_however_it_is_reached(call: str) -> None:
+def test_what_is_forbidden_is_seen_however_it_is_reached(call: str, sit: Sit) -> None:
     """The call is recorded under torch's own name for it, and every item of the question is lost."""
     results = sit(f"{HEAD}{call}\n")
     assert {("forbidden.used", Decimal(0))} == {(one.code, one.points) for one in results.values()}
@@ -125,31 +137,25 @@ def test_what_is_forbidden_is_seen_however_it_is_reached(call: str) -> None:
         "def attend(q, k, v): return scaled_dot_product_attention(q, k, v)\n",
     ],
 )
-def test_a_name_of_ones_own_for_torchs_function_hides_nothing(own: str) -> None:
+def test_a_name_of_ones_own_for_torchs_function_hides_nothing(own: str, sit: Sit) -> None:
     """What the name stands for is seen when it is called."""
     assert {"forbidden.used"} == {one.code for one in sit(HEAD + own).values()}
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:flex_attention called without:UserWarning")
-def test_flex_attention_is_seen() -> None:
+def test_flex_attention_is_seen(sit: Sit) -> None:
     """The name that an author forbids is the one that is recorded."""
-    question = BEHAVIOUR.replace(str(list(FORBIDDEN)), '["flex_attention"]')
     source = (
         "from torch.nn.attention.flex_attention import flex_attention as mine\n"
         "def attend(q, k, v): return mine(q[:, None], k[:, None], v[:, None])[:, 0]\n"
     )
-    assert {"forbidden.used"} == {one.code for one in sit(source, question).values()}
+    assert {"forbidden.used"} == {one.code for one in sit(source, "flex").values()}
 
 
-def test_a_cell_that_is_not_read_cannot_hide_it() -> None:
+def test_another_cell_cannot_hide_it(sit: Sit) -> None:
     """A function captured in another cell is recorded, though the answer names nothing."""
     before = "from torch.nn.functional import scaled_dot_product_attention as attention_of_my_own"
-    source = f"{HEAD}def attend(q, k, v): return attention_of_my_own(q, k, v)\n"
-    for read, told in ((False, "nothing"), (True, "scaled_dot_product_attention (in another cell, line 1)")):
-        results = sit(source, before=before, read=read)
-        assert {"forbidden.used"} == {one.code for one in results.values()}
-        assert f"in the source: {told}" in results["value"].staff
+    results = sit(f"{HEAD}def attend(q, k, v): return attention_of_my_own(q, k, v)\n", before=before)
+    assert {"forbidden.used"} == {one.code for one in results.values()}
 
 
 DERIVATIVES = {
@@ -165,44 +171,18 @@ DERIVATIVES = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:.*torch.jit.*:DeprecationWarning")  # of torch's own, on the way to jvp
 @pytest.mark.parametrize("call", DERIVATIVES.values(), ids=DERIVATIVES)
-def test_every_way_to_derivatives_is_autograd(call: str) -> None:
+def test_every_way_to_derivatives_is_autograd(call: str, sit: Sit) -> None:
     """With autograd forbidden, whatever torch differentiates with is recorded, also in another cell."""
     helper = f"def loss(x): return x.square().sum()\n@torch.enable_grad()\ndef derive(q): return {call}\n"
-    question = BEHAVIOUR.replace(str(list(FORBIDDEN)), '["autograd"]')
-    results = sit("def attend(q, k, v): return derive(q)\n", question, before=f"{HEAD}{helper}")
+    results = sit("def attend(q, k, v): return derive(q)\n", "derive", before=f"{HEAD}{helper}")
     assert {"forbidden.used"} == {one.code for one in results.values()}, results
-    by_hand = "import torch\n@torch.no_grad()\ndef attend(q, k, v): return 2 * q.detach()\n"
-    assert {"forbidden.used"}.isdisjoint(one.code for one in sit(by_hand, question).values())
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("style", STYLES)
-def test_among_the_right_styles_only_torchs_own_are_forbidden(style: str) -> None:
-    """A class written from products and a softmax is never suspected."""
-    results = sit(STYLES[style], IMPLEMENTATION)
-    wanted = {"forbidden.used"} if style.startswith("torch's own") else {""}
-    assert wanted == {one.code for one in results.values()}
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "Own = MultiHeadAttention",
-        "class Own(MultiHeadAttention):\n    pass",
-        "class Own(nn.Module):\n    def __init__(self, d_model, n_heads):\n        super().__init__()\n"
-        "        self.inner = MultiHeadAttention(d_model, n_heads)\n"
-        "    def forward(self, q, k, v):\n        return self.inner(q, k, v, None)",
-    ],
-    ids=["renamed", "derived", "wrapped"],
-)
-def test_a_class_that_an_earlier_cell_gives_can_be_forbidden(answer: str) -> None:
-    """It is seen whether it is renamed, derived from or wrapped."""
-    question = IMPLEMENTATION.replace('answer = "MultiHeadAttention"', 'answer = "Own"')
-    question = question.replace(str(list(FORBIDDEN)), str([*FORBIDDEN, "MultiHeadAttention"]))
-    results = sit(f"{HEAD}{answer}\n", question, before=GIVEN)
-    assert {("forbidden.used", Decimal(0))} == {(one.code, one.points) for one in results.values()}
+def test_derivatives_by_hand_are_no_autograd(sit: Sit) -> None:
+    """Neither are `no_grad` and `detach`."""
+    source = "import torch\n@torch.no_grad()\ndef attend(q, k, v): return 2 * q.detach()\n"
+    assert {"forbidden.used"}.isdisjoint(one.code for one in sit(source, "derive").values())
 
 
 INNOCENT = {
@@ -249,7 +229,7 @@ INNOCENT = {
 
 
 @pytest.mark.parametrize("source", INNOCENT.values(), ids=INNOCENT)
-def test_names_that_the_answer_does_not_reach_cost_nothing(source: str) -> None:
+def test_names_that_the_answer_does_not_reach_cost_nothing(source: str, sit: Sit) -> None:
     """Own functions of the same name, comments and comparisons beside the answer are not uses."""
     results = sit(f"{HEAD}{source}\n")
     assert {Status.PASSED} == {one.status for one in results.values()}
@@ -266,21 +246,11 @@ SUSPICIOUS = {
 
 
 @pytest.mark.parametrize("line", SUSPICIOUS.values(), ids=SUSPICIOUS)
-def test_what_only_stands_in_the_source_goes_to_a_person(line: str) -> None:
+def test_what_only_stands_in_the_source_goes_to_a_person(line: str, sit: Sit) -> None:
     """A right answer that mentions it is neither full marks nor a zero, and staff reads the line."""
     results = sit(RIGHT.replace("v):\n", f"v):\n{line}"))
     assert {Status.NEEDS_REVIEW} == {one.status for one in results.values()}
     assert "(line 6)" in results["value"].staff or "(line 7)" in results["value"].staff
-
-
-def test_an_answer_that_refuses_to_be_recorded_goes_to_a_person() -> None:
-    """Code that works except under the recorder is not taken at its word."""
-    before = (
-        "from torch.overrides import _get_current_function_mode_stack as modes\n"
-        "def watched(): return len(modes())"
-    )
-    results = sit(RIGHT.replace("v):\n", "v):\n    1 / (1 - min(1, watched()))\n"), before=before)
-    assert {("forbidden.look", Status.NEEDS_REVIEW)} == {(one.code, one.status) for one in results.values()}
 
 
 FAST = "F.scaled_dot_product_attention(q, k, v)"
@@ -338,13 +308,10 @@ HELPERS = {
 UNSEEN = f"{HEAD}def attend(q, k, v): return product(q, k, v)\n"
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
-@pytest.mark.parametrize("read", [False, True], ids=["not read", "read"])
 @pytest.mark.parametrize("helper", HELPERS.values(), ids=HELPERS)
-def test_no_helper_cell_hides_what_it_calls(helper: str, read: bool) -> None:
-    """Whether the cell is read or not: what is forbidden fails where it is looked at, whoever calls it."""
-    results = sit(UNSEEN, before=f"{HEAD}{helper}\n", read=read)
+def test_no_helper_cell_hides_what_it_calls(helper: str, sit: Sit) -> None:
+    """What is forbidden fails where it is looked at, whoever calls it."""
+    results = sit(UNSEEN, before=f"{HEAD}{helper}\n")
     assert {Decimal(0)} == {one.points for one in results.values()}
     assert {one.code for one in results.values()} <= {"forbidden.used", "forbidden.look"}
 
@@ -364,22 +331,19 @@ LAYERS = {
 }
 
 
-@pytest.mark.parametrize("read", [False, True], ids=["not read", "read"])
 @pytest.mark.parametrize("helper", LAYERS.values(), ids=LAYERS)
-def test_no_helper_cell_hides_a_layer(helper: str, read: bool) -> None:
+@pytest.mark.parametrize("watched", ["len(modes())", "False"], ids=["looks", "blind"])
+def test_no_helper_cell_hides_a_layer(helper: str, watched: str, sit: Sit) -> None:
     """A class that wraps torch's own, whose cell looks whether anybody looks."""
     modes = "from torch.overrides import _get_current_function_mode_stack as modes\n"
     source = (
-        f"{HEAD}class MultiHeadAttention(nn.Module):\n    def __init__(self, d_model, n_heads):\n"
+        f"{HEAD}class Layer(nn.Module):\n    def __init__(self, d_model, n_heads):\n"
         "        super().__init__()\n        self.inner = Helper(d_model, n_heads, batch_first=True)\n"
         "    def forward(self, query, key, value):\n"
         "        return query if watched() else self.inner(query, key, value)[0]\n"
     )
-    before = f"{HEAD}{modes}{helper}\ndef watched(): return len(modes())\n"
-    results = sit(source, IMPLEMENTATION, before=before, read=read)
-    assert {"forbidden.look"} == {one.code for one in results.values()}
-    results = sit(source, IMPLEMENTATION, before=before.replace("len(modes())", "False"), read=read)
-    assert {"forbidden.used"} == {one.code for one in results.values()}
+    before = f"{HEAD}{modes}{helper}\ndef watched(): return {watched}\n"
+    assert {"forbidden.used"} == {one.code for one in sit(source, "layer", before=before).values()}
 
 
 ELSEWHERE = {
@@ -395,7 +359,7 @@ ELSEWHERE = {
 
 
 @pytest.mark.parametrize("cell", ELSEWHERE.values(), ids=ELSEWHERE)
-def test_other_cells_cost_nothing_where_the_answer_does_without_them(cell: str) -> None:
+def test_other_cells_cost_nothing_where_the_answer_does_without_them(cell: str, sit: Sit) -> None:
     """What stands beside the answer, or only has such a name, is no use of anything."""
     own = f"{HEAD}def right(q, k, v):\n    return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1) @ v\n"
     source = UNSEEN if "def product" in cell else RIGHT
@@ -403,7 +367,7 @@ def test_other_cells_cost_nothing_where_the_answer_does_without_them(cell: str) 
     assert {Status.PASSED} == {one.status for one in results.values()}, results
 
 
-def test_a_wrong_answer_stays_wrong_when_it_is_suspicious() -> None:
+def test_a_wrong_answer_stays_wrong_when_it_is_suspicious(sit: Sit) -> None:
     """A person is only asked about items that would have passed."""
     source = RIGHT.replace("/ math.sqrt(q.shape[-1])", "").replace("v):\n", "v):\n    exec('')\n")
     results = sit(source)
@@ -416,10 +380,3 @@ def test_a_wrong_answer_stays_wrong_when_it_is_suspicious() -> None:
 def test_any_source_is_read(source: str) -> None:
     """What is not Python, or not a definition, has no mentions."""
     assert () == mentions(source, "attend", FORBIDDEN)
-
-
-def test_recorded_call_says_which_call_it_repeats() -> None:
-    """So that a call that never ends is not made once more to look for forbidden names."""
-    scenario = Scenario("q: case", (Call("attend"), Call("attend"), Call("further")), serves="value")
-    recorded = recording(scenario, scenario.calls[:2], FORBIDDEN)
-    assert (recorded.repeats, recorded.serves) == (("q: case", 2), "value")
