@@ -59,7 +59,13 @@ class Objects:
             if trace.tb_frame.f_code.co_filename in self._student_files:
                 return True
             trace = trace.tb_next
-        return False
+        return isinstance(error, AttributeError) and self._is_students(error.obj)
+
+    def _is_students(self, value: Any) -> bool:
+        """Return whether a class or function is defined in a student's file, or an object's class is."""
+        owner = value if isinstance(value, type | types.FunctionType) else type(value)
+        module = sys.modules.get(owner.__module__)
+        return getattr(module, "__file__", None) in self._student_files
 
     def class_name(self, value: Any) -> str:
         """Return the name of a value's class, for messages."""

@@ -8,20 +8,22 @@ import itertools
 import linecache
 import traceback
 import types
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from autograder.checking.comparing import is_same, is_tensor
-from autograder.checking.drawing import InputDraw
+from autograder.checking.comparing import is_same, is_tensor, show_value
+from autograder.checking.drawing import InputDraw, RecordedDraw
 from autograder.checking.holding import run_check
 from autograder.checking.loading import DefinedNames, SourceModules, load_source, namespace_of
 from autograder.checking.objects import Objects, install, objects
 from autograder.checking.outcomes import (
+    NOTHING,
     DiffersFromStudent,
     MissingName,
+    Observations,
     Unclear,
     UnreadableFile,
     Wrong,
@@ -50,8 +52,12 @@ class CheckOutcome:
     """The name that is missing, or the path of the file."""
     share: float = 0.0
     """Of the points, that a wrong answer still earns."""
+    told: Mapping[str, str] = field(default_factory=dict)
+    """By language, what students read of a wrong answer instead of what the check states."""
     mistakes: tuple[str, ...] = ()
     """The mutants whose values are those of the student."""
+    values: tuple[str, ...] = ()
+    """What was drawn and what was compared, if that is asked for: a line for each."""
 
 
 class CheckProgram:
@@ -97,7 +103,14 @@ class CheckProgram:
         return namespace_of(lambda: load_source(source, file, f"answer_{next(_number)}"), {})
 
     def run(
-        self, check: str, part: str, student: DefinedNames, seed: bytes, *, name_mistakes: bool = True
+        self,
+        check: str,
+        part: str,
+        student: DefinedNames,
+        seed: bytes,
+        *,
+        name_mistakes: bool = True,
+        show_values: bool = False,
     ) -> CheckOutcome:
         """Run one part of a check; find the mutants that explain a wrong answer.
 
@@ -107,21 +120,25 @@ class CheckProgram:
             student: the names of the answer.
             seed: of the hidden inputs.
             name_mistakes: look for these mutants, which takes about as long as a check for each.
+            show_values: tell what was drawn and compared.
         """
-        with observing() as observed:
-            outcome = self._run(check, part, student, seed)
+        draw = (RecordedDraw if show_values else InputDraw)(seed, tensors=self.file.uses_torch)
+        with observing() as observations:
+            outcome = self._run(check, part, student, draw)
+        if isinstance(draw, RecordedDraw):
+            outcome = replace(outcome, values=tuple(_list_values(draw, observations)))
+        observed = observations.values
         is_lost = outcome.status in ("wrong", "raised") and not self.file.check(check).edits
         if not (name_mistakes and is_lost and any(map(_is_telling, observed))):
             return outcome
         return replace(outcome, mistakes=tuple(self._find_mistakes(check, part, seed, observed)))
 
-    def _run(self, check: str, part: str, student: DefinedNames, seed: bytes) -> CheckOutcome:
+    def _run(self, check: str, part: str, student: DefinedNames, draw: InputDraw) -> CheckOutcome:
         try:
             function = getattr(self._module, check)
             item = self.file.check(check)
             values = [one.value for one in item.parts if part and one.name == part]
-            draw = InputDraw(seed, tensors=self.file.uses_torch)
-            objects().seed_generators(int.from_bytes(seed[:4], "little"))
+            objects().seed_generators(int.from_bytes(draw.origin[:4], "little"))
             run_check(function, student, self.reference, draw, *values, once=bool(item.edits))
         except DiffersFromStudent:
             raise
@@ -137,7 +154,7 @@ class CheckProgram:
         if isinstance(error, UnreadableFile):
             return CheckOutcome("unreadable", text, type(error).__name__, error.path)
         if isinstance(error, Wrong):
-            return CheckOutcome("wrong", text, share=min(max(error.share, 0.0), 1.0))
+            return CheckOutcome("wrong", text, share=min(max(error.share, 0.0), 1.0), told=error.told)
         if objects().is_raised_by_student(error):
             observe(f"raised {type(error).__name__}")
             return CheckOutcome("raised", raw, type(error).__name__[:80])  # students read it
@@ -187,9 +204,10 @@ class CheckProgram:
             def is_next(index: int, value: Any) -> bool:
                 return index < len(observed) and is_same(value, observed[index])
 
-            with observing(is_next) as values:
-                outcome = self._run(check, part, namespace, seed)
-            return outcome.status in ("wrong", "raised") and len(values) == len(observed)
+            draw = InputDraw(seed, tensors=self.file.uses_torch)
+            with observing(is_next) as observations:
+                outcome = self._run(check, part, namespace, draw)
+            return outcome.status in ("wrong", "raised") and len(observations.values) == len(observed)
         except DiffersFromStudent:
             return False
         finally:
@@ -200,6 +218,14 @@ class CheckProgram:
             return self.load_answer(source, file)
         except Exception:  # noqa: BLE001 - `verify` reports a mutant that does not even run
             return None
+
+
+def _list_values(draw: RecordedDraw, observations: Observations) -> list[str]:
+    lines = [f"{call} = {show_value(value)}" for call, value in draw.drawn]
+    for value, expected in zip(observations.values, observations.expected, strict=True):
+        beside = "" if expected is NOTHING else f"; expected {show_value(expected)}"
+        lines.append(f"compared {show_value(value)}{beside}")
+    return [" ".join(line.split()) for line in lines]
 
 
 def _is_telling(value: Any) -> bool:

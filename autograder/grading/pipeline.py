@@ -440,8 +440,9 @@ class _SubmissionRun:
             return
         self.isolation = str(sandbox.isolation)
         files = self.files[notebook.name].contents
+        grader, own, done = self._grader, self._sitting.own, self._known
         cell_tests = CellTests(
-            assignment, notebook, submission, sandbox, grader=self._grader, own=self._sitting.own
+            assignment, notebook, submission, sandbox, grader=grader, own=own, without=done
         )
         cells = cells_to_run(submission.cells, assignment, notebook.name)
         timeouts = self._timeouts_of(environment, cells, files)
@@ -467,8 +468,7 @@ class _SubmissionRun:
                     known = self._known.get(question.id)
                     self.results[question.id] = known or self._question(question, submission, session)
                 data = self._handed.notebooks.get(notebook.name)
-                notes = review_pictures(assignment.rubric, submission, session.runs, self.results, data)
-                self.notes += notes
+                self.notes += review_pictures(assignment.rubric, submission, session.runs, self.results, data)
         except EndedItself as ended:
             self._waits_as_a_whole(notebook, describe_error(ended))
         finally:

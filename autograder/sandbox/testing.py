@@ -39,6 +39,9 @@ TOO_DEEP = "a value is nested too deeply to go from one box to the other"
 MOST_OPERATIONS = 100_000
 """Of one test."""
 _MOST_TEXT = 4000
+_MOST_LANGUAGES = 20
+MOST_VALUES = 200
+"""Lines of one check about what was drawn and compared."""
 _LEAST_SECONDS = 0.01
 
 
@@ -212,6 +215,7 @@ class CellTester:
             "part": call.part,
             "seed": call.seed.hex(),
             "forbidden": list(call.forbidden),
+            "show_values": call.show_values,
         }
         if self._judge is None or call.digest not in self._unpacked:
             told["program"] = call.program
@@ -338,7 +342,7 @@ def outcome_of(told: object) -> CellOutcome:
     if not isinstance(told, Mapping):
         return CellOutcome(refused="the test brought no outcome")
     value, words, mistakes = told.get("value"), told.get("own_words"), told.get("mistakes")
-    share = told.get("share")
+    share, words_for_students, lines = told.get("share"), told.get("told"), told.get("values")
     return CellOutcome(
         error=_text(told, "error"),
         message=_text(told, "message"),
@@ -352,12 +356,24 @@ def outcome_of(told: object) -> CellOutcome:
         forbidden=_text(told, "forbidden"),
         share=share if isinstance(share, float) and 0 <= share < 1 else 0.0,
         mistakes=tuple(str(one) for one in mistakes) if isinstance(mistakes, list) else (),
+        told=_texts(words_for_students),
+        values=tuple(map(str, lines[:MOST_VALUES])) if isinstance(lines, list) else (),
     )
 
 
 def _text(told: Mapping[str, Any], name: str) -> str:
     text = told.get(name)
     return text[:_MOST_TEXT] if isinstance(text, str) else ""
+
+
+def _texts(told: object) -> dict[str, str]:
+    """Return a text by language, as far as a box has stated one."""
+    pairs = list(told.items())[:_MOST_LANGUAGES] if isinstance(told, dict) else []
+    return {
+        language[:_MOST_TEXT]: text[:_MOST_TEXT]
+        for language, text in pairs
+        if isinstance(language, str) and isinstance(text, str)
+    }
 
 
 def written(told: Any) -> Told:

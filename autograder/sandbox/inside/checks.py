@@ -110,7 +110,8 @@ class Checks:
                 student = self._names(box)
                 program = self._program(call["digest"], call.get("program", ""))
                 seed = bytes.fromhex(call["seed"])
-                outcome = program.run(call["check"], call["part"], student, seed)
+                shows = bool(call.get("show_values"))
+                outcome = program.run(call["check"], call["part"], student, seed, show_values=shows)
                 told = _told(outcome)
                 if call["forbidden"] and outcome.status in ("passed", "wrong", "raised"):
                     limited = _names_of(box.open_again(call["forbidden"]))
@@ -156,11 +157,13 @@ def _names_of(box: StudentBox) -> DefinedNames:
 
 
 def _told(outcome: CheckOutcome) -> dict[str, Any]:
+    told: dict[str, Any] = {"values": [*outcome.values]} if outcome.values else {}
     if outcome.status == "passed":
-        return {}
+        return told
     if outcome.status == "unclear":
-        return {"refused": outcome.message or "the check cannot decide"}
-    told = {"message": outcome.message, "share": outcome.share, "mistakes": [*outcome.mistakes]}
+        return {**told, "refused": outcome.message or "the check cannot decide"}
+    told |= {"message": outcome.message, "share": outcome.share, "mistakes": [*outcome.mistakes]}
+    told["told"] = {**outcome.told}
     if outcome.status == "missing":
         return {**told, "error": "MissingName", "missing": outcome.name}
     if outcome.status == "unreadable":

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autograder.checking.packing import pack_checks
 from autograder.checking.reading import CheckFile, CheckItem, SourceMutant
@@ -22,13 +23,15 @@ from autograder.checks.judging.outcomes import describe_outcome, judge_run
 from autograder.checks.judging.redaction import redacted
 from autograder.checks.judging.results import Finding, combine, failed, no_answer, review
 from autograder.checks.kind import Kind
-from autograder.checks.options import check_points, check_text, place, share
+from autograder.checks.options import check_points, check_text, place, share, share_of
 from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
 from autograder.records import Answer, CellOutcome, CellTest, CheckCall, ItemResult, Message, Status
 from autograder.rubric import Item
 from autograder.wording import LocalisedText
 
+_LONGEST_TOLD = 1000
+"""Characters of a text for students that a check chose at run time."""
 
 class CodeQuestion(Struct, frozen=True):
     """Options of a ``code`` question; the file of its checks is a field of every question."""
@@ -50,6 +53,8 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
     def prepare(self) -> None:
         """Refuse points that cannot be shared, mutants that earn too much, and texts that lack a language."""
         self.file: CheckFile = self.rubric.checks[self.question.id]
+        self.shows_values = False
+        """Whether outcomes tell what was drawn and compared."""
         self._program = pack_checks(self.file)
         told = msgspec.json.encode(sorted(self.file.modules.items()))
         self._digest = hashlib.sha256(told).hexdigest()
@@ -104,7 +109,15 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
             seconds=check.seconds,
             shared=False,
             students=self.file.student_names,
-            check=CheckCall(self._digest, self._program, check.id, part, seed, tuple(patterns)),
+            check=CheckCall(
+                self._digest,
+                self._program,
+                check.id,
+                part,
+                seed,
+                tuple(patterns),
+                show_values=self.shows_values,
+            ),
         )
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
@@ -119,6 +132,9 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         outcomes = [evidence.tests.get(name) for name in self.parts[item.id]]
         findings = [self._finding(item, check, outcome) for outcome in outcomes]
         found = combine(findings, item.points, credit="each" if len(findings) > 1 else "all")
+        if found is not None and found.status is Status.FAILED:  # a wrong part may earn a share of its points
+            part = item.points / len(findings)
+            found = replace(found, points=sum((one.points if one else part for one in findings), Decimal(0)))
         found = self._named(item, outcomes, findings, found)
         return forbidden.applied(self._forbidden(evidence), found)
 
@@ -144,11 +160,23 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         if outcome.raised:
             text = quote(outcome.message) or "–"
             return failed("raised", staff, what=what, error=quote(outcome.error, 60), text=text)
-        points = (item.points / len(check.parts) * Decimal(str(outcome.share))).quantize(Decimal("0.01"))
-        message = (
-            Message("code.told", text=check.told) if check.told else Message("code.failed", {"what": what})
-        )
-        return Finding(Status.FAILED, message, staff, points)
+        points = share_of(item.points / len(check.parts), outcome.share)
+        told, lacking = self._told(check, outcome)
+        message = Message("code.told", text=told) if told else Message("code.failed", {"what": what})
+        return Finding(Status.FAILED, message, "; ".join(filter(None, (staff, lacking))), points)
+
+    def _told(self, check: CheckItem, outcome: CellOutcome) -> tuple[dict[str, str], str]:
+        """Return what students read of a wrong answer, and what staff read if that lacks a language.
+
+        A text that the check chose at run time is plain: braces in it are no placeholders.
+        """
+        if not outcome.told:
+            return check.told, ""
+        missing = [one for one in self.rubric.assignment.languages if not outcome.told.get(one)]
+        if missing:
+            return check.told, f"told= of Wrong lacks {', '.join(map(quote, missing))} and is not shown"
+        texts = {language: quote(text, _LONGEST_TOLD) for language, text in outcome.told.items()}
+        return {one: text.replace("{", "{{").replace("}", "}}") for one, text in texts.items()}, ""
 
     def _named(
         self,
