@@ -31,7 +31,7 @@ class Objects:
         Args:
             function: at the top level of a module below ``autograder.checking``. What it returns there is
                 the student's word, as is all that is computed there.
-            arguments: plain data, or objects of the student's.
+            arguments: plain data, or objects of the student's. From a sandbox the function gets copies.
         """
         return function(*arguments)
 

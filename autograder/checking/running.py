@@ -150,7 +150,11 @@ class CheckProgram:
 
     def _find_mistakes(self, check: str, part: str, seed: bytes, observed: Sequence[Any]) -> list[str]:
         """Return the mutants that give the same; first those that explained an earlier check."""
-        told = [mutant for mutant in self.file.mutants if mutant.title or mutant.points]
+        told = [
+            mutant
+            for mutant in self.file.mutants
+            if (mutant.title or mutant.points) and (mutant.loses is None or check in mutant.loses)
+        ]
         likely = [mutant for mutant in told if mutant.name in self._explaining]
         others = [mutant for mutant in told if mutant.name not in self._explaining]
         for mutants in (likely, others):
