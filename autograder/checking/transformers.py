@@ -100,7 +100,7 @@ def call_all(calls: Sequence[tuple[Any, Mapping[str, Tensor]]]) -> Iterator[Any]
     while done < len(calls):
         inputs: dict[int, tuple[int, Tensor]] = {}
         named = []
-        for function, tensors in calls[done:]:
+        for function, tensors in calls[done : done + objects().most_together]:
             for tensor in tensors.values():
                 inputs.setdefault(id(tensor), (len(inputs), tensor))
             named.append((function, {name: inputs[id(tensor)][0] for name, tensor in tensors.items()}))

@@ -6,6 +6,7 @@ tried in every order of roles, also three maps in one.
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import torch
@@ -27,7 +28,7 @@ def shapes(model):
 
 
 class Pair:
-    """The student's model of one size, and references with its weights: one, or one for each order of roles.
+    """The student's model of one size, and its weights as the reference has them, for each order of roles.
 
     It is called once with other inputs before anything is compared: what is kept of a call shows.
     """
@@ -37,12 +38,11 @@ class Pair:
         self.is_fresh = True
         self.model = model
         self.tied = find_tied(weights)
-        right = reference.MyMultiHeadAttention(*size).eval()
-        if {name: tuple(weight.shape) for name, weight in weights.items()} == shapes(right):
-            right.load_state_dict(weights)
-            self.rights = [right]
+        self.right = make_right(reference, size)
+        if {name: tuple(weight.shape) for name, weight in weights.items()} == shapes(self.right):
+            self.states = [weights]
         else:
-            self.rights = list(wirings(weights, reference, size))
+            self.states = list(wirings(weights, size))
 
     def plan(self, *inputs, mask=None):
         """Return the calls after which the output can be compared."""
@@ -57,13 +57,14 @@ class Pair:
         """Compare what the last of the planned calls returns with the reference."""
         if self.tied:
             raise Wrong(f"{' and '.join(self.tied)} are one map")
-        if not self.rights:
+        if not self.states:
             raise Unclear("the maps have other shapes than four of the model's width")
         output = [next(outputs) for _ in calls][-1]
         _, *inputs = calls[-1]
         with torch.no_grad():
-            for right in self.rights:
-                expected = right(*inputs)
+            for state in self.states:
+                self.right.load_state_dict(state)
+                expected = self.right(*inputs)
                 if expected.shape == output.shape and torch.allclose(expected, output, 1e-4, 1e-5):
                     break
         assert_close(output, expected)
@@ -74,6 +75,12 @@ def compare_all(planned):
     outputs = attend_all([call for _, calls in planned for call in calls])
     for pair, calls in planned:
         pair.compare(outputs, calls)
+
+
+@functools.cache
+def make_right(reference, size):
+    """A reference that all pairs of a size use, each with its own weights: to draw new ones takes long."""
+    return reference.MyMultiHeadAttention(*size).eval()
 
 
 def find_tied(weights):
@@ -94,8 +101,8 @@ def unmasked_pairs(student, reference):
     return remember(student, lambda: make_pairs(student, reference), "unmasked pairs")
 
 
-def wirings(weights, reference, size):
-    """References whose maps are the student's in each order; one for all three in thirds, or head by head."""
+def wirings(weights, size):
+    """The student's maps in each order of roles; one map for all three in thirds, or head by head."""
     d_model, n_heads = size
     maps = [
         (weight.squeeze(-1), weights.get(name.removesuffix("weight") + "bias", torch.zeros(len(weight))))
@@ -115,15 +122,11 @@ def wirings(weights, reference, size):
             thirds = [(weight[rows].chunk(3)[third], bias[rows].chunk(3)[third]) for third in order]
             orders.append(dict(zip(ROLES, [*thirds, last], strict=True)))
     for order in orders:
-        right = reference.MyMultiHeadAttention(*size).eval()
-        right.load_state_dict(
-            {
-                f"{role}.{kind}": value
-                for role, pair in order.items()
-                for kind, value in zip(("weight", "bias"), pair, strict=True)
-            }
-        )
-        yield right
+        yield {
+            f"{role}.{kind}": value
+            for role, pair in order.items()
+            for kind, value in zip(("weight", "bias"), pair, strict=True)
+        }
 
 
 def first_of(output):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from autograder.checking import models as _models  # noqa: F401 - what runs beside the student's objects
 from autograder.checking import transformers as _transformers  # noqa: F401 - what files of checks import
@@ -47,6 +47,8 @@ class StudentBox(Protocol):
 
 class HandleObjects(Objects):
     """The student's objects in their box."""
+
+    most_together: ClassVar[int] = 100
 
     def __init__(self, seed_student: Callable[[int], None]) -> None:
         super().__init__()
