@@ -17,6 +17,8 @@ from autograder.checking.edits import apply_edits, check_faults, read_edits
 from autograder.checking.literals import evaluate_literal, find_imported_literals, find_literals
 
 PACKAGE = "reference"
+SOLUTION_FILE = "<solution>"
+"""The name of its file in tracebacks."""
 FOLDER = "checks"
 _API = "autograder.checking"
 _DECORATORS = ("check", "fault", "probe")
@@ -66,6 +68,11 @@ class SourceMutant:
     """None: at least one."""
     line: int
 
+    @property
+    def file(self) -> str:
+        """The name of its file in tracebacks."""
+        return f"<mutant {self.name}>"
+
 
 @dataclass(frozen=True)
 class PlantedSource:
@@ -102,6 +109,10 @@ class CheckFile:
     uses_torch: bool
     probes: tuple[CheckItem, ...] = ()
     """They look for defects beside the planted faults."""
+
+    def answer(self, source: str) -> str:
+        """Return the source of an answer with what stands before it in the notebook."""
+        return "\n\n".join(filter(None, (self.given, source)))
 
     def check(self, name: str) -> CheckItem:
         """Return the check or probe with this id."""

@@ -17,7 +17,13 @@ import numpy as np
 from autograder.checking.comparing import is_same, is_tensor, show_value
 from autograder.checking.drawing import InputDraw, RecordedDraw
 from autograder.checking.holding import run_check
-from autograder.checking.loading import DefinedNames, SourceModules, load_source, namespace_of
+from autograder.checking.loading import (
+    DefinedNames,
+    SourceModules,
+    load_source,
+    namespace_of,
+    results_of,
+)
 from autograder.checking.objects import Objects, install, objects
 from autograder.checking.outcomes import (
     NOTHING,
@@ -30,7 +36,7 @@ from autograder.checking.outcomes import (
     observe,
     observing,
 )
-from autograder.checking.reading import CheckFile, SourceMutant
+from autograder.checking.reading import SOLUTION_FILE, CheckFile, SourceMutant
 
 Status = Literal["passed", "wrong", "raised", "missing", "unreadable", "unclear"]
 _MOST_TEXT = 4000
@@ -91,7 +97,7 @@ class CheckProgram:
         if self.file.solution_module:
             module = importlib.import_module(self.file.solution_module)
             return namespace_of(lambda: module, self.file.names)
-        return self.load_answer(self.file.solution, "<solution>")
+        return self.load_answer(self.file.solution, SOLUTION_FILE)
 
     def load_answer(self, source: str, file: str) -> DefinedNames:
         """Run an answer in this process.
@@ -99,7 +105,7 @@ class CheckProgram:
         Raises:
             Exception: whatever it raises.
         """
-        source = "\n\n".join(filter(None, (self.file.given, source)))
+        source = self.file.answer(source)
         return namespace_of(lambda: load_source(source, file, f"answer_{next(_number)}"), {})
 
     def run(
@@ -131,7 +137,18 @@ class CheckProgram:
         is_lost = outcome.status in ("wrong", "raised") and not self.file.check(check).edits
         if not (name_mistakes and is_lost and any(map(_is_telling, observed))):
             return outcome
-        return replace(outcome, mistakes=tuple(self._find_mistakes(check, part, seed, observed)))
+        # A mutant explains an item only if it explains all of its wrong parts.
+        known = results_of(student).setdefault(f"mutants of {check}", self._list_mutants(check))
+        known[:] = self._find_mistakes(known, check, part, seed, observed)
+        return replace(outcome, mistakes=tuple(mutant.name for mutant in known))
+
+    def _list_mutants(self, check: str) -> list[SourceMutant]:
+        """Return the mutants that may explain why a check fails."""
+        return [
+            mutant
+            for mutant in self.file.mutants
+            if (mutant.title or mutant.points) and (mutant.loses is None or check in mutant.loses)
+        ]
 
     def _run(self, check: str, part: str, student: DefinedNames, draw: InputDraw) -> CheckOutcome:
         try:
@@ -175,24 +192,25 @@ class CheckProgram:
         source = linecache.getline(file, lines[-1], vars(self._module)).strip() if not str(error) else ""
         return f"line {lines[-1]}: {source}"
 
-    def _find_mistakes(self, check: str, part: str, seed: bytes, observed: Sequence[Any]) -> list[str]:
-        """Return the mutants that give the same; first those that explained an earlier check."""
-        told = [mutant for mutant in self.file.mutants if mutant.title or mutant.points]
+    def _find_mistakes(
+        self, told: Sequence[SourceMutant], check: str, part: str, seed: bytes, observed: Sequence[Any]
+    ) -> list[SourceMutant]:
+        """Return those of some mutants that give the same; first those that explained an earlier check."""
         likely = [mutant for mutant in told if mutant.name in self._explaining]
         others = [mutant for mutant in told if mutant.name not in self._explaining]
         for mutants in (likely, others):
             found = [
-                mutant.name for mutant in mutants if self._gives_the_same(mutant, check, part, seed, observed)
+                mutant for mutant in mutants if self._gives_the_same(mutant, check, part, seed, observed)
             ]
             if found:
-                self._explaining |= dict.fromkeys(found)
+                self._explaining |= dict.fromkeys(mutant.name for mutant in found)
                 return found
         return []
 
     def _gives_the_same(
         self, mutant: SourceMutant, check: str, part: str, seed: bytes, observed: Sequence[Any]
     ) -> bool:
-        file = f"<mutant {mutant.name}>"
+        file = mutant.file
         undo = install(Objects([file]))
         try:
             if mutant.name not in self._mutants:
