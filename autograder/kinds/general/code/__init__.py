@@ -34,6 +34,7 @@ from autograder.wording import LocalisedText
 _LONGEST_TOLD = 1000
 """Characters of a text for students that a check chose at run time."""
 
+
 class CodeQuestion(Struct, frozen=True):
     """Options of a ``code`` question; the file of its checks is a field of every question."""
 
