@@ -359,7 +359,7 @@ class CellOutcome(Struct, frozen=True):
     raised: bool = False
     """Of a check: the student's code raised ``error``, not the check."""
     missing: str = ""
-    """Of a check: the name that the notebook does not define."""
+    """Of a check: the name that the notebook does not define, or the file that cannot be read."""
     forbidden: str = ""
     """Of a check: how it comes out otherwise where what is forbidden fails."""
     share: float = 0.0

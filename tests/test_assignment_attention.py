@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Mapping
-from typing import Any
+import shutil
+from collections.abc import Iterator
 
 import nbformat
 import pytest
 
-from autograder.grading.scoring import score
+from autograder import assignment as assignments
+from autograder.course import Course
+from autograder.generate import generate
+from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.messages import render
 from autograder.notebook.build import build_release
-from autograder.records import Status
-from reference.faults import attention
-from tests.demo.marking import ROOT, marks, shipped
-from tests.support.attention_samples import ITEMS, RIGHT, WRONG, Sample
+from autograder.records import Graded, Status
+from autograder.sandbox.pool import Pool
+from autograder.verify.papers import with_sources
+from tests.demo.marking import ROOT, shipped
+from tests.support.attention_classes import COMPILED, PLAIN
+from tests.support.attention_samples import ITEMS
 from tests.support.solution_lines import leaked, solution_fragments
-from tests.support.thorough import sample
 
 NAME = "attention"
 SOURCE = ROOT / "assignments" / NAME / f"{NAME}.ipynb"
@@ -45,21 +48,38 @@ def test_the_release_holds_no_solution(language: str) -> None:
     assert {headings} == {cells[name].count("\n#") + 1 for name in ("title", "mha-prompt")}
 
 
-def test_the_answer_key_earns_everything() -> None:
-    """The source notebook's own class earns all points."""
-    results = marks("mha", SOLVED, assignment=NAME)
-    assert dict(ITEMS) == {item: result.points for item, result in results.items()}
+@pytest.fixture(scope="module")
+def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
+    """Return the grader of the assignment."""
+    root = tmp_path_factory.mktemp("course")
+    for folder in ("assignments", "rubrics", "reference"):
+        shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    course = Course.at(root)
+    generate(course, NAME)
+    with Pool() as pool:
+        yield Grader(assignments.load(course, NAME), pool)
 
 
+def grade(grader: Grader, source: str) -> Graded:
+    """Grade an answer."""
+    paper = with_sources(grader.assignment.release_bytes[NAME], {"mha-answer": source})
+    return grader.grade(SubmittedFiles("s", {NAME: paper}))
+
+
+def codes(graded: Graded) -> dict[str, str]:
+    """Return the codes of the items that do not earn everything."""
+    return {one.item: one.code for one in graded.score.items if one.points < one.possible}
+
+
+@pytest.mark.sandbox
 @pytest.mark.slow
-@pytest.mark.parametrize("sample", [*RIGHT, *WRONG], ids=lambda sample: sample.portrait or "right")
-def test_every_sample_earns_what_it_says(sample: Sample) -> None:
-    """Each style and each misconception gets exactly the points stated beside it; only mistakes lose any."""
-    results = marks("mha", sample.source, assignment=NAME)
-    assert dict(sample.points) == {item: result.points for item, result in results.items()}
-    assert bool(sample.portrait) == (sample.earned < sum(ITEMS.values()))
+def test_the_answer_key_earns_everything(grader: Grader) -> None:
+    """The source notebook's own class earns all points."""
+    assert dict(ITEMS) == {one.item: one.points for one in grade(grader, SOLVED).score.items}
 
 
+@pytest.mark.sandbox
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "answer",
     [
@@ -77,42 +97,62 @@ def test_every_sample_earns_what_it_says(sample: Sample) -> None:
     ],
     ids=["derived", "wrapped"],
 )
-def test_the_librarys_class_is_no_answer(answer: str) -> None:
+def test_the_librarys_class_is_no_answer(answer: str, grader: Grader) -> None:
     """It earns nothing: it is seen to call what the question forbids, and the student reads so."""
-    results = marks("mha", f"from torch import nn\n{answer}", assignment=NAME)
-    assert {"forbidden.used"} == {result.code for result in results.values()}
-    scored = score("copyist", shipped(NAME), {"mha": tuple(results.values())}).items
-    assert {(Status.FAILED, 0)} == {(item.status, item.points) for item in scored}
-    for result in results.values():
+    results = grade(grader, f"from torch import nn\n{answer}").score.items
+    assert {("forbidden.used", Status.FAILED, 0)} == {(one.code, one.status, one.points) for one in results}
+    for result in results:
         for language in ("en", "de"):
             assert "MultiheadAttention" in render(result.student, language)
 
 
-@functools.cache
-def trials() -> Mapping[str, Mapping[str, Any]]:
-    """The catalogue's planted answers by fault: each is a source rewritten."""
-    return dict(zip((fault.id for fault in attention.catalogue()), attention.trials(), strict=True))
-
-
-@pytest.mark.parametrize("fault", sample([fault.id for fault in attention.catalogue()], 20))
-def test_each_misconception_loses_exactly_its_items(fault: str) -> None:
-    """Every operator of the catalogue costs what is stated beside it, and a right rewriting nothing.
-
-    Items that are stated to depend on what is drawn may be lost or kept.
-    """
-    trial = trials()[fault]
-    results = marks("mha", trial["source"], assignment=NAME)
-    lost = {item for item, result in results.items() if result.points < result.possible}
-    lost |= {item.id for item in shipped(NAME).question("mha").items if lost & set(item.needs)}
-    assert set(trial["loses"]) == lost - set(trial["unstated"])
-    assert trial["points"] == {item: results[item].points for item in trial["points"]}
-
-
-def test_names_of_ones_own_cost_only_the_item_about_them() -> None:
+@pytest.mark.sandbox
+@pytest.mark.slow
+def test_names_of_ones_own_cost_only_the_item_about_them(grader: Grader) -> None:
     """Other names of the projections lose what is said of them; the numbers are found all the same."""
     source = SOLVED.replace("q_proj", "queries").replace("out_proj", "output")
-    results = marks("mha", source, assignment=NAME)
-    lost = {item: result.code for item, result in results.items() if result.points < result.possible}
-    assert {"parameters": "weights.missing"} == lost
-    names = "q_proj.weight, q_proj.bias, out_proj.weight, out_proj.bias"
-    assert names in render(results["parameters"].student, "en")
+    assert {"parameters"} == set(codes(grade(grader, source)))
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+def test_a_usual_mistake_is_named(grader: Grader) -> None:
+    """Its values tell it, whatever the source looks like."""
+    results = grade(grader, SOLVED.replace(" / math.sqrt(self.d_head)", "")).score.items
+    named = {one.item: render(one.student, "de") for one in results if one.code == "code.mistake"}
+    assert {"self", "cross"} == set(named)
+    assert all("Wurzel der Kopfbreite" in text for text in named.values())
+
+
+LOUD = {
+    "print": "print('line', i, 'x' * 60)",
+    "print to standard error": "print('line', i, 'x' * 60, file=sys.stderr)",
+    "a logger made in a cell": "LOG.warning('line %d %s', i, 'x' * 60)",
+    "the stream of the cell": "OUT.write(f'line {i} {60 * chr(120)}')",
+}
+LOUD_HEAD = (
+    "import logging, sys\nlogging.basicConfig(stream=sys.stdout)\n"
+    "LOG, OUT = logging.getLogger(), sys.stdout\n"
+)
+HARMLESS = {
+    **{
+        name: LOUD_HEAD
+        + PLAIN.replace(
+            "        def heads(x):",
+            f"        for i in range(10_000):\n            {line}\n        def heads(x):",
+            1,
+        )
+        for name, line in LOUD.items()
+    },
+    "compiled": COMPILED,
+    "compiles itself": PLAIN.replace("\n    def forward(", "        self.compile()\n\n    def forward(", 1),
+    "compiled in the cell": PLAIN + "\n\nMyMultiHeadAttention = torch.compile(MyMultiHeadAttention)\n",
+}
+
+
+@pytest.mark.sandbox
+@pytest.mark.apart
+@pytest.mark.parametrize("source", HARMLESS.values(), ids=HARMLESS)
+def test_output_and_compilers_cost_nothing(source: str, grader: Grader) -> None:
+    """Ten thousand lines in each pass, however they are printed; ``torch.compile`` runs code as it is."""
+    assert {} == codes(grade(grader, source))

@@ -116,7 +116,12 @@ def call(function: Any, /, **arguments: Any) -> Any:
     Args:
         function: of the student, or an object that can be called.
         arguments: by the names that the question states, in its order.
+
+    Raises:
+        Wrong: it cannot be called.
     """
+    if not callable(function):
+        raise Wrong(f"expected a function, got a {objects().class_name(function)}")
     return objects().call_by_name(function, arguments, 0)
 
 

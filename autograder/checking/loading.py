@@ -11,11 +11,38 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from autograder.checking.files import READER, read_file
 from autograder.checking.outcomes import MissingName
 from autograder.checking.reading import PACKAGE
 
+_compiled: dict[tuple[str, str], types.CodeType] = {}
+"""Name of a file and its source → its code, if that was compiled before."""
 
-class SourceModules(importlib.abc.MetaPathFinder, importlib.abc.ExecutionLoader):
+
+def keep_code(file: str, source: str, code: types.CodeType) -> None:
+    """Use this code whenever a source is loaded under this name of a file."""
+    _compiled[file, source] = code
+
+
+def compile_source(source: str, file: str) -> types.CodeType:
+    """Compile a source as `importlib` does.
+
+    Raises:
+        SyntaxError: it is no Python.
+    """
+    code: types.CodeType = importlib.abc.InspectLoader.source_to_code(source, file)
+    return code
+
+
+class _SourceLoader(importlib.abc.ExecutionLoader):
+    """Loads modules from sources; what was compiled before is not compiled again."""
+
+    def get_code(self, fullname: str) -> types.CodeType:
+        source, file = str(self.get_source(fullname)), self.get_filename(fullname)
+        return _compiled.get((file, source)) or compile_source(source, file)
+
+
+class SourceModules(importlib.abc.MetaPathFinder, _SourceLoader):
     """Imports modules of the reference from their sources, in the place of files."""
 
     def __init__(self, modules: Mapping[str, str], root: str = "") -> None:
@@ -70,7 +97,7 @@ class SourceModules(importlib.abc.MetaPathFinder, importlib.abc.ExecutionLoader)
         return f"{self._root}{fullname.replace('.', '/')}{inside}.py"
 
 
-class _OneSource(importlib.abc.ExecutionLoader):
+class _OneSource(_SourceLoader):
     """Loads one module from its source."""
 
     def __init__(self, source: str, file: str) -> None:
@@ -172,6 +199,22 @@ class DefinedNames:
         likes, so neither the source nor a name in it may say what is expected.
         """
         return object.__getattribute__(self, "_define")(source)
+
+    def read_file(self, path: str, dtype: type = float) -> Any:
+        """Return what a file beside the notebook holds, handed in or written by the notebook.
+
+        A ``.npy`` file, and a table of numbers in a ``.csv`` (with commas) or ``.txt`` (with spaces), is an
+        array; a first line without any number is a header. ``.json`` is plain data,
+        ``.safetensors`` a dictionary of arrays, of tensors if the checks use torch, all else bytes.
+
+        Args:
+            path: as the notebook has it.
+            dtype: of the entries of a table, such as ``int`` or ``str``.
+
+        Raises:
+            UnreadableFile: it is missing or not what its name says: the item fails, and students read which.
+        """
+        return read_file(lambda name: self.define(READER).read(name), path, dtype)
 
 
 def results_of(student: DefinedNames) -> dict[Any, Any]:

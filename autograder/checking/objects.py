@@ -11,7 +11,7 @@ import random
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,6 +22,9 @@ STUDENT_FILE = "<answer>"
 class Objects:
     """The student's objects in the same process."""
 
+    most_together: ClassVar[int] = 1
+    """Calls that are made in one step, where each step costs something."""
+
     def __init__(self, student_files: Sequence[str] = (STUDENT_FILE,)) -> None:
         self._student_files = frozenset(student_files)
 
@@ -31,7 +34,7 @@ class Objects:
         Args:
             function: at the top level of a module below ``autograder.checking``. What it returns there is
                 the student's word, as is all that is computed there.
-            arguments: plain data, or objects of the student's.
+            arguments: plain data, or objects of the student's. From a sandbox the function gets copies.
         """
         return function(*arguments)
 

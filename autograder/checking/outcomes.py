@@ -43,6 +43,27 @@ class MissingName(AttributeError):
         self.missing = name
 
 
+class UnreadableFile(Exception):
+    """A file of the student's is not what its name says. Students read its path, and the line in a table."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        """Describe what is wrong.
+
+        Args:
+            path: of the file; ``path:line`` if one line is wrong.
+            reason: for staff; may contain what stands in the file.
+        """
+        super().__init__(f"{path} cannot be read: {reason}")
+        self.path = path
+
+
+class MissingFile(UnreadableFile):
+    """There is no such file beside the student's notebook."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, "there is no such file")
+
+
 class DiffersFromStudent(BaseException):
     """A mutant has compared another value than the student's code: it is not the student's mistake."""
 

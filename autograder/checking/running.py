@@ -17,7 +17,14 @@ import numpy as np
 from autograder.checking.comparing import is_same, is_tensor, show_value
 from autograder.checking.drawing import InputDraw, RecordedDraw
 from autograder.checking.holding import run_check
-from autograder.checking.loading import DefinedNames, SourceModules, load_source, namespace_of, replace_names
+from autograder.checking.loading import (
+    DefinedNames,
+    SourceModules,
+    load_source,
+    namespace_of,
+    replace_names,
+    results_of,
+)
 from autograder.checking.objects import Objects, install, objects
 from autograder.checking.outcomes import (
     NOTHING,
@@ -25,13 +32,14 @@ from autograder.checking.outcomes import (
     MissingName,
     Observations,
     Unclear,
+    UnreadableFile,
     Wrong,
     observe,
     observing,
 )
-from autograder.checking.reading import CheckFile, CheckItem, SourceMutant
+from autograder.checking.reading import SOLUTION_FILE, CheckFile, CheckItem, SourceMutant
 
-Status = Literal["passed", "wrong", "raised", "missing", "unclear"]
+Status = Literal["passed", "wrong", "raised", "missing", "unreadable", "unclear"]
 _MOST_TEXT = 4000
 _number = itertools.count()
 
@@ -42,13 +50,13 @@ class CheckOutcome:
 
     status: Status
     """``wrong``: the answer is; ``raised``: the student's code raised an exception; ``missing``: a name is;
-    ``unclear``: manual review."""
+    ``unreadable``: a file is; ``unclear``: manual review."""
     message: str = ""
     """For staff."""
     error: str = ""
     """The class of the exception, if the student's code raised one."""
     name: str = ""
-    """The name that is missing."""
+    """The name that is missing, or the path of the file."""
     share: float = 0.0
     """Of the points, that a wrong answer still earns."""
     told: Mapping[str, str] = field(default_factory=dict)
@@ -92,7 +100,7 @@ class CheckProgram:
         if self.file.solution_module:
             module = importlib.import_module(self.file.solution_module)
             return namespace_of(lambda: module, self.file.names)
-        return self.load_answer(self.file.solution, "<solution>")
+        return self.load_answer(self.file.solution, SOLUTION_FILE)
 
     def load_answer(self, source: str, file: str) -> DefinedNames:
         """Run an answer in this process.
@@ -100,7 +108,7 @@ class CheckProgram:
         Raises:
             Exception: whatever it raises.
         """
-        source = "\n\n".join(filter(None, (self.file.given, source)))
+        source = self.file.answer(source)
         return namespace_of(lambda: load_source(source, file, f"answer_{next(_number)}"), {})
 
     def run(
@@ -134,7 +142,18 @@ class CheckProgram:
             return CheckOutcome("passed", outcome.message, carried=item.carry, values=outcome.values)
         if not (name_mistakes and is_lost and any(map(_is_telling, observed))):
             return outcome
-        return replace(outcome, mistakes=tuple(self._find_mistakes(check, part, seed, observed)))
+        # A mutant explains an item only if it explains all of its wrong parts.
+        known = results_of(student).setdefault(f"mutants of {check}", self._list_mutants(check))
+        known[:] = self._find_mistakes(known, check, part, seed, observed)
+        return replace(outcome, mistakes=tuple(mutant.name for mutant in known))
+
+    def _list_mutants(self, check: str) -> list[SourceMutant]:
+        """Return the mutants that may explain why a check fails."""
+        return [
+            mutant
+            for mutant in self.file.mutants
+            if (mutant.title or mutant.points) and (mutant.loses is None or check in mutant.loses)
+        ]
 
     def _passes_carried(self, item: CheckItem, part: str, student: DefinedNames, seed: bytes) -> bool:
         """Return whether a check passes where the solution's functions stand in for earlier ones.
@@ -167,6 +186,8 @@ class CheckProgram:
         text = f"{self._line(error)}{raw}"
         if isinstance(error, MissingName):
             return CheckOutcome("missing", text, name=error.missing)
+        if isinstance(error, UnreadableFile):
+            return CheckOutcome("unreadable", text, type(error).__name__, error.path)
         if isinstance(error, Wrong):
             return CheckOutcome("wrong", text, share=min(max(error.share, 0.0), 1.0), told=error.told)
         if objects().is_raised_by_student(error):
@@ -189,24 +210,25 @@ class CheckProgram:
         source = linecache.getline(file, lines[-1], vars(self._module)).strip() if not str(error) else ""
         return f"line {lines[-1]}: {source}"
 
-    def _find_mistakes(self, check: str, part: str, seed: bytes, observed: Sequence[Any]) -> list[str]:
-        """Return the mutants that give the same; first those that explained an earlier check."""
-        told = [mutant for mutant in self.file.mutants if mutant.title or mutant.points]
+    def _find_mistakes(
+        self, told: Sequence[SourceMutant], check: str, part: str, seed: bytes, observed: Sequence[Any]
+    ) -> list[SourceMutant]:
+        """Return those of some mutants that give the same; first those that explained an earlier check."""
         likely = [mutant for mutant in told if mutant.name in self._explaining]
         others = [mutant for mutant in told if mutant.name not in self._explaining]
         for mutants in (likely, others):
             found = [
-                mutant.name for mutant in mutants if self._gives_the_same(mutant, check, part, seed, observed)
+                mutant for mutant in mutants if self._gives_the_same(mutant, check, part, seed, observed)
             ]
             if found:
-                self._explaining |= dict.fromkeys(found)
+                self._explaining |= dict.fromkeys(mutant.name for mutant in found)
                 return found
         return []
 
     def _gives_the_same(
         self, mutant: SourceMutant, check: str, part: str, seed: bytes, observed: Sequence[Any]
     ) -> bool:
-        file = f"<mutant {mutant.name}>"
+        file = mutant.file
         undo = install(Objects([file]))
         try:
             if mutant.name not in self._mutants:

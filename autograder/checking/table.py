@@ -8,7 +8,14 @@ from typing import NamedTuple
 from autograder.checking.reading import CheckFile
 from autograder.checking.running import CheckOutcome
 
-MARKS = {"passed": "✓", "wrong": "✗", "raised": "✗ raised", "missing": "✗ missing", "unclear": "? review"}
+MARKS = {
+    "passed": "✓",
+    "wrong": "✗",
+    "raised": "✗ raised",
+    "missing": "✗ missing",
+    "unreadable": "✗ file",
+    "unclear": "? review",
+}
 
 
 class StatedAnswer(NamedTuple):

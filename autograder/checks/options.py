@@ -77,14 +77,6 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True):
         return LocalisedText({language: f"{answer} [{name}{more}" for language, name in self.name.items()})
 
 
-class GivenClass(Struct, frozen=True, forbid_unknown_fields=True):
-    """A class of a locked cell, and the arguments it is called with: any TOML value or drawn ones."""
-
-    name: str
-    args: tuple[Any, ...] = ()
-    kwargs: dict[str, Any] = {}
-
-
 class CallOptions(Struct, frozen=True):
     """The question options of every kind that calls student code."""
 

@@ -150,7 +150,7 @@ class CellTests:
         self._ran, self._files = cells, files
         if not files:  # a file can stand in the place of a module that a given cell imports
             self._skip_forbidding()
-        return Session(
+        self._session = Session(
             self._sandbox,
             cells,
             self._limits,
@@ -160,9 +160,10 @@ class CellTests:
             visits=self.visits(timeouts),
             timeouts=timeouts,
         )
+        return self._session
 
     def _open_again(self) -> Box:
-        """Return a fresh box in which all cells have run."""
+        """Return a fresh box in which all cells have run but those that ended the submission's own."""
         grader = self._grader
         session = Session(
             self._sandbox,
@@ -171,6 +172,7 @@ class CellTests:
             seed=grader.seed,
             files=self._files,
             stopwatch=grader.stopwatch,
+            skipped=self._session.skipped,
         )
         with session:
             session.run()

@@ -19,7 +19,6 @@ from autograder.checks.base import (
     Evidence,
     HasFurtherCalls,
     HasSecondRound,
-    HasThirdRound,
     Observations,
 )
 from autograder.checks.judging.redaction import has_hidden_inputs, redacted
@@ -53,7 +52,6 @@ from autograder.records import (
     Answer,
     Cell,
     CellOutcome,
-    CellRun,
     ExecutedNotebook,
     Graded,
     ItemResult,
@@ -71,7 +69,7 @@ from autograder.sandbox.base import Environment
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.proof import selftest
 from autograder.sandbox.session import Session
-from autograder.sandbox.timeouts import Timeouts
+from autograder.sandbox.timeouts import SubmissionTimeouts, Timeouts
 from autograder.stopwatch import Stopwatch
 from autograder.tables import printable_name
 
@@ -182,8 +180,6 @@ class Grader:
         ask: Callable[[tuple[Scenario, ...]], Sequence[Observations]],
         sitting: StudentAssignment,
         cells: Sequence[str] = (),
-        files: Mapping[str, bytes] | None = None,
-        printed: Sequence[str] = (),
         tests: Mapping[str, CellOutcome] | None = None,
     ) -> JudgedAnswer:
         """Judge one answer. A fault of ours becomes results that a person has to look at.
@@ -196,8 +192,6 @@ class Grader:
             ask: carries out the check's plan; not called when it is empty.
             sitting: what the student was asked.
             cells: the sources of the student's other code cells and modules.
-            files: what was handed in beside the notebook, by path.
-            printed: what the notebook's cells wrote.
             tests: what came of the question's test cells, by item.
 
         Raises:
@@ -210,7 +204,7 @@ class Grader:
             with self.stopwatch.step("calls"):
                 observed = ask(plan) if plan else ()
             evidence = replace(
-                Evidence(answer, observed, answers=answers, cells=cells, files=files or {}, printed=printed),
+                Evidence(answer, observed, answers=answers, cells=cells),
                 draw=draw,
                 expected=sitting.expected.get(question.id, ()),
                 named=sitting.named.get(question.id, ()),
@@ -245,10 +239,10 @@ class Grader:
             evidence = replace(evidence, again=ask(second.student) if second.student else ())
             while isinstance(check, HasFurtherCalls) and (further := check.further_calls(evidence)):
                 evidence = replace(evidence, again=[*evidence.again, *ask(further)])
-        about = check.third_round(evidence) if isinstance(check, HasThirdRound) else second.reference
-        if not about:
+        if not second.reference:
             return evidence
-        return replace(evidence, tried=tried_values(assignment, question, about, self.pool, self.seed))
+        tried = tried_values(assignment, question, second.reference, self.pool, self.seed)
+        return replace(evidence, tried=tried)
 
     def _carried(
         self,
@@ -268,16 +262,19 @@ class Grader:
         self,
         handed: SubmittedFiles,
         known: Mapping[str, tuple[ItemResult, ...]] | None = None,
-        timeouts: Mapping[str, int] | None = None,
+        timeouts: SubmissionTimeouts | None = None,
     ) -> Graded:
-        """Grade what one student handed in. Whatever it is, the result is a score; nothing is raised.
+        """Grade what one student handed in. Whatever it is, the result is a score.
 
         What nobody foresaw leaves open what has no result yet: a person decides, and a note says what it was.
 
         Args:
             handed: the notebooks.
             known: results of questions that need not be asked, by question id.
-            timeouts: what ran out of time in an earlier run (`Graded.timeouts`), and is not run again.
+            timeouts: the known ones, which are not run again; takes those that are met.
+
+        Raises:
+            NewTimeout: if `timeouts` asks for it.
         """
         started = time.monotonic()
         digest = ""
@@ -289,7 +286,7 @@ class Grader:
             return self._waits(handed.student, self.assignment.rubric, note, handed.digest())
         except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
             return self.left_open(handed.student, error, digest)
-        run = _SubmissionRun(self, handed, sitting, known or {}, timeouts or {})
+        run = _SubmissionRun(self, handed, sitting, known or {}, timeouts or SubmissionTimeouts())
         run.notes += [
             Note("taken-as", f"{printable_name(source)} was read as {path}")
             for path, source in handed.taken.items()
@@ -314,7 +311,7 @@ class Grader:
             spent=run.spent,
             stated=run.stated,
             files=tuple(one for files in run.files.values() for one in files.told),
-            timeouts=run.timeouts,
+            timeouts=run.timeouts.met,
         )
 
     def left_open(self, student: str, error: Exception, digest: str = "") -> Graded:
@@ -338,11 +335,10 @@ class _SubmissionRun:
         handed: SubmittedFiles,
         sitting: StudentAssignment,
         known: Mapping[str, tuple[ItemResult, ...]],
-        timeouts: Mapping[str, int],
+        timeouts: SubmissionTimeouts,
     ) -> None:
         self._grader = grader
-        self._known_timeouts = timeouts
-        self.timeouts: dict[str, int] = {}
+        self.timeouts = timeouts
         self._known = known
         self._handed = handed
         self._sitting = sitting
@@ -496,7 +492,7 @@ class _SubmissionRun:
         self.notes += session.notes
         # Neighbours may have taken the time of an ordinary user's box: nothing is concluded from it.
         if limit_notes.SHARED_USER not in {note.code for note in session.notes}:
-            self.timeouts |= timeouts.met
+            self.timeouts.met |= timeouts.met
         self.seconds_in_sandbox += session.seconds_in_sandbox
         self.spent = _most(self.spent, session.spent())
 
@@ -517,13 +513,7 @@ class _SubmissionRun:
     def _timeouts_of(
         self, environment: Environment, cells: Sequence[Cell | Markdown], files: Mapping[str, bytes]
     ) -> Timeouts:
-        """Return what is known to run out of time, named by all that decides what the student's code does.
-
-        Args:
-            environment: what its box contains.
-            cells: that run there.
-            files: that were handed in.
-        """
+        """Return what is known to run out of time, named by all that decides what the student's code does."""
         assignment, isolation, seed = self._sitting.assignment, self.isolation, self._grader.seed
 
         def digest() -> bytes:  # takes a while, and most submissions meet no time-out
@@ -532,7 +522,7 @@ class _SubmissionRun:
             contents = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
             return hashlib.sha256(msgspec.json.encode([box, sources, contents])).digest()
 
-        return Timeouts(digest, self._known_timeouts)
+        return self.timeouts.of_notebook(digest)
 
     def _waits_as_a_whole(self, notebook: NotebookFile, staff: str) -> None:
         """Leave every question of a notebook to a person, also those that were judged before it came out."""
@@ -573,8 +563,6 @@ class _SubmissionRun:
                     if isinstance(one, Cell) and not one.locked and at not in parts
                 ]
                 + files.sources(without=question.file),
-                files=files.contents,
-                printed=[_written(run) for run in session.runs if run is not None],
                 tests=self._tests.get(question.id),
             )
         self.notes += judged.notes
@@ -639,11 +627,6 @@ def _by_item(earlier: Mapping[str, Sequence[ItemResult]]) -> dict[str, ItemResul
 def _open(question: Question, finding: Finding) -> tuple[ItemResult, ...]:
     """The same finding about every item of a question: a person has to look at it."""
     return tuple(item_result(question, item, finding) for item in question.items)
-
-
-def _written(run: CellRun) -> str:
-    """What a cell printed, without what it shows."""
-    return "".join(out.data.get("text/plain", "") for out in run.outputs if out.kind == "stream")
 
 
 def _most(one: Spent, other: Spent) -> Spent:

@@ -74,8 +74,8 @@ _GENERAL = {
         "it needs manual review."
     ),
     "review.copy": (
-        "This answer earned no points, but you also handed in “{file}”, which was not graded and has another "
-        "answer. It needs manual review."
+        "You also handed in “{file}”, which was not graded and has another answer here. This needs manual "
+        "review."
     ),
     "review.written-beside": (
         "This text is not answered in the notebook, but these files were not graded: {files}. Your answer "
@@ -101,14 +101,6 @@ _VALUES = {
     "value.dimensions": "{what} has the shape {shape}: the number of axes, {count}, is not right.",
     "value.axes": "{what} has the shape {shape}: the right sizes, but the axes are in another order.",
     "value.shape": "{what} has the shape {shape}: wrong at axis {axes} (counted from 0).",
-    "weights.missing": (
-        "{what}: the state_dict has no {names}. The question states the names of the parameters."
-    ),
-    "weights.shape": "{what}: these parameters have another shape than the question states: {names}.",
-    "weights.shared": (
-        "{what}: two names stand for one and the same parameter: {names}. Each map needs its own."
-    ),
-    "weights.extra": "{what}: there are parameters that the question does not name: {names}.",
 }
 
 _COUNTS = {
@@ -166,50 +158,6 @@ _PROPERTIES = {
     "property.no-gradient": "{what}: after backward there is no gradient on {names}.",
     "property.not-raised": "{what} accepted what it should refuse: expected is {wanted}, or a kind of it.",
     "property.other-error": "{what} refused it with {error}: expected is {wanted}, or a kind of it.",
-}
-
-_GRADIENTS = {
-    "gradient.sign": "{what}: every number has the wrong sign.",
-    "gradient.factor": "{what} has the right direction, but is longer or shorter by a constant factor.",
-    "gradient.transposed": "{what} is transposed. A gradient has the shape of what it is taken for.",
-    "gradient.diagonal-only": (
-        "{what}: only the diagonal of the Jacobian of the softmax is used; every probability depends on "
-        "every score."
-    ),
-    "gradient.sum-missing": (
-        "{what}: the probabilities are multiplied with the incoming gradient, but the sum that comes from "
-        "the denominator of the softmax is not subtracted."
-    ),
-    "gradient.softmax-missing": "{what}: the softmax is left out of the chain rule.",
-    "gradient.whole-batch": "{what}: a sum goes over all rows; each row has a softmax of its own.",
-    "gradient.other-axis": "{what}: a sum goes along the wrong axis.",
-    "gradient.operands-swapped": "{what}: two of the gradients have changed places.",
-    "gradient.not-averaged": "{what}: the loss is the mean over the batch; the gradient is that of the sum.",
-    "gradient.classes-averaged": "{what}: the mean goes over the batch only, not over the classes as well.",
-    "gradient.target-missing": "{what}: these are the probabilities alone; the targets do not come in.",
-    "gradient.mean-missing": (
-        "{what}: the mean depends on the input as well; the term that comes from it is missing."
-    ),
-    "gradient.variance-missing": (
-        "{what}: the variance depends on the input as well; the term that comes from it is missing."
-    ),
-    "gradient.statistics-constant": (
-        "{what}: mean and variance are treated as constants; both depend on the input."
-    ),
-    "gradient.gain-missing": "{what}: the gain is left out of the chain rule.",
-    "gradient.not-normalised": (
-        "{what}: the gain is multiplied with the normalised input, not with the input itself."
-    ),
-    "gradient.batch-averaged": (
-        "{what}: parameters that all rows share collect the sum over the rows, not the mean."
-    ),
-    "gradient.scale-missing": (
-        "{what}: the scores are divided by a root before the softmax; that factor is left out here."
-    ),
-    "gradient.scores-for-weights": (
-        "{what}: the values are weighted with the result of the softmax, not with the scores."
-    ),
-    "gradient.not-transposed": "{what}: a matrix in the product has to be transposed.",
 }
 
 # What known mistakes of counting lead to. The codes are those of the mistakes in the course's reference,
@@ -344,8 +292,6 @@ _PHRASES = {
     "phrase.left-out": "(left out)",
     "phrase.other-class": "object of another class",
     "phrase.something-else": "something else",
-    "phrase.reading-parameters": "Reading the parameters of {name}",
-    "phrase.pass": "A pass of {name}",
 }
 
 SENTENCES = {
@@ -356,7 +302,6 @@ SENTENCES = {
     **_FORBIDDEN,
     **_CARRIED,
     **_PROPERTIES,
-    **_GRADIENTS,
     **_COUNTING,
     **_COUNTING_PARAMETERS,
     **_COUNTING_MEMORY,

@@ -214,7 +214,7 @@ def find_violations(audit: Audit, inputs: Mapping[str, Tensor | int]) -> frozens
     moved = audit.outcome(DEFINITION, {name: _nudge(value) for name, value in inputs.items()})
     for outcome in (right, moved):
         if "refused" in outcome:
-            raise NoEvidence(outcome["refused"]["en"])
+            raise NoEvidence(outcome["refused"])
     counted = right["output"][right["counted"]]
     if not counted.numel() or not bool((counted.abs() <= LARGEST_OUTPUT).all()):
         raise NoEvidence("no definite output counts there")

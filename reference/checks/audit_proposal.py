@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-
 from autograder.checking import check, mutant, planted, solution
 from reference.audits import translation
-from reference.audits.claims import Input, judge_fault, judge_verdict, read_claims
+from reference.audits.claims import judge_fault, judge_verdict
+from reference.checks.audit_translation import UNPROVED, WRONG_VERDICT, claims_of
 
 AUDIT = translation.proposal
-INPUTS = (Input("source", "integers", 2), Input("target", "integers", 2))
-UNPROVED = {
-    "en": "No finding proves this: one has to name the place, with inputs on which this fault shows.",
-    "de": "Kein Befund beweist das: Einer muss die Stelle nennen, mit Eingaben, auf denen es sich zeigt.",
-}
-WRONG_VERDICT = {
-    "en": "The verdict is wrong, or no finding proves it.",
-    "de": "Das Urteil ist falsch, oder kein Befund beweist es.",
-}
 
 solution(
     source="""
@@ -38,11 +28,6 @@ def findings_of(student):
     return student.proposal_findings
 
 
-@functools.cache  # each item asks for them
-def claims_of(student):
-    return read_claims(student, findings_of, AUDIT, INPUTS)
-
-
 @check(
     points=1,
     title={
@@ -52,7 +37,7 @@ def claims_of(student):
     told=WRONG_VERDICT,
 )
 def verdict(student, reference, draw):
-    judge_verdict(student.proposal_verdict, claims_of(student), AUDIT)
+    judge_verdict(student.proposal_verdict, claims_of(student, findings_of, AUDIT), AUDIT)
 
 
 @check(
@@ -64,7 +49,7 @@ def verdict(student, reference, draw):
     told=UNPROVED,
 )
 def source_padding(student, reference, draw):
-    judge_fault("source_padding", claims_of(student), AUDIT)
+    judge_fault("source_padding", claims_of(student, findings_of, AUDIT), AUDIT)
 
 
 BOTH = ("verdict", "source_padding")

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-
 from autograder.checking import check, mutant, planted, solution
 from reference.audits import translation
-from reference.audits.claims import Input, judge_claims, judge_fault, judge_verdict, read_claims
+from reference.audits.claims import judge_claims, judge_fault, judge_verdict
+from reference.checks.audit_translation import UNPROVED, WRONG_VERDICT, claims_of
 
 AUDIT = translation.handed_out
-INPUTS = (Input("source", "integers", 2), Input("target", "integers", 2))
-UNPROVED = {
-    "en": "No finding proves this: one has to name the place, with inputs on which this fault shows.",
-    "de": "Kein Befund beweist das: Einer muss die Stelle nennen, mit Eingaben, auf denen es sich zeigt.",
-}
-WRONG_VERDICT = {
-    "en": "The verdict is wrong, or no finding proves it.",
-    "de": "Das Urteil ist falsch, oder kein Befund beweist es.",
-}
 
 solution(
     source="""
@@ -42,11 +32,6 @@ def findings_of(student):
     return student.translator_findings
 
 
-@functools.cache  # each item asks for them
-def claims_of(student):
-    return read_claims(student, findings_of, AUDIT, INPUTS)
-
-
 @check(
     points=1,
     title={
@@ -56,7 +41,7 @@ def claims_of(student):
     told=WRONG_VERDICT,
 )
 def verdict(student, reference, draw):
-    judge_verdict(student.translator_verdict, claims_of(student), AUDIT)
+    judge_verdict(student.translator_verdict, claims_of(student, findings_of, AUDIT), AUDIT)
 
 
 @check(
@@ -68,7 +53,7 @@ def verdict(student, reference, draw):
     told=UNPROVED,
 )
 def target_padding(student, reference, draw):
-    judge_fault("target_padding", claims_of(student), AUDIT)
+    judge_fault("target_padding", claims_of(student, findings_of, AUDIT), AUDIT)
 
 
 @check(
@@ -80,12 +65,12 @@ def target_padding(student, reference, draw):
     told=UNPROVED,
 )
 def cross_padding(student, reference, draw):
-    judge_fault("cross_padding", claims_of(student), AUDIT)
+    judge_fault("cross_padding", claims_of(student, findings_of, AUDIT), AUDIT)
 
 
 @check(points=1, title={"en": "Every finding is proved", "de": "Jeder Befund ist bewiesen"})
 def claims(student, reference, draw):
-    judge_claims(student.translator_findings, claims_of(student), AUDIT)
+    judge_claims(student.translator_findings, claims_of(student, findings_of, AUDIT), AUDIT)
 
 
 FINDINGS = '[("make_target_mask", left_padding), ("decode", padded_source)]'

@@ -107,6 +107,8 @@ class Task:
 
     def start(self, names, kind, *, dropout=0.0, weights=None):
         """Return a trainer with new batches, and its new model, in double precision."""
+        if not callable(kind):
+            raise Wrong(f"expected a class, got a {type(kind).__name__}")
         torch.manual_seed(self.weights if weights is None else weights)
         model = getattr(names, "GPT2", GPT2)(11, 12, dropout=dropout, spread=0.1).double()
         batches = getattr(names, "Batches", Batches)(self.tokens, self.mask, 4, self.order)

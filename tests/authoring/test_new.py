@@ -71,9 +71,9 @@ def test_each_kind_alone(tmp_path: Path, kind: str) -> None:
 
 def test_questions_in_the_order_that_was_asked_for(tmp_path: Path) -> None:
     """``--kinds`` decides which questions there are, and in which order; each is there once."""
-    start(tmp_path, "sheet", ["written", "formula", "symbolic", "behaviour"])
+    start(tmp_path, "sheet", ["written", "formula", "symbolic", "code"])
     rubric = rubrics.load(tmp_path / "rubrics/sheet.toml")
-    assert ["written", "symbolic", "behaviour"] == [question.kind for question in rubric.questions]
+    assert ["written", "symbolic", "code"] == [question.kind for question in rubric.questions]
 
 
 def test_a_course_is_begun_in_an_empty_folder(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_a_course_is_begun_in_an_empty_folder(tmp_path: Path) -> None:
     assert "secret" in (folder / "README.md").read_text()
     assert "/.autograder/" in (folder / ".gitignore").read_text()
     before = contents(folder)
-    second = start(folder, "second", ["formula", "behaviour"])
+    second = start(folder, "second", ["formula", "tracing"])
     assert not second.course
     assert before == {name: text for name, text in contents(folder).items() if name in before}
     assert {"rubrics/second.toml", "assignments/second/second.ipynb", "reference/second.py"} == set(
@@ -125,8 +125,8 @@ def test_names_that_cannot_be(tmp_path: Path, name: str) -> None:
 
 def test_a_name_that_python_reserves(tmp_path: Path) -> None:
     """The reference of an assignment called ``class`` is still a module that can be named."""
-    start(tmp_path, "class", ["behaviour"])
-    assert 'reference = "class_:softmax"' in (tmp_path / "rubrics/class.toml").read_text()
+    start(tmp_path, "class", ["tracing"])
+    assert 'reference = "class_:traced"' in (tmp_path / "rubrics/class.toml").read_text()
     assert (tmp_path / "reference/class_.py").is_file()
 
 

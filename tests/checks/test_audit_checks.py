@@ -113,6 +113,24 @@ def test_what_is_no_test_earns_nothing(source: str, run: Any) -> None:
     assert not result.unclear
 
 
+BY_GRADIENT = """
+def audit(cls):
+    torch.manual_seed(3)
+    layer = cls(8, 2).eval()
+    x = torch.randn(1, 5, 8, requires_grad=True)
+    mask = torch.ones(5, 5).tril()[None, None]
+    seen, = torch.autograd.grad(layer(x, x, x, mask)[0, 1].sum(), x)
+    if seen[0, 2:].abs().max() > 1e-7:
+        return False
+    return compares(cls)
+"""
+
+
+def test_gradients_can_tell_who_sees_later_words(run: Any) -> None:
+    """A test of causality by `torch.autograd.grad`, beside the solution's comparison, earns everything."""
+    assert frozenset() == run("audit", RIGHT_TEST.replace("def audit", "def compares") + BY_GRADIENT).lost
+
+
 LOOKS = {
     "name": "cls.__name__ + cls.__qualname__ + cls.__module__",
     "repr": "repr(cls) + str(cls)",
@@ -290,7 +308,7 @@ def outcome(numbers: Any, counted: Any = True) -> dict[str, Any]:
         (outcome([1, 2e6]), None),
         (outcome([1, float("nan")]), None),
         (outcome([1, 2], False), None),
-        ({"refused": {"en": "no"}}, None),
+        ({"refused": "no"}, None),
     ],
     ids=["hangs on rounding", "large", "not a number", "nothing counts", "refused"],
 )

@@ -27,13 +27,14 @@ RIGHT_CLAIMS = load_check_file(REFERENCE, "audit_translator.py").solution
 @pytest.fixture(scope="module")
 def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
     root = tmp_path_factory.mktemp("audits")
-    for package in ("audits", "faults"):
-        shutil.copytree(REFERENCE / package, root / "reference" / package)
+    shutil.copytree(REFERENCE / "audits", root / "reference" / "audits")
+    shared = "checks/audit_translation.py"
     files = {
         name: (points, (REFERENCE / "checks" / f"{name}.py").read_text("utf-8"))
         for name, points in POINTS.items()
     }
-    course = code_course(root, files, preload='"torch", "libcst"')
+    reference = {shared: (REFERENCE / shared).read_text("utf-8")}
+    course = code_course(root, files, preload='"torch"', reference=reference)
     rubric = course.rubric(NAME)
     rubric.write_text(
         rubric.read_text("utf-8").replace("cell_seconds", "call_seconds = 3\ncell_seconds"), "utf-8"

@@ -86,7 +86,7 @@ title = {{ en = "Repair the decoder", de = "Den Decoder reparieren" }}
 {_ITEMS}
 [[question]]
 id = "mha"
-kind = "behaviour"
+kind = "value"
 points = 6
 answer = "MultiHeadAttention"
 title = {{ en = "Multi-head attention", de = "Multi-Head-Attention" }}

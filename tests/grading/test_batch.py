@@ -57,7 +57,7 @@ cell = "formula-why"
 text = { en = "The reason" }
 [[question]]
 id = "double"
-kind = "behaviour"
+kind = "value"
 points = 3
 answer = "double"
 reference = "arithmetic:twice"

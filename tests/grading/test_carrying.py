@@ -63,7 +63,7 @@ def test_a_mistake_costs_once(grader: Grader) -> None:
     assert Status.PASSED is found["attend.few"].status
     assert "results of weights in the place of yours" in render(found["attend.few"].student, "en")
     assert "weights, attend" in render(found["twice.rows"].student, "de")
-    assert "with the student's own: attend [few: " in found["attend.few"].staff
+    assert "with the student's own: attend [few]" in found["attend.few"].staff
 
 
 @pytest.mark.parametrize(

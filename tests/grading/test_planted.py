@@ -15,7 +15,7 @@ from autograder.rubric import Item, Question
 
 QUESTION = Question(
     "attention",
-    "behaviour",
+    "value",
     Decimal(3),
     (Item("self", Decimal(1), {"en": "one"}), Item("cross", Decimal(2), {"en": "other"})),
     trials="planted:trials",

@@ -19,7 +19,7 @@ from autograder.grading import batch, pipeline, scoring, student_assignments
 from autograder.grading.batch import MOST_REFUSED
 from autograder.grading.pipeline import SubmittedFiles
 from autograder.grading.student_assignments import StudentAssignments
-from autograder.kinds.general.behaviour import BehaviourCheck
+from autograder.kinds.general.value import ValueCheck
 from autograder.notebook import read as reading
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.session import Session
@@ -68,7 +68,7 @@ GRADING = {
     "run": Stage(Session, "run", MemoryError("planted")),
     "run a cell": Stage(NamespaceBox, "run_cells", ValueError("planted")),
     "ask": Stage(Session, "ask", ValueError("planted"), DOUBLE),
-    "judge": Stage(BehaviourCheck, "judge", RecursionError("planted"), DOUBLE),
+    "judge": Stage(ValueCheck, "judge", RecursionError("planted"), DOUBLE),
     "close": Stage(Session, "close", OSError("planted"), BY_HAND),
     "score": Stage(scoring, "score", ZeroDivisionError("planted")),
     "an error without a text": Stage(assignment, "read", Textless()),

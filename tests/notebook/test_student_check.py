@@ -28,6 +28,7 @@ from autograder.kinds import forms
 from autograder.notebook.student_check import SILENT, build_student_check, sources
 from autograder.rubric import Rubric, RubricSymbol
 from autograder.student.report import examine
+from tests.support.code_course import write_empty_checks
 
 ROOT = Path(__file__).parents[2]
 TEXT = """
@@ -49,7 +50,7 @@ KINDS = {
     "quantity": ("quantity", "memory", {"unit": "MB", "value": "4.5 MB"}),
     "entries": ("count", "counts", {"key": "wte"}),
     "table": ("table", "rows", {}),
-    "code": ("behaviour", "double", {}),
+    "code": ("code", "double", {}),
     "tick": ("choice", "tick", {}),
     "essay": ("written", "", {}),
 }
@@ -69,9 +70,11 @@ def question(name: str, kind: str, answer: str, options: dict[str, str]) -> str:
 
 
 @pytest.fixture(scope="module")
-def exam() -> Rubric:
+def exam(tmp_path_factory: pytest.TempPathFactory) -> Rubric:
     """A rubric with a question of every kind that the check tells apart."""
-    return rubrics.parse((TEXT + "".join(question(name, *rest) for name, rest in KINDS.items())).encode())
+    text = TEXT + "".join(question(name, *rest) for name, rest in KINDS.items())
+    folder = write_empty_checks(tmp_path_factory.mktemp("reference"), "code")
+    return rubrics.parse(text.encode(), reference=folder)
 
 
 @pytest.fixture(scope="module")
@@ -453,6 +456,21 @@ def test_only_what_automatic_items_read_is_looked_for(exam: Rubric) -> None:
     exec(build_student_check(rubrics.parse(text.encode()), "exam", forms=forms()), namespace)
     specification = json.loads(namespace["SPECIFICATION"])
     assert specification["questions"]["q"]["names"] == {"x": "any"}
+
+
+@pytest.mark.parametrize(
+    ("question", "value", "state"),
+    [("translator", [("decode", print)], "ready"), ("chain", [1], "problem"), ("chain", print, "ready")],
+)
+def test_answers_to_code_questions_have_the_form_of_the_solution(
+    question: str, value: Any, state: str
+) -> None:
+    """A list is no function, but some checks in Python judge lists."""
+    rubric = rubrics.load(ROOT / "rubrics" / "gpt2.toml")
+    namespace: dict[str, Any] = {"__name__": "coursecheck"}
+    exec(build_student_check(rubric, "gpt2", forms=forms()), namespace)
+    entry = json.loads(namespace["SPECIFICATION"])["questions"][question]
+    assert state == examine(question, entry, {entry["answer"]: value}, "en").state
 
 
 def test_a_long_hostile_text_is_answered(say: Callable[..., str]) -> None:

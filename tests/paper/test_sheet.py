@@ -140,7 +140,7 @@ def test_room_grows_with_points() -> None:
 
 def test_a_box_gives_way_where_it_then_fits_on_its_page() -> None:
     """Below long given code there is a little less room; where that would not help, there is all of it."""
-    question = rubric("behaviour", 'answer = "f"\n[[question.case]]\nvalue = 1', "").questions[0]
+    question = rubric("value", 'answer = "f"\n[[question.case]]\nvalue = 1', "").questions[0]
 
     def room(lines: int) -> int:
         given = cell("def f():\n" + "    # given\n" * lines + "    raise NotImplementedError()")

@@ -118,8 +118,6 @@ class Exam(Struct, frozen=True):
             wrong = "\n".join(f"{name} = {_wrong(question)!r}" for name in sorted(named - {""}))
             if question.kind == "repair":
                 wrong = listing()
-            elif question.kind == "implementation":
-                wrong = WRONG[0].source
             cell["source"] = (answers or {}).get(question.id, wrong)
         return paper
 

@@ -16,9 +16,11 @@ from autograder.notebook.closed import entries, normal
 from autograder.notebook.document import parse
 from autograder.notebook.release import load_release
 from autograder.notebook.student_check import build_student_check, read_specification
+from autograder.rubric import Rubric
 from autograder.student.report import MISSING, PROBLEM, READY
 from autograder.student.saved_notebook import report_on
 from autograder.verify.papers import with_sources
+from tests.support.code_course import write_empty_checks
 from tests.support.small_course import answer, cell
 
 NAME = "sheet"
@@ -34,36 +36,15 @@ d = {}
 
 [[question]]
 id = "softmax"
-kind = "behaviour"
+kind = "code"
 points = 1
 answer = "softmax"
-library = "numpy"
-reference = "x:softmax"
-[[question.case]]
-name = "a"
-args = [{ draw = "normal", shape = [3] }]
-[[question.item]]
-id = "all"
-points = 1
-text = { en = "All" }
-cases = ["a"]
 
 [[question]]
 id = "Trainer"
-kind = "behaviour"
+kind = "code"
 points = 1
 answer = "Trainer"
-library = "numpy"
-reference = "x:Trainer"
-construct = { args = [] }
-[[question.case]]
-name = "a"
-args = [{ draw = "normal", shape = [3] }]
-[[question.item]]
-id = "all"
-points = 1
-text = { en = "All" }
-cases = ["a"]
 
 [[question]]
 id = "sources"
@@ -145,7 +126,14 @@ PROMPT = "Choose among query, key and value. Name a task."
 
 
 @pytest.fixture(scope="module")
-def release() -> bytes:
+def rules(tmp_path_factory: pytest.TempPathFactory) -> Rubric:
+    """The rubric, with checks of the questions about code."""
+    folder = write_empty_checks(tmp_path_factory.mktemp("reference"), "softmax", "Trainer")
+    return rubrics.parse(RUBRIC.encode(), reference=folder)
+
+
+@pytest.fixture(scope="module")
+def release(rules: Rubric) -> bytes:
     """A sheet that hands out stubs, placeholders and half a class."""
     cells = [nbformat.v4.new_markdown_cell(PROMPT)]
     for name, stub in GIVEN.items():
@@ -153,16 +141,13 @@ def release() -> bytes:
         cells.append(cell(name, f'check("{name}")', grade=True, points=1))
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
-    return build_release(nbformat.writes(notebook).encode(), RULES, NAME)
-
-
-RULES = rubrics.parse(RUBRIC.encode())
+    return build_release(nbformat.writes(notebook).encode(), rules, NAME)
 
 
 @pytest.fixture(scope="module")
-def checking(release: bytes) -> str:
+def checking(release: bytes, rules: Rubric) -> str:
     """The file that lies beside the notebook."""
-    return build_student_check(RULES, releases=[load_release(release, NAME)], forms=forms()).decode()
+    return build_student_check(rules, releases=[load_release(release, NAME)], forms=forms()).decode()
 
 
 def in_notebook(checking: str, name: str, source: str, language: str = "en") -> list[tuple[str, str]]:

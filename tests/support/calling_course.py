@@ -30,7 +30,7 @@ call_seconds = 5
 
 [[question]]
 id = "weights"
-kind = "behaviour"
+kind = "value"
 points = 2
 title = { en = "Weights", de = "Gewichte" }
 answer = "weights"
@@ -49,7 +49,7 @@ text = { en = "Rows add up to one", de = "Zeilen ergeben eins" }
 
 [[question]]
 id = "attend"
-kind = "behaviour"
+kind = "value"
 points = 4
 title = { en = "Sum", de = "Summe" }
 answer = "attend"
@@ -86,7 +86,7 @@ cases = ["many"]
 
 [[question]]
 id = "twice"
-kind = "behaviour"
+kind = "value"
 points = 2
 title = { en = "Twice", de = "Zweimal" }
 answer = "twice"

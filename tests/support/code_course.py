@@ -66,6 +66,18 @@ def code_course(
     return course
 
 
+def write_empty_checks(folder: Path, *questions: str) -> Path:
+    """Write a file with one check for each of these questions, and return the folder of the reference."""
+    (folder / "checks").mkdir(parents=True)
+    for question in questions:
+        text = (
+            "from autograder.checking import check\n\n"
+            '@check(points=1, title="T")\ndef i(student, reference, draw):\n    pass\n'
+        )
+        (folder / "checks" / f"{question}.py").write_text(text)
+    return folder
+
+
 def grade(grader: Grader, answers: Mapping[str, str]) -> Graded:
     """Grade answers by question; questions without one were left as they were."""
     release = grader.assignment.release_bytes[NAME]

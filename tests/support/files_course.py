@@ -24,7 +24,7 @@ path = "predictions.npy"
 most_mb = 0.01
 [[question]]
 id = "step"
-kind = "behaviour"
+kind = "value"
 points = 3
 file = "captioning/rnn.py"
 answer = "step"
@@ -105,7 +105,7 @@ data = ["corpus.txt"]
 starter = ["lm.py", "report.md"]
 [[question]]
 id = "count"
-kind = "behaviour"
+kind = "value"
 points = 3
 file = "lm.py"
 answer = "count"

@@ -125,7 +125,7 @@ right = ["value"]
 
 [[question]]
 id = "softmax"
-kind = "behaviour"
+kind = "value"
 notebook = "code"
 points = 3
 answer = "softmax"

@@ -161,7 +161,7 @@ def _is_name(word: Any) -> bool:
 
 def is_code(question: Question) -> bool:
     """Whether the answer is a function or class, and the reference has the same one."""
-    called = question.kind == "behaviour" or (question.kind in COMPARED and "case" in question.options)
+    called = question.kind in COMPARED and "case" in question.options
     return bool(called and question.answer and question.reference)
 
 
@@ -180,9 +180,8 @@ def questions_before(question: Question, rubric: Rubric, named: Sequence[str]) -
         if name not in here:
             text = f"{name!r} is no question before this one in its notebook; {hint(name, here)}"
             raise RubricError(text, where, key)
-        if not is_code(here[name]) or "construct" in here[name].options:
-            kinds = "behaviour, or count, shape or value with cases"
-            text = f"{name!r}: expected a question about a function, of kind {kinds}, with a reference"
+        if not is_code(here[name]):
+            text = f"{name!r}: expected a question with cases, of kind count, shape or value, and a reference"
             raise RubricError(text, where, key)
     return tuple(name for name in here if name in named)
 

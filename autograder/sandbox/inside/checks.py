@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Protocol
 
 from autograder.checking import models as _models  # noqa: F401 - what runs beside the student's objects
 from autograder.checking import transformers as _transformers  # noqa: F401 - what files of checks import
@@ -48,6 +48,8 @@ class StudentBox(Protocol):
 class HandleObjects(Objects):
     """The student's objects in their box."""
 
+    most_together: ClassVar[int] = 100
+
     def __init__(self, seed_student: Callable[[int], None]) -> None:
         super().__init__()
         self._seed_student = seed_student
@@ -59,7 +61,7 @@ class HandleObjects(Objects):
 
     def run_beside(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """See `Objects.run_beside`."""
-        handle = next((one for one in arguments if instance_of(one, Handle)), None)
+        handle = _find_handle(arguments)
         if handle is None:
             return super().run_beside(function, *arguments)
         return table_of(handle).ask("beside", function.__module__, function.__qualname__, *arguments)
@@ -86,6 +88,15 @@ class HandleObjects(Objects):
     def class_name(self, value: Any) -> str:
         """See `Objects.class_name`."""
         return table_of(value).title(value) if instance_of(value, Handle) else super().class_name(value)
+
+
+def _find_handle(values: Iterable[Any]) -> Any:
+    """Return the first handle among values, also within lists and tuples; None if there is none."""
+    for value in values:
+        found = _find_handle(value) if type(value) in (list, tuple) else value
+        if instance_of(found, Handle):
+            return found
+    return None
 
 
 class Checks:
@@ -171,4 +182,6 @@ def _told(outcome: CheckOutcome) -> dict[str, Any]:
     told["told"] = {**outcome.told}
     if outcome.status == "missing":
         return {**told, "error": "MissingName", "missing": outcome.name}
+    if outcome.status == "unreadable":
+        return {**told, "error": outcome.error, "missing": outcome.name}
     return {**told, "error": outcome.error or "Wrong", "raised": outcome.status == "raised"}

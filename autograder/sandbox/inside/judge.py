@@ -383,7 +383,9 @@ class Judge:
         if torch is not None and not torch.is_grad_enabled():
             beside["grad"] = False
         try:
-            sent: list[Any] = [operation, [self._marked(one) for one in args]]
+            # What runs beside the student's objects gets copies: nobody looks for changes in them later.
+            marked = args if operation == "beside" else map(self._marked, args)
+            sent: list[Any] = [operation, [*marked]]
             sent += [{name: self._marked(one) for name, one in kwargs.items()}, beside]
             open_calls = self._own.open if depth is None else depth
             return self._encoded([*sent, self._token, open_calls])

@@ -26,7 +26,7 @@ from autograder.rubric import Item, Question
 
 KEY = "0a" * 32
 ITEM = Item("one", Decimal(2), {"en": "one"})
-QUESTION = Question("q", "behaviour", Decimal(2), (ITEM, Item("words", Decimal(0), {"en": "x"}, manual=True)))
+QUESTION = Question("q", "value", Decimal(2), (ITEM, Item("words", Decimal(0), {"en": "x"}, manual=True)))
 WRONG = failed("value.differs", "differs", what="f [1]")
 
 

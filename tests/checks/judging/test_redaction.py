@@ -20,7 +20,7 @@ SOURCE = 'class NoMask(ValueError): pass\ndef f(k):\n    raise NoMask("no mask a
 HIDDEN = """
 [[question]]
 id = "q"
-kind = "behaviour"
+kind = "value"
 points = 1
 answer = "f"
 sizes = { width = [777, 779] }
@@ -74,21 +74,17 @@ def test_numbers_that_were_returned_are_short() -> None:
     """A long number could hold anything."""
     assert "f: 12 is" in page("count.wrong", what="f", value="12")
     assert "123" not in page("count.wrong", what="f", value="123456789")
-    assert "7777777" not in page("weights.extra", what="f", names="layer.weight, x7777777")
 
 
 def test_no_sentence_of_ours_holds_a_hidden_number() -> None:
-    """Sizes of arrays are told; numbers among the arguments are for staff."""
+    """Numbers among the arguments are told to nobody."""
     check = check_of(HIDDEN)
     source = "def f(width, x, share, most): return 2"
     plan = check.plan(answer(source), DRAW)
     observed = LocalBox(source).ask(plan)
     (found,) = check.judge(Evidence(answer(source), observed, draw=DRAW))
     told = " ".join(render(found.student, language) for language in languages())
-    assert "#2 (2, 3)" in told
     assert not any(number in told for number in ("777", "779", "12.75", "31337"))
-    assert "#3 = 12.75" in found.staff
-    assert "most = 31337" in found.staff
 
 
 def test_staff_reads_all() -> None:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import nbformat
 import pytest
 
 from autograder.assignment import load
-from autograder.grading.pipeline import Grader
+from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.sandbox.base import Box
 from autograder.sandbox.pool import Pool
+from autograder.sandbox.session import Session
+from autograder.verify.papers import with_sources
 from tests.support.code_course import NAME, code_course, grade
 
+RIGHT = "def measure(thing):\n    return thing.size()\n"
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 
 CHECKS = '''
@@ -67,7 +72,32 @@ def statuses(grader: Grader, source: str) -> dict[str, str]:
 def test_a_check_opens_as_many_boxes_as_it_needs(grader: Grader) -> None:
     """Four are kept; asking an older one is a mistake of the check's, which costs nobody a point."""
     expected = dict.fromkeys(("defines", "many", "raising", "ending"), "passed") | {"oldest": "needs-review"}
-    assert expected == statuses(grader, "def measure(thing):\n    return thing.size()\n")
+    assert expected == statuses(grader, RIGHT)
+
+
+def test_a_cell_that_ended_the_box_does_not_run_in_fresh_ones(
+    grader: Grader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the submission's own box is opened once more: an endless cell would take its time in each."""
+    opened: list[Session] = []
+    open_box = Session._opened
+
+    def count_box(session: Session) -> Box:
+        opened.append(session)
+        return open_box(session)
+
+    monkeypatch.setattr(Session, "_opened", count_box)
+    counts = []
+    for ending in ("", "import os\nos._exit(3)\n"):
+        opened.clear()
+        release = grader.assignment.release_bytes[NAME]
+        notebook = nbformat.reads(release.decode(), as_version=4)
+        notebook.cells.insert(1, nbformat.v4.new_code_cell(ending))
+        data = with_sources(nbformat.writes(notebook).encode(), {"measure-answer": RIGHT})
+        graded = grader.grade(SubmittedFiles("s", {NAME: data}))
+        assert 4 == graded.score.points
+        counts.append(len(opened))
+    assert counts[0] + 1 == counts[1]
 
 
 def test_what_is_defined_does_not_name_itself(grader: Grader) -> None:

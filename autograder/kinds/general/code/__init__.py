@@ -5,6 +5,7 @@ The checks reach the judge's box as sources. What came of them there is judged h
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -20,6 +21,7 @@ from autograder.checking.trivial import list_trivial
 from autograder.checks.base import TRIVIAL, Draw, Evidence, Trial
 from autograder.checks.itemwise import ItemwiseCheck, Verdict
 from autograder.checks.judging import forbidden
+from autograder.checks.judging.outcomes import describe_outcome, judge_run
 from autograder.checks.judging.redaction import redacted
 from autograder.checks.judging.results import Finding, combine, failed, no_answer, result, review
 from autograder.checks.kind import Kind
@@ -32,8 +34,6 @@ from autograder.wording import LocalisedText
 
 _LONGEST_TOLD = 1000
 """Characters of a text for students that a check chose at run time."""
-_LONGEST_REASON = 600
-"""Characters of what a check says, for staff."""
 
 
 class CodeQuestion(Struct, frozen=True):
@@ -58,7 +58,6 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         self.file: CheckFile = self.rubric.checks[self.question.id]
         self.shows_values = False
         """Whether outcomes tell what was drawn and compared."""
-        self._program = pack_checks(self.file)
         told = msgspec.json.encode(sorted(self.file.modules.items()))
         self._digest = hashlib.sha256(told).hexdigest()
         self.mutants: Mapping[str, SourceMutant] = {mutant.name: mutant for mutant in self.file.mutants}
@@ -77,6 +76,11 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
                     check_points(points, item.points, f"{where}, mutant {mutant.name!r}", "points")
         for mutant in self.file.mutants:
             self._check_languages(mutant.title, f"{place(self.question)}, mutant {mutant.name!r}")
+
+    @functools.cached_property
+    def _program(self) -> str:
+        """The packed checks."""
+        return pack_checks(self.file)
 
     def _check_languages(self, text: Mapping[str, str], where: str) -> None:
         if not text:
@@ -156,16 +160,18 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         what = LocalisedText(item.text)
         if outcome is None:
             return review("the check was not run")
-        staff = _describe(outcome)
-        if outcome.refused or (outcome.doubt and outcome.ending is None):
-            return review(staff, "code.review")
-        if outcome.ending is not None:
-            limit = f"{check.seconds:g} s"
-            return failed(f"ending.{outcome.ending.value}", staff, what=what, limit=limit)
+        limits = self.rubric.assignment.limits
+        finding = judge_run(outcome, item, limits=limits, seconds=check.seconds, review_code="code.review")
+        if finding is not None:
+            return finding
+        staff = describe_outcome(outcome)
         if outcome.passed:
             return None
         if outcome.missing:
-            return failed("name.missing", staff, name=outcome.missing)
+            file_codes = {"UnreadableFile": "code.file", "MissingFile": "code.file-missing"}
+            if outcome.error in file_codes:
+                return failed(file_codes[outcome.error], staff, name=outcome.missing)
+            return no_answer("name.missing", staff, name=outcome.missing)
         if outcome.error == "NotImplementedError":
             return no_answer("not-implemented", staff, name=self.question.answer or check.id)
         if outcome.raised:
@@ -275,16 +281,6 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
             if lost.keys() & set(check.needs):
                 lost[check.id] = None
         return tuple(lost)
-
-
-def _describe(outcome: CellOutcome) -> str:
-    """What staff read of an outcome."""
-    raised = ": ".join(filter(None, (outcome.error, outcome.message)))
-    printed = f"it printed: {outcome.printed}" if outcome.printed else ""
-    ending = f"the student's box ended: {outcome.ending.value}" if outcome.ending else ""
-    mistakes = f"mutants with the same values: {', '.join(outcome.mistakes)}" if outcome.mistakes else ""
-    parts = (quote(raised, _LONGEST_REASON), quote(outcome.refused, _LONGEST_REASON), quote(outcome.doubt))
-    return "; ".join(filter(None, (*parts, ending, mistakes, quote(printed)))) or "passed"
 
 
 KIND = Kind(CodeCheck, form="code", aliases=("checks", "python"))
