@@ -84,8 +84,26 @@ def compare(student, draw, wrong, *, in_proportion=False):
         share = max(0.0, caught - rejected) if in_proportion else 0.0
         errors = {name: said[name] for name in expected if said[name] is not expected[name]}
         raise Wrong(
-            f"caught {caught:.0%}, rejected {rejected:.0%} of the right: {errors}", share=share
+            f"caught {caught:.0%}, rejected {rejected:.0%} of the right: {errors}",
+            share=share,
+            told=tell(said, wrong),
         ) from error
+
+
+def tell(said, wrong):
+    """Return in numbers what the test says, for students."""
+    unanswered = sum(type(found) is not bool for found in said.values())
+    if unanswered:
+        return {
+            "en": f"For {unanswered} of {len(said)} classes the test gave neither True nor False.",
+            "de": f"Für {unanswered} von {len(said)} Klassen gab der Test weder True noch False.",
+        }
+    caught, rejected = (sum(said[name] is False for name in names) for names in (wrong, RIGHT))
+    right, others = len(RIGHT), len(wrong)
+    return {
+        "en": f"The test rejects {rejected} of {right} right classes and {caught} of {others} wrong ones.",
+        "de": f"Verworfen werden {rejected} von {right} richtigen, {caught} von {others} falschen Klassen.",
+    }
 
 
 @check(

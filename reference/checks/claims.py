@@ -16,7 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .audit import DEFINITION, HANDED_OUT, ONLY, Audit
+from autograder.checking import Wrong
+from reference.audits.audit import DEFINITION, HANDED_OUT, ONLY, Audit
 
 MOST_FINDINGS = 5
 MOST_REMARKS = 2
@@ -65,8 +66,37 @@ def _normalise(name: str) -> str:
 # ---------------------------------------------------------------- inputs
 
 
-class NotProved(AssertionError):
-    """An item is lost; the message says why, for staff."""
+class NotProved(Wrong):
+    """An item is lost; the message says why, for staff, and a key of `TOLD` for students."""
+
+    def __init__(self, message: str, told: str = "") -> None:
+        super().__init__(message, told=TOLD.get(told, ""))
+
+
+TOLD = {
+    "faulty": {
+        "en": "There are inputs on which the listing violates its definition.",
+        "de": "Es gibt Eingaben, auf denen das Listing seine Definition verletzt.",
+    },
+    "findings": {
+        "en": "A listing that is right has no findings.",
+        "de": "Ein richtiges Listing hat keine Befunde.",
+    },
+    "unproved": {
+        "en": "“Faulty” needs a proof: none of the findings has inputs that expose what it names.",
+        "de": "„Faulty“ braucht einen Beweis: Kein Befund hat Eingaben, die aufdecken, was er nennt.",
+    },
+    "place": {
+        "en": "The inputs of a finding expose this fault, but it is not where the finding says.",
+        "de": "Die Eingaben eines Befunds decken diesen Fehler auf, aber er liegt nicht an seiner Stelle.",
+    },
+    "none": {"en": "There is no finding.", "de": "Es gibt keinen Befund."},
+    "guesses": {
+        "en": "More findings are unproved than proved; then none of them counts.",
+        "de": "Mehr Befunde sind unbewiesen als bewiesen; dann zählt keiner.",
+    },
+}
+"""What students read of an item that is lost, where it says more than the item's own text."""
 
 
 class NoEvidence(Exception):
@@ -195,7 +225,7 @@ def _read_claim(
     place, make_inputs, *_ = finding
     try:
         inputs = read_inputs(make_inputs(), wanted)
-    except Exception as error:  # noqa: BLE001 - whatever a student's function raises costs their finding
+    except Exception as error:
         return Claim(place, problem=f"{type(error).__name__}: {error}"[:300])
     try:
         shown = find_violations(audit, inputs)
@@ -265,12 +295,12 @@ def judge_verdict(verdict: Any, claims: list[Claim], audit: Audit) -> None:
     if word not in RIGHT | FAULTY:
         raise NotProved("the verdict is neither 'right' nor 'faulty'")
     if word in RIGHT and audit.planted:
-        raise NotProved("the listing is faulty")
+        raise NotProved("the listing is faulty", "faulty")
     if word in RIGHT and claims:
-        raise NotProved("the verdict is 'right', and yet a fault is claimed")
+        raise NotProved("the verdict is 'right', and yet a fault is claimed", "findings")
     if word in FAULTY:
         if not any(claim.proved(audit) for claim in claims):
-            raise NotProved(f"no finding is proved: {_problems(claims, audit)}")
+            raise NotProved(f"no finding is proved: {_problems(claims, audit)}", "unproved")
         _refuse_guesses(claims, audit)
 
 
@@ -283,7 +313,8 @@ def judge_fault(fault: str, claims: list[Claim], audit: Audit) -> None:
     if not any(fault in claim.proved(audit) for claim in claims):
         elsewhere = [claim.place for claim in claims if fault in claim.shown]
         more = f"; shown, but for the place {elsewhere[0]!r}" if elsewhere else ""
-        raise NotProved(f"not proved{more}: {_problems(claims, audit)}")
+        told = "place" if elsewhere else "" if claims else "none"
+        raise NotProved(f"not proved{more}: {_problems(claims, audit)}", told)
     _refuse_guesses(claims, audit)
 
 
@@ -294,7 +325,7 @@ def judge_claims(findings: Any, claims: list[Claim], audit: Audit) -> None:
         NotProved: says why.
     """
     if not claims:
-        raise NotProved("there are no findings")
+        raise NotProved("there are no findings", "none")
     if len(list(itertools.islice(_entries(findings), MOST_FINDINGS + 1))) > MOST_FINDINGS:
         raise NotProved(f"there are more than {MOST_FINDINGS} findings")
     if not all(claim.proved(audit) for claim in claims):
@@ -330,7 +361,7 @@ def _refuse_guesses(claims: Iterable[Claim], audit: Audit) -> None:
     """Fail if most findings are not proved: otherwise one could name every component."""
     proved = [bool(claim.proved(audit)) for claim in claims]
     if sum(proved) * 2 < len(proved):
-        raise NotProved("more findings are unproved than proved")
+        raise NotProved("more findings are unproved than proved", "guesses")
 
 
 def _problems(claims: Iterable[Claim], audit: Audit) -> str:
