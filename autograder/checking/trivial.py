@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 _Body = Callable[[ast.FunctionDef, str], list[ast.stmt] | None]
 
 
-def list_trivial(solution: str) -> Iterator[tuple[str, str]]:
+def list_trivial(solution: str, asked: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yield answers whose functions and methods do next to nothing: what they return, and the source.
 
     Args:
         solution: its source; empty: there is none.
+        asked: functions and classes of it that the question asks for; all others stay.
     """
     for name, make_body in _BODIES.items():
         tree = ast.parse(solution)
-        found = [_replace(function, make_body) for function in _functions(tree)]
+        found = [_replace(function, make_body) for function in _functions(tree, asked)]
         if any(found):
             yield name, ast.unparse(tree)
 
 
-def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
-    """Yield public functions, and methods of classes but for those by which Python makes objects."""
+def _functions(tree: ast.Module, asked: Collection[str]) -> Iterator[ast.FunctionDef]:
+    """Yield functions, and public methods of classes."""
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+        if isinstance(node, ast.FunctionDef) and node.name in asked:
             yield node
-        elif isinstance(node, ast.ClassDef):
+        elif isinstance(node, ast.ClassDef) and node.name in asked:
             methods = [method for method in node.body if isinstance(method, ast.FunctionDef)]
             yield from (one for one in methods if not one.name.startswith("_") or one.name == "__call__")
 

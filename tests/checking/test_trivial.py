@@ -32,7 +32,7 @@ def _helper(x):
 
 
 def test_trivial_answers_keep_all_but_the_work() -> None:
-    sources = dict(list_trivial(SOLUTION))
+    sources = dict(list_trivial(SOLUTION, ("Model", "attend")))
     assert ["returns its first argument", "returns zeros", "stops after its first step"] == list(sources)
     values = {}
     for name, source in sources.items():
@@ -55,4 +55,6 @@ class _Right:
 
 
 def test_trivial_answers_of_nothing_are_none() -> None:
-    assert [] == list(list_trivial("")) == list(list_trivial("LIMIT = 3\ndef run(): return LIMIT"))
+    assert [] == list(list_trivial("", ("run",)))
+    assert [] == list(list_trivial("LIMIT = 3\ndef run(): return LIMIT", ("run",)))
+    assert [] == list(list_trivial(SOLUTION, ("another",)))

@@ -268,9 +268,10 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         planted = self.file.planted
         found += (Trial(one.name, one.source, self.with_needing(one.loses)) for one in planted)
         every = tuple(item.id for item in self.question.items)
+        asked = [self.file.names.get(name, name) for name in self.file.student_names]
         found += (
             Trial(f"an answer that {name}", source, unstated=every, family=TRIVIAL)
-            for name, source in list_trivial(self.file.solution)
+            for name, source in list_trivial(self.file.solution, asked)
         )
         return tuple(found)
 
