@@ -44,7 +44,7 @@ _SYS_MODULES = "sys.modules"
 BY_TEXT = frozenset(
     (
         *("eval", "exec", "compile", "__import__", "importlib", "import_module", "attrgetter"),
-        *("methodcaller", "pydoc", "pkgutil", "runpy", "pickle", "__builtins__"),
+        *("methodcaller", "pydoc", "pkgutil", "runpy", "__builtins__"),
     )
 )
 """Names that reach whatever a text says, which may be put together first."""
@@ -61,7 +61,7 @@ UNREADABLE_NAMES = frozenset(
     (
         *BY_TEXT,
         *TRACING,
-        *("globals", "locals", "vars", "builtins", "sys", "gc", "ctypes", "inspect"),
+        *("globals", "locals", "vars", "builtins", "sys", "gc", "ctypes", "inspect", "pickle"),
     )
 )
 UNREADABLE_ATTRIBUTES = frozenset(

@@ -261,6 +261,7 @@ TRACED = {
 }
 OWN_NAMES = {
     "of a variable": "def slope(f, x, h):\n    fx = f(x)\n    return (f(x + h) - fx) / h\n",
+    "of what saves a model": "import pickle, sys\nsys.path.append('.')\ntext = pickle.dumps([1])\n",
     "of a method": "import re\nrule = re.compile('a')\nclass A:\n    def jit(self): return self.jit\n",
 }
 
