@@ -34,6 +34,7 @@ from autograder.wording import LocalisedText
 _LONGEST_TOLD = 1000
 """Characters of a text for students that a check chose at run time."""
 
+
 class CodeQuestion(Struct, frozen=True):
     """Options of a ``code`` question; the file of its checks is a field of every question."""
 
@@ -145,7 +146,7 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
 
     def _finding(self, item: Item, check: CheckItem, outcome: CellOutcome | None) -> Finding | None:
         """What is wrong in one part of a check."""
-        what = LocalisedText(item.text)
+        what = LocalisedText(item.title(final=False))
         if outcome is None:
             return review("the check was not run")
         limits = self.rubric.assignment.limits
