@@ -32,7 +32,9 @@ def judge_run(
     if outcome.ending is None:
         return None
     limit = f"{seconds:g} s" if outcome.ending is Ending.CALL_TIME else amount(outcome.ending, limits)
-    return failed(f"ending.{outcome.ending.value}", staff, what=LocalisedText(item.text), limit=limit)
+    return failed(
+        f"ending.{outcome.ending.value}", staff, what=LocalisedText(item.title(final=False)), limit=limit
+    )
 
 
 def describe_outcome(outcome: CellOutcome) -> str:

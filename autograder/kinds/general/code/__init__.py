@@ -146,7 +146,7 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
 
     def _finding(self, item: Item, check: CheckItem, outcome: CellOutcome | None) -> Finding | None:
         """What is wrong in one part of a check."""
-        what = LocalisedText(item.text)
+        what = LocalisedText(item.title(final=False))
         if outcome is None:
             return review("the check was not run")
         limits = self.rubric.assignment.limits
