@@ -27,7 +27,7 @@ def judge_run(
         review_code: of the sentence for students if the item needs manual review.
     """
     staff = describe_outcome(outcome)
-    if outcome.refused or (outcome.doubt and outcome.ending is None):
+    if outcome.refused or (outcome.passed and outcome.doubt):
         return review(staff, review_code)
     if outcome.ending is None:
         return None
