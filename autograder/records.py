@@ -368,6 +368,8 @@ class CellOutcome(Struct, frozen=True):
     """Of a check: by language, what students read of a wrong answer instead of what the check states."""
     mistakes: tuple[str, ...] = ()
     """Of a check: the mutants whose values are those of the student."""
+    carried: tuple[str, ...] = ()
+    """Of a check: functions of the student's without which it passed."""
     values: tuple[str, ...] = ()
     """Of a check, if asked for: a line for each input drawn and each value compared."""
 

@@ -125,6 +125,10 @@ class Evidence(Struct, frozen=True, eq=False):
         return self.draw
 
 
+TRIVIAL = "answers without any work"
+"""The family of trials that must lose nothing in particular: `verify` warns of what they keep."""
+
+
 class Trial(Struct, frozen=True, forbid_unknown_fields=True):
     """A planted answer to one question, and what it must lose: what proves that a check can fail.
 

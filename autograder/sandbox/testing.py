@@ -357,6 +357,7 @@ def outcome_of(told: object) -> CellOutcome:
         share=share if isinstance(share, float) and 0 <= share < 1 else 0.0,
         mistakes=tuple(str(one) for one in mistakes) if isinstance(mistakes, list) else (),
         told=_texts(words_for_students),
+        carried=tuple(map(str, carried)) if isinstance(carried := told.get("carried"), list) else (),
         values=tuple(map(str, lines[:MOST_VALUES])) if isinstance(lines, list) else (),
     )
 

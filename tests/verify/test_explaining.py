@@ -14,6 +14,7 @@ from autograder.cli.app import app
 from autograder.course import Course
 from autograder.errors import CourseError
 from autograder.sandbox.pool import Pool
+from autograder.verify import verify
 from autograder.verify.explaining import Explainer
 from tests.support.code_course import NAME, code_course
 
@@ -40,14 +41,21 @@ def zeros(student, reference, draw):
 mutant("adds", "factor * n", "factor + n", title="It is a product.")
 planted("lies", "def scale(numbers, factor):\\n    return [7]", loses=["right", "zeros"])
 '''
-OTHER = SCALE.replace("scale", "stretch")
+OTHER = (
+    SCALE.replace("scale", "stretch")
+    + """
+@check(points=1, title="One for each")
+def length(student, reference, draw):
+    assert len(student.stretch([1, 2, 3], 5)) == 3
+"""
+)
 EXPLAIN = ("verify", NAME, "--explain", "scale")
 
 
 @pytest.fixture(scope="module")
 def course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("explained")
-    code_course(root, {"scale": (2, SCALE), "stretch": (2, OTHER)})
+    code_course(root, {"scale": (2, SCALE), "stretch": (3, OTHER)})
     (root / "mine.py").write_text("def scale(numbers, factor):\n    return [factor + n for n in numbers]\n")
     return root
 
@@ -85,6 +93,19 @@ def test_verify_explain_shows_inputs_and_values_of_an_answer(course: Path) -> No
     first, second = ast.literal_eval(drawn.partition(" = ")[2].removeprefix("array"))
     assert drawn.startswith("    draw.integers(1, 50, 2) = ")
     assert f"    compared [{first + 3}, {second + 3}]; expected [{first * 3}, {second * 3}]" == compared
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+def test_verify_warns_of_checks_that_pass_for_no_work(course: Path) -> None:
+    """Only a property guards the length: an unchanged input has it as well."""
+    with Pool() as pool:
+        verified = verify(load(Course.at(course), NAME), pool)
+    warned = {(warning.place, warning.got) for warning in verified.warnings}
+    assert {
+        ("stretch", "an answer that returns its first argument passes zeros, length"),
+        ("scale", "an answer that returns its first argument passes zeros"),
+    } == warned
 
 
 QUESTIONS: Mapping[str, str] = {

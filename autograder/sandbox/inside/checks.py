@@ -31,8 +31,8 @@ class StudentBox(Protocol):
             NameError: the notebook does not define it.
         """
 
-    def define(self, source: str) -> Any:
-        """Run a source there and return its module."""
+    def define(self, source: str, names: Sequence[str] = ()) -> Any:
+        """Run a source there and return its module; names of it take the place of the notebook's."""
 
     def seed_student(self, seed: int) -> None:
         """Take note of a seed that was set in this box, and holds in the student's."""
@@ -125,7 +125,7 @@ class Checks:
                 outcome = program.run(call["check"], call["part"], student, seed, show_values=shows)
                 told = _told(outcome)
                 if call["forbidden"] and outcome.status in ("passed", "wrong", "raised"):
-                    limited = _names_of(box.open_again(call["forbidden"]))
+                    limited = _names_of(box.open_again(call["forbidden"]), box, call["forbidden"])
                     other = program.run(call["check"], call["part"], limited, seed, name_mistakes=False)
                     told["forbidden"] = _told_forbidden(outcome, other)
         except CannotJudge as error:
@@ -157,20 +157,25 @@ def _told_forbidden(usual: CheckOutcome, other: CheckOutcome) -> str:
     return "" if other.status == usual.status else f"comes out otherwise: {other.message}"
 
 
-def _names_of(box: StudentBox) -> DefinedNames:
+def _names_of(
+    box: StudentBox, first: StudentBox | None = None, forbidden: Sequence[str] = ()
+) -> DefinedNames:
+    """Return the names of a box; further ones are opened by the first box, which numbers them."""
+    first = first or box
+
     def find(name: str) -> Any:
         try:
             return box.look_up(name)
         except NameError:
             raise MissingName(name) from None
 
-    return DefinedNames(find, lambda: _names_of(box.open_again()), box.define)
+    return DefinedNames(find, lambda: _names_of(first.open_again(forbidden), first, forbidden), box.define)
 
 
 def _told(outcome: CheckOutcome) -> dict[str, Any]:
     told: dict[str, Any] = {"values": [*outcome.values]} if outcome.values else {}
     if outcome.status == "passed":
-        return told
+        return {**told, "carried": [*outcome.carried]}
     if outcome.status == "unclear":
         return {**told, "refused": outcome.message or "the check cannot decide"}
     told |= {"message": outcome.message, "share": outcome.share, "mistakes": [*outcome.mistakes]}

@@ -200,6 +200,7 @@ class Judge:
         self._further = further
         self._box = 1
         self._seed: int | None = None
+        self._is_silent = False
         self._others: list[Judge] = []
         self._imports: Mapping[str, tuple[str, str]] = {}
         self._students: frozenset[str] = frozenset()
@@ -306,9 +307,10 @@ class Judge:
         self._proxies.disputed = self._proxies.disputed or other._proxies.disputed
         self._proxies.own_words |= other._proxies.own_words
 
-    def define(self, source: str) -> Any:
+    def define(self, source: str, names: Sequence[str] = ()) -> Any:
         """Run a source in the student's box and return its module; see `checks.StudentBox`."""
-        return self._ask("define", source)
+        self._is_silent = self._is_silent or bool(names)  # the right solution's source could be printed
+        return self._ask("define", source, [*names])
 
     def open_again(self, forbidden: Sequence[str] = ()) -> Judge:
         """Return the judge of a fresh box in which the same cells ran; see `checks.StudentBox`."""
@@ -412,7 +414,7 @@ class Judge:
         except Exception as error:  # noqa: BLE001 - parts that fit no form are the student's word
             self._proxies.forget()
             return {"failed": f"{type(error).__name__}: {error}"[:300]}
-        if "printed" in told:
+        if "printed" in told and not self._is_silent:
             sys.stdout.write(str(told["printed"]))
         return told if told.keys() & {"v", "raised", "failed", "back", "ended"} else {"failed": "no reply"}
 

@@ -229,7 +229,7 @@ class Remote:
             "iter": self._iter,
             "module": importlib.import_module,
             "library": lambda module, name, /, *args, **kwargs: forms.named(module, name)(*args, **kwargs),
-            "define": define_module,
+            "define": lambda source, names=(): define_module(source, names, shell.user_ns),
             "copy": copy.copy,
             "deepcopy": copy.deepcopy,
             "backward": self._backward,

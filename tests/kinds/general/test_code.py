@@ -157,7 +157,33 @@ def shape(student, reference, draw):
     assert student.attend(*(draw.normal(1, 3, 4) for _ in range(3))).shape == (1, 3, 4)
 """
 HIDDEN = "import torch, operator\nname = 'scaled_dot_product_' + 'attention'\n"
+HELPER = """
+import torch, multiprocessing
+import torch.nn.functional as F
+here, there = multiprocessing.Pipe()
+def help():
+    while True: there.send(F.scaled_dot_product_attention(*(torch.tensor(x) for x in there.recv())).tolist())
+multiprocessing.get_context("fork").Process(target=help, daemon=True).start()
+def attend(q, k, v):
+    here.send([x.tolist() for x in (q, k, v)])
+    return torch.tensor(here.recv())
+"""
+LOOKED_AT = dict.fromkeys(("right", "shape"), "0 forbidden.look")
 ATTENDING = {
+    "by a process that was forked before": (HELPER, LOOKED_AT),
+    "by a trace of the function, hidden in a text": (
+        "import torch\nmade = {}\n"
+        "def fill():\n"
+        "    import pydoc\n"
+        "    trace = pydoc.locate('torch.fx.experimental.proxy_tensor.make_' + 'fx')\n"
+        "    f = pydoc.locate('torch.nn.functional.scaled_dot_product_' + 'attention')\n"
+        "    from torch.nn.attention import SDPBackend, sdpa_kernel\n"
+        "    with sdpa_kernel(SDPBackend.MATH):\n"
+        "        made['f'] = trace(f, tracing_mode='symbolic')(*(torch.randn(2, 4, 8),) * 3)\n"
+        "fill()\n"
+        "def attend(q, k, v): return made['f'](q, k, v)",
+        LOOKED_AT,
+    ),
     "by hand": (
         "def attend(q, k, v): return (q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5).softmax(-1) @ v",
         {"right": "1 passed", "shape": "0.5 passed"},

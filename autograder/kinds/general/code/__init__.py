@@ -17,12 +17,13 @@ from msgspec.structs import replace
 
 from autograder.checking.packing import pack_checks
 from autograder.checking.reading import CheckFile, CheckItem, SourceMutant
-from autograder.checks.base import Draw, Evidence, Trial
-from autograder.checks.itemwise import ItemwiseCheck
+from autograder.checking.trivial import list_trivial
+from autograder.checks.base import TRIVIAL, Draw, Evidence, Trial
+from autograder.checks.itemwise import ItemwiseCheck, Verdict
 from autograder.checks.judging import forbidden
 from autograder.checks.judging.outcomes import describe_outcome, judge_run
 from autograder.checks.judging.redaction import redacted
-from autograder.checks.judging.results import Finding, combine, failed, no_answer, review
+from autograder.checks.judging.results import Finding, combine, failed, no_answer, result, review
 from autograder.checks.kind import Kind
 from autograder.checks.options import check_points, check_text, place, share, share_of
 from autograder.checks.values.quoting import quote
@@ -131,7 +132,7 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         results = super().judge(evidence)
         return redacted(results, (evidence.answer.source, *evidence.cells))
 
-    def verdict(self, item: Item, options: CodeItem, evidence: Evidence) -> Finding | None:
+    def verdict(self, item: Item, options: CodeItem, evidence: Evidence) -> Verdict:
         """What came of a check, or what was used that is forbidden."""
         del options
         check = self.file.check(item.id)
@@ -142,7 +143,17 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
             part = item.points / len(findings)
             found = replace(found, points=sum((one.points if one else part for one in findings), Decimal(0)))
         found = self._named(item, outcomes, findings, found)
-        return forbidden.applied(self._forbidden(evidence), found)
+        found = forbidden.applied(self._forbidden(evidence), found)
+        carried = sorted({name for outcome in outcomes if outcome for name in outcome.carried})
+        if found is not None or not carried:
+            return found
+        names = ", ".join(carried)
+        return replace(
+            result(self.question, item, None),
+            student=Message("code.carried", {"names": names}),
+            staff=f"as expected with the solution's {names}, not with the student's own",
+            code="code.carried",
+        )
 
     def _finding(self, item: Item, check: CheckItem, outcome: CellOutcome | None) -> Finding | None:
         """What is wrong in one part of a check."""
@@ -238,7 +249,7 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         return self.question.answer or ", ".join(self.file.student_names)
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
-        """The solution, every mutant and every planted answer."""
+        """The solution, every mutant, every planted answer, and some without any work."""
         if key.cell_type != "code":
             return ()
         found = [Trial("solution", self.file.solution)] if self.file.solution else []
@@ -256,6 +267,12 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
             )
         planted = self.file.planted
         found += (Trial(one.name, one.source, self.with_needing(one.loses)) for one in planted)
+        every = tuple(item.id for item in self.question.items)
+        asked = [self.file.names.get(name, name) for name in self.file.student_names]
+        found += (
+            Trial(f"an answer that {name}", source, unstated=every, family=TRIVIAL)
+            for name, source in list_trivial(self.file.solution, asked)
+        )
         return tuple(found)
 
     def with_needing(self, loses: Sequence[str]) -> tuple[str, ...]:
