@@ -8,7 +8,8 @@ text of one class say what it is; what is left is how it behaves. Every behaviou
 in equally many ways: who tries all branches of one class finds no behaviour that is more frequent than
 others.
 
-The misconceptions have the ids of `reference.faults.attention`, and compute what the listings there compute.
+The misconceptions have the names of those in tests/submissions/attention/catalogue.toml, and compute the
+same.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def test_the_kinds_that_call_are_all_seen() -> None:
         if any(of_student(call) for scenario in plans(check) for call in scenario.calls)
     }
     calling = {"audit", "causality", "decoding", "gradient", "memorisation"}
-    assert calling | {"repair", "training"} <= kinds
+    assert calling | {"training"} <= kinds
     assert kinds <= set(registered())
 
 

@@ -12,7 +12,8 @@ import torch
 
 from reference.audits import attention, specimens, translation
 from reference.audits.audit import Audit, executed
-from reference.faults.attention import listing
+from tests.support.attention_catalogue import RIGHT as ATTENTION
+from tests.support.attention_catalogue import VARIANTS
 
 NOTEBOOK = Path(__file__).parents[2] / "assignments" / "gpt2" / "gpt2.ipynb"
 LEFT = {"source": torch.tensor([[3, 4, 5]]), "target": torch.tensor([[0, 0, 6, 7]])}
@@ -128,7 +129,7 @@ def test_the_definition_refuses_what_it_does_not_define(change: dict[str, Any]) 
 
 # ---------------------------------------------------------------- classes
 
-STATE = executed(listing())["MultiHeadAttention"](8, 2).double().state_dict()
+STATE = executed(ATTENTION)["MultiHeadAttention"](8, 2).double().state_dict()
 
 
 def output(source: str, mask: torch.Tensor | None) -> torch.Tensor:
@@ -150,7 +151,7 @@ def test_right_classes_are_right_in_every_style(seed: int) -> None:
     """Any mixture of styles gives the numbers of the listing."""
     source = specimens.program("", random.Random(seed))
     for mask in (None, MASK):
-        assert torch.allclose(output(listing(), mask), output(source, mask), atol=1e-12)
+        assert torch.allclose(output(ATTENTION, mask), output(source, mask), atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -163,8 +164,8 @@ def test_wrong_classes_compute_what_the_catalogue_does(misconception: str) -> No
     for mask in (None, MASK):
         if misconception == "softmax_missing" and mask is not None:
             continue  # the lowest finite number is then multiplied, and overflows
-        assert torch.allclose(output(listing([misconception]), mask), output(source, mask), atol=1e-12)
-    assert not torch.allclose(output(listing(), MASK), output(source, MASK), atol=1e-3)
+        assert torch.allclose(output(VARIANTS[misconception].source, mask), output(source, mask), atol=1e-12)
+    assert not torch.allclose(output(ATTENTION, MASK), output(source, MASK), atol=1e-3)
 
 
 def test_classes_are_drawn() -> None:
