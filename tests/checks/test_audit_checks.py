@@ -18,7 +18,7 @@ from autograder.checking.running import CheckProgram
 from reference.audits import attention, translation
 from reference.audits.specimens import GROUPS, NAME, RIGHT_CLASSES, program
 from reference.checks import claims
-from reference.checks.claims import (
+from reference.audits.claims import (
     Input,
     NoEvidence,
     find_violations,
