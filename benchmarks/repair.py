@@ -1,89 +1,96 @@
-"""What a submission of the decoder with faults takes, warm: `python benchmarks/repair.py [--json]`.
+"""The decoder's faults judged by properties, in this process: `python benchmarks/repair.py [GROUP …]`.
 
-Judged in two ways, in turns: by the hand-made experiments of the kind ``repair``, and by the kind
-``debugging`` with the task in ``reference/repair/decoder.toml``. The key, the listing as students receive it,
-two that are half repaired, and right ones that compute something else are graded one at a time, through the
-whole pipeline and the real sandbox. With --json the last line is one JSON object. Processor time, of grader
-and box together, depends less on what else runs.
+All sets of its faults and the lists of tests/submissions/repair, without a sandbox, in a few minutes. An
+answer is *exact* where every item is as it has to be, left to *manual review* where nothing is wrong but
+something is left open, and *wrong* otherwise. Groups are the beginnings of names such as ``held`` or
+``sets``; ``--seed`` draws other inputs.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import platform
+import contextlib
+import io
 import statistics
 import sys
-import tempfile
 import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from autograder.sandbox.pool import Pool
-from reference.faults.decoder import EXAM, listing
-from reference.listings import GIVEN
-from tests.support.debugging_course import DebuggingCourse, task
-from tests.support.repair_course import RepairCourse
+import torch
 
-SCALED, HALVED = (
-    listing(()).replace(
-        "self.token_embedding(tokens) + self.position_embedding(positions)",
-        f"self.token_embedding(tokens) * {factor} + self.position_embedding(positions)",
-    )
-    for factor in ("math.sqrt(8)", "0.5")
-)
-"""Right, and compute what no listing computes; the first is an alternative of the task."""
-SOURCES = {
-    "right": listing(()),
-    "as it was handed out": listing(EXAM),
-    "half repaired": listing(EXAM[:4]),
-    "the other half": listing(EXAM[4:]),
-    "an alternative": f"import math\n{SCALED}",
-    "something else": HALVED,
-}
+from autograder.checking.objects import Objects, install
+from autograder.checking.running import CheckOutcome, CheckProgram
+from autograder.records import Status
+from tests.support.repair_variants import CHECKS, Case, catalogue, held, rating, subsets
+
+ROOT = Path(__file__).parent.parent
+_FILE = "<answer>"
+
+
+@dataclass(frozen=True)
+class JudgedItem:
+    """An item, as far as `rating` looks at it."""
+
+    status: Status
+    message: str
 
 
 def main() -> None:
-    """Measure and print."""
+    """Judge and print what is not exact, and a table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("groups", nargs="*")
+    parser.add_argument("--seed", default="try")
     options = parser.parse_args()
-    with Pool() as pool, tempfile.TemporaryDirectory() as folder:
-        courses = {
-            "by hand": RepairCourse(Path(folder) / "hand", pool),
-            "general": DebuggingCourse(Path(folder) / "general", pool, *task("decoder")),
-        }
-        found: dict[str, dict[str, list[tuple[float, float, float]]]] = {way: {} for way in courses}
-        for number in range(options.rounds + 1):
-            for name, source in SOURCES.items():
-                for way, course in courses.items():
-                    given = GIVEN if way == "general" else ""
-                    took = timed(course, f"{given}\n\n{source}# mine\n")
-                    if number:  # the first round is not warm
-                        found[way].setdefault(name, []).append(took)
-    print(f"{platform.machine()}, {os.cpu_count()} cores, Linux {platform.release()}, load {os.getloadavg()}")
-    print("medians in ms: by the clock; processor of box and grader")
-    figures = {
-        way: {name: [round(1000 * statistics.median(one)) for one in zip(*some, strict=True)]
-              for name, some in of_way.items()}
-        for way, of_way in found.items()
-    }  # fmt: skip
-    for way, of_way in figures.items():
-        for name, (clock, box, grader) in of_way.items():
-            print(f"{way:8} {name:22} {clock:5} ms; {box:4} + {grader:3} = {box + grader} ms")
-    if options.json:
-        print(json.dumps(figures))
+    torch.set_num_threads(1)
+    program = CheckProgram(CHECKS, str(ROOT))
+    counts: Counter[tuple[str, str]] = Counter()
+    seconds: dict[str, list[float]] = {}
+    for case in (*catalogue(), *held(), *subsets()):
+        if options.groups and not case.group.startswith(tuple(options.groups)):
+            continue
+        before = time.process_time()
+        results = judge(program, case, options.seed)
+        seconds.setdefault(case.group, []).append(time.process_time() - before)
+        how, items = rating(case, results)
+        counts[case.group, how] += 1
+        if how != "exact":
+            print(f"{how}: {case.group}: {case.name}: must lose {sorted(case.loses)}")
+            for item in items:
+                print(f"    {item}: {results[item].status}: {results[item].message[:200]}", flush=True)
+    for group, took in seconds.items():
+        numbers = "/".join(str(counts[group, how]) for how in ("exact", "manual review", "wrong"))
+        print(f"{group:22}{numbers:>14}{1000 * statistics.mean(took):7.0f} ms")
 
 
-def timed(course: RepairCourse | DebuggingCourse, source: str) -> tuple[float, float, float]:
-    """Seconds by the clock, of the processor in the box, and in the grader."""
-    started, used = time.perf_counter(), time.process_time()
-    course.sit(source)
-    own = time.process_time() - used
-    return time.perf_counter() - started, course.processor_seconds, own
+def judge(program: CheckProgram, case: Case, seed: str) -> Mapping[str, JudgedItem]:
+    """Run all properties on an answer."""
+    undo = install(Objects([_FILE]))
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            try:
+                student = program.load_answer(case.source, _FILE)
+            except Exception as error:  # noqa: BLE001 - an answer may raise anything
+                return {
+                    check.id: JudgedItem(Status.NEEDS_REVIEW, str(error)) for check in program.file.checks
+                }
+            return {
+                check.id: _item(
+                    program.run(check.id, "", student, program.file.derive_seed(seed.encode(), check, ""))
+                )
+                for check in program.file.checks
+            }
+    finally:
+        undo()
+
+
+def _item(outcome: CheckOutcome) -> JudgedItem:
+    statuses = {"passed": Status.PASSED, "unclear": Status.NEEDS_REVIEW}
+    return JudgedItem(statuses.get(outcome.status, Status.FAILED), f"{outcome.error} {outcome.message}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The listings of the repair question, without faults; `reference.faults.decoder` plants them.
+"""The listings of the repair question, without faults; `reference.checks.decoder` plants them.
 
 `GIVEN` is the locked cell of the exam: imports and two classes that are right. `RIGHT` is the answer cell of
 the key, which behaves as `reference.decoder`.
@@ -7,8 +7,7 @@ The given attention is a thin class over ``nn.MultiheadAttention``, because the 
 write multi-head attention: the cell must not show how the heads are made, scored and put together. It
 keeps the contract of `reference.attention`, also for a query whose keys are all blocked: the lowest finite
 number is added to blocked scores. A bias of that type also keeps torch off the fast path of evaluation,
-which takes masks differently. The repair kind finds the projection behind the heads by its name
-``out_proj``, which is why the class derives from torch's and does not hold one.
+which takes masks differently.
 
 The answer cell looks ``MultiHeadAttention`` and ``TransformerBlock`` up when a decoder is built, so no
 other question of the same notebook may ask for classes of these names.

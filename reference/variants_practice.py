@@ -6,8 +6,6 @@ from typing import Any
 
 from torch import nn
 
-from .faults.decoder import listing
-
 
 def position_parameters(most_tokens: int, d_model: int) -> int:
     """The size of a learned table of positions: a vector of width ``d_model`` for each of ``most_tokens``.
@@ -28,9 +26,6 @@ def cached_numbers(n_layers: int, length: int, d_model: int) -> int:
 Trial = dict[str, Any]
 """A planted answer: ``name``, ``source`` of the answer cell, and the items it ``loses``."""
 
-COMMON_FAULTS = ("self_mask", "residual", "shape_order", "cross_value")
-"""What is planted in the common variant of the sheet."""
-
 
 def cache_trials() -> list[Trial]:
     """Misconceptions in `cached_numbers`, and another right way of writing it."""
@@ -45,12 +40,3 @@ def cache_trials() -> list[Trial]:
     ]
     written_out = head + "sum(d_model + d_model for _ in range(n_layers * length))"
     return [*misconceptions, {"name": "added up", "source": written_out, "loses": []}]
-
-
-def repair_trials() -> list[Trial]:
-    """Each fault of the common variant left in, alone and all together; and everything repaired."""
-    left = [(fault,) for fault in COMMON_FAULTS]
-    return [
-        {"name": f"left: {', '.join(faults) or 'nothing'}", "source": listing(faults), "loses": list(faults)}
-        for faults in (*left, COMMON_FAULTS, ())
-    ]

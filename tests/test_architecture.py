@@ -110,7 +110,7 @@ MOST_LINES_IN_A_FILE = 650
 MOST_LINES_IN_A_FUNCTION = 60
 
 
-KNOW_A_KIND = {"autograder.app.formulas", "autograder.app.debugging", "autograder.kinds.general.faults"}
+KNOW_A_KIND = {"autograder.app.formulas", "autograder.app.repairing", "autograder.kinds.general.repair"}
 """Commands about formulas or planted faults alone, and the kind that adds faults to checks."""
 
 

@@ -13,8 +13,8 @@ from autograder import assignment as assignments
 from autograder import atomic, generate, verify
 from autograder import rubric as rubrics
 from autograder.app import SILENT, Isolation, Listener, counted
-from autograder.app.debugging import handed_out, work
 from autograder.app.lists import read_roster
+from autograder.app.repairing import handed_out
 from autograder.authoring import start as begin
 from autograder.checking.table import format_answer, format_matrix, is_as_stated
 from autograder.course import Course, name_fault
@@ -116,7 +116,7 @@ def build_and_verify(
                 quick=quick,
                 watch=lambda rows, total: counted(rows, total, watch),
             )
-            return replace(found, findings=(*other, *found.findings), work=tuple(work(loaded)))
+            return replace(found, findings=(*other, *found.findings))
     except SandboxError:
         raise
     except AutograderError as error:

@@ -145,7 +145,6 @@ def _credit_table(credit: Sequence[ItemCredit]) -> Table:
 
 
 def _summary(verified: Verified) -> Iterator[str]:
-    yield from verified.work
     yield f"\nanswer key: {_used(verified.key)}"
     if verified.matrices:
         yield f"most of all papers: {_used(verified.most)}"

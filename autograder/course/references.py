@@ -13,9 +13,6 @@ from autograder.syntax import UNREADABLE, parsed
 from autograder.tables import hint
 from autograder.variants.options import REFERENCE
 
-_CATALOGUE = ("catalogue", "listing")
-"""The functions of a module that faults are drawn from."""
-
 
 def check_references(course: Course, rubric: Rubric) -> None:
     """Refuse names of modules and functions that the reference folder does not have.
@@ -53,9 +50,6 @@ def _stated(rubric: Rubric) -> Iterator[tuple[Place, str]]:
         for name, computed in rubric.draws.computed.items():
             place = Place(f"[variant.draw.{name}]", "variant", "draw", name)
             yield place.at(": reference", "reference"), computed.reference
-        for name, planted in rubric.draws.planted.items():
-            place = Place(f"[variant.draw.{name}]: faults", "variant", "draw", name, "faults")
-            yield from ((place, f"{planted.faults}:{one}") for one in _CATALOGUE)
 
 
 def _file(course: Course, module: str) -> Path | None:

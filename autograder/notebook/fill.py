@@ -81,7 +81,7 @@ def _exchanged(text: str, listing: Listing, place: str) -> str:
         raise NotebookError(
             "listing-missing",
             f"{place}: expected the listing with the common variant's faults once, found it {found} times; "
-            "copy it from the catalogue's listing(...), or state in the rubric which faults it has",
+            "let the checks' listing stand there, or state in the rubric which faults it has",
         )
     return text.replace(listing.common, listing.own)
 

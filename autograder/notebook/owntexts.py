@@ -107,10 +107,12 @@ def _texts_of_no_answer(notebook: SearchedNotebook) -> set[int]:
     """The student's own text cells that are read as no answer.
 
     A text below the last cell of the release follows an answer by chance, so it is one of them although it is
-    shown with that answer, unless its heading names the answer.
+    shown with that answer, unless its headings name no other.
     """
-    end, certain = max(notebook.places.values(), default=-1), {*notebook.places.values(), *notebook.named}
-    read = {index for index in notebook.owners() if index < end or index in certain}
+    end, owners = max(notebook.places.values(), default=-1), notebook.owners()
+    certain = {index for index, names in notebook.named.items() if owners.get(index, set()).issuperset(names)}
+    certain.update(notebook.places.values())
+    read = {index for index in owners if index < end or index in certain}
     given = _given_lines(notebook)
     return {
         index

@@ -1,7 +1,6 @@
 """From a class list to everybody's variant: values, faults, questions, notebooks.
 
-What variants need of the reference (catalogues of faults, listings with faults, computed values) is asked in
-one box, whatever the size of the class.
+Values that the reference computes are asked for in one box, whatever the size of the class.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -41,34 +39,6 @@ class Reference:
     def __init__(self, box: Box, limits: Limits) -> None:
         self._box = box
         self._limits = limits
-
-    def catalogue(self, module: str) -> tuple[Fault, ...]:
-        """The faults a module offers, each with another id."""
-        where = f"{module}:catalogue"
-        answer = self._answers(where, [()])[0]
-        try:
-            faults = msgspec.convert(answer, tuple[Fault, ...], strict=True)
-        except msgspec.ValidationError as error:
-            raise CourseError(
-                f"reference {where}: expected a list of faults with id, difficulty and text: {error}"
-            ) from error
-        if len({fault.id for fault in faults}) < len(faults):
-            raise CourseError(f"reference {where}: two faults have the same id")
-        for fault in faults:
-            if "en" not in fault.text:
-                raise CourseError(f"reference {where}: fault {fault.id!r}: an English text is needed")
-        return faults
-
-    def listings(self, module: str, planted: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
-        """The listing with each of these sets of faults in it."""
-        where = f"{module}:listing"
-        found = dict(zip(planted, self._answers(where, [(list(faults),) for faults in planted]), strict=True))
-        for faults, listing in found.items():
-            if not isinstance(listing, str) or not listing.strip():
-                raise CourseError(
-                    f"reference {where}: expected a text for {', '.join(faults)}, got {listing!r}"
-                )
-        return {faults: listing.strip("\n") for faults, listing in found.items()}
 
     def computed(
         self, reference: str, arguments: Sequence[tuple[Value, ...]]
@@ -115,8 +85,6 @@ class VariantSet(Struct, frozen=True, eq=False):
     catalogues: dict[str, tuple[Fault, ...]]
     variants: dict[str, Variant]
     """By student."""
-    listings: dict[tuple[str, tuple[str, ...]], str]
-    """By the name faults are drawn under, and the faults."""
 
     def assignment(self, variant: Variant, language: str = "", student: str = "") -> Assignment:
         """The assignment as this variant asks it, with notebooks of its own.
@@ -156,11 +124,15 @@ class VariantSet(Struct, frozen=True, eq=False):
         draws = self.common.rubric.draws
         common = self.common.rubric.variant.faults
         return {
-            planted.question: Listing(
-                self.listings[name, common[name]], self.listings[name, variant.faults[name]]
+            planted.faults: Listing(
+                self._listing(planted.faults, common[name]),
+                self._listing(planted.faults, variant.faults[name]),
             )
             for name, planted in (draws.planted if draws else {}).items()
         }
+
+    def _listing(self, question: str, faults: Sequence[str]) -> str:
+        return self.common.rubric.checks[question].listing(faults).strip("\n")
 
 
 def _untimed(check: str) -> dict[str, Any]:
@@ -176,8 +148,9 @@ def make_variants(
     Args:
         common: the assignment, loaded.
         students: their ids.
-        pool: gives the reference's sandbox; not used where neither faults nor computed values are drawn.
-        catalogues: those that variants were drawn from before; default: the reference's own, as they are now.
+        pool: gives the reference's sandbox; used only if values are computed.
+        catalogues: those that variants were drawn from before; default: the faults of the checks, as they are
+            now.
 
     Raises:
         RubricError: nothing is drawn in this rubric; no draw satisfies the conditions; or the common variant
@@ -188,14 +161,26 @@ def make_variants(
     draws = common.rubric.draws
     if draws is None:
         raise RubricError(f"{common.name}: the rubric has no table [variant], so nothing is drawn")
-    if not draws.planted and not draws.computed:
-        return _made(common, students, draws, None, {})
+    known = {
+        planted.faults: tuple((catalogues or {}).get(planted.faults) or _list_faults(common, planted.faults))
+        for planted in draws.planted.values()
+    }
+    if not draws.computed:
+        return _made(common, students, draws, None, known)
     with open_reference(common, pool, len(students) + 1) as reference:
-        modules = dict.fromkeys(planted.faults for planted in draws.planted.values())
-        known = {
-            module: tuple((catalogues or {}).get(module) or reference.catalogue(module)) for module in modules
-        }
         return _made(common, students, draws, reference, known)
+
+
+def _list_faults(common: Assignment, question: str) -> tuple[Fault, ...]:
+    """Return the faults that the checks of a question plant.
+
+    Raises:
+        RubricError: they plant none.
+    """
+    file = common.rubric.checks.get(question)
+    if file is None or not file.faults:
+        raise RubricError(f"[variant]: question {question!r} is not of kind repair: no faults can be drawn")
+    return tuple(Fault(fault.id, fault.title) for fault in file.faults)
 
 
 def _made(
@@ -212,13 +197,8 @@ def _made(
         for student in students
     }
     if reference is None:
-        return VariantSet(common, catalogues, variants, {})
+        return VariantSet(common, catalogues, variants)
     every = [common.rubric.variant, *variants.values()]
-    listings: dict[tuple[str, tuple[str, ...]], str] = {}
-    for name, planted in draws.planted.items():
-        wanted = list(dict.fromkeys(variant.faults[name] for variant in every))
-        found = reference.listings(planted.faults, wanted)
-        listings |= {(name, faults): text for faults, text in found.items()}
     for name, computed in draws.computed.items():
         values = _computed(reference, computed, every)
         found_common = values[_arguments(computed, common.rubric.variant)]
@@ -231,7 +211,7 @@ def _made(
             student: replace(variant, values={**variant.values, name: values[_arguments(computed, variant)]})
             for student, variant in variants.items()
         }
-    return VariantSet(common, catalogues, variants, listings)
+    return VariantSet(common, catalogues, variants)
 
 
 def _computed(
@@ -246,25 +226,12 @@ def _arguments(computed: Computed, variant: Variant) -> tuple[Value, ...]:
 
 
 def _check_common(common: Assignment, draws: Draws, catalogues: Catalogues) -> None:
-    """The common variant is as hard as any other: it could have been drawn."""
+    """Refuse a common variant that could not have been drawn."""
     for name, planted in draws.planted.items():
-        place = f"[variant.draw.{name}]"
-        known = {fault.id: fault for fault in catalogues[planted.faults]}
-        faults = common.rubric.variant.faults[name]
-        unknown = [fault for fault in faults if fault not in known]
+        known = [fault.id for fault in catalogues[planted.faults]]
+        unknown = [fault for fault in common.rubric.variant.faults[name] if fault not in known]
         if unknown:
             raise RubricError(
-                f"{place}: question {planted.question!r}: {', '.join(unknown)} stand in no catalogue of "
-                f"{planted.faults}; known are: {', '.join(known)}"
-            )
-        beside = [(one, other) for one in faults for other in known[one].excludes if other in faults]
-        if beside:
-            raise RubricError(
-                f"{place}: the common variant has {' beside '.join(beside[0])}, which exclude one another"
-            )
-        difficulty = sum(known[fault].difficulty for fault in faults)
-        if not planted.difficulty[0] <= difficulty <= planted.difficulty[1]:
-            raise RubricError(
-                f"{place}: difficulty: the common variant adds up to {difficulty}; choose a band around it, "
-                f"not {list(planted.difficulty)}"
+                f"[variant.draw.{name}]: question {planted.faults!r}: {', '.join(unknown)} is no fault; "
+                f"known are: {', '.join(known)}"
             )

@@ -224,7 +224,7 @@ class Rubric(Struct, frozen=True):
         """
         planted = self.draws.planted if self.draws else {}
         faults = {
-            entry.question: [fault for fault in catalogues[entry.faults] if fault.id in variant.faults[name]]
+            entry.faults: [fault for fault in catalogues[entry.faults] if fault.id in variant.faults[name]]
             for name, entry in planted.items()
         }
         questions = list(self.questions)
@@ -286,7 +286,9 @@ def parse(data: bytes, place: str = "rubric", reference: Path | None = None) -> 
     for number, (entry, where) in enumerate(zip(template, places, strict=True)):
         if (file := read_check_file(entry, reference, where)) is not None:
             checks[str(entry.get("id"))] = file
-            template = (*template[:number], add_items(entry, file, where), *template[number + 1 :])
+            stated_only = draws is not None and draws.draws_faults_of(str(entry.get("id")))
+            asked = add_items(entry, file, where, stated_only=stated_only)
+            template = (*template[:number], asked, *template[number + 1 :])
     questions = tuple(
         _question(fill_table(entry, values, where) if draws else entry, where, assignment)
         for entry, where in zip(template, places, strict=True)
@@ -305,7 +307,7 @@ def parse(data: bytes, place: str = "rubric", reference: Path | None = None) -> 
     items = {
         question.id: tuple(item.id for item in question.items if not item.manual) for question in questions
     }
-    faults = {name: items[planted.question] for name, planted in draws.planted.items()}
+    faults = {name: items[planted.faults] for name, planted in draws.planted.items()}
     return msgspec.structs.replace(rubric, draws=draws, variant=Variant(values, faults), template=template)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from autograder.checking.reading import CheckFile, CheckFileError, CheckItem, load_check_file, suggest
 from autograder.errors import Place, RubricError
 
-KINDS = ("code", "faults")
+KINDS = ("code", "repair")
 """The kinds of questions whose items are checks."""
 
 
@@ -37,10 +37,18 @@ def read_check_file(table: Mapping[str, Any], folder: Path | None, place: Place)
         raise RubricError(str(error), place, "checks") from error
 
 
-def add_items(table: Mapping[str, Any], file: CheckFile, place: Place) -> dict[str, Any]:
+def add_items(
+    table: Mapping[str, Any], file: CheckFile, place: Place, *, stated_only: bool = False
+) -> dict[str, Any]:
     """Return a question's table with an item for each check.
 
     Items that the rubric states keep their order and texts, and come first.
+
+    Args:
+        table: of the question.
+        file: of its checks.
+        place: of the question, for errors.
+        stated_only: add no item for a check that the rubric does not state.
 
     Raises:
         RubricError: the rubric names an item that no check has, or other points than its check.
@@ -57,7 +65,8 @@ def add_items(table: Mapping[str, Any], file: CheckFile, place: Place) -> dict[s
             at = f"{file.module.replace('.', '/')}.py"
             raise RubricError(f"{at} has no check {name!r}{suggest(name, checks)}", where, "id")
         items.append(_merge(entry, checks.pop(name), file, where))
-    items += [_merge({}, check, file, place) for check in checks.values()]
+    if not stated_only:
+        items += [_merge({}, check, file, place) for check in checks.values()]
     return {**table, "item": items}
 
 

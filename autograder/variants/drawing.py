@@ -10,7 +10,6 @@ import hashlib
 import json
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from msgspec import Struct, field
 
@@ -24,21 +23,14 @@ MOST_ATTEMPTS = 20_000
 
 
 class Fault(Struct, frozen=True):
-    """One entry of a catalogue of faults, as the reference describes it."""
+    """A fault that can be planted: its item's id and text."""
 
     id: str
-    difficulty: int
     text: dict[str, str]
-    excludes: tuple[str, ...] = ()
-    """Faults it is never drawn together with."""
-    equivalent: bool = False
-    """Right all the same; never drawn."""
-    item: dict[str, Any] = field(default_factory=dict)
-    """Further keys of its item in the rubric, e.g. ``edit`` of the kind ``debugging``."""
 
 
 Catalogues = Mapping[str, Sequence[Fault]]
-"""By the module that offers them."""
+"""Question → the faults that can be planted in it."""
 
 
 class Variant(Struct, frozen=True):
@@ -83,7 +75,7 @@ def draw(
         assignment: its name; two assignments draw independently.
         student: the id.
         draws: what the rubric says.
-        catalogues: of every module that ``draws.planted`` names.
+        catalogues: of every question that ``draws.planted`` names.
         counts: how many faults are planted, by the name they are drawn under.
 
     Raises:
@@ -93,7 +85,7 @@ def draw(
     for name, planted in draws.planted.items():
         if planted.faults not in catalogues:
             raise RubricError(
-                f"there is no catalogue of {planted.faults!r}",
+                f"no faults of question {planted.faults!r} are known",
                 Place(f"[variant.draw.{name}]", "variant", "draw", name),
             )
     return Variant(
@@ -120,25 +112,8 @@ def _values(key: bytes, draws: Draws) -> dict[str, Value]:
     )
 
 
-def _faults(stream: Stream, planted: Planted, catalogue: Sequence[Fault], count: int) -> tuple[str, ...]:
-    offered = [fault for fault in catalogue if not fault.equivalent]
-    least, most = planted.difficulty
-    place = Place(f"[variant] faults of {planted.faults!r}", "variant")
+def _faults(stream: Stream, planted: Planted, offered: Sequence[Fault], count: int) -> tuple[str, ...]:
     if count > len(offered):
-        raise RubricError(f"{count} are to be planted, but the catalogue has {len(offered)}", place)
-    excluded = {
-        frozenset((one, other))
-        for one, fault in enumerate(offered)
-        for other, beside in enumerate(offered)
-        if beside.id in fault.excludes
-    }
-    for _ in range(MOST_ATTEMPTS):
-        chosen = sorted(stream.some(count, len(offered)))
-        difficulty = sum(offered[at].difficulty for at in chosen)
-        if least <= difficulty <= most and not any(pair <= set(chosen) for pair in excluded):
-            return tuple(offered[at].id for at in chosen)
-    raise RubricError(
-        f"of {MOST_ATTEMPTS} draws of {count} none has a difficulty from {least} to {most} without "
-        "faults that exclude one another; widen the band",
-        place,
-    )
+        place = Place(f"[variant] faults of {planted.faults!r}", "variant")
+        raise RubricError(f"{count} are to be planted, but the checks plant {len(offered)}", place)
+    return tuple(offered[position].id for position in sorted(stream.some(count, len(offered))))

@@ -21,8 +21,6 @@ FIXED = frozenset(
 
 _SAME = "is the same for every student; no placeholder here"
 _OF_A_FAULT = frozenset({"id", "points", "text", "cell"})
-_OF_THE_CATALOGUE = frozenset({"edit", "diff"})
-"""Keys that an item of the common variant may have besides; for others the catalogue brings them."""
 
 Entry = Mapping[str, Any]
 
@@ -40,25 +38,28 @@ def check(table: Entry, draws: Draws, place: str) -> None:
         raise RubricError(_SAME, inside(place, ": [assignment]", "assignment"))
     seen: set[str] = set()
     for name, planted in draws.planted.items():
-        where = inside(place, f": [variant.draw.{name}]: question", "variant", "draw", name, "question")
-        if planted.question not in questions:
+        where = inside(place, f": [variant.draw.{name}]: faults", "variant", "draw", name, "faults")
+        if planted.faults not in questions:
             names = [str(identifier) for identifier in questions]
-            raise RubricError(f"no question {planted.question!r}; {hint(planted.question, names)}", where)
-        if planted.question in seen:
-            raise RubricError(f"the faults of {planted.question!r} are drawn twice", where)
-        seen.add(planted.question)
-        _check_items(planted, questions[planted.question], where)
+            raise RubricError(f"no question {planted.faults!r}; {hint(planted.faults, names)}", where)
+        if planted.faults in seen:
+            raise RubricError(f"the faults of {planted.faults!r} are drawn twice", where)
+        seen.add(planted.faults)
+        _check_items(planted, questions[planted.faults], where)
 
 
 def _check_items(planted: Planted, question: Entry, where: str) -> None:
     items = automatic(question)
     if not items:
-        raise RubricError(f"{planted.question!r} has no automatic items to draw", where)
+        raise RubricError(
+            f"{planted.faults!r} has no automatic items to draw; state the faults of the common variant",
+            where,
+        )
     for item in items:
-        beyond = sorted(set(item) - _OF_A_FAULT - _OF_THE_CATALOGUE)
+        beyond = sorted(set(item) - _OF_A_FAULT)
         if beyond:
             raise RubricError(
-                f"{planted.question!r}, item {item.get('id')!r}: {', '.join(beyond)} cannot be kept "
+                f"{planted.faults!r}, item {item.get('id')!r}: {', '.join(beyond)} cannot be kept "
                 "when the item is drawn; its id is the fault's",
                 where,
             )
@@ -78,7 +79,6 @@ def with_faults(question: Entry, faults: Sequence[Fault]) -> dict[str, Any]:
     items = [
         {
             **{key: value for key, value in item.items() if key in _OF_A_FAULT},
-            **drawn[item["id"]].item,
             "id": drawn[item["id"]].id,
             "text": dict(drawn[item["id"]].text),
         }

@@ -67,14 +67,10 @@ class Computed(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Planted(Struct, frozen=True, forbid_unknown_fields=True):
-    """Faults out of a catalogue: the items of one question."""
+    """Some of the faults that the checks of a ``repair`` question plant."""
 
     faults: str
-    """A module of the reference folder with the functions ``catalogue`` and ``listing``."""
-    question: str
-    """Its automatic items are the faults of the common variant; as many are drawn."""
-    difficulty: tuple[int, int]
-    """The least and the most that the difficulties of one variant may add up to."""
+    """The question's id. Its automatic items are the faults of the common variant; as many are drawn."""
 
 
 Drawn = Integers | Choices
@@ -101,6 +97,10 @@ class Draws(Struct, frozen=True):
     def common(self) -> dict[str, Value]:
         """The values of the common variant."""
         return {name: entry.common for name, entry in (*self.drawn.items(), *self.computed.items())}
+
+    def draws_faults_of(self, question: str) -> bool:
+        """Return whether the faults of a question are drawn."""
+        return any(planted.faults == question for planted in self.planted.values())
 
     def conditions(self) -> tuple[ast.expr, ...]:
         """The conditions, read."""
@@ -170,19 +170,6 @@ def _flaws(draws: Draws) -> Iterator[tuple[str, Place]]:
                     f"{place}: arguments: {argument!r} is not drawn; {hint(argument, draws.drawn)}",
                     place.at("", "arguments"),
                 )
-    for name, planted in draws.planted.items():
-        place = _drawn_at(name)
-        found = REFERENCE.fullmatch(planted.faults)
-        if not found or found[2]:
-            yield (
-                f"{place}: faults: expected a module of the reference folder, got {planted.faults!r}",
-                place.at("", "faults"),
-            )
-        if not 0 <= planted.difficulty[0] <= planted.difficulty[1]:
-            yield (
-                f"{place}: difficulty: expected [least, most], got {list(planted.difficulty)}",
-                place.at("", "difficulty"),
-            )
     yield from _flaws_of_conditions(draws)
 
 

@@ -127,5 +127,3 @@ class Verified(Struct, frozen=True):
     """Points that are decided without a person."""
     possible: Decimal = Decimal(0)
     """Points of all items."""
-    work: tuple[str, ...] = ()
-    """By question of kind ``debugging``: how much is run before anybody is graded."""

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from .audit import SEED, Audit, Outcome, Refused, Remark
+from .audit import SEED, Audit, NoEvidence, Outcome, Remark
 
 RIGHT = """\
 import math
@@ -106,14 +106,18 @@ def _definition(inputs: Mapping[str, Any]) -> Outcome:
 def _check(query: Tensor, key: Tensor, value: Tensor, n_heads: int) -> None:
     width = query.shape[-1]
     if not 1 <= width <= _WIDEST or n_heads < 1 or width % n_heads:
-        raise Refused(
+        raise NoEvidence(
             "Attention with several heads is defined only where the width is a multiple of the number of "
-            f"heads (and here at most {_WIDEST}); {width} and {n_heads} are outside the definition."
+            f"heads (and here at most {_WIDEST}); {width} and {n_heads} are outside the definition.",
+            "Attention mit mehreren Köpfen ist nur erklärt, wenn die Breite ein Vielfaches der Kopfzahl ist "
+            f"(und hier höchstens {_WIDEST}); {width} und {n_heads} liegen außerhalb der Definition.",
         )
     fits = key.shape == value.shape and key.shape[0] == query.shape[0] and key.shape[-1] == width
     if not fits or 0 in (*query.shape, *key.shape):
-        raise Refused(
-            "Query, key and value need one width and one batch size, key and value one length; no size is 0."
+        raise NoEvidence(
+            "Query, key and value need one width and one batch size, key and value one length; no size is 0.",
+            "Query, Key und Value brauchen eine Breite und eine Batchgröße, Key und Value eine Länge, "
+            "nichts davon 0.",
         )
 
 
@@ -122,9 +126,14 @@ def _allowed(mask: Tensor, query: Tensor, key: Tensor, n_heads: int) -> Tensor:
     try:
         allowed = mask.expand(sizes)
     except RuntimeError:
-        raise Refused(f"The mask does not broadcast to {sizes}.") from None
+        raise NoEvidence(
+            f"The mask does not broadcast to {sizes}.", f"Die Maske lässt sich nicht auf {sizes} erweitern."
+        ) from None
     if not allowed.any(-1).all():
-        raise Refused("The mask blocks every key of a query: then nothing is defined.")
+        raise NoEvidence(
+            "The mask blocks every key of a query: then nothing is defined.",
+            "Die Maske sperrt für eine Query alle Keys: Dann ist nichts erklärt.",
+        )
     return allowed
 
 

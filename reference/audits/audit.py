@@ -17,8 +17,12 @@ DEFINITION, HANDED_OUT, RIGHT, ONLY = "definition", "handed out", "right", "only
 """Variants that are run; ``"only x"`` is the right listing with the fault ``x`` alone."""
 
 
-class Refused(Exception):
-    """The definition says nothing about these inputs; the message says why."""
+class NoEvidence(Exception):
+    """Inputs prove nothing; carries why, for students, in every language."""
+
+    def __init__(self, en: str, de: str) -> None:
+        super().__init__(en)
+        self.text = {"en": en, "de": de}
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ class Audit:
         catalogue: faults that can be planted in it.
         planted: ids of those that were.
         run: makes the model of an executed listing and runs it: (namespace, inputs) → outcome.
-        definition: the same by the definition; raises `Refused` where it says nothing.
+        definition: the same by the definition; raises `NoEvidence` where it says nothing.
         remarks: what may be remarked.
         above: code of the cells above the listing, which it needs.
     """
@@ -124,10 +128,10 @@ class Audit:
         """What one variant computes in double precision.
 
         Returns:
-            ``output`` and ``counted``; or ``refused``, the reason, from the definition; or ``raised``, an
-            exception's name, from a listing.
+            ``output`` and ``counted``; or ``raised``, an exception's name, from a listing.
 
         Raises:
+            NoEvidence: the definition says nothing about these inputs.
             ValueError: there is no such variant.
         """
         names = {} if variant == DEFINITION else executed(self.above + self._variant(variant))
@@ -137,8 +141,6 @@ class Audit:
         try:
             with torch.no_grad():
                 found = self.definition(inputs) if variant == DEFINITION else self.run(names, inputs)
-        except Refused as refused:
-            return {"refused": str(refused)}
         except Exception as error:
             if variant == DEFINITION:
                 raise

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from . import attention
-from .audit import SEED, Audit, Fault, Outcome, Refused, executed
+from .audit import SEED, Audit, Fault, NoEvidence, Outcome, executed
 
 RIGHT = """\
 class Translator(nn.Module):
@@ -152,13 +152,20 @@ def _layer(model: Any, name: str, x: Tensor, memory: Tensor | None, *, causal: b
 def _check(source: Tensor, target: Tensor) -> None:
     for tokens in (source, target):
         if not 1 <= tokens.shape[1] <= MAX_LEN or not (tokens.min() >= 0 and tokens.max() < N_TOKENS):
-            raise Refused(
-                f"Tokens are numbers from 0 (padding) to {N_TOKENS - 1}, 1 to {MAX_LEN} of them in a text."
+            raise NoEvidence(
+                f"Tokens are numbers from 0 (padding) to {N_TOKENS - 1}, 1 to {MAX_LEN} of them in a text.",
+                f"Token sind Zahlen von 0 (Padding) bis {N_TOKENS - 1}, ein Text hat 1 bis {MAX_LEN} davon.",
             )
         if not (tokens != 0).any(1).all():
-            raise Refused("A text that is nothing but padding has no meaning: then nothing is defined.")
+            raise NoEvidence(
+                "A text that is nothing but padding has no meaning: then nothing is defined.",
+                "Ein Text aus nichts als Padding hat keine Bedeutung: Dann ist nichts erklärt.",
+            )
     if not source.shape[0] == target.shape[0] <= MOST_TEXTS:
-        raise Refused(f"There are as many sources as targets, and at most {MOST_TEXTS} of each.")
+        raise NoEvidence(
+            f"There are as many sources as targets, and at most {MOST_TEXTS} of each.",
+            f"Es gibt so viele Quelltexte wie Zieltexte, und je höchstens {MOST_TEXTS}.",
+        )
 
 
 def _audit(*planted: str) -> Audit:

@@ -83,27 +83,14 @@ def compare(student, draw, wrong, *, in_proportion=False):
     except Wrong as error:
         share = max(0.0, caught - rejected) if in_proportion else 0.0
         errors = {name: said[name] for name in expected if said[name] is not expected[name]}
-        raise Wrong(
-            f"caught {caught:.0%}, rejected {rejected:.0%} of the right: {errors}",
-            share=share,
-            told=tell(said, wrong),
-        ) from error
-
-
-def tell(said, wrong):
-    """Return in numbers what the test says, for students."""
-    unanswered = sum(type(found) is not bool for found in said.values())
-    if unanswered:
-        return {
-            "en": f"For {unanswered} of {len(said)} classes the test gave neither True nor False.",
-            "de": f"Für {unanswered} von {len(said)} Klassen gab der Test weder True noch False.",
+        n_rejected, n_caught = round(rejected * len(RIGHT)), round(caught * len(wrong))
+        told = {
+            "en": f"The test does not accept {n_rejected} of {len(RIGHT)} right classes and rejects "
+            f"{n_caught} of {len(wrong)} wrong ones.",
+            "de": f"Der Test akzeptiert {n_rejected} von {len(RIGHT)} richtigen Klassen nicht und verwirft "
+            f"{n_caught} von {len(wrong)} falschen.",
         }
-    caught, rejected = (sum(said[name] is False for name in names) for names in (wrong, RIGHT))
-    right, others = len(RIGHT), len(wrong)
-    return {
-        "en": f"The test rejects {rejected} of {right} right classes and {caught} of {others} wrong ones.",
-        "de": f"Verworfen werden {rejected} von {right} richtigen, {caught} von {others} falschen Klassen.",
-    }
+        raise Wrong(f"unexpected: {errors}", share=share, told=told) from error
 
 
 @check(

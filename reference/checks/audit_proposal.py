@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from autograder.checking import check, mutant, planted, solution
 from reference.audits import translation
-from reference.checks.audit_translation import UNPROVED, WRONG_VERDICT, claims_of
-from reference.checks.claims import judge_fault, judge_verdict
+from reference.audits.claims import judge_fault, judge_verdict
+from reference.checks.audit_translation import claims_of
 
 AUDIT = translation.proposal
 
@@ -34,7 +34,6 @@ def findings_of(student):
         "en": "With the change the translator is faulty",
         "de": "Mit der Änderung ist der Übersetzer fehlerhaft",
     },
-    told=WRONG_VERDICT,
 )
 def verdict(student, reference, draw):
     judge_verdict(student.proposal_verdict, claims_of(student, findings_of, AUDIT), AUDIT)
@@ -46,7 +45,6 @@ def verdict(student, reference, draw):
         "en": "Without its mask the encoder lets padding into the memory",
         "de": "Ohne seine Maske lässt der Encoder Padding in das Memory",
     },
-    told=UNPROVED,
 )
 def source_padding(student, reference, draw):
     judge_fault("source_padding", claims_of(student, findings_of, AUDIT), AUDIT)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from autograder.checking import check, mutant, planted, solution
 from reference.audits import translation
-from reference.checks.audit_translation import UNPROVED, WRONG_VERDICT, claims_of
-from reference.checks.claims import judge_claims, judge_fault, judge_verdict
+from reference.audits.claims import judge_claims, judge_fault, judge_verdict
+from reference.checks.audit_translation import claims_of
 
 AUDIT = translation.handed_out
 
@@ -38,7 +38,6 @@ def findings_of(student):
         "en": "The translator is faulty, and one fault at least is proved",
         "de": "Der Übersetzer ist fehlerhaft, und mindestens ein Fehler ist bewiesen",
     },
-    told=WRONG_VERDICT,
 )
 def verdict(student, reference, draw):
     judge_verdict(student.translator_verdict, claims_of(student, findings_of, AUDIT), AUDIT)
@@ -50,7 +49,6 @@ def verdict(student, reference, draw):
         "en": "The padding of the target is masked along the wrong axis",
         "de": "Das Padding des Ziels wird entlang der falschen Achse maskiert",
     },
-    told=UNPROVED,
 )
 def target_padding(student, reference, draw):
     judge_fault("target_padding", claims_of(student, findings_of, AUDIT), AUDIT)
@@ -62,7 +60,6 @@ def target_padding(student, reference, draw):
         "en": "Cross-attention sees the padding of the source",
         "de": "Die Cross-Attention sieht das Padding des Quelltexts",
     },
-    told=UNPROVED,
 )
 def cross_padding(student, reference, draw):
     judge_fault("cross_padding", claims_of(student, findings_of, AUDIT), AUDIT)

@@ -112,7 +112,10 @@ class Task:
         torch.manual_seed(self.weights if weights is None else weights)
         model = getattr(names, "GPT2", GPT2)(11, 12, dropout=dropout, spread=0.1).double()
         batches = getattr(names, "Batches", Batches)(self.tokens, self.mask, 4, self.order)
-        return kind(model, batches, 0.02, 12), model
+        trainer = kind(model, batches, 0.02, 12)
+        if not callable(getattr(trainer, "train", None)):
+            raise Wrong(f"expected a trainer, got a {type(trainer).__name__}")
+        return trainer, model
 
     def train(self, trainer, steps=STEPS):
         """Return the losses of a trainer's first steps."""

@@ -13,8 +13,8 @@ import torch
 
 from autograder.checking.reading import load_check_file
 from autograder.checking.running import CheckProgram
-from reference.faults import attention
 from tests.support import attention_samples
+from tests.support.attention_catalogue import VARIANTS
 from tests.support.attention_classes import OWN, RIGHT, WRONG, Sample
 from tests.support.checked import run_checks
 from tests.support.thorough import sample
@@ -28,7 +28,7 @@ OTHERWISE = {
 }
 """Mistakes that show without a mask as well: what the items about masks lose beside is decided otherwise."""
 EXPECTED = {"output and weights": frozenset({"self"})}
-"""Items by mistakes that cost less here than in the kind ``implementation``."""
+"""Items by mistakes that cost less by these checks than the lists say."""
 
 
 @pytest.fixture(scope="module")
@@ -63,9 +63,9 @@ MISTAKES: dict[str, Sample] = {
         if name not in OTHERWISE | FORBIDDEN
     },
     **{
-        fault.id: Sample(trial["source"], frozenset(trial["loses"]))
-        for fault, trial in zip(attention.catalogue(), attention.trials(), strict=True)
-        if fault.id not in OTHERWISE | FORBIDDEN and not trial["unstated"]
+        name: Sample(one.source.replace("MultiHeadAttention", "MyMultiHeadAttention"), frozenset(one.loses))
+        for name, one in VARIANTS.items()
+        if name not in OTHERWISE | FORBIDDEN and not one.unstated
     },
 }
 

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from autograder.checking.reading import load_check_file
 from autograder.checking.running import CheckProgram
 from autograder.records import Status
-from benchmarks.repair_checks import judge
-from benchmarks.repair_ways import Case, catalogue, held, rating, subsets
+from benchmarks.repair import judge
+from tests.support.repair_variants import CHECKS, ROOT, Case, catalogue, held, rating, subsets
 from tests.support.thorough import sample
 
-REFERENCE = Path(__file__).parents[2] / "reference"
 RIGHT = [case for case in (*catalogue(), *held()) if not case.loses]
-WRONG = [case for case in catalogue() if case.loses and case.group in ("planted by verify", "wrong")]
+WRONG = [case for case in catalogue() if case.loses and case.group in ("rewritten", "wrong")]
 
 
 @pytest.fixture(scope="module")
 def program() -> Iterator[CheckProgram]:
     """Return the checks of the decoder."""
-    found = CheckProgram(load_check_file(REFERENCE, "decoder.py"), str(REFERENCE.parent))
+    found = CheckProgram(CHECKS, str(ROOT))
     yield found
     found.close()
 
@@ -40,9 +37,9 @@ def test_right_repair_loses_nothing(program: CheckProgram, case: Case) -> None:
     """In usual words it earns everything; of an unusual design single items may need manual review."""
     results = judge(program, case, "try")
     failed = {name for name, result in results.items() if result.status is Status.FAILED}
-    if not case.group.endswith("odd"):  # where our house and the author differ, see docs/kinds/repair.md
+    if not case.group.endswith("odd"):  # where our house and the author differ
         assert failed <= set(case.open)
-    if case.group in ("accepted", "idioms"):
+    if case.group in ("accepted", "idioms", "rewritten"):
         assert rating(case, results) == ("exact", [])
 
 

@@ -99,6 +99,7 @@ ANSWERS = {
     "no training": (change("return losses", "raise RuntimeError('tired')"), ALL),
     "nothing at all": ("x = 1", ALL),
     "no class": ("Trainer = 3", ALL),
+    "another class": ("def Trainer(*_): return str", ALL),
     "a module": ("import torch\nTrainer = torch", ALL),
     "losses that are made up": (
         "class Trainer:\n"

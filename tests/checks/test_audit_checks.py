@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 import torch
 
+from autograder.checking import Wrong
 from autograder.checking.loading import define_module, namespace_of
 from autograder.checking.reading import load_check_file
 from autograder.checking.running import CheckProgram
 from reference.audits import attention, translation
 from reference.audits.specimens import GROUPS, NAME, RIGHT_CLASSES, program
 from reference.checks import claims
-from reference.checks.claims import (
+from reference.audits.claims import (
     Input,
     NoEvidence,
-    NotProved,
     find_violations,
     judge_remark,
     judge_verdict,
@@ -224,11 +224,36 @@ def test_findings_beyond_five_are_not_read(run: Any) -> None:
     assert {"claims"} == result.lost
 
 
-def test_staff_read_why_a_finding_is_not_proved(run: Any) -> None:
-    """Inputs on which the listing is wrong for another reason are told as such."""
-    source = PROVED.replace('("make_target_mask", left)', '("make_target_mask", padded)')
-    outcome = run("audit_translator", source).outcomes["target_padding", ""]
-    assert "shows cross_padding" in outcome.message
+REASONS = {
+    "another fault's inputs": ("", "('make_target_mask', padded)", "not because of the place that it names"),
+    "inputs that show nothing": (
+        "def left(): return [[3, 4]], [[6, 7]]",
+        "('make_target_mask', left)",
+        "exactly what the definition gives",
+    ),
+    "nothing but padding": (
+        "def left(): return [[3, 4]], [[0, 0]]",
+        "('make_target_mask', left)",
+        "nothing but padding has no meaning",
+    ),
+    "a function that raises": (
+        "def left(): raise KeyError('x')",
+        "('make_target_mask', left)",
+        "raised KeyError: 'x'",
+    ),
+    "no pair": ("", "'make_target_mask'", "should be a pair"),
+}
+
+
+@pytest.mark.parametrize(("code", "finding", "reason"), REASONS.values(), ids=REASONS)
+def test_students_read_why_a_finding_is_not_proved(code: str, finding: str, reason: str, run: Any) -> None:
+    """In both languages, without the place of the fault and without the fault that their inputs show."""
+    source = f"{PROVED}\n{code}\ntranslator_findings[0] = {finding}\n"
+    told = run("audit_translator", source).outcomes["target_padding", ""].told
+    assert {"en", "de"} == set(told)
+    assert "Finding 1: " in told["en"]
+    assert reason in told["en"]
+    assert not any(word in told["en"] for word in ("target", "cross", "decode"))
 
 
 def test_our_own_errors_cost_nobody_a_point(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -294,7 +319,10 @@ class ScriptedAudit:
     def outcome(self, variant: str, inputs: Any) -> Any:
         self._asked.append(variant)
         moved = "moved" if self._asked.count("definition") == 2 and variant == "definition" else ""
-        return self._outcomes.get(moved) or self._outcomes[variant if variant == "definition" else "listing"]
+        found = self._outcomes.get(moved) or self._outcomes[variant if variant == "definition" else "listing"]
+        if isinstance(found, NoEvidence):
+            raise found
+        return found
 
 
 def outcome(numbers: Any, counted: Any = True) -> dict[str, Any]:
@@ -310,7 +338,7 @@ def outcome(numbers: Any, counted: Any = True) -> dict[str, Any]:
         (outcome([1, 2e6]), None),
         (outcome([1, float("nan")]), None),
         (outcome([1, 2], False), None),
-        ({"refused": "no"}, None),
+        (NoEvidence("no", "nein"), None),
     ],
     ids=["hangs on rounding", "large", "not a number", "nothing counts", "refused"],
 )
@@ -372,7 +400,7 @@ def test_places_may_be_lines_or_components(place: Any, is_named: bool) -> None:
 def test_a_remark_counts_whatever_the_findings_are(findings: Any) -> None:
     """Unless one of them claims as a fault what is to be remarked."""
     judge_remark("divisibility", [11], findings, attention.right)
-    with pytest.raises(NotProved):
+    with pytest.raises(Wrong):
         judge_remark("divisibility", [11], [("__init__", None)], attention.right)
 
 

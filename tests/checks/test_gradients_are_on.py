@@ -41,7 +41,7 @@ def test_the_kinds_that_call_are_all_seen() -> None:
         for check in (case.values[1] for case in every_check())
         if any(of_student(call) for scenario in plans(check) for call in scenario.calls)
     }
-    assert {"repair"} <= kinds
+    assert {"count"} <= kinds
     assert kinds <= set(registered())
 
 

@@ -79,7 +79,7 @@ text = {{ en = "The parameters of all layers", de = "Die Parameter aller Schicht
 
 [[question]]
 id = "task5-a"
-kind = "repair"
+kind = "value"
 points = 8
 answer = "Decoder"
 title = {{ en = "Repair the decoder", de = "Den Decoder reparieren" }}

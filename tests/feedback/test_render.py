@@ -8,6 +8,7 @@ import itertools
 import re
 from decimal import Decimal
 from html.parser import HTMLParser
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -15,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from autograder import rubric as rubrics
 from autograder.feedback.labels import ICONS, Labels
 from autograder.feedback.render import capitalise_sentence, render
 from autograder.feedback.sanitise import POLICY
@@ -35,7 +37,7 @@ from autograder.records import (
     Score,
     Status,
 )
-from tests.feedback.examples import RUBRIC, good, graded, hostile, item, middling, said
+from tests.feedback.examples import RUBRIC, TOML, good, graded, hostile, item, middling, said
 
 STUDENTS = {"good": good(), "middling": middling(), "hostile": hostile()}
 OUR_TAGS = frozenset(
@@ -218,9 +220,11 @@ def test_every_status_has_a_sign_and_a_word(result: ItemResult, word: str) -> No
 
 def test_the_repair_question_is_a_table() -> None:
     """All eight faults stand in a table with a header for each row."""
+    text = TOML.replace('kind = "value"\npoints = 8', 'kind = "repair"\nchecks = "decoder.py"\npoints = 8')
+    rubric = rubrics.parse(text.encode(), reference=Path(__file__).parents[2] / "reference")
     rows = [
         attributes
-        for tag, attributes in page(middling()).elements
+        for tag, attributes in Page(render(middling(), rubric)).elements
         if (tag, attributes.get("scope")) == ("th", "row")
     ]
     assert 8 == len(rows)

@@ -8,13 +8,16 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from autograder import messages
 from autograder import rubric as rubrics
+from autograder.checks.base import Evidence
 from autograder.errors import RubricError
 from autograder.feedback.render import render
 from autograder.feedback.summary import render_summary
 from autograder.gradebook.book import comment_texts
 from autograder.grades import PersonMark, standing
-from autograder.records import Graded, Status
+from autograder.kinds import make_check
+from autograder.records import Answer, CellOutcome, Ending, Graded, Status
 from autograder.rubric.texts import untranslated
 from tests.feedback.examples import TOML, middling
 
@@ -70,6 +73,29 @@ def test_comments_in_nbgrader_keep_to_it(language: str) -> None:
     (decided,) = comment_texts(settled().score, RUBRIC, cells, language).values()
     assert (True, False) == (SHOWN[language] in waiting, TITLE[language] in waiting)
     assert (False, True) == (SHOWN[language] in decided, TITLE[language] in decided)
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        CellOutcome(error="ValueError", message="here", raised=True),
+        CellOutcome(error="Wrong", message="for staff"),
+        CellOutcome(ending=Ending.CALL_TIME),
+    ],
+    ids=["raised", "wrong", "ended"],
+)
+def test_results_of_checks_do_not_quote_a_hidden_title(outcome: CellOutcome) -> None:
+    """Students read them before their marks are final."""
+    rubric = rubrics.load(Path(__file__).parents[2] / "rubrics" / "gpt2.toml")
+    question = rubric.question("proposal")
+    answer = Answer("proposal-answer", "code", "proposal_findings = []", changed=True)
+    tests = {item.id: outcome for item in question.items}
+    for result in make_check(question, rubric).judge(Evidence(answer, (), (), tests=tests)):
+        assert Status.FAILED is result.status
+        item = question.item(result.item)
+        for language in ("en", "de"):
+            assert item.text[language] not in messages.render(result.student, language)
+            assert item.shown[language] in messages.render(result.student, language)
 
 
 def test_errors_are_refused() -> None:

@@ -146,6 +146,24 @@ def test_read_leaves_a_blank_answer_to_review_if_a_heading_names_it() -> None:
     assert lost(submission) == {"4-c"}
 
 
+@pytest.mark.parametrize("written", [(), ("3-a", "4-b-why")], ids=["nothing else", "some in their cells"])
+@pytest.mark.parametrize("label", ["**{}**", "## {}", "# Question {}"])
+def test_read_leaves_all_blank_answers_to_review_that_one_cell_names(
+    label: str, written: tuple[str, ...]
+) -> None:
+    """A student who writes all texts into one cell at the end of the notebook, with headings."""
+    names = ["3-a", "3-b", "4-a", "4-c", "4-b-why"]
+    cells = make_exam("lettered")
+    release = load_release(make_notebook(cells), "exam")
+    for name in written:
+        cells[position(cells, name)]["source"] = f"{TEXT} ({name})"
+    text = "\n\n".join(f"{label.format(name)}\n\n{TEXT} About {name}." for name in names)
+    cells.append(make_cell(text, kind="markdown"))
+    submission = read(make_notebook(cells), release, student="s", assignment="exam")
+    assert shown_with(submission, "About 4-c.") == set(names)
+    assert lost(submission) >= {*names} - {*written, "4-b-why"}  # the last cell was left blank above the text
+
+
 def test_read_shows_a_named_text_in_the_middle_of_the_notebook_with_its_answer() -> None:
     cells = make_exam("lettered")
     release = load_release(make_notebook(cells), "exam")

@@ -23,7 +23,6 @@ from autograder.generate import generate
 from autograder.grading.pipeline import SubmittedFiles
 from autograder.records import Limits
 from autograder.rubric import Question
-from reference.faults.decoder import listing
 from tests.redteam.attack import HONEST, PRELUDE, Attack
 from tests.redteam.numbers import numbers
 from tests.support.attention_samples import WRONG
@@ -117,7 +116,8 @@ class Exam(Struct, frozen=True):
             named = {question.answer, *(str(item.options.get("answer", "")) for item in question.items)}
             wrong = "\n".join(f"{name} = {_wrong(question)!r}" for name in sorted(named - {""}))
             if question.kind == "repair":
-                wrong = listing()
+                checks = self.assignment.rubric.checks[question.id]
+                wrong = checks.listing(fault.id for fault in checks.faults)
             cell["source"] = (answers or {}).get(question.id, wrong)
         return paper
 

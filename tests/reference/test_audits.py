@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from reference.audits import attention, specimens, translation
-from reference.audits.audit import Audit, executed
+from reference.audits.audit import Audit, NoEvidence, executed
 
 NOTEBOOK = Path(__file__).parents[2] / "assignments" / "gpt2" / "gpt2.ipynb"
 LEFT = {"source": torch.tensor([[3, 4, 5]]), "target": torch.tensor([[0, 0, 6, 7]])}
@@ -121,8 +121,9 @@ def test_the_notebook_shows_the_listings() -> None:
 def test_the_definition_refuses_what_it_does_not_define(change: dict[str, Any]) -> None:
     """Inputs outside the definition are refused, not computed."""
     inputs = {"query": torch.ones(1, 2, 8), "key": torch.ones(1, 4, 8), "value": torch.ones(1, 4, 8)}
-    found = attention.right.outcome("definition", {**inputs, **change})
-    assert {"refused"} == set(found)
+    with pytest.raises(NoEvidence) as caught:
+        attention.right.outcome("definition", {**inputs, **change})
+    assert {"en", "de"} == set(caught.value.text)
 
 
 # ---------------------------------------------------------------- classes

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from reference import attention, decoder
-from reference.faults.decoder import listing
 from reference.listings import GIVEN, RIGHT
 from tests.support.local_box import LocalBox
+from tests.support.repair_variants import CHECKS, EXAM
 
 SIZES = (13, 8, 2, 2, 12, 0.25, 9)
 TOLERANCE = {"rtol": 0.0, "atol": 1e-12}
@@ -119,7 +119,7 @@ def test_the_given_cell_does_not_answer_the_task_on_attention() -> None:
 
 def test_the_untouched_listing_runs_where_its_faults_do_not_raise() -> None:
     """Students can run what they receive: with equal sizes and a short target nothing raises."""
-    model = LocalBox(GIVEN, listing()).namespace["Decoder"](*SIZES)
+    model = LocalBox(GIVEN, CHECKS.listing(EXAM)).namespace["Decoder"](*SIZES)
     mask = torch.ones(1, 1, 4, 4)
     output = model(torch.zeros(4, 4, dtype=torch.int64), torch.randn(4, 4, 8), mask, mask)
     assert tuple(output.shape) == (4, 4, 8)

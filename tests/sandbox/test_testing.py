@@ -231,12 +231,10 @@ class EqualToAll:
     def __eq__(self, other): return True
 class Long(list):
     def __len__(self): return 3
-class Full(list):
-    def __contains__(self, one): return True
 class True_:
     def __bool__(self): return True
 class Honest(list): pass
-equal, long, full, true, honest, number = EqualToAll(), Long(), Full(), True_(), Honest([7]), 7
+equal, long, true, honest, number = EqualToAll(), Long(), True_(), Honest([7]), 7
 """
 
 
@@ -248,7 +246,6 @@ equal, long, full, true, honest, number = EqualToAll(), Long(), Full(), True_(),
             "if equal == 42: pass", "EqualToAll.__eq__ says equal to anything", id="equals anything"
         ),
         pytest.param("assert len(long) == 3", "does not hold", id="another length"),
-        pytest.param("assert 5 in full", "does not hold", id="other members"),
         pytest.param("assert true", "it rests on", id="nothing but its own word"),
     ],
 )

@@ -34,7 +34,7 @@ def code_course(
         checks: question → points and the file of checks, which states a solution as a source.
         preload: modules, as TOML has them.
         reference: further files of the reference folder, by path.
-        kind: of all questions; students of ``faults`` get the listing with all of them.
+        kind: of all questions; students of ``repair`` get the listing with all of them.
         given: the cell before the questions.
     """
     for folder in ("rubrics", f"assignments/{NAME}", "reference/checks"):

@@ -1,16 +1,25 @@
-"""The variants of tests/submissions/repair: right, wrong and remarkable repairs of the decoder."""
+"""Answers to the exam's decoder with faults: tests/submissions/repair, and all sets of its faults."""
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
+from typing import Protocol
 
-from reference.faults.decoder import EXAM
+from autograder.checking.reading import load_check_file
+from autograder.records import Status
 from reference.listings import RIGHT
 
-FILES = ("accepted", "idioms", "wrong", "odd", "noted")
-FOLDER = Path(__file__).parent.parent / "submissions" / "repair"
+ROOT = Path(__file__).parents[2]
+FILES = ("accepted", "idioms", "rewritten", "wrong", "odd", "noted")
+HELD = ("held", "held-2", "held-3", "held-4")
+FOLDER = ROOT / "tests" / "submissions" / "repair"
+CHECKS = load_check_file(ROOT / "reference", "decoder.py")
+EXAM = tuple(fault.id for fault in CHECKS.faults)
+"""The exam's faults."""
 
 
 @dataclass(frozen=True)
@@ -24,36 +33,81 @@ class Variant:
     """The whole answer cell, where it stands in no relation to the listing."""
     later: str = ""
     """A cell that is run after it."""
-    planted: list[str] = field(default_factory=lambda: list(EXAM))
-    """The faults of the question."""
     loses: list[str] = field(default_factory=list)
     review: list[str] = field(default_factory=list)
     """Left to a person."""
     notes: dict[str, str] = field(default_factory=dict)
     """Fault → a part of what staff are told about it."""
 
-    def cells_after(self) -> tuple[str, ...]:
-        """The cells that are run after the answer."""
-        return (self.later,) if self.later else ()
-
     def source(self) -> str:
-        """The answer cell.
+        """Return the answer cell, and the cell after it.
 
         Raises:
             ValueError: a text does not stand in the listing exactly once.
         """
-        if self.text:
-            return self.text
-        source = RIGHT
+        source = self.text or RIGHT
         for aligned, new in self.edits:
             old = aligned.lstrip("\n")
             if source.count(old) != 1:
                 raise ValueError(f"{self.name}: {old!r} stands {source.count(old)} times in the listing")
             source = source.replace(old, new.lstrip("\n"))
-        return source
+        return "\n\n".join(filter(None, (source, self.later)))
+
+
+@dataclass(frozen=True)
+class Case:
+    """One answer, and what it must lose."""
+
+    group: str
+    name: str
+    source: str
+    loses: frozenset[str]
+    open: frozenset[str] = frozenset()
+    """Items that do not count."""
+
+
+class Judged(Protocol):
+    """The result of an item, as far as `rating` looks at it."""
+
+    @property
+    def status(self) -> Status:
+        """How it ended."""
 
 
 def variants(file: str) -> list[Variant]:
-    """All variants of one file, e.g. ``"accepted"``."""
+    """Return all variants of one file, e.g. ``"accepted"``."""
     tables = tomllib.loads((FOLDER / f"{file}.toml").read_text(encoding="utf-8"))["variant"]
     return [Variant(**table) for table in tables]
+
+
+def subsets() -> Iterator[Case]:
+    """Yield every set of faults left, as planted."""
+    for size in range(len(EXAM) + 1):
+        for left in combinations(EXAM, size):
+            name = " + ".join(left) or "none"
+            yield Case("sets of faults", name, f"{CHECKS.listing(left)}# mine\n", frozenset(left))
+
+
+def catalogue() -> Iterator[Case]:
+    """Yield the variants of all files."""
+    for file in FILES:
+        for variant in variants(file):
+            loses, review = frozenset(variant.loses), frozenset(variant.review)
+            yield Case(file, variant.name, variant.source(), loses, review)
+
+
+def held() -> Iterator[Case]:
+    """Yield the held lists, of people who knew neither the checks nor these lists; `open`: arguable items."""
+    for name in HELD:
+        for answer in tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))["answer"]:
+            loses, arguable = frozenset(answer["faults_left"]), frozenset(answer["arguable"])
+            yield Case(f"{name}, {answer['class']}", answer["name"], answer["source"], loses, arguable)
+
+
+def rating(case: Case, results: Mapping[str, Judged]) -> tuple[str, list[str]]:
+    """Return how an answer was judged, and the items that are not as they have to be."""
+    counted = [item for item in EXAM if item not in case.open]
+    waiting = [item for item in counted if results[item].status is Status.NEEDS_REVIEW]
+    decided = (item for item in counted if item not in waiting)
+    wrong = [item for item in decided if (results[item].status is not Status.PASSED) != (item in case.loses)]
+    return ("wrong", wrong) if wrong else ("manual review", waiting) if waiting else ("exact", [])

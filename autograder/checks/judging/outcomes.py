@@ -27,12 +27,14 @@ def judge_run(
         review_code: of the sentence for students if the item needs manual review.
     """
     staff = describe_outcome(outcome)
-    if outcome.refused or (outcome.doubt and outcome.ending is None):
+    if outcome.refused or (outcome.passed and outcome.doubt):
         return review(staff, review_code)
     if outcome.ending is None:
         return None
     limit = f"{seconds:g} s" if outcome.ending is Ending.CALL_TIME else amount(outcome.ending, limits)
-    return failed(f"ending.{outcome.ending.value}", staff, what=LocalisedText(item.text), limit=limit)
+    return failed(
+        f"ending.{outcome.ending.value}", staff, what=LocalisedText(item.title(final=False)), limit=limit
+    )
 
 
 def describe_outcome(outcome: CellOutcome) -> str:

@@ -157,7 +157,7 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
 
     def _finding(self, item: Item, check: CheckItem, outcome: CellOutcome | None) -> Finding | None:
         """What is wrong in one part of a check."""
-        what = LocalisedText(item.text)
+        what = LocalisedText(item.title(final=False))
         if outcome is None:
             return review("the check was not run")
         limits = self.rubric.assignment.limits
@@ -276,12 +276,12 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         return tuple(found)
 
     def with_needing(self, loses: Sequence[str]) -> tuple[str, ...]:
-        """These checks and those that need one of them."""
+        """Return these checks and those that need one of them, as far as they are items."""
         lost = dict.fromkeys(loses)
         for check in self.file.checks:
             if lost.keys() & set(check.needs):
                 lost[check.id] = None
-        return tuple(lost)
+        return tuple(name for name in lost if name in self.items)
 
 
 KIND = Kind(CodeCheck, form="code", aliases=("checks", "python"))

@@ -1,4 +1,4 @@
-"""What authors of questions of kind ``debugging`` must know before anybody is graded."""
+"""Whether questions of kind ``repair`` hand out the listing that their checks state."""
 
 from __future__ import annotations
 
@@ -7,42 +7,25 @@ from collections.abc import Iterator
 from itertools import zip_longest
 
 from autograder.assignment import Assignment
-from autograder.course import Course
-from autograder.errors import CourseError
-from autograder.kinds.general.debugging import DebuggingCheck
-from autograder.rubric import Question
+from autograder.kinds.general.repair import RepairCheck
 from autograder.verify import VerifyFinding
-
-__all__ = ["difference", "handed_out", "work"]
-
-
-def work(loaded: Assignment) -> Iterator[str]:
-    """How much is run for each question of the kind before anybody is graded, in words."""
-    for question in loaded.rubric.questions:
-        if isinstance(check := loaded.checks[question.id], DebuggingCheck):
-            yield f"{question.id}: {check.work.words}"
 
 
 def handed_out(loaded: Assignment) -> Iterator[VerifyFinding]:
-    """Questions whose released answer cell is another listing than that with all faults.
-
-    Raises:
-        CourseError: a reference cannot be read, or a fault cannot be planted.
-    """
+    """Yield a finding for each question that does not hand out the listing with all its faults."""
     for question in loaded.rubric.questions:
         check = loaded.checks[question.id]
-        if not isinstance(check, DebuggingCheck):
+        if not isinstance(check, RepairCheck):
             continue
-        listing = check.listing_in(_module(loaded.course, question))
         release = loaded.releases[question.notebook or loaded.rubric.assignment.notebooks[0].name]
         cell = release.by_id.get(release.answer_cell(question))
-        faulty = listing.text(listing.faults)
+        faulty = check.file.listing(check.planted)
         got = difference(cell.source if cell else "", faulty)
         if got:
             yield VerifyFinding(
                 "untouched release",
                 question.id,
-                "the listing with all faults, as the rubric states them",
+                "the listing with all faults, as the checks state them",
                 got,
                 f"let this stand above the solution:\n{faulty}",
             )
@@ -80,13 +63,3 @@ def _definitions(source: str) -> dict[str, list[str]]:
             case ast.Assign() | ast.AnnAssign():
                 found[lines[0].partition("=")[0].strip()] = lines
     return found
-
-
-def _module(course: Course, question: Question) -> str:
-    """The text of the module of the reference that holds a right listing."""
-    stem = course.reference.joinpath(*question.reference.partition(":")[0].split("."))
-    paths = (stem.with_suffix(".py"), stem / "__init__.py")
-    path = next((one for one in paths if one.is_file()), None)
-    if path is None:
-        raise CourseError(f"{paths[0]}: not there; question {question.id!r} names it as its reference")
-    return path.read_text(encoding="utf-8")

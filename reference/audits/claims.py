@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +17,11 @@ import torch
 from torch import Tensor
 
 from autograder.checking import Wrong
-from reference.audits.audit import DEFINITION, HANDED_OUT, ONLY, Audit
+
+from .audit import DEFINITION, HANDED_OUT, ONLY, Audit, NoEvidence
+
+Text = dict[str, str]
+"""What students read, by language."""
 
 MOST_FINDINGS = 5
 MOST_REMARKS = 2
@@ -65,42 +69,12 @@ def _normalise(name: str) -> str:
 
 # ---------------------------------------------------------------- inputs
 
-
-class NotProved(Wrong):
-    """An item is lost; the message says why, for staff, and a key of `TOLD` for students."""
-
-    def __init__(self, message: str, told: str = "") -> None:
-        super().__init__(message, told=TOLD.get(told, ""))
-
-
-TOLD = {
-    "faulty": {
-        "en": "There are inputs on which the listing violates its definition.",
-        "de": "Es gibt Eingaben, auf denen das Listing seine Definition verletzt.",
-    },
-    "findings": {
-        "en": "A listing that is right has no findings.",
-        "de": "Ein richtiges Listing hat keine Befunde.",
-    },
-    "unproved": {
-        "en": "“Faulty” needs a proof: none of the findings has inputs that expose what it names.",
-        "de": "„Faulty“ braucht einen Beweis: Kein Befund hat Eingaben, die aufdecken, was er nennt.",
-    },
-    "place": {
-        "en": "The inputs of a finding expose this fault, but it is not where the finding says.",
-        "de": "Die Eingaben eines Befunds decken diesen Fehler auf, aber er liegt nicht an seiner Stelle.",
-    },
-    "none": {"en": "There is no finding.", "de": "Es gibt keinen Befund."},
-    "guesses": {
-        "en": "More findings are unproved than proved; then none of them counts.",
-        "de": "Mehr Befunde sind unbewiesen als bewiesen; dann zählt keiner.",
-    },
+_ALLOWED_VALUES: Mapping[str, Text] = {
+    "numbers": {"en": "numbers from -100 to 100", "de": "Zahlen von -100 bis 100"},
+    "integers": {"en": "whole numbers", "de": "ganze Zahlen"},
+    "mask": {"en": "True and False, or 1 and 0,", "de": "True und False, oder 1 und 0,"},
+    "size": {"en": "a whole number from 1 to 1024", "de": "eine ganze Zahl von 1 bis 1024"},
 }
-"""What students read of an item that is lost, where it says more than the item's own text."""
-
-
-class NoEvidence(Exception):
-    """Inputs prove nothing; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -126,14 +100,18 @@ class Input:
             NoEvidence: it has another type or form, or is too large.
         """
         if type(value) not in (bool, int, float, list, tuple) and not isinstance(value, np.ndarray | Tensor):
-            raise NoEvidence(f"{self.name} is a {type(value).__name__}")
+            raise self._has_no_numbers(type(value).__name__)
         try:
             tensor = torch.as_tensor(value).detach()
         except (TypeError, ValueError, RuntimeError, OverflowError) as error:
-            raise NoEvidence(f"{self.name} is no array of numbers") from error
+            raise self._has_no_numbers(type(value).__name__) from error
         fits = tensor.ndim <= self.axes if self.type == "mask" else tensor.ndim == self.axes
         if not fits or not 1 <= tensor.numel() <= MOST_NUMBERS or tensor.is_complex():
-            raise NoEvidence(f"{self.name} has the shape {tuple(tensor.shape)}")
+            shape = tuple(tensor.shape)
+            raise NoEvidence(
+                f"{self.name} has the shape {shape}: too few or too many axes or numbers.",
+                f"{self.name} hat die Form {shape}: zu wenige oder zu viele Achsen oder Zahlen.",
+            )
         is_whole = tensor.dtype != torch.bool and not tensor.is_floating_point()
         numbers = tensor.double()
         if self.type == "numbers":
@@ -143,10 +121,20 @@ class Input:
         else:
             is_valid = is_whole and (self.type != "size" or 1 <= numbers.item() <= 1024)
         if not is_valid:
-            raise NoEvidence(f"{self.name} has values that it must not have")
+            values = _ALLOWED_VALUES[self.type]
+            raise NoEvidence(
+                f"{self.name} should contain {values['en']} only.",
+                f"{self.name} soll nur {values['de']} enthalten.",
+            )
         if self.type == "size":
             return int(tensor)
         return numbers if self.type == "numbers" else tensor.bool() if self.type == "mask" else tensor.long()
+
+    def _has_no_numbers(self, found: str) -> NoEvidence:
+        return NoEvidence(
+            f"{self.name} is missing or no array of numbers, but a {found}.",
+            f"{self.name} fehlt oder ist kein Array aus Zahlen, sondern ein {found}.",
+        )
 
 
 def read_inputs(value: Any, wanted: tuple[Input, ...]) -> dict[str, Tensor | int]:
@@ -163,7 +151,11 @@ def read_inputs(value: Any, wanted: tuple[Input, ...]) -> dict[str, Tensor | int
     if type(value) in (list, tuple) and len(value) <= len(wanted):
         value = dict(zip(names, value, strict=False))
     if type(value) is not dict or not set(value) <= set(names):
-        raise NoEvidence(f"the function returned a {type(value).__name__}, expected {', '.join(names)}")
+        expected = ", ".join(names)
+        raise NoEvidence(
+            f"Its function should return {expected}, as a tuple in this order or as a dictionary.",
+            f"Die Funktion soll {expected} liefern, als Tupel in dieser Reihenfolge oder als Dictionary.",
+        )
     present = [one for one in wanted if not (one.optional and value.get(one.name) is None)]
     return {one.name: one.read(value.get(one.name)) for one in present}
 
@@ -179,12 +171,12 @@ class Claim:
         place: as they wrote it.
         shown: planted faults that violate the definition on its inputs, each one alone; none if the listing
             itself does not.
-        problem: why the inputs prove nothing; empty if they do.
+        problem: why the inputs prove nothing, for students; empty if they show a fault.
     """
 
     place: Any
     shown: frozenset[str] = frozenset()
-    problem: str = ""
+    problem: Mapping[str, str] = field(default_factory=dict)
 
     def proved(self, audit: Audit) -> set[str]:
         """Return the planted faults that it names and shows."""
@@ -204,7 +196,7 @@ def read_claims(
         wanted: its inputs.
 
     Raises:
-        NotProved: the findings are no list.
+        Wrong: the findings are no list.
     """
     count = len(list(itertools.islice(_entries(findings_of(student)), MOST_FINDINGS)))
     return [_read_claim(student.again(), findings_of, index, audit, wanted) for index in range(count)]
@@ -212,7 +204,8 @@ def read_claims(
 
 def _entries(values: Any) -> Iterator[Any]:
     if not isinstance(values, list | tuple):
-        raise NotProved(f"expected a list, got a {type(values).__name__}")
+        found = type(values).__name__
+        raise _tell(f"A list is expected, not a {found}.", f"Erwartet wird eine Liste, kein {found}.")
     yield from values
 
 
@@ -221,17 +214,22 @@ def _read_claim(
 ) -> Claim:
     finding: Any = next(itertools.islice(_entries(findings_of(student)), index, None), None)
     if type(finding) not in (list, tuple) or len(finding) < 2:
-        return Claim(None, problem="a finding is a pair: a place, and a function that returns inputs")
+        return Claim(None, problem=NO_PAIR)
     place, make_inputs, *_ = finding
     try:
         inputs = read_inputs(make_inputs(), wanted)
-    except Exception as error:
-        return Claim(place, problem=f"{type(error).__name__}: {error}"[:300])
+    except NoEvidence as error:
+        return Claim(place, problem=error.text)
+    except Exception as error:  # noqa: BLE001 - whatever a student's function raises costs their finding
+        what = f"{type(error).__name__}: {error}"[:300]
+        return Claim(
+            place, problem={"en": f"Its function raised {what}", "de": f"Die Funktion brach ab mit {what}"}
+        )
     try:
         shown = find_violations(audit, inputs)
     except NoEvidence as error:
-        return Claim(place, problem=str(error))
-    return Claim(place, shown, "" if shown else "the listing agrees with its definition there")
+        return Claim(place, problem=error.text)
+    return Claim(place, shown, {} if shown else SAME)
 
 
 def find_violations(audit: Audit, inputs: Mapping[str, Tensor | int]) -> frozenset[str]:
@@ -242,14 +240,18 @@ def find_violations(audit: Audit, inputs: Mapping[str, Tensor | int]) -> frozens
     """
     right = audit.outcome(DEFINITION, inputs)
     moved = audit.outcome(DEFINITION, {name: _nudge(value) for name, value in inputs.items()})
-    for outcome in (right, moved):
-        if "refused" in outcome:
-            raise NoEvidence(outcome["refused"])
     counted = right["output"][right["counted"]]
     if not counted.numel() or not bool((counted.abs() <= LARGEST_OUTPUT).all()):
-        raise NoEvidence("no definite output counts there")
+        raise NoEvidence(
+            "On its inputs no output counts, or the definition itself gives huge numbers or none.",
+            "Bei diesen Eingaben zählt keine Ausgabe, oder schon die Definition gibt riesige oder gar keine "
+            "Zahlen.",
+        )
     if _distance(moved, right) > STEADY:
-        raise NoEvidence("the definition's output hangs on rounding there")
+        raise NoEvidence(
+            "On its inputs rounding alone decides what comes out.",
+            "Bei diesen Eingaben entscheidet schon das Runden über das Ergebnis.",
+        )
     faults = audit.facts()["faults"]
     if not _violates(audit, HANDED_OUT, inputs, right):
         return frozenset()
@@ -281,6 +283,18 @@ def _distance(outcome: Mapping[str, Any], right: Mapping[str, Any]) -> float:
 
 # ---------------------------------------------------------------- items
 
+NO_PAIR = {
+    "en": "It should be a pair: a place, and a function that returns inputs.",
+    "de": "Er soll ein Paar sein: eine Stelle und eine Funktion, die Eingaben liefert.",
+}
+SAME = {
+    "en": "On its inputs the listing gives exactly what the definition gives.",
+    "de": "Auf seinen Eingaben gibt das Listing genau das, was die Definition gibt.",
+}
+ELSEWHERE = {
+    "en": "On its inputs the listing violates the definition, but not because of the place that it names.",
+    "de": "Auf seinen Eingaben verletzt das Listing die Definition, aber nicht wegen der genannten Stelle.",
+}
 RIGHT = frozenset(("right", "correct", "richtig", "korrekt"))
 FAULTY = frozenset(("faulty", "wrong", "incorrect", "fehlerhaft", "falsch"))
 
@@ -289,18 +303,27 @@ def judge_verdict(verdict: Any, claims: list[Claim], audit: Audit) -> None:
     """Fail unless the verdict is right and, if the listing is faulty, one finding proves it.
 
     Raises:
-        NotProved: says why.
+        Wrong: says why.
     """
     word = verdict.strip().lower() if type(verdict) is str else ""
     if word not in RIGHT | FAULTY:
-        raise NotProved("the verdict is neither 'right' nor 'faulty'")
+        raise _tell(
+            "The verdict should be “right” or “faulty”.", "Das Urteil soll „right“ oder „faulty“ sein."
+        )
     if word in RIGHT and audit.planted:
-        raise NotProved("the listing is faulty", "faulty")
+        raise _tell(
+            "There are inputs on which the listing violates its definition.",
+            "Es gibt Eingaben, auf denen das Listing seine Definition verletzt.",
+        )
     if word in RIGHT and claims:
-        raise NotProved("the verdict is 'right', and yet a fault is claimed", "findings")
+        raise _tell("A listing that is right has no findings.", "Ein richtiges Listing hat keine Befunde.")
     if word in FAULTY:
         if not any(claim.proved(audit) for claim in claims):
-            raise NotProved(f"no finding is proved: {_problems(claims, audit)}", "unproved")
+            raise _tell(
+                "“Faulty” needs a proof.",
+                "„Faulty“ braucht einen Beweis.",
+                _explain(claims, audit),
+            )
         _refuse_guesses(claims, audit)
 
 
@@ -308,13 +331,10 @@ def judge_fault(fault: str, claims: list[Claim], audit: Audit) -> None:
     """Fail unless a finding proves this fault.
 
     Raises:
-        NotProved: says why.
+        Wrong: says why.
     """
     if not any(fault in claim.proved(audit) for claim in claims):
-        elsewhere = [claim.place for claim in claims if fault in claim.shown]
-        more = f"; shown, but for the place {elsewhere[0]!r}" if elsewhere else ""
-        told = "place" if elsewhere else "" if claims else "none"
-        raise NotProved(f"not proved{more}: {_problems(claims, audit)}", told)
+        raise _tell("No finding proves this.", "Kein Befund beweist das.", _explain(claims, audit))
     _refuse_guesses(claims, audit)
 
 
@@ -322,14 +342,15 @@ def judge_claims(findings: Any, claims: list[Claim], audit: Audit) -> None:
     """Fail unless there are findings and each one is proved.
 
     Raises:
-        NotProved: says why.
+        Wrong: says why.
     """
-    if not claims:
-        raise NotProved("there are no findings", "none")
     if len(list(itertools.islice(_entries(findings), MOST_FINDINGS + 1))) > MOST_FINDINGS:
-        raise NotProved(f"there are more than {MOST_FINDINGS} findings")
-    if not all(claim.proved(audit) for claim in claims):
-        raise NotProved(f"not every finding is proved: {_problems(claims, audit)}")
+        raise _tell(
+            f"There may be {MOST_FINDINGS} findings at most.",
+            f"Es darf höchstens {MOST_FINDINGS} Befunde geben.",
+        )
+    if not claims or not all(claim.proved(audit) for claim in claims):
+        raise _tell("", "", _explain(claims, audit))
 
 
 def judge_remark(remark: str, remarks: Any, findings: Any, audit: Audit) -> None:
@@ -342,32 +363,56 @@ def judge_remark(remark: str, remarks: Any, findings: Any, audit: Audit) -> None
         audit: of the listing.
 
     Raises:
-        NotProved: says why.
+        Wrong: says why.
     """
     places = list(itertools.islice(_entries(remarks), MOST_REMARKS + 1))
     if len(places) > MOST_REMARKS:
-        raise NotProved(f"there are more than {MOST_REMARKS} remarks")
+        raise _tell(
+            f"There may be {MOST_REMARKS} remarks at most.",
+            f"Es darf höchstens {MOST_REMARKS} Anmerkungen geben.",
+        )
     site = audit.facts()["remarks"][remark]
     claimed = (
         itertools.islice(_entries(findings), MOST_FINDINGS) if isinstance(findings, list | tuple) else ()
     )
     if any(type(claim) in (list, tuple) and claim and names_place(claim[0], site) for claim in claimed):
-        raise NotProved("it is claimed as a fault")
+        raise _tell(
+            "This deserves a remark, but it is no fault: it cannot stand among the findings.",
+            "Das verdient eine Anmerkung, ist aber kein Fehler: Unter den Befunden kann es nicht stehen.",
+        )
     if not any(names_place(place, site) for place in places):
-        raise NotProved("no remark names the place")
+        raise _tell("None of the remarks is about this.", "Keine der Anmerkungen betrifft das.")
 
 
 def _refuse_guesses(claims: Iterable[Claim], audit: Audit) -> None:
     """Fail if most findings are not proved: otherwise one could name every component."""
     proved = [bool(claim.proved(audit)) for claim in claims]
     if sum(proved) * 2 < len(proved):
-        raise NotProved("more findings are unproved than proved", "guesses")
+        raise _tell(
+            "More findings are unproved than proved; then none of them counts.",
+            "Mehr Befunde sind unbewiesen als bewiesen; dann zählt keiner.",
+        )
 
 
-def _problems(claims: Iterable[Claim], audit: Audit) -> str:
-    reasons = (
-        claim.problem or f"shows {', '.join(sorted(claim.shown))}"
-        for claim in claims
+def _tell(en: str, de: str, more: Mapping[str, str] = {"en": "", "de": ""}) -> Wrong:
+    """Return what is wrong, for staff and in the same words for students."""
+    told = {"en": f"{en} {more['en']}".strip(), "de": f"{de} {more['de']}".strip()}
+    return Wrong(told["en"], told=told)
+
+
+def _explain(claims: list[Claim], audit: Audit) -> Text:
+    """Return why each finding that is not proved is none, by the students' numbers.
+
+    What they did not name is not told: neither the place of a fault nor which one their inputs show.
+    """
+    if not claims:
+        return {"en": "There are no findings.", "de": "Es gibt keine Befunde."}
+    unproved = [
+        (number, claim.problem or ELSEWHERE)
+        for number, claim in enumerate(claims, 1)
         if not claim.proved(audit)
-    )
-    return "; ".join(reasons) or "there are no findings"
+    ]
+    return {
+        language: " ".join(f"{word} {number}: {reason[language]}" for number, reason in unproved)
+        for language, word in (("en", "Finding"), ("de", "Befund"))
+    }

@@ -1,7 +1,4 @@
-"""The kind ``faults``: a listing with planted faults to repair, a property for each; see docs/repair.md.
-
-It takes the place of the kinds ``repair`` and ``debugging``, and the name of the first, when both are gone.
-"""
+"""The kind ``repair``: a listing with planted faults to repair, a property for each; see docs/repair.md."""
 
 from __future__ import annotations
 
@@ -22,15 +19,17 @@ from autograder.records import Answer, CellTest, ItemResult, Status
 _LONGEST_REMARK = 300
 
 
-class FaultsCheck(CodeCheck):
+class RepairCheck(CodeCheck):
     """A question whose items are planted faults, and further checks if the file has some."""
 
-    kind: ClassVar[str] = "faults"
+    kind: ClassVar[str] = "repair"
 
     def prepare(self) -> None:
         """Refuse a file of checks that plants no fault."""
         super().prepare()
-        if not self.file.faults:
+        self.planted = [fault.id for fault in self.file.faults if fault.id in self.items]
+        """The faults in the listing; a variant has some of the file's."""
+        if not self.planted:
             raise RubricError(
                 "the file of checks plants no fault: write @fault(…) above a check, or kind = 'code'",
                 place(self.question),
@@ -65,7 +64,7 @@ class FaultsCheck(CodeCheck):
         """Those of every check, and all sets of faults: each loses exactly the faults that are left."""
         if key.cell_type != "code":
             return ()
-        subsets = list_subsets([fault.id for fault in self.file.faults])
+        subsets = list_subsets(self.planted)
         return (
             *super().trials(key),
             *(
@@ -81,4 +80,4 @@ class FaultsCheck(CodeCheck):
         )
 
 
-KIND = Kind(FaultsCheck, form="code")
+KIND = Kind(RepairCheck, form="listing", aliases=("faults", "debugging"))

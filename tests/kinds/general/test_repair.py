@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.sandbox]
 def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
     """Return the grader of a course with one question."""
     course = code_course(
-        tmp_path_factory.mktemp("faults"), {"mean": (3, RIGHT)}, kind="faults", given="SCALE = 1.0"
+        tmp_path_factory.mktemp("faults"), {"mean": (3, RIGHT)}, kind="repair", given="SCALE = 1.0"
     )
     with Pool() as pool:
         yield Grader(assignments.load(course, NAME), pool)
