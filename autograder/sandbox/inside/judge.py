@@ -201,6 +201,7 @@ class Judge:
         self._box = 1
         self._seed: int | None = None
         self._others: list[Judge] = []
+        self._fresh_boxes = 0
         self._imports: Mapping[str, tuple[str, str]] = {}
         self._students: frozenset[str] = frozenset()
         self._generators = Generators()
@@ -314,7 +315,8 @@ class Judge:
         """Return the judge of a fresh box in which the same cells ran; see `checks.StudentBox`."""
         other = Judge(self._further)
         other._box = len(self._others) + 2
-        other._begin_again(self._token)
+        self._fresh_boxes += 1  # a box that other checks have used forgets by the token what it held for them
+        other._begin_again(f"{self._token} {self._fresh_boxes}")
         other._bound, other._seeded, other._plain, other._malformed = {}, False, 0, ""
         other._proxies.is_strict = self._proxies.is_strict
         other._generators.forget()
