@@ -24,7 +24,7 @@ from autograder.limits import CLOCK_FACTOR
 from autograder.records import CellOutcome, CellTest, CheckCall, Ending, Observation
 from autograder.sandbox.base import Box, Reply
 from autograder.sandbox.exchange import values
-from autograder.sandbox.exchange.wire import ProtocolError, Told, telling
+from autograder.sandbox.exchange.wire import LIMITED_BOX, ProtocolError, Told, telling
 from autograder.sandbox.timeouts import KnownTimeout, Timeouts
 from autograder.stopwatch import Stopwatch
 from autograder.syntax import UNREADABLE, parsed
@@ -74,49 +74,47 @@ class _FreshBoxes:
 
     def __init__(self, open_again: Callable[[], Box] | None) -> None:
         self._open_again = open_again
-        self._waiting: list[tuple[Box, frozenset[str]]] = []
-        self._used: dict[int, frozenset[str]] = {}
+        self._waiting: list[Box] = []
+        self._used: dict[int, tuple[frozenset[str], Collection[str]]] = {}
+        """Box → the files that used it, and what was made to fail there."""
 
-    def take(self, file: str) -> Box:
+    def take(self, file: str, forbidden: Collection[str] = ()) -> Box:
         """Return a box that is fresh for a file of checks.
 
         Args:
             file: its digest.
+            forbidden: what will fail there, and has failed since it was opened.
 
         Raises:
             BoxEnded: it ended while the cells ran, or there are none.
         """
         if self._open_again is None:
             raise BoxEnded(Ending.NOT_ASKED)
-        for place, (box, files) in enumerate(self._waiting):
-            if file not in files:
-                del self._waiting[place]
-                self._used[id(box)] = files | {file}
+        for box in self._waiting:
+            files, failing = self._used[id(box)]
+            if file not in files and failing == forbidden:
+                self._waiting.remove(box)
+                self._used[id(box)] = files | {file}, forbidden
                 return box
         box = self._open_again()
-        self._used[id(box)] = frozenset((file,))
+        self._used[id(box)] = frozenset((file,)), forbidden
         return box
 
-    def put_back(self, box: Box, *, is_unchanged: bool) -> None:
-        """Keep a box for other files of checks.
-
-        Args:
-            box: that was taken.
-            is_unchanged: it computes as always; no function of a library was made to fail in it.
-        """
-        files = self._used.pop(id(box))
-        if not is_unchanged:
-            box.close()
-            return
-        self._waiting.append((box, files))
+    def put_back(self, box: Box) -> None:
+        """Keep a box for other files of checks."""
+        self._waiting.append(box)
         if len(self._waiting) > MOST_AT_ONCE:
-            self._waiting.pop(0)[0].close()
+            self._end(self._waiting[0])
 
     def close(self) -> None:
         """End those that wait."""
-        waiting, self._waiting = self._waiting, []
-        for box, _ in waiting:
-            box.close()
+        for box in [*self._waiting]:
+            self._end(box)
+
+    def _end(self, box: Box) -> None:
+        self._waiting.remove(box)
+        del self._used[id(box)]
+        box.close()
 
 
 class _FurtherBoxes:
@@ -126,7 +124,8 @@ class _FurtherBoxes:
         self._boxes = [student]
         self._fresh = fresh
         self._file = check.digest if check else ""
-        self._is_unchanged = check is not None and not check.forbidden
+        self._forbidden = check.forbidden if check else ()
+        self._limited: Box | None = None
         self._ended: list[Box] = []
 
     def __enter__(self) -> Self:
@@ -138,6 +137,9 @@ class _FurtherBoxes:
         Raises:
             BoxEnded: there are too many, it gave its place to a newer one, or it ended while the cells ran.
         """
+        if number == LIMITED_BOX:
+            self._limited = self._limited or self._fresh.take(self._file, self._forbidden)
+            return self._limited
         while len(self._boxes) < number:
             if len(self._boxes) > MOST_FURTHER_BOXES:
                 raise BoxEnded(Ending.NOT_ASKED)
@@ -154,10 +156,12 @@ class _FurtherBoxes:
         self._ended.append(box)
 
     def _give_back(self, box: Box) -> None:
-        self._fresh.put_back(box, is_unchanged=self._is_unchanged and box not in self._ended)
+        if box not in self._ended:
+            self._fresh.put_back(box)
 
     def __exit__(self, *_: object) -> None:
-        for box in self._boxes[1:][-MOST_AT_ONCE:]:
+        limited = [self._limited] if self._limited else []
+        for box in (*self._boxes[1:][-MOST_AT_ONCE:], *limited):
             self._give_back(box)
 
 

@@ -139,3 +139,35 @@ def ends(student, reference, draw):
             "second": COUNTING.format(name="second"),
         }
         assert {"passed"} == {one.status.value for one in grade(grader, answers).score.items}
+
+
+def test_box_in_which_functions_fail_serves_no_other_check(tmp_path: Path) -> None:
+    """What one question forbids works in the fresh boxes of another."""
+    forbidding = """
+from autograder.checking import assert_equal, check, forbid, solution
+import torch
+
+forbid("cumsum")
+solution(source="import torch\\ndef add():\\n    return torch.ones(2).sum()\\n")
+
+@check(points=1, title="Without what is forbidden")
+def adds(student, reference, draw):
+    assert_equal(float(student.add()), 2.0)
+"""
+    usual = """
+from autograder.checking import assert_equal, check, solution
+import torch
+
+solution(source="import torch\\ndef steps():\\n    return torch.ones(2).cumsum(0)\\n")
+
+@check(points=1, title="In a fresh box")
+def steps(student, reference, draw):
+    assert_equal(student.again().steps().tolist(), [1.0, 2.0])
+"""
+    course = code_course(tmp_path, {"first": (1, forbidding), "second": (1, usual)}, preload='"torch"')
+    reaches = "import torch\ndef add():\n    return getattr(torch.ones(2), name)(0)[-1]\nname = 'cum' + 'sum'"
+    steps = "import torch\ndef steps():\n    return torch.ones(2).cumsum(0)"
+    with Pool() as pool:
+        grader = Grader(load(course, NAME), pool)
+        items = grade(grader, {"first": reaches, "second": steps}).score.items
+    assert {"adds": "failed", "steps": "passed"} == {one.item: one.status.value for one in items}
