@@ -1,8 +1,8 @@
 """One assignment in three forms, and what a class hands in: the same questions, points and answers.
 
 Three counting functions, a decoder with its parameters, and multi-head attention; 25 points in seven parts.
-nbgrader and otter judge by test cells with constants. Here the same functions and classes are called with
-hidden inputs and compared with the reference.
+nbgrader and otter judge by test cells with constants. Our checks call the same functions and classes with
+hidden inputs and compare with the reference.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Exercise(NamedTuple):
     wrong: tuple[str, str]
     """A change of the solution that loses one test: what stands there, and what instead."""
     tests: tuple[Test, ...]
-    rubric: str
-    """What our rubric says besides id, kind, points, answer and reference."""
+    checks: str
+    """Our file of checks."""
 
     @property
     def points(self) -> int:
@@ -78,16 +78,62 @@ def attention(x, w_q, w_k, w_v, w_o, heads, mask=None):
     y = torch.softmax(scores, -1) @ v
     return y.transpose(1, 2).reshape(batch, length, width) @ w_o"""
 
-COUNTING = """\
-sizes = {{ first = [12, 35, 96, 250], second = [7, 18, 41, 300] }}
+COUNTING = """
+from autograder.checking import assert_equal, check, solution
 
-[[question.case]]
-args = [{{ size = "first" }}, {{ size = "second" }}]
+solution("bench.py")
 
-[[question.item]]
-id = "{0}"
-points = 3
-text = {{ en = "The number is right" }}
+
+@check(points=3, title="The number is right")
+def number(student, reference, draw):
+    for _ in range(4):
+        first, second = (int(size) for size in draw.integers(7, 300, 2))
+        assert_equal(student.{0}(first, second), reference.{0}(first, second))
+"""
+
+DECODER_CHECKS = """
+import torch
+
+from autograder.checking import Wrong, assert_close, check, solution
+
+solution("bench.py")
+
+
+@check(points=4, title="What comes out is right")
+def values(student, reference, draw):
+    model, right = student.Decoder(11, 6, 12, 2), reference.Decoder(11, 6, 12, 2)
+    right.load_state_dict(model.state_dict())
+    ids = draw.integers(0, 11, 2, 6)
+    assert_close(model(ids), right(ids))
+
+
+@check(points=4, title="No token sees a later one")
+def causal(student, reference, draw):
+    model, ids = student.Decoder(11, 6, 12, 2), draw.integers(0, 11, 2, 6)
+    other = ids.clone()
+    other[:, 3] = (ids[:, 3] + 1) % 11
+    first, second = model(ids), model(other)
+    assert_close(second[:, :3], first[:, :3])
+    if torch.allclose(first[:, 3], second[:, 3]):
+        raise Wrong("a token does not see itself")
+"""
+
+ATTENTION_CHECKS = """
+from autograder.checking import assert_close, check, solution
+
+solution("bench.py")
+
+
+@check(points=4, title="The numbers are right")
+def values(student, reference, draw):
+    inputs = [draw.normal(2, 5, 8), *(draw.normal(8, 8) for _ in range(4)), 2]
+    assert_close(student.attention(*inputs), reference.attention(*inputs))
+
+
+@check(points=4, title="The mask is heeded")
+def mask(student, reference, draw):
+    inputs = [draw.normal(2, 5, 8), *(draw.normal(8, 8) for _ in range(4)), 2, draw.mask(2, 1, 1, 5)]
+    assert_close(student.attention(*inputs), reference.attention(*inputs))
 """
 
 EXERCISES = (
@@ -104,7 +150,7 @@ EXERCISES = (
                 "assert embedding_parameters(100, 8) == 4896\nassert embedding_parameters(7, 3) == 1557",
             ),
         ),
-        COUNTING.format("embedding-test"),
+        COUNTING.format("embedding_parameters"),
     ),
     Exercise(
         "feed-forward",
@@ -119,7 +165,7 @@ EXERCISES = (
                 "assert feed_forward_parameters(4, 16) == 148\nassert feed_forward_parameters(5, 2) == 27",
             ),
         ),
-        COUNTING.format("feed-forward-test"),
+        COUNTING.format("feed_forward_parameters"),
     ),
     Exercise(
         "layer",
@@ -132,7 +178,7 @@ EXERCISES = (
                 "layer-test", 3, "assert layer_parameters(4, 16) == 192\nassert layer_parameters(5, 2) == 120"
             ),
         ),
-        COUNTING.format("layer-test"),
+        COUNTING.format("layer_parameters"),
     ),
     Exercise(
         "decoder",
@@ -160,33 +206,7 @@ EXERCISES = (
                 "assert torch.allclose(one[:, :2], two[:, :2]) and not torch.allclose(one[:, 2], two[:, 2])",
             ),
         ),
-        """construct = { args = [11, 6, 12, 2] }
-
-[question.weights]
-"tokens.weight" = [11, 6]
-"mix.0.weight" = [6, 6]
-"mix.1.weight" = [6, 6]
-"up.0.weight" = [12, 6]
-"up.1.weight" = [12, 6]
-"down.0.weight" = [6, 12]
-"down.1.weight" = [6, 12]
-"head.weight" = [11, 6]
-
-[[question.case]]
-args = [{ draw = "integers", shape = [2, 6], low = 0, high = 11 }]
-
-[[question.item]]
-id = "decoder-values"
-points = 4
-text = { en = "What comes out is right" }
-
-[[question.item]]
-id = "decoder-causal"
-points = 4
-text = { en = "No token sees a later one" }
-property = "causal"
-move = [0]
-""",
+        DECODER_CHECKS,
     ),
     Exercise(
         "attention",
@@ -213,43 +233,7 @@ move = [0]
                 "assert torch.allclose(one[:, :2], two[:, :2], atol=1e-5)",
             ),
         ),
-        """\
-
-[[question.case]]
-name = "values"
-args = [
-  { draw = "normal", shape = [2, 5, 8] },
-  { draw = "normal", shape = [8, 8] },
-  { draw = "normal", shape = [8, 8] },
-  { draw = "normal", shape = [8, 8] },
-  { draw = "normal", shape = [8, 8] },
-  2,
-]
-
-[[question.case]]
-name = "mask"
-args = [
-  { draw = "normal", shape = [2, 5, 8] },
-  { draw = "normal", shape = [8, 8] },
-  { draw = "normal", shape = [8, 8] },
-  { draw = "normal", shape = [8, 8] },
-  { draw = "normal", shape = [8, 8] },
-  2,
-  { draw = "padding_mask", shape = [2, 1, 1, 5] },
-]
-
-[[question.item]]
-id = "attention-values"
-points = 4
-text = { en = "The numbers are right" }
-cases = ["values"]
-
-[[question.item]]
-id = "attention-mask"
-points = 4
-text = { en = "The mask is heeded" }
-cases = ["mask"]
-""",
+        ATTENTION_CHECKS,
     ),
 )
 
@@ -318,7 +302,7 @@ def otter_source(path: Path) -> None:
 
 
 def our_course(folder: Path) -> None:
-    """A course of ours: notebook, rubric, reference."""
+    """A course of ours: notebook, rubric, checks, reference."""
     cells = [
         new_code_cell("from coursecheck import check", metadata=_cell("check", "code", locked=True)),
         new_code_cell(IMPORTS, metadata=_cell("imports", "code", locked=True)),
@@ -335,13 +319,18 @@ def our_course(folder: Path) -> None:
         stated = _cell(one.id, "code", grade=True, locked=True, points=one.points)
         cells += [answer, new_code_cell(f'check("{one.id}")', metadata=stated)]
         rubric.append(
-            f'[[question]]\nid = "{one.id}"\nkind = "behaviour"\npoints = {one.points}\n'
-            f'title.en = "{one.id}"\nanswer = "{one.answer}"\nreference = "bench:{one.answer}"\n{one.rubric}'
+            f'[[question]]\nid = "{one.id}"\nkind = "code"\npoints = {one.points}\n'
+            f'title.en = "{one.id}"\nanswer = "{one.answer}"\nchecks = "{_checks_of(one)}"\n'
         )
+        _write(folder / "reference" / "checks" / _checks_of(one), one.checks)
     _write(folder / "assignments" / NAME / f"{NAME}.ipynb", _notebook(cells))
     _write(folder / "rubrics" / f"{NAME}.toml", "\n".join(rubric))
     solutions = "\n\n\n".join((IMPORTS, *(one.solution for one in EXERCISES)))
     _write(folder / "reference" / "bench.py", solutions + "\n")
+
+
+def _checks_of(exercise: Exercise) -> str:
+    return f"{exercise.id.replace('-', '_')}.py"
 
 
 class Student(NamedTuple):
