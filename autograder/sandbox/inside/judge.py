@@ -202,6 +202,8 @@ class Judge:
         self._seed: int | None = None
         self._is_silent = False
         self._others: list[Judge] = []
+        self._fresh_boxes = 0
+        self._is_limited = False
         self._imports: Mapping[str, tuple[str, str]] = {}
         self._students: frozenset[str] = frozenset()
         self._generators = Generators()
@@ -315,8 +317,12 @@ class Judge:
     def open_again(self, forbidden: Sequence[str] = ()) -> Judge:
         """Return the judge of a fresh box in which the same cells ran; see `checks.StudentBox`."""
         other = Judge(self._further)
-        other._box = len(self._others) + 2
-        other._begin_again(self._token)
+        other._others = self._others
+        other._is_limited = bool(forbidden)
+        usual = [judge for judge in self._others if not judge._is_limited]  # noqa: SLF001 - of this class
+        other._box = wire.LIMITED_BOX if forbidden else len(usual) + 2
+        self._fresh_boxes += 1  # a box that other checks have used forgets by the token what it held for them
+        other._begin_again(f"{self._token} {self._fresh_boxes}")
         other._bound, other._seeded, other._plain, other._malformed = {}, False, 0, ""
         other._proxies.is_strict = self._proxies.is_strict
         other._generators.forget()

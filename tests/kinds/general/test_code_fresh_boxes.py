@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -109,3 +110,94 @@ def measure(thing):
     return thing.size() if looks == ("definitions", "<definitions>", False) else looks
 """
     assert {"defines": "passed", "many": "passed"}.items() <= statuses(grader, source).items()
+
+
+COUNTS = """
+from autograder.checking import assert_equal, check, solution
+
+solution(source="def count():\\n    return 1\\n")
+
+@check(points=1, title="As many calls as in a fresh box")
+def counts(student, reference, draw):
+    assert_equal([student.again().{name}() for _ in range(2)], {expected})
+
+@check(points=1, title="Also in another check")
+def counts_again(student, reference, draw):
+    assert_equal(student.again().{name}(), {expected}[0])
+"""
+COUNTING = """
+import pathlib
+seen = []
+def {name}():
+    seen.append(1)
+    path = pathlib.Path("kept")
+    path.write_text(path.read_text() + "x" if path.exists() else "x")
+    return len(seen) + len(path.read_text())
+"""
+
+
+def test_no_box_is_fresh_twice_for_the_same_checks(tmp_path: Path) -> None:
+    """One that another question has used is: what is kept in it is of the other question's calls."""
+    checks = COUNTS.replace("def count()", "def {name}()")
+    files = {name: (2, checks.format(name=name, expected=[2, 2])) for name in ("first", "second")}
+    course = code_course(tmp_path, files)
+    with Pool() as pool:
+        grader = Grader(load(course, NAME), pool)
+        answers = {name: COUNTING.format(name=name) for name in files}
+        answers["second"] = answers["second"].replace("seen", "others").replace("kept", "others")
+        assert {"passed"} == {one.status.value for one in grade(grader, answers).score.items}
+
+
+def test_box_that_has_ended_is_not_given_to_another_question(tmp_path: Path) -> None:
+    """Nor one in which functions were made to fail."""
+    ending = """
+from autograder.checking import check, raises, solution
+
+solution(source="def leave():\\n    import os; os._exit(3)\\n")
+
+@check(points=1, title="It ends")
+def ends(student, reference, draw):
+    with raises(Exception):
+        student.again().leave()
+"""
+    checks = COUNTS.replace("def count()", "def {name}()").format(name="second", expected=[2, 2])
+    course = code_course(tmp_path, {"first": (1, ending), "second": (2, checks)})
+    with Pool() as pool:
+        grader = Grader(load(course, NAME), pool)
+        answers = {
+            "first": "def leave():\n    import os; os._exit(3)",
+            "second": COUNTING.format(name="second"),
+        }
+        assert {"passed"} == {one.status.value for one in grade(grader, answers).score.items}
+
+
+def test_box_in_which_functions_fail_serves_no_other_check(tmp_path: Path) -> None:
+    """What one question forbids works in the fresh boxes of another."""
+    forbidding = """
+from autograder.checking import assert_equal, check, forbid, solution
+import torch
+
+forbid("cumsum")
+solution(source="import torch\\ndef add():\\n    return torch.ones(2).sum()\\n")
+
+@check(points=1, title="Without what is forbidden")
+def adds(student, reference, draw):
+    assert_equal(float(student.add()), 2.0)
+"""
+    usual = """
+from autograder.checking import assert_equal, check, solution
+import torch
+
+solution(source="import torch\\ndef steps():\\n    return torch.ones(2).cumsum(0)\\n")
+
+@check(points=1, title="In a fresh box")
+def steps(student, reference, draw):
+    assert_equal(student.again().steps().tolist(), [1.0, 2.0])
+"""
+    course = code_course(tmp_path, {"first": (1, forbidding), "second": (1, usual)}, preload='"torch"')
+    reaches = "import torch\ndef add():\n    return getattr(torch.ones(2), name)(0)[-1]\nname = 'cum' + 'sum'"
+    steps = "import torch\ndef steps():\n    return torch.ones(2).cumsum(0)"
+    with Pool() as pool:
+        grader = Grader(load(course, NAME), pool)
+        items = grade(grader, {"first": reaches, "second": steps}).score.items
+    assert {"adds": "failed", "steps": "passed"} == {one.item: one.status.value for one in items}
