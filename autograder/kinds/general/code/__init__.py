@@ -5,7 +5,6 @@ The checks reach the judge's box as sources. What came of them there is judged h
 
 from __future__ import annotations
 
-import functools
 import hashlib
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -53,6 +52,7 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
     def prepare(self) -> None:
         """Refuse points that cannot be shared, mutants that earn too much, and texts that lack a language."""
         self.file: CheckFile = self.rubric.checks[self.question.id]
+        self._program = pack_checks(self.file)
         told = msgspec.json.encode(sorted(self.file.modules.items()))
         self._digest = hashlib.sha256(told).hexdigest()
         self.mutants: Mapping[str, SourceMutant] = {mutant.name: mutant for mutant in self.file.mutants}
@@ -71,11 +71,6 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
                     check_points(points, item.points, f"{where}, mutant {mutant.name!r}", "points")
         for mutant in self.file.mutants:
             self._check_languages(mutant.title, f"{place(self.question)}, mutant {mutant.name!r}")
-
-    @functools.cached_property
-    def _program(self) -> str:
-        """The packed checks."""
-        return pack_checks(self.file)
 
     def _check_languages(self, text: Mapping[str, str], where: str) -> None:
         if not text:
