@@ -15,34 +15,8 @@ from autograder.checking.files import READER, read_file
 from autograder.checking.outcomes import MissingName
 from autograder.checking.reading import PACKAGE
 
-_compiled: dict[tuple[str, str], types.CodeType] = {}
-"""Name of a file and its source → its code, if that was compiled before."""
 
-
-def keep_code(file: str, source: str, code: types.CodeType) -> None:
-    """Use this code whenever a source is loaded under this name of a file."""
-    _compiled[file, source] = code
-
-
-def compile_source(source: str, file: str) -> types.CodeType:
-    """Compile a source as `importlib` does.
-
-    Raises:
-        SyntaxError: it is no Python.
-    """
-    code: types.CodeType = importlib.abc.InspectLoader.source_to_code(source, file)
-    return code
-
-
-class _SourceLoader(importlib.abc.ExecutionLoader):
-    """Loads modules from sources; what was compiled before is not compiled again."""
-
-    def get_code(self, fullname: str) -> types.CodeType:
-        source, file = str(self.get_source(fullname)), self.get_filename(fullname)
-        return _compiled.get((file, source)) or compile_source(source, file)
-
-
-class SourceModules(importlib.abc.MetaPathFinder, _SourceLoader):
+class SourceModules(importlib.abc.MetaPathFinder, importlib.abc.ExecutionLoader):
     """Imports modules of the reference from their sources, in the place of files."""
 
     def __init__(self, modules: Mapping[str, str], root: str = "") -> None:
@@ -97,7 +71,7 @@ class SourceModules(importlib.abc.MetaPathFinder, _SourceLoader):
         return f"{self._root}{fullname.replace('.', '/')}{inside}.py"
 
 
-class _OneSource(_SourceLoader):
+class _OneSource(importlib.abc.ExecutionLoader):
     """Loads one module from its source."""
 
     def __init__(self, source: str, file: str) -> None:

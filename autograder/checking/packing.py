@@ -1,20 +1,13 @@
-"""A file of checks in one text, read and compiled once for all submissions; the judge's box unpacks it."""
+"""A file of checks in one text, read once for all submissions; the judge's box unpacks it."""
 
 from __future__ import annotations
 
 import ast
-import base64
-import importlib.util
 import json
-import marshal
 from decimal import Decimal
 from typing import Any
 
-from autograder.checking.loading import SourceModules, compile_source, keep_code
-from autograder.checking.reading import SOLUTION_FILE, CheckFile, CheckItem, CheckPart, SourceMutant
-
-_PYTHON = importlib.util.MAGIC_NUMBER.hex()
-"""Code that another version has compiled is not used."""
+from autograder.checking.reading import CheckFile, CheckItem, CheckPart, SourceMutant
 
 
 def pack_checks(file: CheckFile) -> str:
@@ -32,8 +25,6 @@ def pack_checks(file: CheckFile) -> str:
         "names": dict(file.names),
         "student_names": list(file.student_names),
         "uses_torch": file.uses_torch,
-        "code": [_compile(source, name) for name, source in _list_sources(file)],
-        "python": _PYTHON,
     }
     return json.dumps(stated)
 
@@ -45,8 +36,7 @@ def unpack_checks(packed: str) -> CheckFile:
         packed: as `pack_checks` made it.
     """
     stated = json.loads(packed)
-    compiled, python = stated.pop("code"), stated.pop("python")
-    file = CheckFile(
+    return CheckFile(
         **stated
         | {
             "checks": tuple(map(_check_from, stated["checks"])),
@@ -57,28 +47,6 @@ def unpack_checks(packed: str) -> CheckFile:
             "planted": (),
         }
     )
-    if python == _PYTHON:
-        for code, (name, source) in zip(compiled, _list_sources(file), strict=True):
-            if code:  # it comes from the grader, as the sources do
-                keep_code(name, source, marshal.loads(base64.b64decode(code)))  # noqa: S302
-    return file
-
-
-def _list_sources(file: CheckFile) -> list[tuple[str, str]]:
-    """Return the names of files and sources that are loaded to run the checks."""
-    modules = SourceModules(file.modules)
-    sources = [(modules.get_filename(name), source) for name, source in file.modules.items()]
-    if not file.solution_module:
-        sources.append((SOLUTION_FILE, file.answer(file.solution)))
-    return [*sources, *((mutant.file, file.answer(mutant.source)) for mutant in file.mutants)]
-
-
-def _compile(source: str, name: str) -> str:
-    """Return the code of a source as text; empty if it is no Python."""
-    try:
-        return base64.b64encode(marshal.dumps(compile_source(source, name))).decode()
-    except (SyntaxError, ValueError):  # reported where it is loaded
-        return ""
 
 
 def _check_parts(check: CheckItem) -> list[Any]:

@@ -18,8 +18,6 @@ from autograder.checking.edits import apply_edits, check_faults, read_edits
 from autograder.checking.literals import evaluate_literal, find_imported_literals, find_literals
 
 PACKAGE = "reference"
-SOLUTION_FILE = "<solution>"
-"""The name of its file in tracebacks."""
 FOLDER = "checks"
 _API = "autograder.checking"
 _DECORATORS = ("check", "fault", "probe")
@@ -71,11 +69,6 @@ class SourceMutant:
     """None: at least one."""
     line: int
 
-    @property
-    def file(self) -> str:
-        """The name of its file in tracebacks."""
-        return f"<mutant {self.name}>"
-
 
 @dataclass(frozen=True)
 class PlantedSource:
@@ -112,10 +105,6 @@ class CheckFile:
     uses_torch: bool
     probes: tuple[CheckItem, ...] = ()
     """They look for defects beside the planted faults."""
-
-    def answer(self, source: str) -> str:
-        """Return the source of an answer with what stands before it in the notebook."""
-        return "\n\n".join(filter(None, (self.given, source)))
 
     def check(self, name: str) -> CheckItem:
         """Return the check or probe with this id."""

@@ -37,7 +37,7 @@ from autograder.checking.outcomes import (
     observe,
     observing,
 )
-from autograder.checking.reading import SOLUTION_FILE, CheckFile, CheckItem, SourceMutant
+from autograder.checking.reading import CheckFile, CheckItem, SourceMutant
 
 Status = Literal["passed", "wrong", "raised", "missing", "unreadable", "unclear"]
 _MOST_TEXT = 4000
@@ -100,7 +100,7 @@ class CheckProgram:
         if self.file.solution_module:
             module = importlib.import_module(self.file.solution_module)
             return namespace_of(lambda: module, self.file.names)
-        return self.load_answer(self.file.solution, SOLUTION_FILE)
+        return self.load_answer(self.file.solution, "<solution>")
 
     def load_answer(self, source: str, file: str) -> DefinedNames:
         """Run an answer in this process.
@@ -108,7 +108,7 @@ class CheckProgram:
         Raises:
             Exception: whatever it raises.
         """
-        source = self.file.answer(source)
+        source = "\n\n".join(filter(None, (self.file.given, source)))
         return namespace_of(lambda: load_source(source, file, f"answer_{next(_number)}"), {})
 
     def run(
@@ -228,7 +228,7 @@ class CheckProgram:
     def _gives_the_same(
         self, mutant: SourceMutant, check: str, part: str, seed: bytes, observed: Sequence[Any]
     ) -> bool:
-        file = mutant.file
+        file = f"<mutant {mutant.name}>"
         undo = install(Objects([file]))
         try:
             if mutant.name not in self._mutants:

@@ -5,7 +5,6 @@ The checks reach the judge's box as sources. What came of them there is judged h
 
 from __future__ import annotations
 
-import functools
 import hashlib
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -58,6 +57,7 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         self.file: CheckFile = self.rubric.checks[self.question.id]
         self.shows_values = False
         """Whether outcomes tell what was drawn and compared."""
+        self._program = pack_checks(self.file)
         told = msgspec.json.encode(sorted(self.file.modules.items()))
         self._digest = hashlib.sha256(told).hexdigest()
         self.mutants: Mapping[str, SourceMutant] = {mutant.name: mutant for mutant in self.file.mutants}
@@ -76,11 +76,6 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
                     check_points(points, item.points, f"{where}, mutant {mutant.name!r}", "points")
         for mutant in self.file.mutants:
             self._check_languages(mutant.title, f"{place(self.question)}, mutant {mutant.name!r}")
-
-    @functools.cached_property
-    def _program(self) -> str:
-        """The packed checks."""
-        return pack_checks(self.file)
 
     def _check_languages(self, text: Mapping[str, str], where: str) -> None:
         if not text:
