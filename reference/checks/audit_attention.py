@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from autograder.checking import check, planted, solution
 from reference.audits import attention
-from reference.audits.claims import Input, judge_remark, judge_verdict, read_claims
+from reference.checks.audit_claims import Input, judge_remark, judge_verdict, read_claims
 
 AUDIT = attention.right
 INPUTS = (

@@ -2,7 +2,7 @@
 
 import functools
 
-from reference.audits.claims import Input, read_claims
+from reference.checks.audit_claims import Input, read_claims
 
 INPUTS = (Input("source", "integers", 2), Input("target", "integers", 2))
 

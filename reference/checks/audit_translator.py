@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from autograder.checking import check, mutant, planted, solution
 from reference.audits import translation
-from reference.audits.claims import judge_claims, judge_fault, judge_verdict
+from reference.checks.audit_claims import judge_claims, judge_fault, judge_verdict
 from reference.checks.audit_translation import claims_of
 
 AUDIT = translation.handed_out

@@ -15,8 +15,10 @@ from autograder.checking import Wrong
 from autograder.checking.loading import define_module, namespace_of
 from autograder.checking.reading import load_check_file
 from autograder.checking.running import CheckProgram
-from reference.audits import attention, claims, translation
-from reference.audits.claims import (
+from reference.audits import attention, translation
+from reference.audits.specimens import GROUPS, NAME, RIGHT_CLASSES, program
+from reference.checks import audit_claims as claims
+from reference.checks.audit_claims import (
     Input,
     NoEvidence,
     find_violations,
@@ -24,7 +26,6 @@ from reference.audits.claims import (
     names_place,
     read_inputs,
 )
-from reference.audits.specimens import GROUPS, NAME, RIGHT_CLASSES, program
 from tests.support.checked import CheckedAnswer, run_checks
 
 REFERENCE = Path(__file__).parents[2] / "reference"
