@@ -17,7 +17,6 @@ from autograder.checks.base import (
     Check,
     Draw,
     Evidence,
-    HasFurtherCalls,
     HasSecondRound,
     HasThirdRound,
     Observations,
@@ -243,8 +242,6 @@ class Grader:
         second = check.second_round(evidence)
         with self.stopwatch.step("calls once more"):
             evidence = replace(evidence, again=ask(second.student) if second.student else ())
-            while isinstance(check, HasFurtherCalls) and (further := check.further_calls(evidence)):
-                evidence = replace(evidence, again=[*evidence.again, *ask(further)])
         about = check.third_round(evidence) if isinstance(check, HasThirdRound) else second.reference
         if not about:
             return evidence
