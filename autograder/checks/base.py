@@ -110,7 +110,7 @@ class Evidence(Struct, frozen=True, eq=False):
     printed: Sequence[str] = ()
     """What the cells of the notebook wrote while it ran, in their order."""
     named: Sequence[TrialResults] = ()
-    """Mistakes that the reference's trials name (`HasNamedTrials`), or listings (`HasListings`)."""
+    """Mistakes that the reference's trials name; see `HasNamedTrials`."""
     carried: Sequence[Observations] = ()
     """The student's once more, with the reference's results in the place of earlier functions that are wrong:
     one entry per scenario of `CarriesForward.carried_plan`."""

@@ -143,8 +143,7 @@ _CARRIED = {
     "carried.named": "With right results of {names} in the place of yours:",
 }
 
-_PROPERTIES = {
-}
+_PROPERTIES = {}
 
 _GRADIENTS = {
     "gradient.sign": "{what}: every number has the wrong sign.",
