@@ -54,6 +54,10 @@ def block(language: str, number: int = 0) -> str:
     return re.findall(rf"^```{language}\n(.*?)^```", TUTORIAL, re.DOTALL | re.MULTILINE)[number]
 
 
+SOLUTION = block("python", 0).split('"""')[1].strip()
+"""Of the tutorial's function."""
+
+
 def solution(code: str, stub: str) -> str:
     """An answer cell: what students see, and the marked solution."""
     return f"# {stub}\n### BEGIN SOLUTION\n{code.rstrip()}\n### END SOLUTION"
@@ -69,7 +73,7 @@ def tutorial_cells() -> list[dict[str, Any]]:
     }
     written = {
         "mlp-answer": block("python", 1),
-        "softmax-answer": solution(block("python", 0), "def softmax(scores): ..."),
+        "softmax-answer": solution(SOLUTION, "def softmax(scores): ..."),
     }
     rows = re.findall(r"^\| `([\w-]+)` \| ([\w -]+?) \| (\d*) *\| `(.*)` \|$", TUTORIAL, re.MULTILINE)
     cells = []
@@ -101,7 +105,7 @@ def warmup(tmp_path: Path) -> Path:
     }
     files = {
         "rubrics/warmup.toml": block("toml"),
-        "reference/warmup.py": block("python", 0),
+        "reference/checks/softmax.py": block("python", 0),
         "assignments/warmup/warmup.ipynb": json.dumps(notebook),
     }
     for name, content in files.items():
@@ -234,14 +238,12 @@ def test_tutorial_works(warmup: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.sandbox
 def test_tutorial_proves_its_checks(warmup: Path) -> None:
-    """With the tutorial's trials every check is seen to fail; without them the check is named."""
+    """With the tutorial's mutants every check is seen to fail; without them the check is named."""
     bare = run("verify", "warmup", "--json", cwd=warmup)
     (missing,) = only_object(bare.stdout)["assignments"][0]["findings"]
-    assert (1, "softmax.rows", "no trial at all") == (bare.returncode, missing["place"], missing["got"])
-    rubric, solutions = warmup / "rubrics/warmup.toml", warmup / "reference/warmup.py"
-    line = 'reference = "warmup:softmax"\n'
-    rubric.write_text(rubric.read_text("utf-8").replace(line, f'{line}trials = "warmup:trials"\n'), "utf-8")
-    solutions.write_text(f"{block('python', 0)}\n\n{block('python', 2)}", "utf-8")
+    assert (1, "softmax.rows", "kept by all 1 trials") == (bare.returncode, missing["place"], missing["got"])
+    checks = warmup / "reference/checks/softmax.py"
+    checks.write_text(f"{block('python', 0)}\n\n{block('python', 2)}", "utf-8")
     proven = run("verify", "warmup", cwd=warmup)
     assert (0, "") == (proven.returncode, proven.stderr), proven.stdout
     assert "softmax: 3 trials, 2 of 2 mistakes lose what they must, 1 of 1 alternatives" in proven.stdout

@@ -66,7 +66,7 @@ def load(word: str, module: str) -> Template:
     """The template that a word asks for, for a reference module.
 
     Args:
-        word: a kind's name or alias; see `Kind.instead`.
+        word: a kind's name or alias.
         module: of the reference folder.
 
     Raises:
@@ -74,7 +74,6 @@ def load(word: str, module: str) -> Template:
     """
     known = known_kinds()
     aliases = {alias: name for name, one in kinds().items() for alias in one.aliases}
-    aliases |= {name: one.instead for name, one in kinds().items() if one.instead}
     kind = aliases.get(word, word)
     if kind not in known:
         close = difflib.get_close_matches(kind, (*known, *aliases), n=1)

@@ -106,7 +106,7 @@ class Evidence(Struct, frozen=True, eq=False):
     tried: Sequence[Observations] = ()
     """The reference's, one entry per scenario of a second round."""
     named: Sequence[TrialResults] = ()
-    """Mistakes that the reference's trials name (`HasNamedTrials`), or listings (`HasListings`)."""
+    """Mistakes that the reference's trials name; see `HasNamedTrials`."""
     carried: Sequence[Observations] = ()
     """The student's once more, with the reference's results in the place of earlier functions that are wrong:
     one entry per scenario of `CarriesForward.carried_plan`."""
@@ -224,20 +224,6 @@ class HasStudentSecondRound(HasSecondRound, Protocol):
 
 
 @runtime_checkable
-class HasFurtherCalls(HasSecondRound, Protocol):
-    """A check some of whose calls only few submissions need, as the second round's answers show."""
-
-    def further_calls(self, evidence: Evidence) -> tuple[Scenario, ...]:
-        """The calls in the student's box that are still needed; they are answered behind those before.
-
-        It is asked again with these answered, until none is needed.
-
-        Args:
-            evidence: with `Evidence.again`, as far as it was asked.
-        """
-
-
-@runtime_checkable
 class HasCellTests(Protocol):
     """A check whose items are test cells, which run while the notebook stands at their place."""
 
@@ -262,35 +248,6 @@ class HasNamedTrials(Protocol):
 
     def trial_plan(self, draw: Draw) -> tuple[Scenario, ...]:
         """The calls that are made of each named trial, as they are of a student's answer."""
-
-
-ENDED = "Ended"
-"""The error of a listing's call that ended its box; the message is the ending."""
-
-
-@runtime_checkable
-class HasListings(Protocol):
-    """A check that judges by what several listings give, which are run beforehand like a student's answer."""
-
-    def listings(self, expected: Sequence[Observations]) -> Mapping[str, str]:
-        """The text of every listing by its name.
-
-        Args:
-            expected: the reference's answers to ``reference_plan``.
-        """
-
-    def listing_plan(self, draw: Draw) -> tuple[Scenario, ...]:
-        """The calls that are made of each listing.
-
-        After one that ends its box, the others that serve the same are not made.
-        """
-
-    def accept(self, listed: Sequence[TrialResults]) -> None:
-        """Look at what the listings gave, before anything is judged by it.
-
-        Raises:
-            RubricError: nothing can be judged by it.
-        """
 
 
 @runtime_checkable

@@ -31,8 +31,6 @@ class Kind(Struct, frozen=True):
     form: Form = ""
     aliases: tuple[str, ...] = ()
     """Plain words that ``autograder new`` takes for the name."""
-    instead: str = ""
-    """The kind whose template ``autograder new`` takes for the name, where an alias asks for this one's."""
 
     @property
     def name(self) -> str:

@@ -17,7 +17,6 @@ from autograder.checks.base import (
     Check,
     Draw,
     Evidence,
-    HasFurtherCalls,
     HasSecondRound,
     Observations,
 )
@@ -237,8 +236,6 @@ class Grader:
         second = check.second_round(evidence)
         with self.stopwatch.step("calls once more"):
             evidence = replace(evidence, again=ask(second.student) if second.student else ())
-            while isinstance(check, HasFurtherCalls) and (further := check.further_calls(evidence)):
-                evidence = replace(evidence, again=[*evidence.again, *ask(further)])
         if not second.reference:
             return evidence
         tried = tried_values(assignment, question, second.reference, self.pool, self.seed)

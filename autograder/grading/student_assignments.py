@@ -11,7 +11,6 @@ from autograder.assignment import Assignment
 from autograder.checks.base import draw_scope
 from autograder.errors import NotebookError
 from autograder.grading.expected import Expected, expected_values, own_values
-from autograder.grading.listings import listing_results
 from autograder.grading.mistakes import Named, named_mistakes
 from autograder.notebook.fill import label_of
 from autograder.records import Note
@@ -28,7 +27,7 @@ class StudentAssignment(Struct, frozen=True, eq=False):
     own: str = ""
     """Whose hidden inputs it meets, where not everybody meets the same (`checks.base.draw_scope`)."""
     named: Named = {}
-    """What mistakes give that the reference's trials name, and listings that a check judges by."""
+    """What mistakes give that the reference's trials name."""
 
 
 class StudentAssignments:
@@ -71,11 +70,7 @@ class StudentAssignments:
         every = (*variants.values(), *(drawn or {}).values())
         common, *expected = expected_values(assignment, secret, pool, every)
         asked = [(one, "") for one in (assignment, *every)]
-        mistakes_of = named_mistakes(assignment, secret, pool, asked)
-        listed = listing_results(
-            assignment, secret, pool, list(zip((assignment, *every), (common, *expected), strict=True))
-        )
-        named, *others = ({**one, **more} for one, more in zip(mistakes_of, listed, strict=True))
+        named, *others = named_mistakes(assignment, secret, pool, asked)
         self.common = StudentAssignment(assignment, common, named=named)
         sittings = [
             StudentAssignment(one, values, named=mistakes)

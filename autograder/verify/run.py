@@ -17,7 +17,7 @@ from autograder.verify import headroom
 from autograder.verify.findings import Matrix, Row
 from autograder.verify.matrix import matrix, paper, row
 from autograder.verify.papers import AnswerKey
-from autograder.verify.trials import TOGETHER, TrialGrader
+from autograder.verify.trials import TrialGrader
 
 ADOPTED_KINDS = ("tests", "written")
 """The kinds of questions that `autograder adopt` writes."""
@@ -96,12 +96,6 @@ class Run:
         read = [trial for trial in left if self._grading.is_read(question, trial)]
         reading = threads.submit(self._grading.in_one_box, question, read)
         together = dict.fromkeys((trial.name for trial in read), reading)
-        # The first is a paper like a student's, which tells what one takes.
-        listed = [trial for trial in left if self._grading.is_listing(question, trial)][1:]
-        for at in range(0, len(listed), TOGETHER):
-            some = listed[at : at + TOGETHER]
-            running_on = threads.submit(self._grading.one_after_another, question, some)
-            together |= dict.fromkeys((trial.name for trial in some), running_on)
         whole = True
         for trial in trials:
             score = scores[trial.name]

@@ -29,7 +29,6 @@ SECONDS = 15
 
 
 ALIASES = {alias: name for name, kind in kinds().items() for alias in kind.aliases}
-ALIASES |= {name: kind.instead for name, kind in kinds().items() if kind.instead}
 """Plain words for kinds."""
 
 

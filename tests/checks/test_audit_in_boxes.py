@@ -28,7 +28,7 @@ RIGHT_CLAIMS = load_check_file(REFERENCE, "audit_translator.py").solution
 def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
     root = tmp_path_factory.mktemp("audits")
     shutil.copytree(REFERENCE / "audits", root / "reference" / "audits")
-    shared = ("checks/audit_claims.py", "checks/audit_translation.py")
+    shared = ("checks/claims.py", "checks/audit_translation.py")
     files = {
         name: (points, (REFERENCE / "checks" / f"{name}.py").read_text("utf-8"))
         for name, points in POINTS.items()

@@ -329,7 +329,6 @@ def test_a_variant_that_cannot_be_made_concerns_one_student(monkeypatch: pytest.
     )
     monkeypatch.setattr(student_assignments, "expected_values", lambda *_: ({}, {}))
     monkeypatch.setattr(student_assignments, "named_mistakes", lambda *_: ({}, {}))
-    monkeypatch.setattr(student_assignments, "listing_results", lambda *_: ({}, {}))
     sittings = StudentAssignments(common, b"", cast("Any", None))
     assert sittings.of("ada", {}).assignment is common
     with pytest.raises(ZeroDivisionError):

@@ -460,8 +460,7 @@ def _several(
         raise RubricError(f"expected a length from 0, got {low}", place, "length")
     if form.edges and turn is None:
         raise RubricError(
-            "edges = true needs several tries: those of a use or case of kind debugging that no property "
-            "is asked with, or the entries of a list; leave it out here",
+            "edges = true needs several tries: the entries of a list; leave it out here",
             place,
             "edges",
         )
