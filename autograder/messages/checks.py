@@ -143,8 +143,6 @@ _CARRIED = {
     "carried.named": "With right results of {names} in the place of yours:",
 }
 
-_PROPERTIES = {}
-
 # What known mistakes of counting lead to. The codes are those of the mistakes in the course's reference,
 # and of the sorts (families) they belong to.
 _COUNTING = {
@@ -286,7 +284,6 @@ SENTENCES = {
     **_CHOICES,
     **_FORBIDDEN,
     **_CARRIED,
-    **_PROPERTIES,
     **_COUNTING,
     **_COUNTING_PARAMETERS,
     **_COUNTING_MEMORY,
