@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from autograder.checking import models
 from autograder.checking.outcomes import Unclear, Wrong
 from autograder.checking.transformers import (
     StudentModel,
@@ -20,6 +21,7 @@ from autograder.checking.transformers import (
     assert_starts_alike,
     assert_swap_free,
     assert_texts_independent,
+    call_all,
     change_one_place,
     count_distinct,
     find_effects,
@@ -185,3 +187,29 @@ def test_outputs_of_two_shapes_decide_nothing() -> None:
     """They cannot be compared: manual review."""
     with pytest.raises(Unclear, match="two shapes"):
         measure_change(torch.zeros(2, 3, 4), torch.zeros(2, 3, 5))
+
+
+@pytest.mark.parametrize("said", [[], [1, 2, 3], (1, 2), None], ids=["nothing", "more", "a tuple", "None"])
+def test_calls_that_bring_no_list_of_outputs_need_manual_review(
+    said: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Code in the student's box can replace what makes the calls there."""
+    monkeypatch.setattr(models, "call_all", lambda *_: said)
+    with pytest.raises(Unclear):
+        next(call_all([(abs, {"x": torch.ones(1)}), (abs, {"x": torch.ones(1)})]))
+
+
+def test_calls_get_copies_and_stop_at_the_first_exception() -> None:
+    """What came before the exception can be compared."""
+
+    def add(x: torch.Tensor) -> torch.Tensor:
+        if x.numel() > 1:
+            raise ValueError("too long")
+        return x.add_(1)
+
+    one, long = torch.ones(1), torch.ones(2)
+    outputs = call_all([(add, {"x": one}), (add, {"x": one}), (add, {"x": long})])
+    assert [2.0, 2.0] == [float(next(outputs)), float(next(outputs))]
+    assert float(one) == 1.0
+    with pytest.raises(ValueError, match="too long"):
+        next(outputs)
