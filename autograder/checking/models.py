@@ -7,6 +7,7 @@ Models compute in float64, so that an effect is told from rounding by a factor o
 from __future__ import annotations
 
 import contextlib
+import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -128,7 +129,8 @@ def _dropping_nothing() -> Iterator[None]:
     def keep(input: Tensor, *_: Any, **__: Any) -> Tensor:  # noqa: A002 - torch's name
         return input
 
-    places = [(torch.nn.functional, "dropout"), (torch, "dropout")]
+    # Not the stand-ins that are imported above: the student's code has the modules themselves.
+    places = [(sys.modules[name], "dropout") for name in ("torch.nn.functional", "torch")]
     before = [getattr(*place) for place in places]
     try:
         for module, name in places:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -213,3 +214,15 @@ def test_calls_get_copies_and_stop_at_the_first_exception() -> None:
     assert float(one) == 1.0
     with pytest.raises(ValueError, match="too long"):
         next(outputs)
+
+
+@pytest.mark.parametrize("place", [torch, nn.functional], ids=["torch", "functional"])
+def test_models_drop_nothing_in_evaluation(place: Any) -> None:
+    """Whichever function of torch they call: dropout that is always on is another question."""
+
+    class Dropping(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return place.dropout(x, 0.5, True)  # type: ignore[no-any-return]  # noqa: FBT003
+
+    x = torch.ones(4, 5)
+    assert torch.equal(x, models.run_model(Dropping().eval(), [x], {}))
