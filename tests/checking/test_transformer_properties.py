@@ -222,7 +222,7 @@ def test_models_drop_nothing_in_evaluation(place: Any) -> None:
 
     class Dropping(nn.Module):
         def forward(self, x: Tensor) -> Tensor:
-            return place.dropout(x, 0.5, True)  # type: ignore[no-any-return]  # noqa: FBT003
+            return place.dropout(x, 0.5, True)  # type: ignore[no-any-return]
 
     x = torch.ones(4, 5)
     assert torch.equal(x, models.run_model(Dropping().eval(), [x], {}))
