@@ -129,6 +129,8 @@ def check_release(grader: Grader) -> Iterable[VerifyFinding]:
     for result in grader.grade(SubmittedFiles(TOUCHED, touched, files)).score.items:
         if result.points > 0:
             remedy = "take out of the release what gives this away: put it between the solution's markers"
+            if assignment.checks[result.question].kind == "repair":
+                remedy = "plant the fault in the notebook's listing, as the file of checks states it"
             yield VerifyFinding(TOUCHED, f"{result.question}.{result.item}", "0 points", got(result), remedy)
 
 
