@@ -189,7 +189,10 @@ def test_the_title_page_speaks_it() -> None:
     assert [] == english(text, ZONE)
 
 
-QUESTIONS = spoken(TEXT + "".join(question(name, *rest) for name, rest in KINDS.items()))
+QUESTIONS = spoken(
+    TEXT.replace("points = 11", "points = 10")
+    + "".join(question(name, *rest) for name, rest in KINDS.items() if name != "code")  # needs a file
+)
 STATES: list[dict[str, Any]] = [
     {},
     dict.fromkeys((answer for _, answer, _ in KINDS.values()), None),
