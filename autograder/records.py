@@ -309,6 +309,8 @@ class CheckCall(Struct, frozen=True):
     """Of its hidden inputs."""
     forbidden: tuple[str, ...] = ()
     """It runs once more where functions of torch fail whose names hold one of these."""
+    show_values: bool = False
+    """Tell what was drawn and compared (`CellOutcome.values`)."""
 
 
 class CellTest(Struct, frozen=True):
@@ -357,13 +359,19 @@ class CellOutcome(Struct, frozen=True):
     raised: bool = False
     """Of a check: the student's code raised ``error``, not the check."""
     missing: str = ""
-    """Of a check: the name that the notebook does not define."""
+    """Of a check: the name that the notebook does not define, or the file that cannot be read."""
     forbidden: str = ""
     """Of a check: how it comes out otherwise where what is forbidden fails."""
     share: float = 0.0
     """Of a check: which part of its points a wrong answer still earns."""
+    told: Mapping[str, str] = {}
+    """Of a check: by language, what students read of a wrong answer instead of what the check states."""
     mistakes: tuple[str, ...] = ()
     """Of a check: the mutants whose values are those of the student."""
+    carried: tuple[str, ...] = ()
+    """Of a check: functions of the student's without which it passed."""
+    values: tuple[str, ...] = ()
+    """Of a check, if asked for: a line for each input drawn and each value compared."""
 
     @property
     def passed(self) -> bool:

@@ -1,8 +1,8 @@
 """One assignment in three forms, and what a class hands in: the same questions, points and answers.
 
 Three counting functions, a decoder with its parameters, and multi-head attention; 25 points in seven parts.
-nbgrader and otter judge by test cells with constants. Here the same functions and classes are called with
-hidden inputs by checks in Python.
+nbgrader and otter judge by test cells with constants. Our checks call the same functions and classes with
+hidden inputs and compare with the reference.
 """
 
 from __future__ import annotations
@@ -17,14 +17,6 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 NAME = "bench"
 IMPORTS = "import math\nimport time\n\nimport torch\nfrom torch import nn"
-CHECKS = """\
-import torch
-
-from autograder.checking import assert_close, assert_equal, check, solution
-
-solution("bench.py")
-
-"""
 STUB = "# YOUR CODE HERE\nraise NotImplementedError()"
 
 
@@ -47,7 +39,7 @@ class Exercise(NamedTuple):
     """A change of the solution that loses one test: what stands there, and what instead."""
     tests: tuple[Test, ...]
     checks: str
-    """The functions of our file of checks."""
+    """Our file of checks."""
 
     @property
     def points(self) -> int:
@@ -87,11 +79,61 @@ def attention(x, w_q, w_k, w_v, w_o, heads, mask=None):
     return y.transpose(1, 2).reshape(batch, length, width) @ w_o"""
 
 COUNTING = """
+from autograder.checking import assert_equal, check, solution
+
+solution("bench.py")
+
+
 @check(points=3, title="The number is right")
 def number(student, reference, draw):
-    for sizes in ((12, 7), (35, 300), (96, 41), (250, 18)):
-        numbers = [size + draw.integers(0, 9) for size in sizes]
-        assert_equal(student.{0}(*numbers), reference.{0}(*numbers))
+    for _ in range(2):
+        first, second = (int(size) for size in draw.integers(7, 300, 2))
+        assert_equal(student.{0}(first, second), reference.{0}(first, second))
+"""
+
+DECODER_CHECKS = """
+import torch
+
+from autograder.checking import Wrong, assert_close, check, solution
+
+solution("bench.py")
+
+
+@check(points=4, title="What comes out is right")
+def values(student, reference, draw):
+    model, right = student.Decoder(11, 6, 12, 2), reference.Decoder(11, 6, 12, 2)
+    right.load_state_dict(model.state_dict())
+    ids = draw.integers(0, 11, 2, 6)
+    assert_close(model(ids), right(ids))
+
+
+@check(points=4, title="No token sees a later one")
+def causal(student, reference, draw):
+    model, ids = student.Decoder(11, 6, 12, 2), draw.integers(0, 11, 2, 6)
+    other = ids.clone()
+    other[:, 3] = (ids[:, 3] + 1) % 11
+    first, second = model(ids), model(other)
+    assert_close(second[:, :3], first[:, :3])
+    if torch.allclose(first[:, 3], second[:, 3]):
+        raise Wrong("a token does not see itself")
+"""
+
+ATTENTION_CHECKS = """
+from autograder.checking import assert_close, check, solution
+
+solution("bench.py")
+
+
+@check(points=4, title="The numbers are right")
+def values(student, reference, draw):
+    inputs = [draw.normal(2, 5, 8), *(draw.normal(8, 8) for _ in range(4)), 2]
+    assert_close(student.attention(*inputs), reference.attention(*inputs))
+
+
+@check(points=4, title="The mask is heeded")
+def mask(student, reference, draw):
+    inputs = [draw.normal(2, 5, 8), *(draw.normal(8, 8) for _ in range(4)), 2, draw.mask(2, 1, 1, 5)]
+    assert_close(student.attention(*inputs), reference.attention(*inputs))
 """
 
 EXERCISES = (
@@ -164,25 +206,7 @@ EXERCISES = (
                 "assert torch.allclose(one[:, :2], two[:, :2]) and not torch.allclose(one[:, 2], two[:, 2])",
             ),
         ),
-        """
-@check(points=4, title="What comes out is right")
-def values(student, reference, draw):
-    model, right = student.Decoder(11, 6, 12, 2).eval(), reference.Decoder(11, 6, 12, 2).eval()
-    right.load_state_dict(model.state_dict())
-    ids = draw.integers(0, 11, 2, 6)
-    assert_close(model(ids), right(ids))
-
-
-@check(points=4, title="No token sees a later one")
-def causal(student, reference, draw):
-    model = student.Decoder(11, 6, 12, 2).eval()
-    ids = draw.integers(0, 11, 2, 6)
-    other = ids.clone()
-    other[:, 3:] = (ids[:, 3:] + 1) % 11
-    one, two = model(ids), model(other)
-    assert_close(one[:, :3], two[:, :3])
-    assert not (one[:, 3:] == two[:, 3:]).all()
-""",
+        DECODER_CHECKS,
     ),
     Exercise(
         "attention",
@@ -209,18 +233,7 @@ def causal(student, reference, draw):
                 "assert torch.allclose(one[:, :2], two[:, :2], atol=1e-5)",
             ),
         ),
-        """
-@check(points=4, title="The numbers are right")
-def values(student, reference, draw):
-    inputs = draw.normal(2, 5, 8), *(draw.normal(8, 8) for _ in range(4)), 2
-    assert_close(student.attention(*inputs), reference.attention(*inputs))
-
-
-@check(points=4, title="The mask is heeded")
-def mask(student, reference, draw):
-    inputs = draw.normal(2, 5, 8), *(draw.normal(8, 8) for _ in range(4)), 2, draw.mask(2, 1, 1, 5)
-    assert_close(student.attention(*inputs), reference.attention(*inputs))
-""",
+        ATTENTION_CHECKS,
     ),
 )
 
@@ -289,7 +302,7 @@ def otter_source(path: Path) -> None:
 
 
 def our_course(folder: Path) -> None:
-    """A course of ours: notebook, rubric, solutions and checks."""
+    """A course of ours: notebook, rubric, checks, reference."""
     cells = [
         new_code_cell("from coursecheck import check", metadata=_cell("check", "code", locked=True)),
         new_code_cell(IMPORTS, metadata=_cell("imports", "code", locked=True)),
@@ -307,14 +320,17 @@ def our_course(folder: Path) -> None:
         cells += [answer, new_code_cell(f'check("{one.id}")', metadata=stated)]
         rubric.append(
             f'[[question]]\nid = "{one.id}"\nkind = "code"\npoints = {one.points}\n'
-            f'title.en = "{one.id}"\nanswer = "{one.answer}"\n'
+            f'title.en = "{one.id}"\nanswer = "{one.answer}"\nchecks = "{_checks_of(one)}"\n'
         )
-        checks = f"{CHECKS}{one.checks}"
-        _write(folder / "reference" / "checks" / f"{one.id.replace('-', '_')}.py", checks)
+        _write(folder / "reference" / "checks" / _checks_of(one), one.checks)
     _write(folder / "assignments" / NAME / f"{NAME}.ipynb", _notebook(cells))
     _write(folder / "rubrics" / f"{NAME}.toml", "\n".join(rubric))
     solutions = "\n\n\n".join((IMPORTS, *(one.solution for one in EXERCISES)))
     _write(folder / "reference" / "bench.py", solutions + "\n")
+
+
+def _checks_of(exercise: Exercise) -> str:
+    return f"{exercise.id.replace('-', '_')}.py"
 
 
 class Student(NamedTuple):

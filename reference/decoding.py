@@ -43,37 +43,6 @@ def top_p(logits: Tensor, p: float) -> Tensor:
     return logits.masked_fill(dropped, -torch.inf)
 
 
-def min_p(logits: Tensor, p: float) -> Tensor:
-    """Keep the tokens that are at least p times as probable as the most probable one (Nguyen et al., 2024).
-
-    Args:
-        logits: (rows, n_vocab).
-        p: from 0 to 1.
-
-    Returns:
-        (rows, n_vocab), with -inf for what is not kept.
-    """
-    probabilities = logits.softmax(-1)
-    least = p * probabilities.max(dim=-1, keepdim=True).values  # (rows, 1)
-    return logits.masked_fill(probabilities < least, -torch.inf)
-
-
-def repetition_penalty(logits: Tensor, tokens: Tensor, penalty: float) -> Tensor:
-    """Make tokens that occurred less likely: positive logits are divided, negative ones multiplied.
-
-    Args:
-        logits: (rows, n_vocab).
-        tokens: (rows, length) int64, what has been written so far.
-        penalty: above 0; 1 changes nothing (Keskar et al., 2019).
-
-    Returns:
-        (rows, n_vocab).
-    """
-    seen = logits.gather(-1, tokens)  # (rows, length)
-    lowered = torch.where(seen < 0, seen * penalty, seen / penalty)
-    return logits.scatter(-1, tokens, lowered)
-
-
 def no_repeat_ngram(logits: Tensor, tokens: Tensor, n: int) -> Tensor:
     """Ban every token that would complete an n-gram which occurred before (Paulus et al., 2018).
 

@@ -1,4 +1,4 @@
-"""Everything that a decoding strategy may give: all ways through ties, and all branches of random draws.
+"""Everything that a search may give: all ways through ties.
 
 A second implementation of greedy and beam search, by sets of states instead of tensors. Candidates within
 `TIE` of one another count as equally good, so whoever adds the same numbers in another order, or keeps a
@@ -8,9 +8,8 @@ cache, ends in one of the outcomes.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeVar
-from unittest.mock import patch
 
 import torch
 from torch import Tensor, nn
@@ -89,50 +88,6 @@ def beam_outcomes(
         best = max(score for score, _ in hypotheses)
         found |= {beam for score, beam in hypotheses if score >= best - TIE}
     return [list(beam) for beam in sorted(found)]
-
-
-def distribution(draw: Callable[[], Tensor]) -> dict[tuple[int, ...], float]:
-    """The exact distribution of what a function returns that draws with ``torch.multinomial``.
-
-    Args:
-        draw: draws one token at a time for one row; returns one outcome as a tensor of whole numbers.
-
-    Returns:
-        Outcome → probability, for every outcome that is possible.
-    """
-    found: dict[tuple[int, ...], float] = {}
-    scripts: list[tuple[int, ...]] = [()]
-    while scripts:
-        script = _Script(scripts.pop())
-        with patch.object(torch, "multinomial", script.multinomial):
-            outcome = tuple(draw().flatten().tolist())
-        found[outcome] = found.get(outcome, 0.0) + script.probability
-        scripts += script.others
-    return found
-
-
-class _Script:
-    """Answers draws as written down, then with the first token that is possible, and notes the others."""
-
-    def __init__(self, tokens: Sequence[int]) -> None:
-        self._tokens = tuple(tokens)
-        self._taken: tuple[int, ...] = ()
-        self.probability = 1.0
-        self.others: list[tuple[int, ...]] = []
-
-    def multinomial(self, weights: Tensor, num_samples: int) -> Tensor:
-        if num_samples != 1 or weights.numel() != weights.size(-1):
-            raise ValueError("one token of one row at a time can be enumerated")
-        chances = (weights.flatten() / weights.sum()).tolist()
-        possible = [token for token, chance in enumerate(chances) if chance > 0]
-        if len(self._taken) < len(self._tokens):
-            token = self._tokens[len(self._taken)]
-        else:
-            token = possible[0]
-            self.others += [(*self._taken, other) for other in possible[1:]]
-        self._taken = (*self._taken, token)
-        self.probability *= chances[token]
-        return torch.full((*weights.shape[:-1], 1), token)
 
 
 def _continued(model: nn.Module, beams: Sequence[Beam], no_repeat: int) -> list[Beam]:

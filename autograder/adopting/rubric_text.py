@@ -74,7 +74,7 @@ def _notebooks(found: FoundAssignment) -> Iterator[str]:
 def _questions(found: FoundAssignment, *, inside: bool) -> Iterator[str]:
     for question in found.questions:
         yield f"\n[[question]]\nid = {quoted(question.id)}"
-        yield f'kind = "{"cells" if question.tests else "written"}"\npoints = {written(question.points)}'
+        yield f'kind = "{"tests" if question.tests else "written"}"\npoints = {written(question.points)}'
         yield f"notebook = {quoted(question.notebook)}"
         if question.file:
             yield f"file = {quoted(question.file)}"

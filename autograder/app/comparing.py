@@ -177,7 +177,7 @@ class _Pair(Struct, frozen=True):
     @property
     def questions(self) -> tuple[Question, ...]:
         """Those with tests."""
-        return tuple(one for one in self.assignment.rubric.questions if one.kind == "cells")
+        return tuple(one for one in self.assignment.rubric.questions if one.kind == "tests")
 
     def differences(self) -> Iterator[MarkDifference]:
         """Questions with other points, in the rubric's order."""

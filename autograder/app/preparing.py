@@ -16,6 +16,7 @@ from autograder.app import SILENT, Isolation, Listener, counted
 from autograder.app.lists import read_roster
 from autograder.app.repairing import handed_out
 from autograder.authoring import start as begin
+from autograder.checking.table import format_answer, format_matrix, is_as_stated
 from autograder.course import Course, name_fault
 from autograder.errors import AutograderError, CourseError, SandboxError
 from autograder.generate import generate as release
@@ -30,6 +31,7 @@ from autograder.rubric import Rubric
 from autograder.sandbox.pool import Pool
 from autograder.tables import nearest_id
 from autograder.verify import ItemCredit, Mark, Matrix, MutatedCell, Row, Verified, VerifyFinding
+from autograder.verify.explaining import Explainer
 
 __all__ = [
     "DistributionSummary",
@@ -126,6 +128,43 @@ def build_and_verify(
             "correct what the message names",
         )
         return Verified(name, (finding,), seconds=time.monotonic() - started)
+
+
+def explain(
+    course: Course,
+    name: str,
+    question: str,
+    *,
+    answer: Path | None = None,
+    show_values: bool = False,
+    isolation: Isolation = Isolation.NAMESPACES,
+) -> tuple[list[str], bool]:
+    """Run the checks of a question on what its file of checks states, or on one answer.
+
+    Args:
+        course: whose assignment.
+        name: the assignment.
+        question: its id.
+        answer: a notebook, or a Python file that stands in the answer's cell.
+        show_values: tell what was drawn and compared.
+        isolation: how code is confined.
+
+    Returns:
+        The lines of a table, and whether all is as it should be: an answer passes everything; mutants,
+        planted answers and faults lose what they should.
+
+    Raises:
+        AutograderError: rubric, notebook, question or answer is not usable, or the sandbox failed.
+    """
+    release(course, name)
+    with Pool(isolation=isolation) as pool:
+        explainer = Explainer(assignments.load(course, name), pool, question, show_values=show_values)
+        if answer is not None:
+            row = explainer.run_file(answer)
+            return format_answer(row.outcomes), is_as_stated(explainer.file, row)
+        rows = list(explainer.run_stated())
+        is_right = all(is_as_stated(explainer.file, row) for row in rows)
+        return format_matrix(explainer.file, rows), is_right
 
 
 def print_paper(

@@ -13,11 +13,17 @@ from pathlib import Path
 
 from autograder.checking.loading import DefinedNames
 from autograder.checking.objects import Objects, install
-from autograder.checking.reading import CheckFile, CheckFileError, load_check_file
+from autograder.checking.reading import CheckFileError, load_check_file
 from autograder.checking.repairing import describe_misled, find_misled, list_subsets
 from autograder.checking.running import CheckOutcome, CheckProgram
-
-_MARKS = {"passed": "✓", "wrong": "✗", "raised": "✗ raised", "missing": "✗ missing", "unclear": "? review"}
+from autograder.checking.table import (
+    AnswerRow,
+    format_answer,
+    format_matrix,
+    is_as_stated,
+    list_answers,
+    name_part,
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,6 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("checks", type=Path, help="such as reference/checks/attention.py")
     parser.add_argument("answer", type=Path, nargs="?", help="a Python file with an answer")
     parser.add_argument("--seed", default="try", help="draws other inputs (any text)")
+    parser.add_argument("--values", action="store_true", help="print what was drawn and compared")
     options = parser.parse_args(arguments)
     folder = options.checks.resolve().parent.parent
     try:
@@ -45,13 +52,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.answer is not None:
             source = options.answer.read_text("utf-8")
             path = str(options.answer.resolve())
-            outcomes = _run_all(program, source, path, options.seed, name_mistakes=True)
-            _print_answer(outcomes)
+            outcomes = _run_all(
+                program, source, path, options.seed, name_mistakes=True, show_values=options.values
+            )
+            _print(format_answer(outcomes))
             return int(any(outcome.status != "passed" for outcome in outcomes.values()))
-        matrix = _print_matrix(program, options.seed)
-        return _print_misled(program, options.seed) or matrix
+        rows = [
+            AnswerRow(
+                answer,
+                _run_all(
+                    program, answer.source, f"<{answer.name}>", options.seed, show_values=options.values
+                ),
+            )
+            for answer in list_answers(file)
+        ]
+        _print(format_matrix(file, rows))
+        return _print_misled(program, options.seed) or int(not all(is_as_stated(file, row) for row in rows))
     finally:
         program.close()
+
+
+def _print(lines: Sequence[str]) -> None:
+    for line in lines:
+        print(line)  # noqa: T201 - a command
 
 
 def _print_misled(program: CheckProgram, seed: str) -> int:
@@ -60,12 +83,8 @@ def _print_misled(program: CheckProgram, seed: str) -> int:
         return 0
     seeds = (seed, f"{seed}, again")
     count = len(list(list_subsets([fault.id for fault in program.file.faults])))
-    print(f"\n{count} sets of faults, with {len(seeds)} draws of inputs:")  # noqa: T201
-    misled = find_misled(
-        program.file,
-        lambda source, own: _run_all(program, source, "<listing>", own, name_mistakes=False),
-        seeds,
-    )
+    _print(["", f"{count} sets of faults, with {len(seeds)} draws of inputs:"])
+    misled = find_misled(program.file, lambda source, own: _run_all(program, source, "<listing>", own), seeds)
     lines = describe_misled(misled)
     solution = program.load_answer(program.file.solution, "<solution>")
     for probe in program.file.probes:
@@ -74,13 +93,18 @@ def _print_misled(program: CheckProgram, seed: str) -> int:
             lines.append(
                 f"probe {probe.id}: the solution should pass it: {outcome.status}, {outcome.message}"
             )
-    for line in lines or ["every property is right about all of them"]:
-        print(line)  # noqa: T201
+    _print(lines or ["every property is right about all of them"])
     return int(bool(lines))
 
 
 def _run_all(
-    program: CheckProgram, source: str, file: str, seed: str, *, name_mistakes: bool
+    program: CheckProgram,
+    source: str,
+    file: str,
+    seed: str,
+    *,
+    name_mistakes: bool = False,
+    show_values: bool = False,
 ) -> dict[str, CheckOutcome]:
     """Return the outcome of each part of each check."""
     undo = install(Objects([file]))
@@ -95,64 +119,20 @@ def _run_all(
         for check in program.file.checks:
             for part in check.parts:
                 own_seed = program.file.derive_seed(seed.encode(), check, part.name)
-                name = f"{check.id} [{part.name}]" if part.name else check.id
+                name = name_part(check.id, part.name)
                 outcomes[name] = failure
                 if student is not None:
                     outcomes[name] = program.run(
-                        check.id, part.name, student, own_seed, name_mistakes=name_mistakes
+                        check.id,
+                        part.name,
+                        student,
+                        own_seed,
+                        name_mistakes=name_mistakes,
+                        show_values=show_values,
                     )
         return outcomes
     finally:
         undo()
-
-
-def _print_answer(outcomes: dict[str, CheckOutcome]) -> None:
-    width = max(map(len, outcomes))
-    for name, outcome in outcomes.items():
-        mistakes = f"  = {', '.join(outcome.mistakes)}" if outcome.mistakes else ""
-        said = ": ".join(filter(None, (outcome.error, outcome.message)))
-        print(f"{name:{width}}  {_MARKS[outcome.status]:9}  {said}{mistakes}".rstrip())  # noqa: T201
-
-
-def _print_matrix(program: CheckProgram, seed: str) -> int:
-    """Print a row for the solution, each mutant and each planted answer; return 1 if one is not as stated."""
-    file = program.file
-    rows: list[tuple[str, str, tuple[str, ...] | None]] = []
-    if file.solution:
-        rows.append(("solution", file.solution, ()))
-    rows += [(f"mutant {mutant.name}", mutant.source, mutant.loses) for mutant in file.mutants]
-    rows += [(f"planted {planted.name}", planted.source, planted.loses) for planted in file.planted]
-    width = max((len(name) for name, _, _ in rows), default=0)
-    print(" " * width, *(check.id for check in file.checks), sep="  ")  # noqa: T201
-    wrong = 0
-    for name, source, loses in rows:
-        outcomes = _run_all(program, source, f"<{name}>", seed, name_mistakes=False)
-        lost = _lost_checks(file, outcomes)
-        marks = [f"{'✗' if check.id in lost else '✓':{len(check.id)}}" for check in file.checks]
-        is_expected = bool(lost) if loses is None else lost == set(loses)
-        remark = "" if is_expected else f"expected to lose {', '.join(loses or ()) or _some(loses)}"
-        said = next((outcome.message for outcome in outcomes.values() if outcome.status == "unclear"), "")
-        wrong += not is_expected
-        print(f"{name:{width}}", *marks, remark, said, sep="  ")  # noqa: T201
-    return int(wrong > 0)
-
-
-def _some(loses: tuple[str, ...] | None) -> str:
-    return "at least one" if loses is None else "nothing"
-
-
-def _lost_checks(file: CheckFile, outcomes: dict[str, CheckOutcome]) -> set[str]:
-    """Return the checks that are not passed, with those that need them."""
-    lost = {
-        check.id
-        for check in file.checks
-        for part in check.parts
-        if outcomes[f"{check.id} [{part.name}]" if part.name else check.id].status != "passed"
-    }
-    for check in file.checks:
-        if lost & set(check.needs):
-            lost.add(check.id)
-    return lost
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ def assert_close(actual: Any, expected: Any, *, rtol: float = 1e-4, atol: float 
         Unclear: `expected` is no plain data.
     """
     actual = fetch(actual)
-    observe(actual)
+    observe(actual, expected)
     _compare_close(actual, expected, rtol, atol, "")
 
 
@@ -49,14 +49,14 @@ def assert_equal(actual: Any, expected: Any) -> None:
         Unclear: `expected` is no plain data.
     """
     actual = fetch(actual)
-    observe(actual)
+    observe(actual, expected)
     wanted, given = _as_plain(expected), _as_plain(actual)
     if wanted is _NOT_PLAIN:
         raise Unclear(f"the check compares with a {type(expected).__name__}, which is no plain data")
     if given is _NOT_PLAIN:
-        raise Wrong(f"{_describe(actual)}, expected {_show(expected)}")
+        raise Wrong(f"{_describe(actual)}, expected {show_value(expected)}")
     if not _is_equal(given, wanted):
-        raise Wrong(f"{_show(actual)}, expected {_show(expected)}")
+        raise Wrong(f"{show_value(actual)}, expected {show_value(expected)}")
 
 
 @contextmanager
@@ -74,11 +74,11 @@ def raises(*kinds: type[BaseException]) -> Iterator[None]:
     except Exception as error:
         if not objects().is_raised_by_student(error):
             raise
-        observe(type(error).__name__)
+        observe(type(error).__name__, names)
         if not isinstance(error, kinds):
             raise Wrong(f"raised {type(error).__name__}: {error}; expected {names}") from error
     else:
-        observe("nothing was raised")
+        observe("nothing was raised", names)
         raise Wrong(f"raised nothing; expected {names}")
 
 
@@ -99,7 +99,7 @@ def tiered(value: float, tiers: Mapping[float, float], *, lower_is_better: bool 
     if max(tiers.values(), default=0) != 1:
         raise Unclear(f"tiered: the best share must be 1, got {dict(tiers)}")
     if isinstance(number, bool) or not isinstance(number, int | float) or math.isnan(number):
-        raise Wrong(f"{_show(value)} is no number")
+        raise Wrong(f"{show_value(value)} is no number")
     reached = [
         share for bound, share in tiers.items() if (number <= bound if lower_is_better else number >= bound)
     ]
@@ -116,7 +116,12 @@ def call(function: Any, /, **arguments: Any) -> Any:
     Args:
         function: of the student, or an object that can be called.
         arguments: by the names that the question states, in its order.
+
+    Raises:
+        Wrong: it cannot be called.
     """
+    if not callable(function):
+        raise Wrong(f"expected a function, got a {objects().class_name(function)}")
     return objects().call_by_name(function, arguments, 0)
 
 
@@ -175,7 +180,7 @@ def _compare_mappings(actual: Any, expected: Mapping[Any, Any], rtol: float, ato
     if not isinstance(actual, Mapping):
         raise Wrong(f"{where}{_describe(actual)}, expected a dictionary")
     if set(actual) != set(expected):
-        raise Wrong(f"{where}keys {_show(list(actual))}, expected {_show(list(expected))}")
+        raise Wrong(f"{where}keys {show_value(list(actual))}, expected {show_value(list(expected))}")
     for key, wanted in expected.items():
         _compare_close(actual[key], wanted, rtol, atol, f"{where}[{key!r}]: ")
 
@@ -306,7 +311,7 @@ def _describe(value: Any) -> str:
     return f"a {value.class_name if isinstance(value, StudentObject) else type(value).__name__}"
 
 
-def _show(value: Any) -> str:
+def show_value(value: Any) -> str:
     """Return the text of a value for staff; of an object of the student's only its class."""
     if _as_plain(value) is _NOT_PLAIN:
         return _describe(value)

@@ -21,6 +21,7 @@ def check(
     title: Text,
     parts: Sequence[str] | Mapping[str, Any] | None = None,
     needs: str | Sequence[str] = (),
+    carry: str | Sequence[str] = (),
     told: Text = "",
     seconds: float = 30.0,
 ) -> Callable[[F], F]:
@@ -35,10 +36,12 @@ def check(
         parts: call the function once for each, with a fourth argument ``part``, and share the points among
             them; a dictionary gives each name its argument.
         needs: checks without which this one earns nothing.
+        carry: functions of earlier questions that the answer may call. If the check fails, it is run once
+            more in a fresh box where the solution's take their place, and earns its points if it passes.
         told: what students read if it fails, instead of the title.
         seconds: of processor time, the student's code included.
     """
-    del points, title, parts, needs, told, seconds
+    del points, title, parts, needs, carry, told, seconds
 
     def decorate(function: F) -> F:
         return function

@@ -35,7 +35,7 @@ class InputDraw:
 
     def restarted(self) -> InputDraw:
         """Return a draw that gives the same inputs from the beginning."""
-        return InputDraw(self.origin, tensors=self._tensors)
+        return type(self)(self.origin, tensors=self._tensors)
 
     def normal(self, *shape: int) -> Any:
         """Return standard normal numbers."""
@@ -80,6 +80,32 @@ class InputDraw:
         torch = importlib.import_module("torch")  # loaded already: see `tensors`
         tensor = torch.from_numpy(np.ascontiguousarray(values))
         return tensor.to(torch.get_default_dtype()) if tensor.is_floating_point() else tensor
+
+
+class RecordedDraw(InputDraw):
+    """Draws the same inputs, and keeps each with the call that drew it."""
+
+    def __init__(self, seed: bytes, *, tensors: bool = False) -> None:
+        """See `InputDraw`."""
+        super().__init__(seed, tensors=tensors)
+        self.drawn: list[tuple[str, Any]] = []
+
+    def __getattribute__(self, name: str) -> Any:
+        found = super().__getattribute__(name)
+        if name not in _DRAWING:
+            return found
+
+        def draw(*arguments: Any, **named: Any) -> Any:
+            value = found(*arguments, **named)
+            words = [*map(repr, arguments), *(f"{key}={one!r}" for key, one in named.items())]
+            self.drawn.append((f"draw.{name}({', '.join(words)[:_LONGEST_CALL]})", value))
+            return value
+
+        return draw
+
+
+_DRAWING = frozenset(("normal", "uniform", "integers", "choice", "permutation", "mask", "seed"))
+_LONGEST_CALL = 80
 
 
 def derive_seed(seed: bytes, check: str, part: str) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import Any
 
 
@@ -14,4 +15,5 @@ class LateModule:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(importlib.import_module(self._name), name)
+        module = sys.modules.get(self._name) or importlib.import_module(self._name)
+        return getattr(module, name)

@@ -11,6 +11,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from autograder.checking.files import READER, read_file
 from autograder.checking.outcomes import MissingName
 from autograder.checking.reading import PACKAGE
 
@@ -112,14 +113,21 @@ NEUTRAL_NAME = "definitions"
 """Of a module that is defined beside a student's code: it says nothing about what is in it."""
 
 
-def define_module(source: str) -> types.ModuleType:
+def define_module(source: str, names: Sequence[str] = (), within: Any = None) -> types.ModuleType:
     """Run a source as a module that nothing can import, and return it.
+
+    Args:
+        source: Python.
+        names: of it, that take the place of those of another module.
+        within: the dictionary of that module.
 
     Raises:
         Exception: whatever the source raises.
     """
     module = types.ModuleType(NEUTRAL_NAME)
     _OneSource(source, f"<{NEUTRAL_NAME}>").exec_module(module)
+    for name in names:
+        within[name] = getattr(module, name)
     return module
 
 
@@ -132,14 +140,15 @@ class DefinedNames:
         self,
         look_up: Callable[[str], Any],
         make_again: Callable[[], DefinedNames],
-        define: Callable[[str], Any] = define_module,
+        define: Callable[..., Any] = define_module,
     ) -> None:
         """Look up names.
 
         Args:
             look_up: gives what a name stands for; raises `MissingName`.
             make_again: gives the same names in a process that has seen nothing yet.
-            define: runs a source where the names are, and gives its module.
+            define: runs a source where the names are, and gives its module; with names as a second argument,
+                these take the place of the student's.
         """
         object.__setattr__(self, "_define", define)
         object.__setattr__(self, "_look_up", look_up)
@@ -165,6 +174,22 @@ class DefinedNames:
         """
         return object.__getattribute__(self, "_define")(source)
 
+    def read_file(self, path: str, dtype: type = float) -> Any:
+        """Return what a file beside the notebook holds, handed in or written by the notebook.
+
+        A ``.npy`` file, and a table of numbers in a ``.csv`` (with commas) or ``.txt`` (with spaces), is an
+        array; a first line without any number is a header. ``.json`` is plain data,
+        ``.safetensors`` a dictionary of arrays, of tensors if the checks use torch, all else bytes.
+
+        Args:
+            path: as the notebook has it.
+            dtype: of the entries of a table, such as ``int`` or ``str``.
+
+        Raises:
+            UnreadableFile: it is missing or not what its name says: the item fails, and students read which.
+        """
+        return read_file(lambda name: self.define(READER).read(name), path, dtype)
+
 
 def results_of(student: DefinedNames) -> dict[Any, Any]:
     """Return what was found out about an answer so far, by what found it."""
@@ -189,4 +214,13 @@ def namespace_of(make_module: Callable[[], types.ModuleType], names: Mapping[str
                 return getattr(module, names[name])
             raise MissingName(name) from None
 
-    return DefinedNames(look_up, lambda: namespace_of(make_module, names))
+    return DefinedNames(
+        look_up,
+        lambda: namespace_of(make_module, names),
+        lambda source, replaced=(): define_module(source, replaced, vars(module)),
+    )
+
+
+def replace_names(student: DefinedNames, source: str, names: Sequence[str]) -> None:
+    """Have names of a source take the place of the student's, where the student's code is."""
+    object.__getattribute__(student, "_define")(source, tuple(names))

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from autograder.checking.late import LateModule
+from autograder.checking.objects import call_by_name
 
 torch: Any = LateModule("torch")
 Tensor = Any
@@ -43,11 +44,15 @@ def make_model(kind: Any, sizes: Sequence[Any], options: Mapping[str, Any]) -> M
     """
     dtype, seed = options.get("dtype", "float64"), options.get("seed", 0)
     with _computing(dtype):
-        torch.manual_seed(seed)
+        _seed(seed)
         model: Module = (kind if isinstance(kind, type) else type(kind))(*sizes)
         model.train(bool(options.get("train", False)))
         move_weights(model, options.get("noise", 0.2), options.get("scale", 1.0), seed)
     return model
+
+
+def _seed(seed: int) -> None:
+    torch.default_generator.manual_seed(seed)  # torch.manual_seed looks for devices each time
 
 
 def move_weights(model: Module, noise: float, scale: float, seed: int) -> None:
@@ -77,12 +82,17 @@ def run_model(model: Module, inputs: Sequence[Any], options: Mapping[str, Any]) 
         What the model returns; None if ``inner`` is asked for and no module gives such a thing.
     """
     with _computing(options.get("dtype", "float64")):
-        output = _run(model, inputs, options)
-    return output.detach() if isinstance(output, torch.Tensor) else output
+        output = _run(model, [_copied(value) for value in inputs], options)
+    return output.detach().clone() if isinstance(output, torch.Tensor) else output
+
+
+def _copied(value: Any) -> Any:
+    """Return a copy of a tensor, which the student's code may change; anything else as it is."""
+    return value.clone() if isinstance(value, torch.Tensor) else value
 
 
 def _run(model: Module, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    torch.manual_seed(options.get("seed", 1))
+    _seed(options.get("seed", 1))
     with contextlib.nullcontext() if options.get("drops", model.training) else _dropping_nothing():
         if not options.get("inner"):
             return model(*inputs)
@@ -180,6 +190,47 @@ def count_weights(model: Module, buffers: bool) -> int:  # noqa: FBT001 - is sen
     if buffers:
         return sum(weight.numel() for weight in model.state_dict().values())
     return sum(weight.numel() for weight in model.parameters())
+
+
+def make_models(kind: Any, sizes: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
+    """Make models in evaluation mode; return each with a copy of its state.
+
+    Args:
+        kind: the class.
+        sizes: arguments of each model, by name; see `call_by_name`.
+    """
+    made = []
+    for arguments in sizes:
+        model = call_by_name(kind, arguments, 0).eval()
+        made.append([model, {name: weight.clone() for name, weight in model.state_dict().items()}])
+    return made
+
+
+def call_all(inputs: Sequence[Tensor], calls: Sequence[tuple[Any, Mapping[str, int]]]) -> list[Any]:
+    """Call functions by name one after another, without gradients, until one raises an exception.
+
+    Args:
+        inputs: of all calls; each call gets copies.
+        calls: a function, and for each argument the index of an input.
+
+    Returns:
+        What was returned, of at least one call.
+
+    Raises:
+        Exception: whatever the first call raises.
+    """
+    outputs: list[Any] = []
+    for function, named in calls:
+        copies = {index: inputs[index].clone() for index in named.values()}
+        try:
+            with torch.no_grad():
+                output = call_by_name(function, {name: copies[index] for name, index in named.items()}, 0)
+        except Exception:
+            if not outputs:
+                raise
+            break
+        outputs.append(output)
+    return outputs
 
 
 def list_weights(model: Module) -> list[list[Any]]:

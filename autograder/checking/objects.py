@@ -11,7 +11,7 @@ import random
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,6 +22,9 @@ STUDENT_FILE = "<answer>"
 class Objects:
     """The student's objects in the same process."""
 
+    most_together: ClassVar[int] = 1
+    """Calls that are made in one step, where each step costs something."""
+
     def __init__(self, student_files: Sequence[str] = (STUDENT_FILE,)) -> None:
         self._student_files = frozenset(student_files)
 
@@ -31,7 +34,7 @@ class Objects:
         Args:
             function: at the top level of a module below ``autograder.checking``. What it returns there is
                 the student's word, as is all that is computed there.
-            arguments: plain data, or objects of the student's.
+            arguments: plain data, or objects of the student's. From a sandbox the function gets copies.
         """
         return function(*arguments)
 
@@ -59,7 +62,13 @@ class Objects:
             if trace.tb_frame.f_code.co_filename in self._student_files:
                 return True
             trace = trace.tb_next
-        return False
+        return isinstance(error, AttributeError) and self._is_students(error.obj)
+
+    def _is_students(self, value: Any) -> bool:
+        """Return whether a class or function is defined in a student's file, or an object's class is."""
+        owner = value if isinstance(value, type | types.FunctionType) else type(value)
+        module = sys.modules.get(owner.__module__)
+        return getattr(module, "__file__", None) in self._student_files
 
     def class_name(self, value: Any) -> str:
         """Return the name of a value's class, for messages."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -11,15 +11,24 @@ from typing import Any
 class Wrong(AssertionError):
     """The answer is wrong. The message is for staff; students read the check's title, or its ``told=``."""
 
-    def __init__(self, message: str = "", *, share: float = 0.0) -> None:
+    def __init__(self, message: str = "", *, share: float = 0.0, told: str | Mapping[str, str] = "") -> None:
         """Describe what is wrong.
 
         Args:
             message: for staff; may contain hidden values.
             share: of the check's points that the answer still earns, from 0 to below 1.
+            told: what students read instead of the check's ``told=``, in every language of the assignment.
+                Everything that is put into it is shown to them, hidden values included.
+
+        Raises:
+            TypeError: `told` is neither a text nor a dictionary of texts.
         """
         super().__init__(message)
         self.share = share
+        texts = {"en": told} if isinstance(told, str) else dict(told)
+        if not all(isinstance(part, str) for pair in texts.items() for part in pair):
+            raise TypeError(f"Wrong: told: expected a text, or {{'en': …, 'de': …}}, got {told!r}")
+        self.told: dict[str, str] = {language: text for language, text in texts.items() if text}
 
 
 class Unclear(Exception):
@@ -34,26 +43,58 @@ class MissingName(AttributeError):
         self.missing = name
 
 
+class UnreadableFile(Exception):
+    """A file of the student's is not what its name says. Students read its path, and the line in a table."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        """Describe what is wrong.
+
+        Args:
+            path: of the file; ``path:line`` if one line is wrong.
+            reason: for staff; may contain what stands in the file.
+        """
+        super().__init__(f"{path} cannot be read: {reason}")
+        self.path = path
+
+
+class MissingFile(UnreadableFile):
+    """There is no such file beside the student's notebook."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, "there is no such file")
+
+
 class DiffersFromStudent(BaseException):
     """A mutant has compared another value than the student's code: it is not the student's mistake."""
 
 
-class _Observations:
+class Observations:
+    """The student's values that a check has compared, in their order."""
+
     def __init__(self, is_next: Callable[[int, Any], bool] | None) -> None:
         self.values: list[Any] = []
+        self.expected: list[Any] = []
+        """With what each was compared; `NOTHING` where it was with no value."""
         self._is_next = is_next
 
-    def add(self, value: Any) -> None:
+    def add(self, value: Any, expected: Any) -> None:
+        """Note a value.
+
+        Raises:
+            DiffersFromStudent: it may not be the next one.
+        """
         if self._is_next is not None and not self._is_next(len(self.values), value):
             raise DiffersFromStudent
         self.values.append(value)
+        self.expected.append(expected)
 
 
-_current: ContextVar[_Observations | None] = ContextVar("observations", default=None)
+NOTHING: Any = object()
+_current: ContextVar[Observations | None] = ContextVar("observations", default=None)
 
 
 @contextmanager
-def observing(is_next: Callable[[int, Any], bool] | None = None) -> Iterator[list[Any]]:
+def observing(is_next: Callable[[int, Any], bool] | None = None) -> Iterator[Observations]:
     """Collect the student's values that are compared meanwhile; mutants are recognised by them.
 
     Args:
@@ -62,16 +103,16 @@ def observing(is_next: Callable[[int, Any], bool] | None = None) -> Iterator[lis
     Raises:
         DiffersFromStudent: one may not.
     """
-    observations = _Observations(is_next)
+    observations = Observations(is_next)
     token = _current.set(observations)
     try:
-        yield observations.values
+        yield observations
     finally:
         _current.reset(token)
 
 
-def observe(value: Any) -> None:
-    """Note a value of the student's that a check compares."""
+def observe(value: Any, expected: Any = NOTHING) -> None:
+    """Note a value of the student's that a check compares, and with what."""
     observations = _current.get()
     if observations is not None:
-        observations.add(value)
+        observations.add(value, expected)

@@ -54,14 +54,15 @@ def _check_parts(check: CheckItem) -> list[Any]:
     parts = [[part.name, repr(part.value)] for part in check.parts]
     texts = [check.title, check.told]
     stated = [check.id, str(check.points), *texts, parts, check.needs, check.edits]
-    return [*stated, check.seconds, check.line]
+    return [*stated, check.carry, check.seconds, check.line]
 
 
 def _check_from(stated: list[Any]) -> CheckItem:
-    name, points, title, told, parts, needs, edits, seconds, line = stated
+    name, points, title, told, parts, needs, edits, carry, seconds, line = stated
     values = tuple(CheckPart(part, ast.literal_eval(value)) for part, value in parts)
     changes = tuple((old, new) for old, new in edits)
-    return CheckItem(name, Decimal(points), title, told, values, tuple(needs), seconds, line, changes)
+    more = seconds, line, changes, tuple(carry)
+    return CheckItem(name, Decimal(points), title, told, values, tuple(needs), *more)
 
 
 def _mutant_parts(mutant: SourceMutant) -> list[Any]:

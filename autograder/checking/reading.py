@@ -11,6 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from autograder.checking.carrying import extract_source
 from autograder.checking.drawing import derive_seed
 from autograder.checking.edits import CheckFileError as CheckFileError  # noqa: PLC0414 - exported here as well
 from autograder.checking.edits import apply_edits, check_faults, read_edits
@@ -24,7 +25,7 @@ _DECLARATIONS = (*_DECORATORS, "solution", "mutant", "planted", "forbid")
 _STUDENT = "student"
 """The first parameter of a check."""
 _TORCH = re.compile(r"^\s*(?:import|from)\s+torch\b", re.MULTILINE)
-RESERVED = frozenset(("again", "define"))
+RESERVED = frozenset(("again", "define", "read_file"))
 """Attributes of ``student`` that are no names of the notebook."""
 
 
@@ -52,6 +53,8 @@ class CheckItem:
     line: int
     edits: tuple[tuple[str, str], ...] = ()
     """Of the solution, that plant the fault for which the check looks; none: it looks for no fault."""
+    carry: tuple[str, ...] = ()
+    """Functions of earlier questions for which the solution's stand in where the check fails."""
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,10 @@ class CheckFile:
     def listing(self, left: Iterable[str]) -> str:
         """Return the solution with these faults in it."""
         return apply_edits(self.solution, [edit for name in left for edit in self.check(name).edits])
+
+    def carried_source(self, check: CheckItem) -> str:
+        """Return the source of the functions for which the solution's stand in; see `extract_source`."""
+        return extract_source(self.solution, check.carry, self.student_names)
 
 
 def load_check_file(folder: Path, file: str) -> CheckFile:
@@ -280,7 +287,7 @@ class _Reader:
             self._know(planted.loses, ids, planted.line, "loses")
         module, source, names = self._read_solution()
         check_faults(self._checks, source, self._file)
-        return CheckFile(
+        file = CheckFile(
             module=self._module,
             modules=self._modules,
             checks=tuple(self._checks),
@@ -297,6 +304,12 @@ class _Reader:
             uses_torch=any(map(_imports_torch, (*self._modules.values(), source))),
             probes=tuple(self._probes),
         )
+        for check in file.checks:
+            try:
+                file.carried_source(check)
+            except ValueError as error:
+                raise CheckFileError(f"check {check.id!r}: {error}", self._file, check.line) from error
+        return file
 
     def _read_statements(self) -> set[int]:
         """Read the declarations; return the identities of their nodes."""
@@ -353,6 +366,7 @@ class _Reader:
             seconds=float(self._points(stated.get("seconds", 30.0), where, node, what="seconds")),
             line=function.lineno,
             edits=read_edits(stated),
+            carry=self._names(stated.get("carry", ()), where, "carry", node),
         )
         self._checks.append(check)
 
@@ -489,7 +503,7 @@ class _Reader:
 
 
 _KEYWORDS: Mapping[str, tuple[str, ...]] = {
-    "check": ("points", "title", "parts", "needs", "told", "seconds"),
+    "check": ("points", "title", "parts", "needs", "carry", "told", "seconds"),
     "fault": ("old", "new", "edits", "points", "title", "needs", "told", "seconds"),
     "probe": (),
     "solution": ("file", "source", "given", "names"),

@@ -72,7 +72,7 @@ def find_misled(
 
 
 def _expected(is_left: bool) -> tuple[str, ...]:  # noqa: FBT001
-    return ("wrong", "raised", "missing") if is_left else ("passed",)
+    return ("wrong", "raised", "missing", "unreadable") if is_left else ("passed",)
 
 
 def describe_misled(misled: Sequence[Misled]) -> list[str]:

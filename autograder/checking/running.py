@@ -8,21 +8,38 @@ import itertools
 import linecache
 import traceback
 import types
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from autograder.checking.comparing import is_same, is_tensor
-from autograder.checking.drawing import InputDraw
+from autograder.checking.comparing import is_same, is_tensor, show_value
+from autograder.checking.drawing import InputDraw, RecordedDraw
 from autograder.checking.holding import run_check
-from autograder.checking.loading import DefinedNames, SourceModules, load_source, namespace_of
+from autograder.checking.loading import (
+    DefinedNames,
+    SourceModules,
+    load_source,
+    namespace_of,
+    replace_names,
+    results_of,
+)
 from autograder.checking.objects import Objects, install, objects
-from autograder.checking.outcomes import DiffersFromStudent, MissingName, Unclear, Wrong, observe, observing
-from autograder.checking.reading import CheckFile, SourceMutant
+from autograder.checking.outcomes import (
+    NOTHING,
+    DiffersFromStudent,
+    MissingName,
+    Observations,
+    Unclear,
+    UnreadableFile,
+    Wrong,
+    observe,
+    observing,
+)
+from autograder.checking.reading import CheckFile, CheckItem, SourceMutant
 
-Status = Literal["passed", "wrong", "raised", "missing", "unclear"]
+Status = Literal["passed", "wrong", "raised", "missing", "unreadable", "unclear"]
 _MOST_TEXT = 4000
 _number = itertools.count()
 
@@ -33,17 +50,23 @@ class CheckOutcome:
 
     status: Status
     """``wrong``: the answer is; ``raised``: the student's code raised an exception; ``missing``: a name is;
-    ``unclear``: manual review."""
+    ``unreadable``: a file is; ``unclear``: manual review."""
     message: str = ""
     """For staff."""
     error: str = ""
     """The class of the exception, if the student's code raised one."""
     name: str = ""
-    """The name that is missing."""
+    """The name that is missing, or the path of the file."""
     share: float = 0.0
     """Of the points, that a wrong answer still earns."""
+    told: Mapping[str, str] = field(default_factory=dict)
+    """By language, what students read of a wrong answer instead of what the check states."""
     mistakes: tuple[str, ...] = ()
     """The mutants whose values are those of the student."""
+    carried: tuple[str, ...] = ()
+    """Functions of the student's without which it passed: the solution's stood in for them."""
+    values: tuple[str, ...] = ()
+    """What was drawn and what was compared, if that is asked for: a line for each."""
 
 
 class CheckProgram:
@@ -89,7 +112,14 @@ class CheckProgram:
         return namespace_of(lambda: load_source(source, file, f"answer_{next(_number)}"), {})
 
     def run(
-        self, check: str, part: str, student: DefinedNames, seed: bytes, *, name_mistakes: bool = True
+        self,
+        check: str,
+        part: str,
+        student: DefinedNames,
+        seed: bytes,
+        *,
+        name_mistakes: bool = True,
+        show_values: bool = False,
     ) -> CheckOutcome:
         """Run one part of a check; find the mutants that explain a wrong answer.
 
@@ -99,21 +129,51 @@ class CheckProgram:
             student: the names of the answer.
             seed: of the hidden inputs.
             name_mistakes: look for these mutants, which takes about as long as a check for each.
+            show_values: tell what was drawn and compared.
         """
-        with observing() as observed:
-            outcome = self._run(check, part, student, seed)
-        is_lost = outcome.status in ("wrong", "raised") and not self.file.check(check).edits
+        draw = (RecordedDraw if show_values else InputDraw)(seed, tensors=self.file.uses_torch)
+        with observing() as observations:
+            outcome = self._run(check, part, student, draw)
+        if isinstance(draw, RecordedDraw):
+            outcome = replace(outcome, values=tuple(_list_values(draw, observations)))
+        observed, item = observations.values, self.file.check(check)
+        is_lost = outcome.status in ("wrong", "raised") and not item.edits
+        if is_lost and item.carry and self._passes_carried(item, part, student, seed):
+            return CheckOutcome("passed", outcome.message, carried=item.carry, values=outcome.values)
         if not (name_mistakes and is_lost and any(map(_is_telling, observed))):
             return outcome
-        return replace(outcome, mistakes=tuple(self._find_mistakes(check, part, seed, observed)))
+        # A mutant explains an item only if it explains all of its wrong parts.
+        known = results_of(student).setdefault(f"mutants of {check}", self._list_mutants(check))
+        known[:] = self._find_mistakes(known, check, part, seed, observed)
+        return replace(outcome, mistakes=tuple(mutant.name for mutant in known))
 
-    def _run(self, check: str, part: str, student: DefinedNames, seed: bytes) -> CheckOutcome:
+    def _list_mutants(self, check: str) -> list[SourceMutant]:
+        """Return the mutants that may explain why a check fails."""
+        return [
+            mutant
+            for mutant in self.file.mutants
+            if (mutant.title or mutant.points) and (mutant.loses is None or check in mutant.loses)
+        ]
+
+    def _passes_carried(self, item: CheckItem, part: str, student: DefinedNames, seed: bytes) -> bool:
+        """Return whether a check passes where the solution's functions stand in for earlier ones.
+
+        The student's code can look at them there, so nothing but this comes of that box.
+        """
+        try:
+            fresh = student.again()
+            replace_names(fresh, self.file.carried_source(item), item.carry)
+        except Exception:  # noqa: BLE001 - it is judged as it is
+            return False
+        draw = InputDraw(seed, tensors=self.file.uses_torch)
+        return self._run(item.id, part, fresh, draw).status == "passed"
+
+    def _run(self, check: str, part: str, student: DefinedNames, draw: InputDraw) -> CheckOutcome:
         try:
             function = getattr(self._module, check)
             item = self.file.check(check)
             values = [one.value for one in item.parts if part and one.name == part]
-            draw = InputDraw(seed, tensors=self.file.uses_torch)
-            objects().seed_generators(int.from_bytes(seed[:4], "little"))
+            objects().seed_generators(int.from_bytes(draw.origin[:4], "little"))
             run_check(function, student, self.reference, draw, *values, once=bool(item.edits))
         except DiffersFromStudent:
             raise
@@ -126,8 +186,10 @@ class CheckProgram:
         text = f"{self._line(error)}{raw}"
         if isinstance(error, MissingName):
             return CheckOutcome("missing", text, name=error.missing)
+        if isinstance(error, UnreadableFile):
+            return CheckOutcome("unreadable", text, type(error).__name__, error.path)
         if isinstance(error, Wrong):
-            return CheckOutcome("wrong", text, share=min(max(error.share, 0.0), 1.0))
+            return CheckOutcome("wrong", text, share=min(max(error.share, 0.0), 1.0), told=error.told)
         if objects().is_raised_by_student(error):
             observe(f"raised {type(error).__name__}")
             return CheckOutcome("raised", raw, type(error).__name__[:80])  # students read it
@@ -148,17 +210,18 @@ class CheckProgram:
         source = linecache.getline(file, lines[-1], vars(self._module)).strip() if not str(error) else ""
         return f"line {lines[-1]}: {source}"
 
-    def _find_mistakes(self, check: str, part: str, seed: bytes, observed: Sequence[Any]) -> list[str]:
-        """Return the mutants that give the same; first those that explained an earlier check."""
-        told = [mutant for mutant in self.file.mutants if mutant.title or mutant.points]
+    def _find_mistakes(
+        self, told: Sequence[SourceMutant], check: str, part: str, seed: bytes, observed: Sequence[Any]
+    ) -> list[SourceMutant]:
+        """Return those of some mutants that give the same; first those that explained an earlier check."""
         likely = [mutant for mutant in told if mutant.name in self._explaining]
         others = [mutant for mutant in told if mutant.name not in self._explaining]
         for mutants in (likely, others):
             found = [
-                mutant.name for mutant in mutants if self._gives_the_same(mutant, check, part, seed, observed)
+                mutant for mutant in mutants if self._gives_the_same(mutant, check, part, seed, observed)
             ]
             if found:
-                self._explaining |= dict.fromkeys(found)
+                self._explaining |= dict.fromkeys(mutant.name for mutant in found)
                 return found
         return []
 
@@ -177,9 +240,10 @@ class CheckProgram:
             def is_next(index: int, value: Any) -> bool:
                 return index < len(observed) and is_same(value, observed[index])
 
-            with observing(is_next) as values:
-                outcome = self._run(check, part, namespace, seed)
-            return outcome.status in ("wrong", "raised") and len(values) == len(observed)
+            draw = InputDraw(seed, tensors=self.file.uses_torch)
+            with observing(is_next) as observations:
+                outcome = self._run(check, part, namespace, draw)
+            return outcome.status in ("wrong", "raised") and len(observations.values) == len(observed)
         except DiffersFromStudent:
             return False
         finally:
@@ -190,6 +254,14 @@ class CheckProgram:
             return self.load_answer(source, file)
         except Exception:  # noqa: BLE001 - `verify` reports a mutant that does not even run
             return None
+
+
+def _list_values(draw: RecordedDraw, observations: Observations) -> list[str]:
+    lines = [f"{call} = {show_value(value)}" for call, value in draw.drawn]
+    for value, expected in zip(observations.values, observations.expected, strict=True):
+        beside = "" if expected is NOTHING else f"; expected {show_value(expected)}"
+        lines.append(f"compared {show_value(value)}{beside}")
+    return [" ".join(line.split()) for line in lines]
 
 
 def _is_telling(value: Any) -> bool:

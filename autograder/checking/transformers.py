@@ -5,7 +5,7 @@ Each function is called in a check. Outputs are (texts, places, features): a row
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from autograder.checking import models
@@ -72,6 +72,43 @@ class StudentModel:
     def count_weights(self, *, buffers: bool = False) -> int:
         """Return how many weights there are, or numbers of the state with its buffers."""
         return int(objects().run_beside(models.count_weights, self.handle, buffers))
+
+
+def make_models(kind: Any, sizes: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
+    """Make several models of the student's in one step.
+
+    Args:
+        kind: the student's class.
+        sizes: the arguments of each, by name; see `autograder.checking.call`.
+
+    Returns:
+        Each model in evaluation mode, with a copy of its state.
+    """
+    made: list[list[Any]] = objects().run_beside(models.make_models, kind, list(sizes))
+    return made
+
+
+def call_all(calls: Sequence[tuple[Any, Mapping[str, Tensor]]]) -> Iterator[Any]:
+    """Call the student's functions or models in few steps, without gradients; yield what each returns.
+
+    An exception is raised where the call that raises it would be asked for. Calls get copies of their inputs.
+
+    Args:
+        calls: a function, and tensors by the names of its arguments; see `autograder.checking.call`.
+    """
+    done = 0
+    while done < len(calls):
+        inputs: dict[int, tuple[int, Tensor]] = {}
+        named = []
+        for function, tensors in calls[done : done + objects().most_together]:
+            for tensor in tensors.values():
+                inputs.setdefault(id(tensor), (len(inputs), tensor))
+            named.append((function, {name: inputs[id(tensor)][0] for name, tensor in tensors.items()}))
+        outputs = objects().run_beside(models.call_all, [tensor for _, tensor in inputs.values()], named)
+        if type(outputs) is not list or not 0 < len(outputs) <= len(named):  # the student's word
+            raise Unclear("the calls brought no list of outputs")
+        yield from outputs
+        done += len(outputs)
 
 
 def fetch_tensor(value: Any) -> Tensor:

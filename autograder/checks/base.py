@@ -99,16 +99,12 @@ class Evidence(Struct, frozen=True, eq=False):
     """All answers of the notebook by grade_id, for items that stand in a cell of their own."""
     cells: Sequence[str] = ()
     """The sources of the student's other code cells and modules, for what an answer reaches there."""
-    files: Mapping[str, bytes] = {}
-    """What was handed in beside the notebook, by path. Never to be unpickled or run outside of a box."""
     draw: Draw | None = None
     """The draw that plan and reference plan were made with, so that sizes can be named."""
     again: Sequence[Observations] = ()
     """The student's, one entry per scenario of a second round, and of further calls; see `HasSecondRound`."""
     tried: Sequence[Observations] = ()
-    """The reference's, one entry per scenario of a second or third round."""
-    printed: Sequence[str] = ()
-    """What the cells of the notebook wrote while it ran, in their order."""
+    """The reference's, one entry per scenario of a second round."""
     named: Sequence[TrialResults] = ()
     """Mistakes that the reference's trials name; see `HasNamedTrials`."""
     carried: Sequence[Observations] = ()
@@ -127,6 +123,10 @@ class Evidence(Struct, frozen=True, eq=False):
         if self.draw is None:
             raise NoDraw
         return self.draw
+
+
+TRIVIAL = "answers without any work"
+"""The family of trials that must lose nothing in particular: `verify` warns of what they keep."""
 
 
 class Trial(Struct, frozen=True, forbid_unknown_fields=True):
@@ -221,21 +221,6 @@ class HasStudentSecondRound(HasSecondRound, Protocol):
     """A check whose second round is the student's alone, so that no reference has to stay for it."""
 
     student_alone: ClassVar[bool]
-
-
-@runtime_checkable
-class HasThirdRound(HasSecondRound, Protocol):
-    """A check whose reference is asked about what came of the second round."""
-
-    def third_round(self, evidence: Evidence) -> tuple[Scenario, ...]:
-        """The calls in the reference's box that follow from all that the student's box answered.
-
-        They take the place of the reference's calls of the second round. Arguments are plain data that was
-        checked.
-
-        Args:
-            evidence: with `Evidence.again`, without `Evidence.tried`.
-        """
 
 
 @runtime_checkable

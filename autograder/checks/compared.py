@@ -55,8 +55,6 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
     """Codes that explain least: where several values are right, another explanation goes first."""
     form_only: ClassVar[frozenset[str]] = frozenset()
     """Codes of answers that are right but for how they are written."""
-    area: ClassVar[str] = COUNTING
-    """Of the vocabulary, where mistakes that the reference knows have their sentences."""
 
     def prepare(self) -> None:
         """Find what items read, and read what the rubric says is right and wrong."""
@@ -201,8 +199,10 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
 
     def _codes(self, item: Item) -> frozenset[str]:
         """Those of the kind, and where the reference knows mistakes those that have a sentence."""
-        numbers = self.options.config is not None and self.area == COUNTING
-        known = {code.partition(".")[2] for code in sentences() if numbers and code.startswith("counting.")}
+        numbers = self.options.config is not None
+        known = {
+            code.partition(".")[2] for code in sentences() if numbers and code.startswith(f"{COUNTING}.")
+        }
         return self.diagnoses(item) | known
 
     def _check(self, item: Item, options: I) -> None:
@@ -313,7 +313,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
                 fitting.append(wrong)
         others = difference.code not in self.vague
         params = {"what": target.what, "value": difference.message.params.get("value", "")}
-        return mistake_finding(fitting, difference.staff, params, others=others, area=self.area)
+        return mistake_finding(fitting, difference.staff, params, others=others)
 
     def _named(
         self, given: Any, difference: Finding, item: Item, target: ValueTarget, evidence: Evidence
@@ -322,7 +322,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         for place_in_rubric, mistake in enumerate(self.items[item.id].mistake):
             code = _diagnosis(mistake)
             if code and self._codes(item):
-                fits = difference.code == f"{self.area}.{code}" or self.is_diagnosed(code, difference)
+                fits = difference.code == f"{COUNTING}.{code}" or self.is_diagnosed(code, difference)
             else:
                 wrong, finding = (
                     (known[1][place_in_rubric], None)

@@ -6,7 +6,8 @@ docs/rubric.md describes every table here with an example; a test parses those e
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Decimal
+from fractions import Fraction
 from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
@@ -20,6 +21,8 @@ Options = TypeVar("Options", bound=Struct)
 
 CENT = Decimal("0.01")
 """The finest mark that is given."""
+MOST_PARTS = 1000
+"""Parts of points that are stated as a float are told from one another up to this denominator."""
 
 
 class Rules(Struct, frozen=True, forbid_unknown_fields=True):
@@ -72,14 +75,6 @@ class Case(Struct, frozen=True, forbid_unknown_fields=True):
         if isinstance(self.name, str) or not self.name:
             return f"{answer} [{known}{more}"
         return LocalisedText({language: f"{answer} [{name}{more}" for language, name in self.name.items()})
-
-
-class GivenClass(Struct, frozen=True, forbid_unknown_fields=True):
-    """A class of a locked cell, and the arguments it is called with: any TOML value or drawn ones."""
-
-    name: str
-    args: tuple[Any, ...] = ()
-    kwargs: dict[str, Any] = {}
 
 
 class CallOptions(Struct, frozen=True):
@@ -228,6 +223,12 @@ def share(points: Decimal, parts: int, where: str) -> Decimal:
     if part * parts != points:
         raise RubricError(f"{points} cannot be divided into {parts} equal parts", where, "points")
     return part
+
+
+def share_of(points: Decimal, part: float) -> Decimal:
+    """Return a part of some points, such as 0.5 or 1 / 3, rounded down to a hundredth."""
+    exact = Fraction(part).limit_denominator(MOST_PARTS) * Fraction(points)
+    return (Decimal(exact.numerator) / Decimal(exact.denominator)).quantize(CENT, ROUND_FLOOR)
 
 
 def check_points(points: Decimal, below: Decimal, where: str, *keys: Key) -> None:

@@ -6,7 +6,7 @@ import contextlib
 import enum
 import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -22,6 +22,9 @@ from autograder.cli.options import (
     NameArgument,
     WorkersOption,
 )
+
+if TYPE_CHECKING:
+    from autograder.app import Isolation
 
 
 class PaperSize(enum.StrEnum):
@@ -114,6 +117,21 @@ def verify(
         bool,
         typer.Option("--quick", help="Grade only the answer key and the untouched release; takes seconds."),
     ] = False,
+    explain: Annotated[
+        str,
+        typer.Option(
+            "--explain",
+            metavar="QUESTION",
+            help="Print which checks of it pass for the solution, mutants, planted answers and faults.",
+        ),
+    ] = "",
+    answer: Annotated[
+        Path | None,
+        typer.Option("--answer", help="With --explain: this notebook or Python file instead."),
+    ] = None,
+    values: Annotated[
+        bool, typer.Option("--values", help="With --explain: the inputs drawn and the values compared.")
+    ] = False,
     workers: WorkersOption = 0,
     isolation: IsolationOption = FULL,
     json: JsonOption = False,
@@ -126,6 +144,10 @@ def verify(
     from autograder.app import preparing
     from autograder.cli import report, verdicts
 
+    if explain:
+        _explain(course, name, explain, answer, isolation, values=values, json=json)
+    if answer or values:
+        raise typer.BadParameter("--answer and --values need --explain QUESTION")
     place = open_course(course)
     names = (name,) if name else place.assignments()
     if name or not names:
@@ -143,6 +165,33 @@ def verify(
     if json:
         report.print_json(verdicts.to_plain(done, isolation.value))
     raise typer.Exit(EXIT_FINDINGS if any(one.findings for one in done) else 0)
+
+
+def _explain(
+    course: Path,
+    name: str,
+    question: str,
+    answer: Path | None,
+    isolation: Isolation,
+    *,
+    values: bool,
+    json: bool,
+) -> NoReturn:
+    """Print which checks of a question pass, and exit."""
+    from autograder.app import preparing
+    from autograder.cli import report
+
+    place = open_course(course)
+    place.rubric(name)  # refuses a name that is not known
+    with report.at_isolation(isolation):
+        lines, is_right = preparing.explain(
+            place, name, question, answer=answer, show_values=values, isolation=isolation
+        )
+    if json:
+        report.print_json({"lines": lines, "as stated": is_right})
+    else:
+        typer.echo("\n".join(lines))
+    raise typer.Exit(0 if is_right else EXIT_FINDINGS)
 
 
 def print_(

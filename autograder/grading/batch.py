@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from datetime import datetime
 from functools import cache, partial
+from itertools import chain
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,6 +27,7 @@ from autograder.rubric import Rubric
 from autograder.sandbox.levels import Isolation, at_least, environment_digest
 from autograder.sandbox.outside import orphans
 from autograder.sandbox.pool import Pool
+from autograder.sandbox.timeouts import NewTimeout, SubmissionTimeouts
 from autograder.stopwatch import Stopwatch
 from autograder.store import GradedEntry, Key, Outlines, Store
 from autograder.timestamps import Timing
@@ -221,6 +224,37 @@ class _KnownResults:
         return None if found is None else self._outlines.of(found)
 
 
+class _BatchGrader:
+    """Grades submissions of a batch from several threads.
+
+    Those with endless loops may be more than the workers. So each is stopped at its first new time-out and
+    graded at the end, when this time-out is known: nobody waits for more than one time-out of a classmate's.
+    """
+
+    def __init__(
+        self, grader: Grader, timeouts: Mapping[str, Mapping[str, int]], *, stop_at_timeouts: bool
+    ) -> None:
+        self._grader = grader
+        self._known = dict(timeouts)
+        self._stop_at_timeouts = stop_at_timeouts
+        self._stopped: set[str] = set()
+
+    def grade(self, handin: Handin) -> Graded | None:
+        """Return a result; None if the submission was stopped and is to be graded again."""
+        try:
+            handed = collect(self._grader.assignment, handin)
+        except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
+            return self._grader.left_open(handin.owner, error)
+        stop = self._stop_at_timeouts and handin.student not in self._stopped
+        timeouts = SubmissionTimeouts(self._known.get(handin.student), stop_at_new=stop)
+        try:
+            return self._grader.grade(handed, timeouts=timeouts)
+        except NewTimeout:
+            self._stopped.add(handin.student)
+            self._known[handin.student] = {**timeouts.known, **timeouts.met}
+            return None
+
+
 def _in_parallel(
     grader: Grader,
     waiting: Sequence[Handin],
@@ -233,24 +267,17 @@ def _in_parallel(
     Files are read again now, so that only a few are in memory at a time. While one group is recorded the
     next one is graded: the slower recording is, the larger are the groups.
     """
-
-    def grade(handin: Handin) -> Graded:
-        try:
-            handed = collect(grader.assignment, handin)
-        except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
-            return grader.left_open(handin.owner, error)
-        return grader.grade(handed, timeouts=timeouts.get(handin.student))
-
-    queue = _asked_ahead(grader, waiting)
+    batch = _BatchGrader(grader, timeouts, stop_at_timeouts=len(waiting) > workers)
+    queue, stopped = _asked_ahead(grader, waiting), deque[Handin]()
     with ThreadPoolExecutor(workers) as threads:
-        running: dict[Future[Graded], Handin] = {}
+        running: dict[Future[Graded | None], Handin] = {}
         graded: list[tuple[Handin, Graded]] = []
         until = 0.0
         begun = False
         try:
             while True:
-                for handin in queue:
-                    running[threads.submit(grade, handin)] = handin
+                for handin in chain(queue, _emptied(stopped)):
+                    running[threads.submit(batch.grade, handin)] = handin
                     if len(running) >= AHEAD * workers:
                         break
                 if not begun:
@@ -262,12 +289,22 @@ def _in_parallel(
                 done, _ = wait(running, left, FIRST_COMPLETED)
                 if not graded:
                     until = time.monotonic() + GATHERED_SECONDS
-                graded += [(running.pop(future), future.result()) for future in done]
+                for future in done:
+                    handin, result = running.pop(future), future.result()
+                    if result is None:
+                        stopped.append(handin)
+                    else:
+                        graded.append((handin, result))
                 if graded and (len(graded) >= MOST_TOGETHER or not running or time.monotonic() >= until):
                     yield graded
                     graded = []
         finally:
             threads.shutdown(cancel_futures=True)
+
+
+def _emptied(queue: deque[Handin]) -> Iterator[Handin]:
+    while queue:
+        yield queue.popleft()
 
 
 def _asked_ahead(grader: Grader, waiting: Sequence[Handin]) -> Iterator[Handin]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from autograder.assignment import Assignment
-from autograder.checks.base import Draw, HasCellTests
+from autograder.checks.base import Check, Draw, HasCellTests
 from autograder.checks.judging.judgeable import (
     imports_of,
     names_bound,
@@ -21,8 +21,8 @@ from autograder.checks.judging.judgeable import (
 )
 from autograder.grading.harmless import cannot_reach
 from autograder.notebook.placeholders import without_placeholders
-from autograder.records import Cell, CellOutcome, CellTest, Markdown, Submission
-from autograder.rubric import NotebookFile
+from autograder.records import Answer, Cell, CellOutcome, CellTest, Markdown, Submission
+from autograder.rubric import NotebookFile, Question
 from autograder.sandbox.base import Box, Sandbox
 from autograder.sandbox.session import Session, Visit
 from autograder.sandbox.testing import CellTester, Key, visit
@@ -77,6 +77,7 @@ class CellTests:
         *,
         grader: SeededGrader,
         own: str,
+        without: Container[str] = (),
     ) -> None:
         """Find the place of every test.
 
@@ -87,31 +88,18 @@ class CellTests:
             sandbox: of the student.
             grader: whose secret and seed they are.
             own: whose hidden inputs the submission meets (`autograder.checks.base.draw_scope`).
+            without: questions whose results are known: their tests are left out unless other tests see what
+                they define.
         """
         self._cells = cells = submission.cells
-        places = {
-            cell.grade_id: place
-            for place, cell in enumerate(cells)
-            if isinstance(cell, Cell) and cell.grade_id
-        }
         self._found: dict[Key, CellOutcome] = {}
         self._tests: dict[int, dict[Key, CellTest]] = {}
         for question in assignment.questions(notebook.name):
-            check = assignment.checks[question.id]
-            if not isinstance(check, HasCellTests):
-                continue
             answer = assignment.answer(question, submission)
-            if answer is not None and check.is_unanswered(answer):
-                continue
             draw = Draw.for_question(grader.secret, assignment.rubric, question, own)
-            tests = {(question.id, item): test for item, test in check.cell_tests(draw).items()}
-            if check.after and check.after not in places:
-                refused = CellOutcome(
-                    refused=f"there is no cell {check.after!r} in the notebook, at which it would run"
-                )
-                self._found |= dict.fromkeys(tests, refused)
-            else:
-                self._tests.setdefault(places.get(check.after, len(cells)), {}).update(tests)
+            self._place(
+                question, assignment.checks[question.id], answer, draw, is_known=question.id in without
+            )
         self._doubt(cells)
         self._sandbox, self._grader = sandbox, grader
         self._limits = limits = assignment.rubric.assignment.limits
@@ -127,6 +115,28 @@ class CellTests:
             call_seconds=limits.call_seconds,
         )
 
+    def _place(
+        self, question: Question, check: Check, answer: Answer | None, draw: Draw, *, is_known: bool
+    ) -> None:
+        """Find the place of the tests of one question."""
+        if not isinstance(check, HasCellTests) or (answer is not None and check.is_unanswered(answer)):
+            return
+        tests = {(question.id, item): test for item, test in check.cell_tests(draw).items()}
+        if is_known and not any(test.shared for test in tests.values()):
+            return
+        places = {
+            cell.grade_id: place
+            for place, cell in enumerate(self._cells)
+            if isinstance(cell, Cell) and cell.grade_id
+        }
+        if check.after and check.after not in places:
+            refused = CellOutcome(
+                refused=f"there is no cell {check.after!r} in the notebook, at which it would run"
+            )
+            self._found |= dict.fromkeys(tests, refused)
+        else:
+            self._tests.setdefault(places.get(check.after, len(self._cells)), {}).update(tests)
+
     def open_session(
         self, cells: Sequence[Cell | Markdown], files: Mapping[str, bytes], timeouts: Timeouts
     ) -> Session:
@@ -140,7 +150,7 @@ class CellTests:
         self._ran, self._files = cells, files
         if not files:  # a file can stand in the place of a module that a given cell imports
             self._skip_forbidding()
-        return Session(
+        self._session = Session(
             self._sandbox,
             cells,
             self._limits,
@@ -150,9 +160,10 @@ class CellTests:
             visits=self.visits(timeouts),
             timeouts=timeouts,
         )
+        return self._session
 
     def _open_again(self) -> Box:
-        """Return a fresh box in which all cells have run."""
+        """Return a fresh box in which all cells have run but those that ended the submission's own."""
         grader = self._grader
         session = Session(
             self._sandbox,
@@ -161,6 +172,7 @@ class CellTests:
             seed=grader.seed,
             files=self._files,
             stopwatch=grader.stopwatch,
+            skipped=self._session.skipped,
         )
         with session:
             session.run()

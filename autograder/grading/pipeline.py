@@ -18,7 +18,6 @@ from autograder.checks.base import (
     Draw,
     Evidence,
     HasSecondRound,
-    HasThirdRound,
     Observations,
 )
 from autograder.checks.judging.redaction import has_hidden_inputs, redacted
@@ -52,7 +51,6 @@ from autograder.records import (
     Answer,
     Cell,
     CellOutcome,
-    CellRun,
     ExecutedNotebook,
     Graded,
     ItemResult,
@@ -70,7 +68,7 @@ from autograder.sandbox.base import Environment
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.proof import selftest
 from autograder.sandbox.session import Session
-from autograder.sandbox.timeouts import Timeouts
+from autograder.sandbox.timeouts import SubmissionTimeouts, Timeouts
 from autograder.stopwatch import Stopwatch
 from autograder.tables import printable_name
 
@@ -181,8 +179,6 @@ class Grader:
         ask: Callable[[tuple[Scenario, ...]], Sequence[Observations]],
         sitting: StudentAssignment,
         cells: Sequence[str] = (),
-        files: Mapping[str, bytes] | None = None,
-        printed: Sequence[str] = (),
         tests: Mapping[str, CellOutcome] | None = None,
     ) -> JudgedAnswer:
         """Judge one answer. A fault of ours becomes results that a person has to look at.
@@ -195,8 +191,6 @@ class Grader:
             ask: carries out the check's plan; not called when it is empty.
             sitting: what the student was asked.
             cells: the sources of the student's other code cells and modules.
-            files: what was handed in beside the notebook, by path.
-            printed: what the notebook's cells wrote.
             tests: what came of the question's test cells, by item.
 
         Raises:
@@ -209,7 +203,7 @@ class Grader:
             with self.stopwatch.step("calls"):
                 observed = ask(plan) if plan else ()
             evidence = replace(
-                Evidence(answer, observed, answers=answers, cells=cells, files=files or {}, printed=printed),
+                Evidence(answer, observed, answers=answers, cells=cells),
                 draw=draw,
                 expected=sitting.expected.get(question.id, ()),
                 named=sitting.named.get(question.id, ()),
@@ -242,10 +236,10 @@ class Grader:
         second = check.second_round(evidence)
         with self.stopwatch.step("calls once more"):
             evidence = replace(evidence, again=ask(second.student) if second.student else ())
-        about = check.third_round(evidence) if isinstance(check, HasThirdRound) else second.reference
-        if not about:
+        if not second.reference:
             return evidence
-        return replace(evidence, tried=tried_values(assignment, question, about, self.pool, self.seed))
+        tried = tried_values(assignment, question, second.reference, self.pool, self.seed)
+        return replace(evidence, tried=tried)
 
     def _carried(
         self,
@@ -265,16 +259,19 @@ class Grader:
         self,
         handed: SubmittedFiles,
         known: Mapping[str, tuple[ItemResult, ...]] | None = None,
-        timeouts: Mapping[str, int] | None = None,
+        timeouts: SubmissionTimeouts | None = None,
     ) -> Graded:
-        """Grade what one student handed in. Whatever it is, the result is a score; nothing is raised.
+        """Grade what one student handed in. Whatever it is, the result is a score.
 
         What nobody foresaw leaves open what has no result yet: a person decides, and a note says what it was.
 
         Args:
             handed: the notebooks.
             known: results of questions that need not be asked, by question id.
-            timeouts: what ran out of time in an earlier run (`Graded.timeouts`), and is not run again.
+            timeouts: the known ones, which are not run again; takes those that are met.
+
+        Raises:
+            NewTimeout: if `timeouts` asks for it.
         """
         started = time.monotonic()
         digest = ""
@@ -286,7 +283,7 @@ class Grader:
             return self._waits(handed.student, self.assignment.rubric, note, handed.digest())
         except Exception as error:  # noqa: BLE001 - one student's accident must not stop a class
             return self.left_open(handed.student, error, digest)
-        run = _SubmissionRun(self, handed, sitting, known or {}, timeouts or {})
+        run = _SubmissionRun(self, handed, sitting, known or {}, timeouts or SubmissionTimeouts())
         run.notes += [
             Note("taken-as", f"{printable_name(source)} was read as {path}")
             for path, source in handed.taken.items()
@@ -311,7 +308,7 @@ class Grader:
             spent=run.spent,
             stated=run.stated,
             files=tuple(one for files in run.files.values() for one in files.told),
-            timeouts=run.timeouts,
+            timeouts=run.timeouts.met,
         )
 
     def left_open(self, student: str, error: Exception, digest: str = "") -> Graded:
@@ -335,11 +332,10 @@ class _SubmissionRun:
         handed: SubmittedFiles,
         sitting: StudentAssignment,
         known: Mapping[str, tuple[ItemResult, ...]],
-        timeouts: Mapping[str, int],
+        timeouts: SubmissionTimeouts,
     ) -> None:
         self._grader = grader
-        self._known_timeouts = timeouts
-        self.timeouts: dict[str, int] = {}
+        self.timeouts = timeouts
         self._known = known
         self._handed = handed
         self._sitting = sitting
@@ -441,8 +437,9 @@ class _SubmissionRun:
             return
         self.isolation = str(sandbox.isolation)
         files = self.files[notebook.name].contents
+        grader, own, done = self._grader, self._sitting.own, self._known
         cell_tests = CellTests(
-            assignment, notebook, submission, sandbox, grader=self._grader, own=self._sitting.own
+            assignment, notebook, submission, sandbox, grader=grader, own=own, without=done
         )
         cells = cells_to_run(submission.cells, assignment, notebook.name)
         timeouts = self._timeouts_of(environment, cells, files)
@@ -468,8 +465,7 @@ class _SubmissionRun:
                     known = self._known.get(question.id)
                     self.results[question.id] = known or self._question(question, submission, session)
                 data = self._handed.notebooks.get(notebook.name)
-                notes = review_pictures(assignment.rubric, submission, session.runs, self.results, data)
-                self.notes += notes
+                self.notes += review_pictures(assignment.rubric, submission, session.runs, self.results, data)
         except EndedItself as ended:
             self._waits_as_a_whole(notebook, describe_error(ended))
         finally:
@@ -493,7 +489,7 @@ class _SubmissionRun:
         self.notes += session.notes
         # Neighbours may have taken the time of an ordinary user's box: nothing is concluded from it.
         if limit_notes.SHARED_USER not in {note.code for note in session.notes}:
-            self.timeouts |= timeouts.met
+            self.timeouts.met |= timeouts.met
         self.seconds_in_sandbox += session.seconds_in_sandbox
         self.spent = _most(self.spent, session.spent())
 
@@ -514,13 +510,7 @@ class _SubmissionRun:
     def _timeouts_of(
         self, environment: Environment, cells: Sequence[Cell | Markdown], files: Mapping[str, bytes]
     ) -> Timeouts:
-        """Return what is known to run out of time, named by all that decides what the student's code does.
-
-        Args:
-            environment: what its box contains.
-            cells: that run there.
-            files: that were handed in.
-        """
+        """Return what is known to run out of time, named by all that decides what the student's code does."""
         assignment, isolation, seed = self._sitting.assignment, self.isolation, self._grader.seed
 
         def digest() -> bytes:  # takes a while, and most submissions meet no time-out
@@ -529,7 +519,7 @@ class _SubmissionRun:
             contents = {name: hashlib.sha256(data).hexdigest() for name, data in sorted(files.items())}
             return hashlib.sha256(msgspec.json.encode([box, sources, contents])).digest()
 
-        return Timeouts(digest, self._known_timeouts)
+        return self.timeouts.of_notebook(digest)
 
     def _waits_as_a_whole(self, notebook: NotebookFile, staff: str) -> None:
         """Leave every question of a notebook to a person, also those that were judged before it came out."""
@@ -570,8 +560,6 @@ class _SubmissionRun:
                     if isinstance(one, Cell) and not one.locked and at not in parts
                 ]
                 + files.sources(without=question.file),
-                files=files.contents,
-                printed=[_written(run) for run in session.runs if run is not None],
                 tests=self._tests.get(question.id),
             )
         self.notes += judged.notes
@@ -636,11 +624,6 @@ def _by_item(earlier: Mapping[str, Sequence[ItemResult]]) -> dict[str, ItemResul
 def _open(question: Question, finding: Finding) -> tuple[ItemResult, ...]:
     """The same finding about every item of a question: a person has to look at it."""
     return tuple(item_result(question, item, finding) for item in question.items)
-
-
-def _written(run: CellRun) -> str:
-    """What a cell printed, without what it shows."""
-    return "".join(out.data.get("text/plain", "") for out in run.outputs if out.kind == "stream")
 
 
 def _most(one: Spent, other: Spent) -> Spent:

@@ -6,7 +6,7 @@ under the name that is graded. What lies in such files is never graded; it only 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from msgspec import Struct
@@ -22,8 +22,7 @@ from autograder.rubric import Question
 
 _TEXTS = (".docx", ".doc", ".odt", ".rtf", ".pdf", ".md", ".txt", ".html", ".htm", ".tex", ".pages")
 
-_BLANK = frozenset((Status.NO_ANSWER,))
-_NOTHING = _BLANK | {Status.FAILED}
+_NOTHING = frozenset((Status.NO_ANSWER, Status.FAILED))
 
 Results = Mapping[str, Sequence[ItemResult]]
 """By question id."""
@@ -121,11 +120,11 @@ def review_unread(
         staff = f"{name}, which was not graded, has another answer"
         message = Message("review.copy", {"file": name})
         # A checkpoint often has an earlier answer: it matters only if there is none in its place.
-        reviewed_statuses = _BLANK if is_hidden_notebook(name) else _NOTHING
+        is_reviewed = _is_blank if is_hidden_notebook(name) else _may_be_better
         for question in questions:
             places = {item.id: (item.cell, question.answer_cell, question.id) for item in question.items}
             reviewed[question.id] = tuple(
-                _reviewed((result,), message, staff, reviewed_statuses)[0]
+                _reviewed((result,), message, staff, is_reviewed)[0]
                 if _differs(submission.answers, answers, places.get(result.item, ()))
                 else result
                 for result in reviewed[question.id]
@@ -177,20 +176,40 @@ def _differs(graded: Mapping[str, Answer], copied: Mapping[str, Answer], places:
     return place not in graded or canonical(graded[place].source) != canonical(answer.source)
 
 
+def _earned_nothing(result: ItemResult) -> bool:
+    return result.status in _NOTHING and result.points == 0
+
+
+def _is_blank(result: ItemResult) -> bool:
+    return result.status is Status.NO_ANSWER
+
+
+def _may_be_better(result: ItemResult) -> bool:
+    """Whether points are missing, or people mark the answer: they have to know of the other one."""
+    return result.status in _NOTHING or result.code == "review.person"
+
+
 def _reviewed(
-    results: Sequence[ItemResult], message: Message, staff: str, statuses: Collection[Status] = _NOTHING
+    results: Sequence[ItemResult],
+    message: Message,
+    staff: str,
+    is_reviewed: Callable[[ItemResult], bool] = _earned_nothing,
 ) -> tuple[ItemResult, ...]:
-    """Return results in which everything that earned nothing waits for manual review."""
+    """Return results in which all of these wait for manual review; by default what earned nothing."""
     return tuple(
         replace(
             result,
             status=Status.NEEDS_REVIEW,
             points=Decimal(0),
             student=message,
-            staff=f"{staff}; otherwise: {result.staff}",
+            staff=f"{staff}; otherwise: {_tell_points(result)}{result.staff}",
             code=message.code,
         )
-        if result.status in statuses and result.points == 0 and result.possible > 0
+        if result.possible > 0 and is_reviewed(result)
         else result
         for result in results
     )
+
+
+def _tell_points(result: ItemResult) -> str:
+    return f"{result.points:f} of {result.possible:f} points, " if result.points else ""

@@ -35,6 +35,7 @@ SENTENCES: Mapping[str, str] = {
         "This cell is read as your answer {name}, because the answer cell itself is missing or unchanged."
     ),
     "notebook.found": "This answer cell is empty or unchanged. Your answer was found in the cells {cells}.",
+    "notebook.found.one": "This answer cell is empty or unchanged. Your answer was found in cell {cells}.",
     "notebook.placeholder": (
         "The statement that marks an empty answer stands above your answer. It was not run, so that your "
         "answer below it counts. Delete it."

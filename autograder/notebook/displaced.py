@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.notebook.copies import is_unwritten, names, parse_cell, redefines
-from autograder.notebook.document import RawCell
+from autograder.notebook.document import RawCell, name_cells
 from autograder.notebook.match import LOST
 from autograder.notebook.release import Release
 from autograder.records import Note
@@ -41,6 +41,8 @@ class SearchedNotebook(Struct, frozen=True):
     """grade_id → all cells that are read as the answer, if it is not its own cell alone."""
     own: Collection[int]
     """Cells of the student's own that may hold an answer, also those that are read as one."""
+    named: Mapping[int, Sequence[str]] = {}
+    """Texts of the student's own whose headings name written answers (`headings.name_answers`)."""
 
     def is_blank(self, grade_id: str) -> bool:
         """Whether nothing is read as this answer so far."""
@@ -138,16 +140,14 @@ def find_code(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple[
                 redefines(notebook.cells[earlier].source, notebook.cells[later].source, wanted)
                 for earlier, later in itertools.pairwise(holding)
             ):
-                numbers = list_numbers(notebook.cells, holding)
-                text = (
-                    f"The answer cell is blank; cells {numbers} define its name differently: manual review."
-                )
+                numbers = name_cells(notebook.cells, holding)
+                text = f"The answer cell is blank; {numbers} define its name differently: manual review."
                 notes.append(Note(LOST, text, grade_id))
                 found[grade_id] = tuple(holding)
                 continue
             found[grade_id] = tuple(sorted({*parts, *holding}))
-            numbers = list_numbers(notebook.cells, holding)
-            text = f"The answer cell is blank or missing; cell {numbers} defines its name and is taken."
+            verb = "defines its name and is" if len(holding) == 1 else "define its name and are"
+            text = f"The answer cell is blank or missing; {name_cells(notebook.cells, holding)} {verb} taken."
             notes.append(Note("answer-found", text, grade_id))
     return found
 
@@ -257,9 +257,3 @@ def _deleted(source: str) -> set[str]:
     deletes = (statement for statement in (tree.body if tree else ()) if isinstance(statement, ast.Delete))
     targets = (target for statement in deletes for target in statement.targets)
     return {target.id for target in targets if isinstance(target, ast.Name)}
-
-
-def list_numbers(cells: Sequence[RawCell], indices: Sequence[int]) -> str:
-    """Return the numbers of cells for a note, at most ten of them."""
-    more = "…" if len(indices) > MOST_TEXTS else ""
-    return ", ".join(str(cells[index].number) for index in indices[:MOST_TEXTS]) + more

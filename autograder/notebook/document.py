@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import unescape
 from typing import Any
 from urllib.parse import unquote
@@ -46,6 +46,8 @@ _NOTEBOOK_KEYS = ("cells", "worksheets", "nbformat")
 _LFS_POINTER = "version https://git-lfs.github.com/spec/"
 _CONFLICT = (re.compile("^<<<<<<< ", re.M), re.compile("^=======\\r?$", re.M), re.compile("^>>>>>>> ", re.M))
 """The markers of a merge conflict, in their order; one pattern for all of them would take quadratic time."""
+_MOST_NUMBERS = 10
+"""Cells that a note names."""
 _MOST_HEAD = 4_000
 """Characters in which a page of HTML shows itself."""
 
@@ -183,6 +185,13 @@ def shows_attachment(source: str, name: str) -> bool:
 def canonical(source: str) -> str:
     """Return a source without trailing white space, for comparing."""
     return "\n".join(line.rstrip() for line in source.rstrip().split("\n"))
+
+
+def name_cells(cells: Sequence[RawCell], indices: Sequence[int]) -> str:
+    """Return "cell 4" or "cells 4, 7" for a note, with at most ten numbers."""
+    more = "…" if len(indices) > _MOST_NUMBERS else ""
+    numbers = ", ".join(str(cells[index].number) for index in indices[:_MOST_NUMBERS]) + more
+    return f"{'cell' if len(indices) == 1 else 'cells'} {numbers}"
 
 
 def shown(value: object, limit: int = 60) -> str:

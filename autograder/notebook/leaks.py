@@ -42,6 +42,8 @@ _RETURN = re.compile(r"^\s*return\b")
 _FORMULA = re.compile(r"[\w\s.*/^+\-()\[\]{},=<>·]+")
 _OPERATOR = re.compile(r"\*\*|[*/^+·]|(?<=[\d\s)])-|-(?=[\d\s(])")
 """A hyphen is one beside a number, a bracket or a space alone: "pre-trained" is a word."""
+_APPLIED = re.compile(r"[\w)\]}]\s*(?:\*\*|[*/^+·-])\s*[-\w(\[{]")
+"""An operator with operands on both sides, unlike the tag ``</w>``."""
 _LATEX_NAME = re.compile(r"\\(?:text|mathrm|mathit|operatorname)\s*\{(\w+)\}")
 _INDEX = re.compile(r"_\{(\w+)\}")
 _RAISED = re.compile("[⁰¹²³⁴-⁹]+")
@@ -405,7 +407,8 @@ def _is_formula(text: str) -> bool:
     """Whether a string of a solution is a formula, and not prose with a hyphen."""
     bare = re.sub(r"\s+", " ", text.strip())
     prose = re.search(r"[^\W\d]\w* [^\W\d]\w*", bare)
-    return bool(_FORMULA.fullmatch(bare) and _OPERATOR.search(bare) and not prose)
+    is_applied = _OPERATOR.search(bare) and _APPLIED.search(bare)
+    return bool(_FORMULA.fullmatch(bare) and is_applied and not prose)
 
 
 def _code_lines(plain: str) -> tuple[_CodeLine, ...]:

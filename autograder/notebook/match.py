@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from autograder.notebook.copies import AnswerCells, is_split_statement, sort_copies
-from autograder.notebook.document import RawCell, canonical, shown
+from autograder.notebook.document import RawCell, canonical, name_cells, shown
 from autograder.notebook.release import FLAGS, SCHEMA_VERSION, Release, ReleaseCell
 from autograder.records import Note
 
@@ -176,16 +176,16 @@ def _notes_on_copies(
     """Say which of several cells with one answer's grade_id are read as the answer."""
     if len(claims) == 1:
         return []
-    of_answer = ", ".join(str(cells[index].number) for index in found.parts)
+    of_answer = name_cells(cells, found.parts)
     if found.contradict:
         split = is_split_statement([cells[index].source for index in found.parts])
         why = "are parts of one statement that was split" if split else "give different answers"
-        text = f"Cells {of_answer} carry this grade_id and {why}; needs manual review."
+        text = f"{of_answer.capitalize()} carry this grade_id and {why}; needs manual review."
         return [Note(LOST, text, grade_id)]
-    said = [f"cells {of_answer} are read together" if len(found.parts) > 1 else f"cell {of_answer} is read"]
+    said = [f"{of_answer} {'are read together' if len(found.parts) > 1 else 'is read'}"]
     for indices, what in ((found.apart, "run as the student's own"), (found.untouched, "untouched, not run")):
-        others = ", ".join(str(cells[index].number) for index in indices if index != found.place)
-        said += [f"cell {others}: {what}"] if others else []
+        others = [index for index in indices if index != found.place]
+        said += [f"{name_cells(cells, others)}: {what}"] if others else []
     return [Note("duplicate-id", f"{len(claims)} cells carry this grade_id: {'; '.join(said)}.", grade_id)]
 
 

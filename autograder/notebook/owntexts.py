@@ -14,8 +14,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from autograder.notebook.copies import names, parse_cell
-from autograder.notebook.displaced import MOST_TEXTS, SearchedNotebook, list_numbers
-from autograder.notebook.document import RawCell, canonical
+from autograder.notebook.displaced import MOST_TEXTS, SearchedNotebook
+from autograder.notebook.document import RawCell, canonical, name_cells
 from autograder.notebook.match import LOST, region
 from autograder.notebook.release import ReleaseCell
 from autograder.records import Note
@@ -48,13 +48,14 @@ def find_texts(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple
         if original.cell_type == "code":
             near = _texts_with_code(notebook, original, texts) | _values_of_no_use(notebook, original)
         else:
-            near = texts | _code_with_texts(notebook, original) | _shared_cells(notebook, original)
+            named_here = {at for at in texts if grade_id in notebook.named.get(at, (grade_id,))}
+            near = named_here | _code_with_texts(notebook, original) | _shared_cells(notebook, original)
         if near:
             at = _expected_position(notebook, original)
             nearest = sorted(near, key=lambda index: abs(index - at))[:MOST_TEXTS]
             found[grade_id] = tuple(sorted(nearest))
-            numbers = list_numbers(notebook.cells, found[grade_id])
-            text = f"The answer is blank, but may stand in cell {numbers}; needs manual review."
+            where = name_cells(notebook.cells, found[grade_id])
+            text = f"The answer is blank, but may stand in {where}; needs manual review."
             notes.append(Note(LOST, text, grade_id))
     return found
 
@@ -62,8 +63,9 @@ def find_texts(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple
 def find_further(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple[int, ...]]:
     """Return texts of the student's own that belong to no answer, by the written answers beside them.
 
-    They may go on with the answer above them, or with the one between whose prompt and cell they stand. Texts
-    on the title page stay there: they may hold a name, which whoever marks must not read.
+    They may go on with the answer above them, or with the one between whose prompt and cell they stand,
+    unless their heading names another. Texts on the title page stay there: they may hold a name, which
+    whoever marks must not read.
 
     Args:
         notebook: with all cells that are read as an answer for certain.
@@ -87,14 +89,16 @@ def find_further(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tup
     }
     found: dict[str, list[int]] = {}
     for index in sorted(index for index in texts if index >= title and written):
+        if index in notebook.named:
+            for name in set(notebook.named[index]).intersection(written):
+                found.setdefault(name, []).append(index)
+            continue
         above = [name for name in written if last[name] < index]
         nearest = max(above, key=last.__getitem__) if above else min(written, key=last.__getitem__)
         for name in dict.fromkeys([nearest, *(name for name in written if index in spans[name])]):
             found.setdefault(name, []).append(index)
     for name, indices in found.items():
-        text = (
-            f"Text in cell {list_numbers(notebook.cells, indices)} belongs to no answer; shown with this one."
-        )
+        text = f"Text in {name_cells(notebook.cells, indices)} belongs to no answer; shown with this one."
         notes.append(Note("further-text", text, name))
     return {name: tuple(indices) for name, indices in found.items()}
 
@@ -103,10 +107,12 @@ def _texts_of_no_answer(notebook: SearchedNotebook) -> set[int]:
     """The student's own text cells that are read as no answer.
 
     A text below the last cell of the release follows an answer by chance, so it is one of them although it is
-    shown with that answer.
+    shown with that answer, unless its headings name no other.
     """
-    end = max(notebook.places.values(), default=-1)
-    read = {index for index in notebook.owners() if index < end or index in notebook.places.values()}
+    end, owners = max(notebook.places.values(), default=-1), notebook.owners()
+    certain = {index for index, names in notebook.named.items() if owners.get(index, set()).issuperset(names)}
+    certain.update(notebook.places.values())
+    read = {index for index in owners if index < end or index in certain}
     given = _given_lines(notebook)
     return {
         index
@@ -143,7 +149,7 @@ def _shared_cells(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]
     known, end = notebook.release.by_id, len(notebook.cells)
     _, _, span = region(original.grade_id, known, notebook.places, end, locked=True)
     parts = {index for name in written for index in notebook.parts.get(name, ()) if index in span}
-    parts -= set(notebook.places.values())
+    parts -= {*notebook.places.values(), *notebook.named}
     if copied := {index for index in parts if _is_text(notebook.cells[index])}:
         return copied
     number = written.index(original.grade_id)
@@ -151,7 +157,8 @@ def _shared_cells(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]
     for name in (*written[max(0, number - 1) : number], *written[number + 1 : number + 2]):
         if notebook.is_blank(name):
             continue
-        cells = [index for index in notebook.cells_of(name) if _is_text(notebook.cells[index])]
+        read = (index for index in notebook.cells_of(name) if index not in notebook.named)
+        cells = [index for index in read if _is_text(notebook.cells[index])]
         text = "\n\n".join(notebook.cells[index].source for index in cells)
         if _count_paragraphs(text, _given_lines(notebook)) > 1:
             found.update(cells)

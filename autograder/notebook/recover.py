@@ -1,7 +1,7 @@
 """Finds answers whose cell lost its identity or was left empty beside the real answer.
 
 Tools strip metadata, and students write into a new cell below the given one. Nothing is taken away
-from anyone here: an answer is only ever found, or marked for a human.
+from anyone here: an answer is only ever found, or left to manual review.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from autograder.notebook.displaced import (
     find_unnamed,
     is_details,
 )
-from autograder.notebook.document import RawCell, canonical
+from autograder.notebook.document import RawCell, canonical, name_cells
+from autograder.notebook.headings import name_answers
 from autograder.notebook.match import LOST, Matching, region
 from autograder.notebook.owntexts import find_further, find_texts
 from autograder.notebook.release import Release, ReleaseCell
@@ -66,29 +67,29 @@ def recover(
     """
     known = release.by_id
     pool = _pool(cells, release, matching)
+    named = name_answers(cells, release, pool)
     places: dict[str, int] = {}
-    open_ids: list[str] = []
-    notes: list[Note] = []
+    open_ids, notes = list[str](), list[Note]()
     for (before, after), (ids, span) in _groups(known, matching.places, len(cells)).items():
-        candidates = [index for index in span if index in pool]
+        candidates = [index for index in span if index in pool and _may_be(named, index, ids)]
         found = _by_names(cells, known, ids, candidates)
         if before or after:
             found |= _by_order(cells, known, ids, candidates, found)
         places |= found
         open_ids += [grade_id for grade_id in ids if grade_id not in found]
     for grade_id, index in places.items():
-        text = (
-            f"The answer cell is missing; cell {cells[index].number} stands in its place and is taken for it."
-        )
+        text = f"The answer cell is missing; cell {cells[index].number} stands in its place and is taken."
         notes.append(Note("answer-recovered", text, grade_id))
     rest = pool - set(places.values())
-    elsewhere = _beside_stubs(cells, known, matching, rest | matching.away, notes)
+    elsewhere = _beside_stubs(cells, known, matching, rest | matching.away, notes, named=named)
     rest -= {index for indices in elsewhere.values() for index in indices}
     merged = _inside_others(cells, release, open_ids, matching, notes)
     elsewhere |= merged
     split = {name: parts for name, parts in matching.parts.items() if len(parts) > 1}
     found_places = {**matching.places, **places}
-    notebook = SearchedNotebook(cells, release, names_asked, found_places, {**split, **elsewhere}, pool)
+    notebook = SearchedNotebook(
+        cells, release, names_asked, found_places, {**split, **elsewhere}, pool, named
+    )
     elsewhere |= (displaced := find_code(notebook, notes))
     notes[:] = [note for note in notes if note.code != BESIDE or note.place not in displaced]
     rest -= {index for indices in displaced.values() for index in indices}
@@ -97,7 +98,7 @@ def recover(
         notes += lost
         elsewhere |= {grade_id: near} if near else {}
     rest -= {index for indices in elsewhere.values() for index in indices}
-    elsewhere |= _continued(cells, known, matching, rest, notes)
+    elsewhere |= _continued(cells, known, matching, rest, notes, named=named)
     notebook = replace(notebook, parts={**notebook.parts, **elsewhere})
     unassigned = _unassigned(notebook, notes)
     notes += [
@@ -159,6 +160,11 @@ def _groups(
     return groups
 
 
+def _may_be(named: Mapping[int, Sequence[str]], index: int, ids: Collection[str]) -> bool:
+    """Whether the headings of a cell, if they name answers at all, name one of these."""
+    return index not in named or bool({*named[index]} & {*ids})
+
+
 def _by_names(
     cells: Sequence[RawCell], known: Mapping[str, ReleaseCell], ids: Sequence[str], candidates: Iterable[int]
 ) -> dict[str, int]:
@@ -200,6 +206,8 @@ def _beside_stubs(
     matching: Matching,
     rest: set[int],
     notes: list[Note],
+    *,
+    named: Mapping[int, Sequence[str]],
 ) -> dict[str, tuple[int, ...]]:
     """Answers written into new cells next to a given cell that was left as it was."""
     owner = {index: grade_id for grade_id, index in matching.places.items()}
@@ -217,15 +225,15 @@ def _beside_stubs(
         near = tuple(
             at
             for at in range(start + 1, stop)
-            if at in rest - used and cells[at].cell_type == original.cell_type
+            if at in rest - used
+            and cells[at].cell_type == original.cell_type
+            and _may_be(named, at, [grade_id])
         )
         if near:
             found[grade_id] = near
             used.update(near)
-            numbers = ", ".join(str(cells[at].number) for at in near)
-            text = (
-                f"The answer cell is unchanged; the student wrote beside it (cell {numbers}), which is taken."
-            )
+            taken = f"{name_cells(cells, near)} beside it {'is' if len(near) == 1 else 'are'} taken"
+            text = f"The answer cell is unchanged; the student's {taken}."
             notes.append(Note(BESIDE, text, grade_id))
     return found
 
@@ -236,8 +244,10 @@ def _continued(
     matching: Matching,
     rest: set[int],
     notes: list[Note],
+    *,
+    named: Mapping[int, Sequence[str]],
 ) -> dict[str, tuple[int, ...]]:
-    """Written answers that go on in text cells of the student's own, directly below."""
+    """Written answers that go on in text cells of the student's own, directly below or with a heading."""
     found: dict[str, tuple[int, ...]] = {}
     for grade_id, index in matching.places.items():
         original = known[grade_id]
@@ -245,15 +255,15 @@ def _continued(
         unwritten = canonical(cells[index].source) == canonical(original.source)
         if not original.is_answer or original.cell_type != "markdown" or unwritten:
             continue
-        below = tuple(
-            itertools.takewhile(
-                lambda at: at in rest and cells[at].cell_type != "code", range(parts[-1] + 1, len(cells))
-            )
+        below = itertools.takewhile(
+            lambda at: at in rest and at not in named and cells[at].cell_type != "code",
+            range(parts[-1] + 1, len(cells)),
         )
-        if below:
-            found[grade_id] = (*parts, *below)
-            numbers = ", ".join(str(cells[at].number) for at in below)
-            notes.append(Note("answer-continued", f"The answer goes on below, in cell {numbers}.", grade_id))
+        more = [*below, *(at for at in sorted(rest) if named.get(at) == (grade_id,))]
+        if more:
+            found[grade_id] = (*parts, *more)
+            text = f"The answer goes on in {name_cells(cells, more)}."
+            notes.append(Note("answer-continued", text, grade_id))
     return found
 
 
@@ -299,7 +309,7 @@ def _lost(
     places: Mapping[str, int],
     rest: set[int],
 ) -> tuple[tuple[int, ...], list[Note]]:
-    """An answer that may stand in any of several cells: all of them are its text, and a human is asked.
+    """An answer that may stand in any of several cells: all of them are its text, for manual review.
 
     A written answer is not looked for in code, but prose that stands in a code cell is no code.
     """
@@ -311,8 +321,7 @@ def _lost(
     near = tuple(index for index in same_type if index in span) or inside or tuple(same_type or fitting)
     if not near:
         return (), []
-    numbers = ", ".join(str(cells[index].number) for index in near[:10]) + ("…" if len(near) > 10 else "")
-    text = f"The answer cell is missing and cannot be told among cells {numbers}; needs a human."
+    text = f"The answer cell is missing; the answer may be in {name_cells(cells, near)}: manual review."
     return near, [Note(LOST, text, grade_id)]
 
 

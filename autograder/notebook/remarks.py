@@ -75,7 +75,8 @@ def _on_answers(
             yield index, Message(code, {"name": name, "cells": named})
         own = matching.places.get(name)
         if not unclear and own is not None and own not in parts:
-            yield own, Message("notebook.found", {"cells": named})
+            found_code = "notebook.found" if len(parts) > 1 else "notebook.found.one"
+            yield own, Message(found_code, {"cells": named})
     for index, blank in unassigned.items():
         named = ", ".join(blank[:_MOST_NAMED]) + (", …" if len(blank) > _MOST_NAMED else "")
         yield index, Message("notebook.unassigned", {"names": named})

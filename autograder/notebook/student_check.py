@@ -20,6 +20,7 @@ from autograder.messages import languages, sentences, template
 from autograder.notebook import closed
 from autograder.notebook.release import Release
 from autograder.rubric import NotebookFile, Question, Rubric
+from autograder.syntax import bound_names, parsed
 from autograder.timestamps import Window
 from autograder.wording import decimal_comma
 
@@ -311,7 +312,7 @@ def _literal(content: dict[str, Any]) -> str:
 def _specification(
     question: Question, rubric: Rubric, release: Release | None, forms: Mapping[str, str]
 ) -> dict[str, Any]:
-    kind = forms.get(question.kind, question.kind)
+    kind = "" if _is_value(question, rubric) else forms.get(question.kind, question.kind)
     names: dict[str, str] = {}
     beside = str(question.options.get("reads", ""))  # whatever name the answer has, it is this file
     for item in () if beside else question.items:
@@ -340,6 +341,16 @@ def _specification(
         "closed": _closed(question, release) if kind == "choice" and rubric.draws is None else [],
         "visible": [_plain(msgspec.to_builtins(one, builtin_types=(Decimal,))) for one in question.visible],
     }
+
+
+def _is_value(question: Question, rubric: Rubric) -> bool:
+    """Whether checks in Python judge a value: their solution assigns the name instead of defining it."""
+    file = rubric.checks.get(question.id)
+    if file is None or not file.solution:
+        return False
+    statements = parsed(file.solution).body
+    assigned = (statement for statement in statements if isinstance(statement, ast.Assign | ast.AnnAssign))
+    return question.answer in bound_names(*assigned)
 
 
 def _cell_of(question: Question, release: Release | None) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct
 
@@ -154,27 +154,6 @@ class Box(Protocol):
 
     def close(self) -> Usage:
         """End everything in the box and remove what it left. Idempotent."""
-
-
-@runtime_checkable
-class BranchingBox(Box, Protocol):
-    """A box that can be used many times from the same state, for less than a fresh one costs."""
-
-    def branch(self) -> None:
-        """From now on a copy of the box's process answers; files that it writes stay, nothing else does.
-
-        Raises:
-            BoxEnded: the box ended before.
-            SandboxFault: our side failed.
-        """
-
-    def rejoin(self) -> None:
-        """End the copy; the box is as it was before `branch`. Only between the two, and when no call waits.
-
-        Raises:
-            BoxEnded: the code in the copy ended it, or the box.
-            SandboxFault: our side failed.
-        """
 
 
 class Sandbox(Protocol):

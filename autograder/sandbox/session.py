@@ -56,6 +56,7 @@ class Session:
         stopwatch: Stopwatch | None = None,
         visits: Mapping[int, Visit] | None = None,
         timeouts: Timeouts | None = None,
+        skipped: Collection[int] = (),
     ) -> None:
         self._stopwatch = stopwatch or Stopwatch()
         self._visits = visits or {}
@@ -74,7 +75,7 @@ class Session:
         self._taken = 0.0
         self._in_lost_boxes = 0.0
         self._box: Box | None = None
-        self._skipped: set[int] = set()
+        self._skipped = {*skipped}
         self._together = True
         self._unmarked: set[int] = set()
         self._restarts_left = limits.restarts
@@ -315,6 +316,11 @@ class Session:
             processor_seconds=self._used.processor_seconds,
             memory_mb=self._used.memory_bytes / (1 << 20),
         )
+
+    @property
+    def skipped(self) -> frozenset[int]:
+        """The cells that are left out, because each of them ended a box."""
+        return frozenset(self._skipped)
 
     @property
     def given_up(self) -> Ending | None:

@@ -24,7 +24,7 @@ from autograder.limits import CLOCK_FACTOR
 from autograder.records import CellOutcome, CellTest, CheckCall, Ending, Observation
 from autograder.sandbox.base import Box, Reply
 from autograder.sandbox.exchange import values
-from autograder.sandbox.exchange.wire import ProtocolError, Told, telling
+from autograder.sandbox.exchange.wire import LIMITED_BOX, ProtocolError, Told, telling
 from autograder.sandbox.timeouts import KnownTimeout, Timeouts
 from autograder.stopwatch import Stopwatch
 from autograder.syntax import UNREADABLE, parsed
@@ -39,6 +39,9 @@ TOO_DEEP = "a value is nested too deeply to go from one box to the other"
 MOST_OPERATIONS = 100_000
 """Of one test."""
 _MOST_TEXT = 4000
+_MOST_LANGUAGES = 20
+MOST_VALUES = 200
+"""Lines of one check about what was drawn and compared."""
 _LEAST_SECONDS = 0.01
 
 
@@ -62,15 +65,71 @@ class _Clock:
 MOST_FURTHER_BOXES = 100
 """Of one test."""
 MOST_AT_ONCE = 4
-"""Further boxes of one test that are open; the oldest ends when one more is opened."""
+"""Further boxes of one test that are open; the oldest ends when one more is opened. So many wait besides."""
+
+
+class _FreshBoxes:
+    """Boxes in which the student's cells have run, each fresh for all files of checks but those that used it.
+
+    A property such as that an output does not depend on an input holds calls in such a box against calls that
+    it must not know of. What it knows of another question's calls is no help with that.
+    """
+
+    def __init__(self, open_again: Callable[[], Box] | None) -> None:
+        self._open_again = open_again
+        self._waiting: list[Box] = []
+        self._used: dict[int, tuple[frozenset[str], Collection[str]]] = {}
+        """Box → the files that used it, and what was made to fail there."""
+
+    def take(self, file: str, forbidden: Collection[str] = ()) -> Box:
+        """Return a box that is fresh for a file of checks.
+
+        Args:
+            file: its digest.
+            forbidden: what will fail there, and has failed since it was opened.
+
+        Raises:
+            BoxEnded: it ended while the cells ran, or there are none.
+        """
+        if self._open_again is None:
+            raise BoxEnded(Ending.NOT_ASKED)
+        for box in self._waiting:
+            files, failing = self._used[id(box)]
+            if file not in files and failing == forbidden:
+                self._waiting.remove(box)
+                self._used[id(box)] = files | {file}, forbidden
+                return box
+        box = self._open_again()
+        self._used[id(box)] = frozenset((file,)), forbidden
+        return box
+
+    def put_back(self, box: Box) -> None:
+        """Keep a box for other files of checks."""
+        self._waiting.append(box)
+        if len(self._waiting) > MOST_AT_ONCE:
+            self._end(self._waiting[0])
+
+    def close(self) -> None:
+        """End those that wait."""
+        for box in [*self._waiting]:
+            self._end(box)
+
+    def _end(self, box: Box) -> None:
+        self._waiting.remove(box)
+        del self._used[id(box)]
+        box.close()
 
 
 class _FurtherBoxes:
     """The student's boxes of one test by number; further ones are opened when they are first asked."""
 
-    def __init__(self, student: Box, open_again: Callable[[], Box] | None) -> None:
+    def __init__(self, student: Box, fresh: _FreshBoxes, check: CheckCall | None) -> None:
         self._boxes = [student]
-        self._open_again = open_again
+        self._fresh = fresh
+        self._file = check.digest if check else ""
+        self._forbidden = check.forbidden if check else ()
+        self._limited: Box | None = None
+        self._ended: list[Box] = []
 
     def __enter__(self) -> Self:
         return self
@@ -81,19 +140,32 @@ class _FurtherBoxes:
         Raises:
             BoxEnded: there are too many, it gave its place to a newer one, or it ended while the cells ran.
         """
+        if number == LIMITED_BOX:
+            self._limited = self._limited or self._fresh.take(self._file, self._forbidden)
+            return self._limited
         while len(self._boxes) < number:
-            if self._open_again is None or len(self._boxes) > MOST_FURTHER_BOXES:
+            if len(self._boxes) > MOST_FURTHER_BOXES:
                 raise BoxEnded(Ending.NOT_ASKED)
+            box = self._fresh.take(self._file)
             if len(self._boxes) > MOST_AT_ONCE:
-                self._boxes[-MOST_AT_ONCE].close()
-            self._boxes.append(self._open_again())
+                self._give_back(self._boxes[-MOST_AT_ONCE])
+            self._boxes.append(box)
         if 1 < number <= len(self._boxes) - MOST_AT_ONCE:
             raise BoxEnded(Ending.NOT_ASKED)
         return self._boxes[number - 1]
 
+    def note_end(self, box: Box) -> None:
+        """A box has ended; no other check gets it."""
+        self._ended.append(box)
+
+    def _give_back(self, box: Box) -> None:
+        if box not in self._ended:
+            self._fresh.put_back(box)
+
     def __exit__(self, *_: object) -> None:
-        for box in self._boxes[1:]:
-            box.close()
+        limited = [self._limited] if self._limited else []
+        for box in (*self._boxes[1:][-MOST_AT_ONCE:], *limited):
+            self._give_back(box)
 
 
 class CellTester:
@@ -119,7 +191,7 @@ class CellTester:
             open_again: opens a fresh box in which the student's cells have run.
             call_seconds: that one operation in a fresh box may take.
         """
-        self._open_again = open_again
+        self._fresh = _FreshBoxes(open_again)
         self._call_seconds = call_seconds
         self._open = open_box
         self._stopwatch = stopwatch or Stopwatch()
@@ -156,6 +228,7 @@ class CellTester:
 
     def _outside(self, test: CellTest, student: Box, left: float) -> CellOutcome:
         if self._student is not student:
+            self._fresh.close()
             self._student, self._token = student, secrets.token_hex(8)
             self._watched = ()
         begin: dict[str, Any] | None
@@ -177,13 +250,14 @@ class CellTester:
         if names and not is_watched:
             asking = written(["watch", watched, {}, {}, self._token, 0])
         left, clock = min(test.seconds, left), _Clock(min(test.seconds, left))
-        with _FurtherBoxes(student, self._open_again) as boxes:
+        with _FurtherBoxes(student, self._fresh, test.check) as boxes:
             for _ in range(MOST_OPERATIONS):
                 if asking is not None:
                     before = box.computed()
                     most = math.inf if box is student else self._call_seconds
                     answer = self._asked_of_student(asking, box, min(left, clock.left, most), clock)
                     if isinstance(answer, CellOutcome) and answer.ending and box is not student:
+                        boxes.note_end(box)
                         answer = written({"ended": answer.ending.value})  # the check decides what it costs
                     if isinstance(answer, CellOutcome):
                         self.close()
@@ -212,6 +286,7 @@ class CellTester:
             "part": call.part,
             "seed": call.seed.hex(),
             "forbidden": list(call.forbidden),
+            "show_values": call.show_values,
         }
         if self._judge is None or call.digest not in self._unpacked:
             told["program"] = call.program
@@ -299,10 +374,11 @@ class CellTester:
         return found
 
     def close(self) -> None:
-        """End the judge's box; the next test gets another one."""
+        """End the judge's box and fresh ones; the next test gets others."""
         judge, self._judge, self._student = self._judge, None, None
         self._unpacked.clear()
         self._watched = ()
+        self._fresh.close()
         if judge is not None:
             self._stopwatch.add("in boxes", judge.close().time)
 
@@ -338,7 +414,7 @@ def outcome_of(told: object) -> CellOutcome:
     if not isinstance(told, Mapping):
         return CellOutcome(refused="the test brought no outcome")
     value, words, mistakes = told.get("value"), told.get("own_words"), told.get("mistakes")
-    share = told.get("share")
+    share, words_for_students, lines = told.get("share"), told.get("told"), told.get("values")
     return CellOutcome(
         error=_text(told, "error"),
         message=_text(told, "message"),
@@ -352,12 +428,25 @@ def outcome_of(told: object) -> CellOutcome:
         forbidden=_text(told, "forbidden"),
         share=share if isinstance(share, float) and 0 <= share < 1 else 0.0,
         mistakes=tuple(str(one) for one in mistakes) if isinstance(mistakes, list) else (),
+        told=_texts(words_for_students),
+        carried=tuple(map(str, carried)) if isinstance(carried := told.get("carried"), list) else (),
+        values=tuple(map(str, lines[:MOST_VALUES])) if isinstance(lines, list) else (),
     )
 
 
 def _text(told: Mapping[str, Any], name: str) -> str:
     text = told.get(name)
     return text[:_MOST_TEXT] if isinstance(text, str) else ""
+
+
+def _texts(told: object) -> dict[str, str]:
+    """Return a text by language, as far as a box has stated one."""
+    pairs = list(told.items())[:_MOST_LANGUAGES] if isinstance(told, dict) else []
+    return {
+        language[:_MOST_TEXT]: text[:_MOST_TEXT]
+        for language, text in pairs
+        if isinstance(language, str) and isinstance(text, str)
+    }
 
 
 def written(told: Any) -> Told:

@@ -24,6 +24,13 @@ class KnownTimeout(BoxEnded):
         """Of the submission's time, which the test would use up."""
 
 
+class NewTimeout(BaseException):
+    """A run that was to stop at its first new time-out met one.
+
+    Not an `Exception`: whatever handles the errors of one question must not take it for one.
+    """
+
+
 class Timeouts:
     """The time-outs of one notebook of a submission: those of earlier runs, and those met in this one.
 
@@ -32,23 +39,31 @@ class Timeouts:
             that were answered before.
     """
 
-    def __init__(self, basis: Callable[[], bytes] = bytes, known: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self,
+        basis: Callable[[], bytes] = bytes,
+        known: Mapping[str, int] | None = None,
+        *,
+        stop_at_new: bool = False,
+    ) -> None:
         """Start with what is known.
 
         Args:
             basis: returns a digest of all that decides what the code does, except what it is asked. Called at
                 most once, when it is needed.
             known: as `met` of earlier runs; what belongs to other code matches nothing.
+            stop_at_new: raise `NewTimeout` as soon as one is remembered that was not known.
         """
         self._basis = basis
         self._digest = b""
         self._known = dict(known or {})
+        self._stop_at_new = stop_at_new
         self._digests: dict[Scenario, bytes] = {}
         self.met: dict[str, int] = {}
 
     def remember_cell(self, number: int, skipped: Collection[int]) -> None:
         """Remember that a cell ran out of time in a box in which the skipped ones did not run."""
-        self.met[self._name_cell(number, skipped)] = 0
+        self._remember(self._name_cell(number, skipped))
 
     def remember_call(self, asked: Sequence[Scenario], skipped: Collection[int], answered: int) -> None:
         """Remember that the last of these scenarios ran out of time, after the others in the same box.
@@ -58,7 +73,7 @@ class Timeouts:
             skipped: the cells that did not run there.
             answered: how many calls of the last one were answered before.
         """
-        self.met[self._name_call(asked, skipped)] = answered
+        self._remember(self._name_call(asked, skipped), answered)
 
     def recall_cell(self, number: int, skipped: Collection[int]) -> bool:
         """Return whether a cell is known to run out of time."""
@@ -78,11 +93,16 @@ class Timeouts:
             test: names the test, all other tests of the notebook, and which of them ran in the box before.
             skipped: the cells that did not run there.
         """
-        self.met[self._name_test(test, skipped)] = 0
+        self._remember(self._name_test(test, skipped))
 
     def recall_test(self, test: bytes, skipped: Collection[int]) -> bool:
         """Return whether a test is known to run out of time; see `remember_test`."""
         return bool(self._known) and self._recall(self._name_test(test, skipped)) is not None
+
+    def _remember(self, name: str, answered: int = 0) -> None:
+        self.met[name] = answered
+        if self._stop_at_new and name not in self._known:
+            raise NewTimeout
 
     def _recall(self, name: str) -> int | None:
         if name in self._known:  # it stays known for the run after this one
@@ -110,3 +130,27 @@ class Timeouts:
             told = wire.pack({"calls": calls}, encoder.arrays)
             self._digests[scenario] = hashlib.sha256(b"".join(told)).digest()
         return self._digests[scenario]
+
+
+class SubmissionTimeouts:
+    """The time-outs of all notebooks of a submission.
+
+    Attributes:
+        known: as `met` of earlier runs.
+        met: those of this run that may be concluded from, as `Timeouts.met`.
+    """
+
+    def __init__(self, known: Mapping[str, int] | None = None, *, stop_at_new: bool = False) -> None:
+        """Start with what is known.
+
+        Args:
+            known: as `met` of earlier runs.
+            stop_at_new: raise `NewTimeout` at the first one that is not known.
+        """
+        self.known = dict(known or {})
+        self.met: dict[str, int] = {}
+        self._stop_at_new = stop_at_new
+
+    def of_notebook(self, basis: Callable[[], bytes]) -> Timeouts:
+        """Return the time-outs of one notebook; see `Timeouts`."""
+        return Timeouts(basis, self.known, stop_at_new=self._stop_at_new)

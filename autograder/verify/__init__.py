@@ -20,7 +20,7 @@ from autograder.sandbox.outside import orphans
 from autograder.sandbox.pool import Pool
 from autograder.verify import headroom
 from autograder.verify.findings import ItemCredit, Mark, Matrix, MutatedCell, Row, Verified, VerifyFinding
-from autograder.verify.matrix import coverage, most
+from autograder.verify.matrix import coverage, kept_without_work, most
 from autograder.verify.mutants import run_mutants
 from autograder.verify.papers import KEY, AnswerKey, check_key, check_release, grade_answer_key
 from autograder.verify.questions import (
@@ -94,7 +94,10 @@ def verify(
         most((spent, *boxes)),
         len(boxes),
         time.monotonic() - started,
-        tuple(size_warnings(assignment.rubric)),
+        (
+            *size_warnings(assignment.rubric),
+            *(warning for made in matrices for warning in kept_without_work(made)),
+        ),
         () if quick else run_mutants(grader, key, parallel),
         list_credit(assignment.rubric),
         sum((item.points for item in items if not item.manual), Decimal(0)),

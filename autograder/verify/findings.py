@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from msgspec import Struct
 
-from autograder.checks.base import CreditPath
+from autograder.checks.base import TRIVIAL, CreditPath
 from autograder.records import Spent
 
 
@@ -67,7 +67,7 @@ class Matrix(Struct, frozen=True):
     @property
     def alternatives(self) -> tuple[Row, ...]:
         """The trials that must lose nothing."""
-        return tuple(row for row in self.rows if not row.loses)
+        return tuple(row for row in self.rows if not row.loses and row.family != TRIVIAL)
 
 
 class Survivor(Struct, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from decimal import Decimal
 
-from autograder.checks.base import Trial
+from autograder.checks.base import TRIVIAL, Trial
 from autograder.messages import sentences
 from autograder.records import ItemResult, Score, Spent, Status
 from autograder.rubric import Item, Question, Rubric
@@ -142,6 +142,20 @@ def coverage(matrix: Matrix) -> tuple[VerifyFinding, ...]:
         for item in matrix.items
         if item not in lost and item not in matrix.manual
     )
+
+
+def kept_without_work(matrix: Matrix) -> Iterator[VerifyFinding]:
+    """Warn of automatic items that an answer without any work keeps: nothing but properties guards them."""
+    for row in matrix.rows:
+        kept = [item for item, found in row.marks.items() if found is Mark.KEPT and item not in matrix.manual]
+        if row.family == TRIVIAL and kept:
+            yield VerifyFinding(
+                row.name,
+                matrix.question,
+                "an answer without any work that loses all items",
+                f"{row.name} passes {', '.join(kept)}",
+                "compare with the reference there, or state needs= with a check that does",
+            )
 
 
 def matrix(question: Question, rows: Iterable[Row]) -> Matrix:

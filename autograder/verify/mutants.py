@@ -46,7 +46,7 @@ def run_mutants(grader: Grader, key: AnswerKey, workers: int) -> tuple[MutatedCe
         key: its graded answer key.
         workers: mutants graded at the same time.
     """
-    if not any(question.kind == "cells" for question in grader.assignment.rubric.questions):
+    if not any(question.kind == "tests" for question in grader.assignment.rubric.questions):
         return ()
     runner = _MutantRunner(Grader(_limit_time(grader.assignment, key), grader.pool), key)
     plans = runner.plan_cells()
@@ -107,7 +107,7 @@ class _MutantRunner(Struct, frozen=True):
         return _Verdict(is_decided=True, survivor=survivor)
 
     def _is_judged(self, question: Question) -> bool:
-        return question.kind == "cells" and any(
+        return question.kind == "tests" and any(
             not item.manual and self.key.marks[f"{question.id}.{item.id}"] is Mark.KEPT
             for item in question.items
         )
@@ -149,7 +149,7 @@ def _limit_time(assignment: Assignment, key: AnswerKey) -> Assignment:
                 replace(
                     item, options={**item.options, "seconds": min(seconds, item.options.get("seconds", 30.0))}
                 )
-                if question.kind == "cells" and not item.manual
+                if question.kind == "tests" and not item.manual
                 else item
                 for item in question.items
             ),

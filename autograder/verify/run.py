@@ -19,7 +19,7 @@ from autograder.verify.matrix import matrix, paper, row
 from autograder.verify.papers import AnswerKey
 from autograder.verify.trials import TrialGrader
 
-ADOPTED_KINDS = ("cells", "written")
+ADOPTED_KINDS = ("tests", "written")
 """The kinds of questions that `autograder adopt` writes."""
 
 ShowProgress = Callable[[Iterable[tuple[str, Row]], int], Iterable[tuple[str, Row]]]

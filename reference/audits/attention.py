@@ -12,10 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 
-from reference.faults.fault import Fault
-from reference.faults.rewrite import Edit
-
-from .audit import SEED, Audit, Outcome, Refused, Remark
+from .audit import SEED, Audit, NoEvidence, Outcome, Remark
 
 RIGHT = """\
 import math
@@ -54,22 +51,6 @@ class MultiHeadAttention(nn.Module):
         v = self.split_heads(self.W_v(value))
         return self.W_o(self.combine_heads(self.attend(q, k, v, mask)))
 """
-
-_ATTEND, _FORWARD = "MultiHeadAttention.attend", "MultiHeadAttention.forward"
-CATALOGUE = (
-    Fault(
-        "softmax_over_queries",
-        (Edit(_ATTEND, "torch.softmax(scores, dim=-1)", "torch.softmax(scores, dim=-2)"),),
-        {"en": "The weights of a query sum to 1", "de": "Die Gewichte einer Query haben die Summe 1"},
-        probe="values",
-    ),
-    Fault(
-        "value_from_key",
-        (Edit(_FORWARD, "self.W_v(value)", "self.W_v(key)"),),
-        {"en": "The values come from the values", "de": "Die Values kommen aus den Values"},
-        probe="cross",
-    ),
-)
 
 _N_HEADS = 2
 _WIDEST = 64
@@ -125,7 +106,7 @@ def _definition(inputs: Mapping[str, Any]) -> Outcome:
 def _check(query: Tensor, key: Tensor, value: Tensor, n_heads: int) -> None:
     width = query.shape[-1]
     if not 1 <= width <= _WIDEST or n_heads < 1 or width % n_heads:
-        raise Refused(
+        raise NoEvidence(
             "Attention with several heads is defined only where the width is a multiple of the number of "
             f"heads (and here at most {_WIDEST}); {width} and {n_heads} are outside the definition.",
             "Attention mit mehreren Köpfen ist nur erklärt, wenn die Breite ein Vielfaches der Kopfzahl ist "
@@ -133,7 +114,7 @@ def _check(query: Tensor, key: Tensor, value: Tensor, n_heads: int) -> None:
         )
     fits = key.shape == value.shape and key.shape[0] == query.shape[0] and key.shape[-1] == width
     if not fits or 0 in (*query.shape, *key.shape):
-        raise Refused(
+        raise NoEvidence(
             "Query, key and value need one width and one batch size, key and value one length; no size is 0.",
             "Query, Key und Value brauchen eine Breite und eine Batchgröße, Key und Value eine Länge, "
             "nichts davon 0.",
@@ -145,16 +126,16 @@ def _allowed(mask: Tensor, query: Tensor, key: Tensor, n_heads: int) -> Tensor:
     try:
         allowed = mask.expand(sizes)
     except RuntimeError:
-        raise Refused(
+        raise NoEvidence(
             f"The mask does not broadcast to {sizes}.", f"Die Maske lässt sich nicht auf {sizes} erweitern."
         ) from None
     if not allowed.any(-1).all():
-        raise Refused(
+        raise NoEvidence(
             "The mask blocks every key of a query: then nothing is defined.",
             "Die Maske sperrt für eine Query alle Keys: Dann ist nichts erklärt.",
         )
     return allowed
 
 
-right = Audit(RIGHT, CATALOGUE, (), _run, _definition, remarks=(_REMARK,))
+right = Audit(RIGHT, (), (), _run, _definition, (_REMARK,))
 """The listing as it was handed out: nothing is planted in it."""

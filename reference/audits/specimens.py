@@ -7,9 +7,6 @@ for every class, and switches behind the branch that is taken stand anyhow. So n
 text of one class say what it is; what is left is how it behaves. Every behaviour of an expression is written
 in equally many ways: who tries all branches of one class finds no behaviour that is more frequent than
 others.
-
-The misconceptions have the names of those in tests/submissions/attention/catalogue.toml, and compute the
-same.
 """
 
 from __future__ import annotations
@@ -17,7 +14,6 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 NAME = "MultiHeadAttention"
 RIGHT_CLASSES = 8
@@ -205,19 +201,6 @@ class MultiHeadAttention(nn.Module):
 """
 
 
-def specimens(seed: int) -> list[dict[str, Any]]:
-    """The classes in a drawn order: ``source``, ``name``, ``right`` and ``group``."""
-    draw = random.Random(seed)  # noqa: S311 - the seed comes from the course secret
-    made = [_specimen("", "", draw) for _ in range(RIGHT_CLASSES)]
-    made += [
-        _specimen(misconception, group, draw)
-        for group, misconceptions in GROUPS.items()
-        for misconception in misconceptions
-    ]
-    draw.shuffle(made)
-    return made
-
-
 def program(misconception: str, draw: random.Random) -> str:
     """The text of a class with one misconception in it, or with none, in drawn styles."""
     most = sum(SPELLINGS * (1 + len(site.misconceptions)) - 1 for site in SITES.values())
@@ -248,7 +231,3 @@ def _branching(
             switches[number] = not position
         text += f"({branch}) if switches[{number}] == {int(position)} else "
     return f"{text}({branches[-1]})"
-
-
-def _specimen(misconception: str, group: str, draw: random.Random) -> dict[str, Any]:
-    return {"source": program(misconception, draw), "name": NAME, "right": not misconception, "group": group}

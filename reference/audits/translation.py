@@ -12,11 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from reference.faults.fault import Fault
-from reference.faults.rewrite import Edit
-
 from . import attention
-from .audit import SEED, Audit, Outcome, Refused, executed
+from .audit import SEED, Audit, Fault, NoEvidence, Outcome, executed
 
 RIGHT = """\
 class Translator(nn.Module):
@@ -64,58 +61,27 @@ class Translator(nn.Module):
 
 CATALOGUE = (
     Fault(
-        "target_padding",
-        (
-            Edit(
-                "Translator.make_target_mask",
-                "(target != 0)[:, None, None, :]",
-                "(target != 0)[:, None, :, None]",
-            ),
-        ),
-        {
-            "en": "Padding of the target is hidden as a key, not as a query",
-            "de": "Padding des Ziels wird als Key verborgen, nicht als Query",
-        },
-        probe="left padding",
-        difficulty=3,
+        "target_padding",  # shows with padding on the left
+        "Translator.make_target_mask",
+        "(target != 0)[:, None, None, :]",
+        "(target != 0)[:, None, :, None]",
+        ("target mask", "padding mask of the target"),
     ),
     Fault(
         "cross_padding",
-        (
-            Edit(
-                "Translator.decode",
-                "self.cross_attention(x, memory, memory, source_mask)",
-                "self.cross_attention(x, memory, memory)",
-            ),
-        ),
-        {
-            "en": "Cross-attention does not see the padding of the source",
-            "de": "Die Cross-Attention sieht das Padding des Quelltexts nicht",
-        },
-        probe="source padding",
-        difficulty=1,
+        "Translator.decode",
+        "self.cross_attention(x, memory, memory, source_mask)",
+        "self.cross_attention(x, memory, memory)",
+        ("cross attention", "cross_attention", "decoder"),
     ),
     Fault(
         "source_padding",
-        (
-            Edit(
-                "Translator.encode",
-                "self.encoder_attention(x, x, x, source_mask)",
-                "self.encoder_attention(x, x, x)",
-            ),
-        ),
-        {
-            "en": "The encoder does not see the padding of the source",
-            "de": "Der Encoder sieht das Padding des Quelltexts nicht",
-        },
-        probe="source padding",
+        "Translator.encode",
+        "self.encoder_attention(x, x, x, source_mask)",
+        "self.encoder_attention(x, x, x)",
+        ("encoder_attention", "encoder", "source mask"),
     ),
 )
-NAMES = {
-    "target_padding": ("target mask", "padding mask of the target"),
-    "cross_padding": ("cross attention", "cross_attention", "decoder"),
-    "source_padding": ("encoder_attention", "encoder", "source mask"),
-}
 
 N_TOKENS, D_MODEL, N_HEADS, MAX_LEN = 11, 8, 2, 16
 MOST_TEXTS = 16
@@ -186,24 +152,24 @@ def _layer(model: Any, name: str, x: Tensor, memory: Tensor | None, *, causal: b
 def _check(source: Tensor, target: Tensor) -> None:
     for tokens in (source, target):
         if not 1 <= tokens.shape[1] <= MAX_LEN or not (tokens.min() >= 0 and tokens.max() < N_TOKENS):
-            raise Refused(
+            raise NoEvidence(
                 f"Tokens are numbers from 0 (padding) to {N_TOKENS - 1}, 1 to {MAX_LEN} of them in a text.",
                 f"Token sind Zahlen von 0 (Padding) bis {N_TOKENS - 1}, ein Text hat 1 bis {MAX_LEN} davon.",
             )
         if not (tokens != 0).any(1).all():
-            raise Refused(
+            raise NoEvidence(
                 "A text that is nothing but padding has no meaning: then nothing is defined.",
                 "Ein Text aus nichts als Padding hat keine Bedeutung: Dann ist nichts erklärt.",
             )
     if not source.shape[0] == target.shape[0] <= MOST_TEXTS:
-        raise Refused(
+        raise NoEvidence(
             f"There are as many sources as targets, and at most {MOST_TEXTS} of each.",
             f"Es gibt so viele Quelltexte wie Zieltexte, und je höchstens {MOST_TEXTS}.",
         )
 
 
 def _audit(*planted: str) -> Audit:
-    return Audit(RIGHT, CATALOGUE, planted, _run, _definition, NAMES, above=attention.RIGHT)
+    return Audit(RIGHT, CATALOGUE, planted, _run, _definition, above=attention.RIGHT)
 
 
 handed_out = _audit("target_padding", "cross_padding")

@@ -6,11 +6,13 @@ tried in every order of roles, also three maps in one.
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import torch
 
 from autograder.checking import Unclear, Wrong, assert_close, call, check, forbid, mutant, raises, solution
+from autograder.checking.transformers import call_all, make_models, remember
 
 forbid("MultiheadAttention", "scaled_dot_product_attention", "flex_attention")
 solution("attention.py", names={"MyMultiHeadAttention": "MultiHeadAttention"})
@@ -26,42 +28,59 @@ def shapes(model):
 
 
 class Pair:
-    """The student's model of one size, and references with its weights: one, or one for each order of roles.
+    """The student's model of one size, and its weights as the reference has them, for each order of roles.
 
     It is called once with other inputs before anything is compared: what is kept of a call shows.
     """
 
-    def __init__(self, student, reference, size):
+    def __init__(self, model, weights, reference, size):
         self.size = size
         self.is_fresh = True
-        d_model, n_heads = size
-        self.model = call(student.MyMultiHeadAttention, d_model=d_model, n_heads=n_heads).eval()
-        weights = {name: weight.detach() for name, weight in self.model.state_dict().items()}
+        self.model = model
         self.tied = find_tied(weights)
-        right = reference.MyMultiHeadAttention(*size).eval()
-        if {name: tuple(weight.shape) for name, weight in weights.items()} == shapes(right):
-            right.load_state_dict(weights)
-            self.rights = [right]
+        self.right = make_right(reference, size)
+        if {name: tuple(weight.shape) for name, weight in weights.items()} == shapes(self.right):
+            self.states = [weights]
         else:
-            self.rights = list(wirings(weights, reference, size))
+            self.states = list(wirings(weights, size))
 
-    def compare(self, *inputs, mask=None):
-        """Compare with the reference; return what the student's model gives."""
+    def plan(self, *inputs, mask=None):
+        """Return the calls after which the output can be compared."""
+        calls = [(self.model, *inputs, mask)]
+        if self.is_fresh:
+            self.is_fresh = False
+            other = None if mask is None else mask.flip(-1)
+            calls.insert(0, (self.model, *(x.flip(0) for x in inputs), other))
+        return calls
+
+    def compare(self, outputs, calls):
+        """Compare what the last of the planned calls returns with the reference."""
         if self.tied:
             raise Wrong(f"{' and '.join(self.tied)} are one map")
-        if not self.rights:
+        if not self.states:
             raise Unclear("the maps have other shapes than four of the model's width")
-        if self.is_fresh:
-            attend(self.model, *(x.flip(0) for x in inputs), None if mask is None else mask.flip(-1))
-            self.is_fresh = False
-        output = attend(self.model, *inputs, mask)
+        output = [next(outputs) for _ in calls][-1]
+        _, *inputs = calls[-1]
         with torch.no_grad():
-            for right in self.rights:
-                expected = right(*inputs, mask)
+            for state in self.states:
+                self.right.load_state_dict(state)
+                expected = self.right(*inputs)
                 if expected.shape == output.shape and torch.allclose(expected, output, 1e-4, 1e-5):
                     break
         assert_close(output, expected)
-        return output
+
+
+def compare_all(planned):
+    """Compare the outputs of pairs for the calls that they planned, which are made in one step."""
+    outputs = attend_all([call for _, calls in planned for call in calls])
+    for pair, calls in planned:
+        pair.compare(outputs, calls)
+
+
+@functools.cache
+def make_right(reference, size):
+    """A reference that all pairs of a size use, each with its own weights: to draw new ones takes long."""
+    return reference.MyMultiHeadAttention(*size).eval()
 
 
 def find_tied(weights):
@@ -71,24 +90,19 @@ def find_tied(weights):
     return next((names for names in pairs if torch.equal(maps[names[0]], maps[names[1]])), ())
 
 
-def make_pairs(student, reference):
-    return [Pair(student, reference, size) for size in SIZES]
-
-
-_pairs: dict[object, list[Pair]] = {}
+def make_pairs(student, reference, sizes=SIZES):
+    arguments = [{"d_model": d_model, "n_heads": n_heads} for d_model, n_heads in sizes]
+    made = make_models(student.MyMultiHeadAttention, arguments)
+    return [Pair(*parts, reference, size) for parts, size in zip(made, sizes, strict=True)]
 
 
 def unmasked_pairs(student, reference):
     """The same models for all calls without a mask, also of other checks: to make them takes longest."""
-    key = student.MyMultiHeadAttention
-    if key not in _pairs:
-        _pairs.clear()
-        _pairs[key] = make_pairs(student, reference)
-    return _pairs[key]
+    return remember(student, lambda: make_pairs(student, reference), "unmasked pairs")
 
 
-def wirings(weights, reference, size):
-    """References whose maps are the student's in each order; one for all three in thirds, or head by head."""
+def wirings(weights, size):
+    """The student's maps in each order of roles; one map for all three in thirds, or head by head."""
     d_model, n_heads = size
     maps = [
         (weight.squeeze(-1), weights.get(name.removesuffix("weight") + "bias", torch.zeros(len(weight))))
@@ -108,15 +122,11 @@ def wirings(weights, reference, size):
             thirds = [(weight[rows].chunk(3)[third], bias[rows].chunk(3)[third]) for third in order]
             orders.append(dict(zip(ROLES, [*thirds, last], strict=True)))
     for order in orders:
-        right = reference.MyMultiHeadAttention(*size).eval()
-        right.load_state_dict(
-            {
-                f"{role}.{kind}": value
-                for role, pair in order.items()
-                for kind, value in zip(("weight", "bias"), pair, strict=True)
-            }
-        )
-        yield right
+        yield {
+            f"{role}.{kind}": value
+            for role, pair in order.items()
+            for kind, value in zip(("weight", "bias"), pair, strict=True)
+        }
 
 
 def first_of(output):
@@ -124,14 +134,24 @@ def first_of(output):
     return output[0] if isinstance(output, tuple) and output else output
 
 
+def attend_all(calls):
+    """The outputs of the student's models, which have to be tensors.
+
+    Args:
+        calls: model, query, key, value and mask of each.
+    """
+    named = []
+    for model, query, key, value, mask in calls:
+        more = {} if mask is None else {"mask": mask}
+        named.append((model, {"query": query, "key": key, "value": value, **more}))
+    for output in map(first_of, call_all(named)):
+        if not isinstance(output, torch.Tensor):
+            raise Wrong(f"returned {type(output).__name__}, expected a tensor")
+        yield output
+
+
 def attend(model, query, key, value, mask=None):
-    """The output of the student's model, which has to be a tensor."""
-    more = {} if mask is None else {"mask": mask}
-    with torch.no_grad():
-        output = first_of(call(model, query=query, key=key, value=value, **more))
-    if not isinstance(output, torch.Tensor):
-        raise Wrong(f"returned {type(output).__name__}, expected a tensor")
-    return output
+    return next(attend_all([(model, query, key, value, mask)]))
 
 
 def draw_inputs(draw, texts, *lengths):
@@ -183,10 +203,10 @@ def construct(student, reference, draw):
     },
 )
 def self(student, reference, draw):
-    inputs = draw_inputs(draw, 2, 5)
-    for pair in unmasked_pairs(student, reference):
-        (x,) = inputs[pair.size]
-        pair.compare(x, x, x)
+    pairs = unmasked_pairs(student, reference)
+    compare_without_mask(pairs, draw_inputs(draw, 2, 5))
+    pair = pairs[0]
+    x = draw.normal(2, 5, pair.size[0])
     if isinstance(call(pair.model, query=x, key=x, value=x), tuple):
         raise Wrong("returned something beside the output")
 
@@ -207,15 +227,18 @@ def self(student, reference, draw):
 def cross(student, reference, draw, part):
     texts, queries, keys = part
     inputs = draw_inputs(draw, texts, queries, keys, keys)
-    for pair in unmasked_pairs(student, reference):
-        pair.compare(*inputs[pair.size])
+    pairs = unmasked_pairs(student, reference)
+    compare_all([(pair, pair.plan(*inputs[pair.size])) for pair in pairs])
+
+
+def compare_without_mask(pairs, inputs):
+    """Compare self-attention."""
+    compare_all([(pair, pair.plan(*inputs[pair.size] * 3)) for pair in pairs])
 
 
 def is_right_without_mask(student, reference, inputs):
     try:
-        for pair in make_pairs(student, reference):
-            (x,) = inputs[pair.size]
-            pair.compare(x, x, x)
+        compare_without_mask(make_pairs(student, reference), inputs)
     except Wrong:
         return False
     return True
@@ -235,24 +258,31 @@ def compare_masked(student, reference, cases, usual):
     """
     pairs = make_pairs(student, reference)
     (x,) = cases[0][0][SIZES[0]]
+    planned = []
+    for inputs, masks in cases:
+        for pair in pairs:
+            mask = masks[pair.size] if isinstance(masks, dict) else masks
+            planned.append((pair, pair.plan(*inputs[pair.size] * 3, mask=mask)))
+    unmasked = (pairs[0].model, x, x, x, None)
+    outputs = attend_all([unmasked, *(call for _, calls in planned for call in calls), unmasked])
     try:
-        before = attend(pairs[0].model, x, x, x)
-        for inputs, masks in cases:
-            for pair in pairs:
-                (own,) = inputs[pair.size]
-                pair.compare(own, own, own, mask=masks[pair.size] if isinstance(masks, dict) else masks)
-        check_that_none_stays(pairs[0].model, x, before)
+        before = next(outputs)
+        for pair, calls in planned:
+            pair.compare(outputs, calls)
+        check_that_none_stays(next(outputs), before)
     except Wrong:
         if is_right_without_mask(student, reference, cases[0][0]):
             raise
-        compare_without_blocked(Pair(student, reference, SIZES[0]).model, x, usual)
+        compare_without_blocked(make_pairs(student, reference, SIZES[:1])[0].model, x, usual)
         for inputs, masks in cases:
             if isinstance(masks, dict):
-                check_each_head(Pair(student, reference, SIZES[0]).model, *inputs[SIZES[0]], masks[SIZES[0]])
+                check_each_head(
+                    make_pairs(student, reference, SIZES[:1])[0].model, *inputs[SIZES[0]], masks[SIZES[0]]
+                )
 
 
-def check_that_none_stays(model, x, before):
-    if not torch.allclose(attend(model, x, x, x), before, 1e-4, 1e-5):
+def check_that_none_stays(after, before):
+    if not torch.allclose(after, before, 1e-4, 1e-5):
         raise Wrong("the mask of a call stays")
 
 
@@ -264,7 +294,7 @@ def compare_without_blocked(model, x, mask):
     for text, keys in enumerate(mask.bool().expand(len(x), 1, x.shape[1], -1)[:, 0, 0]):
         own = x[text : text + 1]
         assert_close(whole[text], attend(model, own, own[:, keys], own[:, keys])[0])
-    check_that_none_stays(model, x, before)
+    check_that_none_stays(attend(model, x, x, x), before)
 
 
 def check_each_head(model, x, mask):
@@ -309,13 +339,19 @@ def causal(student, reference, draw):
 )
 def blocked(student, reference, draw):
     d_model, n_heads = SIZES[0]
-    model = student.MyMultiHeadAttention(d_model, n_heads).eval()
+    sizes = [{"d_model": d_model, "n_heads": n_heads}]
+    ((model, _),) = make_models(student.MyMultiHeadAttention, sizes)
     mask = torch.tensor([[0, 1, 1, 0, 1, 0], [1, 1, 0, 1, 0, 0]], dtype=torch.bool)[:, None, None]
     hidden = ~mask[:, 0, 0, :, None]
     query, key, value = (draw.normal(2, 6, d_model) for _ in range(3))
-    usual = attend(model, query, key, value, mask)
-    assert_close(attend(model, query, key + 3 * hidden, value - 2 * hidden, mask), usual)
-    seen = attend(model, query, key + 3 * ~hidden, value - 2 * ~hidden, mask)
+    usual, changed, seen = attend_all(
+        [
+            (model, query, key, value, mask),
+            (model, query, key + 3 * hidden, value - 2 * hidden, mask),
+            (model, query, key + 3 * ~hidden, value - 2 * ~hidden, mask),
+        ]
+    )
+    assert_close(changed, usual)
     if torch.allclose(seen, usual, rtol=1e-4, atol=1e-5):
         raise Wrong("what is not blocked makes no difference either")
 

@@ -83,9 +83,14 @@ def compare(student, draw, wrong, *, in_proportion=False):
     except Wrong as error:
         share = max(0.0, caught - rejected) if in_proportion else 0.0
         errors = {name: said[name] for name in expected if said[name] is not expected[name]}
-        raise Wrong(
-            f"caught {caught:.0%}, rejected {rejected:.0%} of the right: {errors}", share=share
-        ) from error
+        n_rejected, n_caught = round(rejected * len(RIGHT)), round(caught * len(wrong))
+        told = {
+            "en": f"The test does not accept {n_rejected} of {len(RIGHT)} right classes and rejects "
+            f"{n_caught} of {len(wrong)} wrong ones.",
+            "de": f"Der Test akzeptiert {n_rejected} von {len(RIGHT)} richtigen Klassen nicht und verwirft "
+            f"{n_caught} von {len(wrong)} falschen.",
+        }
+        raise Wrong(f"unexpected: {errors}", share=share, told=told) from error
 
 
 @check(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from autograder.checking import check, planted, solution
 from reference.audits import attention
-from reference.audits.claims import Input, judge_remark, judge_verdict, read_claims
+from reference.checks.claims import Input, judge_remark, judge_verdict, read_claims
 
 AUDIT = attention.right
 INPUTS = (
@@ -35,10 +35,6 @@ def findings_of(student):
         "en": "The class is right, and no fault is claimed",
         "de": "Die Klasse ist richtig, und kein Fehler wird behauptet",
     },
-    told={
-        "en": "The verdict is wrong, or a fault is claimed in a class that has none.",
-        "de": "Das Urteil ist falsch, oder es wird ein Fehler behauptet, den die Klasse nicht hat.",
-    },
 )
 def verdict(student, reference, draw):
     claims = read_claims(student, findings_of, AUDIT, INPUTS)
@@ -50,10 +46,6 @@ def verdict(student, reference, draw):
     title={
         "en": "Nothing checks that the width is a multiple of the number of heads: a remark, no fault",
         "de": "Nichts prüft, dass die Breite ein Vielfaches der Kopfzahl ist: eine Anmerkung, kein Fehler",
-    },
-    told={
-        "en": "It is not remarked, or it is claimed as a fault. Two remarks may be made.",
-        "de": "Es ist nicht angemerkt, oder als Fehler behauptet. Zwei Anmerkungen sind erlaubt.",
     },
 )
 def divisibility(student, reference, draw):

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-
 from autograder.checking import check, mutant, planted, solution
 from reference.audits import translation
-from reference.audits.claims import Input, judge_fault, judge_verdict, read_claims
+from reference.checks.audit_translation import claims_of
+from reference.checks.claims import judge_fault, judge_verdict
 
 AUDIT = translation.proposal
-INPUTS = (Input("source", "integers", 2), Input("target", "integers", 2))
-UNPROVED = {
-    "en": "No finding proves this: one has to name the place, with inputs on which this fault shows.",
-    "de": "Kein Befund beweist das: Einer muss die Stelle nennen, mit Eingaben, auf denen es sich zeigt.",
-}
-WRONG_VERDICT = {
-    "en": "The verdict is wrong, or no finding proves it.",
-    "de": "Das Urteil ist falsch, oder kein Befund beweist es.",
-}
 
 solution(
     source="""
@@ -38,21 +28,15 @@ def findings_of(student):
     return student.proposal_findings
 
 
-@functools.cache  # each item asks for them
-def claims_of(student):
-    return read_claims(student, findings_of, AUDIT, INPUTS)
-
-
 @check(
     points=1,
     title={
         "en": "With the change the translator is faulty",
         "de": "Mit der Änderung ist der Übersetzer fehlerhaft",
     },
-    told=WRONG_VERDICT,
 )
 def verdict(student, reference, draw):
-    judge_verdict(student.proposal_verdict, claims_of(student), AUDIT)
+    judge_verdict(student.proposal_verdict, claims_of(student, findings_of, AUDIT), AUDIT)
 
 
 @check(
@@ -61,10 +45,9 @@ def verdict(student, reference, draw):
         "en": "Without its mask the encoder lets padding into the memory",
         "de": "Ohne seine Maske lässt der Encoder Padding in das Memory",
     },
-    told=UNPROVED,
 )
 def source_padding(student, reference, draw):
-    judge_fault("source_padding", claims_of(student), AUDIT)
+    judge_fault("source_padding", claims_of(student, findings_of, AUDIT), AUDIT)
 
 
 BOTH = ("verdict", "source_padding")

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-
 from autograder.checking import check, mutant, planted, solution
 from reference.audits import translation
-from reference.audits.claims import Input, judge_claims, judge_fault, judge_verdict, read_claims
+from reference.checks.audit_translation import claims_of
+from reference.checks.claims import judge_claims, judge_fault, judge_verdict
 
 AUDIT = translation.handed_out
-INPUTS = (Input("source", "integers", 2), Input("target", "integers", 2))
-UNPROVED = {
-    "en": "No finding proves this: one has to name the place, with inputs on which this fault shows.",
-    "de": "Kein Befund beweist das: Einer muss die Stelle nennen, mit Eingaben, auf denen es sich zeigt.",
-}
-WRONG_VERDICT = {
-    "en": "The verdict is wrong, or no finding proves it.",
-    "de": "Das Urteil ist falsch, oder kein Befund beweist es.",
-}
 
 solution(
     source="""
@@ -42,21 +32,15 @@ def findings_of(student):
     return student.translator_findings
 
 
-@functools.cache  # each item asks for them
-def claims_of(student):
-    return read_claims(student, findings_of, AUDIT, INPUTS)
-
-
 @check(
     points=1,
     title={
         "en": "The translator is faulty, and one fault at least is proved",
         "de": "Der Übersetzer ist fehlerhaft, und mindestens ein Fehler ist bewiesen",
     },
-    told=WRONG_VERDICT,
 )
 def verdict(student, reference, draw):
-    judge_verdict(student.translator_verdict, claims_of(student), AUDIT)
+    judge_verdict(student.translator_verdict, claims_of(student, findings_of, AUDIT), AUDIT)
 
 
 @check(
@@ -65,10 +49,9 @@ def verdict(student, reference, draw):
         "en": "The padding of the target is masked along the wrong axis",
         "de": "Das Padding des Ziels wird entlang der falschen Achse maskiert",
     },
-    told=UNPROVED,
 )
 def target_padding(student, reference, draw):
-    judge_fault("target_padding", claims_of(student), AUDIT)
+    judge_fault("target_padding", claims_of(student, findings_of, AUDIT), AUDIT)
 
 
 @check(
@@ -77,15 +60,14 @@ def target_padding(student, reference, draw):
         "en": "Cross-attention sees the padding of the source",
         "de": "Die Cross-Attention sieht das Padding des Quelltexts",
     },
-    told=UNPROVED,
 )
 def cross_padding(student, reference, draw):
-    judge_fault("cross_padding", claims_of(student), AUDIT)
+    judge_fault("cross_padding", claims_of(student, findings_of, AUDIT), AUDIT)
 
 
 @check(points=1, title={"en": "Every finding is proved", "de": "Jeder Befund ist bewiesen"})
 def claims(student, reference, draw):
-    judge_claims(student.translator_findings, claims_of(student), AUDIT)
+    judge_claims(student.translator_findings, claims_of(student, findings_of, AUDIT), AUDIT)
 
 
 FINDINGS = '[("make_target_mask", left_padding), ("decode", padded_source)]'

@@ -20,8 +20,8 @@ def assert_matrix(table: Any, right: Any) -> None:
         right: the matrix, of 0 and 1.
 
     Raises:
-        Wrong: it is another matrix, or none.
-        Unclear: it cannot be read.
+        Wrong: it is another matrix, or nothing is written.
+        Unclear: it cannot be read as a matrix of that shape.
     """
     matrix = torch.as_tensor(right).bool()
     assert_equal(rows_of(read_matrix(table, matrix.shape)), rows_of(matrix))
@@ -35,9 +35,12 @@ def rows_of(matrix: Tensor) -> list[str]:
 def read_matrix(table: Any, shape: torch.Size) -> Tensor:
     """Return a table as a matrix (rows, columns) of bool.
 
+    Positions may have been counted from 1, or entries written as percentages: a person decides what cannot be
+    read, because an instructor may well give points for it.
+
     Raises:
-        Wrong: it has another shape, other entries than 0 and 1, or pairs of other positions.
-        Unclear: it cannot be read.
+        Wrong: nothing is written.
+        Unclear: it has another shape, other entries than 0 and 1, or pairs of other positions.
     """
     if table is None:
         raise Wrong("nothing is written")
@@ -51,19 +54,19 @@ def read_matrix(table: Any, shape: torch.Size) -> Tensor:
         raise Unclear(f"no table of numbers: {type(error).__name__}: {error}") from error
     if numbers.shape == shape:
         if not ((numbers == 0) | (numbers == 1)).all():
-            raise Wrong("other entries than 0 and 1")
+            raise Unclear("other entries than 0 and 1")
         return numbers.bool()
     if numbers.ndim == 2 and numbers.shape[1] == 2:
         return _read_pairs(numbers.tolist(), shape)
     if numbers.shape == shape[::-1]:
         return numbers.bool()  # rows and columns exchanged
-    raise Wrong(f"the shape {tuple(numbers.shape)}, expected {tuple(shape)}")
+    raise Unclear(f"the shape {tuple(numbers.shape)}, expected {tuple(shape)}")
 
 
 def _read_pairs(pairs: Iterable[tuple[int, int]], shape: torch.Size) -> Tensor:
     matrix = torch.zeros(shape, dtype=torch.bool)
     for row, column in pairs:
         if not (0 <= row < shape[0] and 0 <= column < shape[1]) or row % 1 or column % 1:
-            raise Wrong(f"there is no position ({row}, {column})")
+            raise Unclear(f"there is no position ({row}, {column})")
         matrix[int(row), int(column)] = True
     return matrix

@@ -107,10 +107,15 @@ class Task:
 
     def start(self, names, kind, *, dropout=0.0, weights=None):
         """Return a trainer with new batches, and its new model, in double precision."""
+        if not callable(kind):
+            raise Wrong(f"expected a class, got a {type(kind).__name__}")
         torch.manual_seed(self.weights if weights is None else weights)
         model = getattr(names, "GPT2", GPT2)(11, 12, dropout=dropout, spread=0.1).double()
         batches = getattr(names, "Batches", Batches)(self.tokens, self.mask, 4, self.order)
-        return kind(model, batches, 0.02, 12), model
+        trainer = kind(model, batches, 0.02, 12)
+        if not callable(getattr(trainer, "train", None)):
+            raise Wrong(f"expected a trainer, got a {type(trainer).__name__}")
+        return trainer, model
 
     def train(self, trainer, steps=STEPS):
         """Return the losses of a trainer's first steps."""

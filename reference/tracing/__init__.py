@@ -1,1 +1,1 @@
-"""References about what happens inside: who sees whom, gradients, and the shape after each line."""
+"""References about the shape after each line of a listing."""

@@ -35,16 +35,16 @@ def test_every_cell_with_points_is_a_question(series: Path) -> None:
     rubric = read(series, "series")
     kinds = {one["id"]: (one["kind"], one["notebook"], one["points"]) for one in rubric["question"]}
     assert kinds == {
-        "triangular_values": ("cells", "first", 1),
-        "triangular_invalid": ("cells", "first", 1),
-        "geometric_partial": ("cells", "first", 4),
-        "limit_values": ("cells", "first", 1),
-        "limit_uses": ("cells", "first", 1),
+        "triangular_values": ("tests", "first", 1),
+        "triangular_invalid": ("tests", "first", 1),
+        "geometric_partial": ("tests", "first", 4),
+        "limit_values": ("tests", "first", 1),
+        "limit_uses": ("tests", "first", 1),
         "formula": ("written", "first", 2),
         "use": ("written", "first", 2),
         "plan": ("written", "first", 3),
         "why": ("written", "second", 2),
-        "steps_values": ("cells", "second", 2),
+        "steps_values": ("tests", "second", 2),
     }
     assert rubric["assignment"]["points"] == 19
     assert rubric["assignment"]["adopted"] == "nbgrader"

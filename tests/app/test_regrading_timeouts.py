@@ -1,11 +1,11 @@
-"""An endless loop is run when it is first graded, and not each time that its class is graded again."""
+"""An endless loop is run once, when it is first graded, and delays nobody else."""
 
 from __future__ import annotations
 
 from collections import Counter
 from decimal import Decimal
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -14,8 +14,10 @@ from autograder.app.regrading import RegradeChoice
 from autograder.course import Course
 from autograder.generate import generate
 from autograder.gradebook import Gradebook
-from autograder.records import Ending
+from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.records import Ending, Graded
 from autograder.sandbox.outside.box import NamespaceBox
+from autograder.sandbox.timeouts import NewTimeout
 from tests.support import small_course
 from tests.support.regraded_class import NAME, accept_13, hand_in
 
@@ -97,3 +99,63 @@ def test_changed_submission_is_run_again_though_its_loop_was_known(
     assert endings.total() == 2 * first
     items = read_items(course)
     assert items["eve"] == items["zoe"]
+
+
+LOOPS = {
+    "a-call": ENDLESS_CALL,
+    "b-cell": ENDLESS_CELL,
+    "c-both": f"{ENDLESS_CALL}\nx = 1\nwhile x:\n    pass",
+}
+
+
+def make_class_of_loops(folder: Path) -> Course:
+    """Make a class of endless loops and, at its end, two students with right answers."""
+    generate(small_course.small_course(folder), NAME)
+    for student, softmax in {**LOOPS, "y": small_course.SOFTMAX, "z": small_course.SOFTMAX}.items():
+        hand_in(folder, student, layers_answer="layers = 12", softmax_answer=softmax)
+    return Course.at(folder)
+
+
+def read_results(course: Course) -> dict[str, object]:
+    """Return all of everybody's results but what was measured."""
+    with Gradebook(course.gradebook) as book:
+        return {
+            student: (
+                graded.score,
+                graded.digest,
+                graded.timeouts,
+                [
+                    [run and (run.error, run.ending, run.outputs) for run in one.runs]
+                    for one in graded.notebooks
+                ],
+            )
+            for student, graded in book.results(NAME).items()
+        }
+
+
+def test_interrupted_class_of_loops_gets_the_same_results_as_each_student_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is interrupted when all were stopped at a loop; being stopped changes no result."""
+    alone, together = (make_class_of_loops(tmp_path / name) for name in ("alone", "together"))
+    for student in (*LOOPS, "y", "z"):
+        classes.grade(alone, NAME, students=(student,), workers=1)
+    grade, stopped = Grader.grade, list[str]()
+
+    def grade_or_die(grader: Grader, handed: SubmittedFiles, **options: Any) -> Graded:
+        if handed.student in stopped:
+            raise KeyboardInterrupt
+        try:
+            return grade(grader, handed, **options)
+        except NewTimeout:
+            stopped.append(handed.student)
+            raise
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Grader, "grade", grade_or_die)
+        with pytest.raises(KeyboardInterrupt):
+            classes.grade(together, NAME, workers=1)
+    assert stopped == [*LOOPS]
+    assert set(read_results(together)).isdisjoint(LOOPS)
+    classes.grade(together, NAME, workers=1)
+    assert read_results(together) == read_results(alone)

@@ -58,6 +58,10 @@ def top_k(logits, k):
     array[array < numpy.sort(array, -1)[:, -min(k, array.shape[1]), None]] = numpy.finfo("float32").min
     return array
 """,
+    "lists": """
+def top_k(logits, k):
+    return [[v if v >= sorted(row)[-min(k, len(row))] else -math.inf for v in row] for row in logits.tolist()]
+""",
     "changed in place": """
 def top_k(logits, k):
     logits[logits < logits.sort(-1).values[:, -min(k, logits.size(-1)), None]] = -math.inf
@@ -108,9 +112,11 @@ def test_wrong_answers_earn_nothing(body: str) -> None:
     assert not checked.unclear, checked.outcomes
 
 
-@pytest.mark.parametrize("source", ["x = 1", "top_k = 3"])
+@pytest.mark.parametrize("source", ["x = 1", "top_k = 3", "top_k = math"])
 def test_missing_function_earns_nothing(source: str) -> None:
-    assert run("top_k", source).points == {"exact": 0}
+    checked = run("top_k", source)
+    assert checked.points == {"exact": 0}
+    assert not checked.unclear, checked.outcomes
 
 
 SAMPLES = {

@@ -11,6 +11,7 @@ from autograder.checking.__main__ import main
 from autograder.checking.drawing import InputDraw, derive_seed
 from autograder.checking.reading import parse_check_file
 from autograder.checking.running import CheckProgram
+from autograder.checking.table import name_part
 from tests.support.checked import run_checks
 
 TEXT = """
@@ -50,6 +51,11 @@ def ours(student, reference, draw):
     if student.scale([5], 3) == [5]:
         undefined
 
+@check(points=1, title="An attribute", parts=["the student's", "ours"])
+def attribute(student, reference, draw, part):
+    found = student.scale([1, 2], 2)
+    assert isinstance(found, list) or (found if part == "the student's" else draw).lacking
+
 mutant("adds", "factor * n", "factor + n", title="It is a product.")
 mutant("ignores", "factor * n", "n", title="The factor counts.")
 """
@@ -65,6 +71,11 @@ ANSWERS = {
     "refuses otherwise": ("def scale(ns, f): return [f * n / f * f for n in ns]", {"refused": "wrong"}, ()),
     "raises": (SCALE + "[][0]", {"right": "raised"}, ()),
     "another name": ("def scala(numbers, factor): ...", {"right": "missing"}, ()),
+    "an object that lacks an attribute": (
+        "class Numbers: ...\n" + SCALE + "Numbers()",
+        {"attribute [the student's]": "raised", "attribute [ours]": "unclear"},
+        (),
+    ),
     "remembers": (
         "seen = []\n" + SCALE + "(seen.append(1), [factor * n + len(seen) // 4 for n in numbers])[1]",
         {"forgets": "wrong"},
@@ -86,8 +97,9 @@ def test_run_tells_outcomes_apart(
 ) -> None:
     """What is wrong, raised by the student's code or by the check, missing; and which mutant it equals."""
     outcomes = run_checks(program, source, name_mistakes=True).outcomes
+    found = {name_part(*key): outcome for key, outcome in outcomes.items()}
     for check, status in statuses.items():
-        assert status == outcomes[check, ""].status, outcomes[check, ""]
+        assert status == found[check].status, found[check]
     assert mistakes == outcomes["right", ""].mistakes
     if not statuses:
         assert {"passed"} == {outcome.status for outcome in outcomes.values()}

@@ -98,6 +98,17 @@ ANSWERS = {
     "a text": (change("return losses", "return 'all of them'"), LOSSES),
     "no training": (change("return losses", "raise RuntimeError('tired')"), ALL),
     "nothing at all": ("x = 1", ALL),
+    "no class": ("Trainer = 3", ALL),
+    "another class": ("def Trainer(*_): return str", ALL),
+    "a module": ("import torch\nTrainer = torch", ALL),
+    "losses that are made up": (
+        "class Trainer:\n"
+        "    def __init__(self, model, batches, lr, total): pass\n"
+        "    def train(self, steps): return [1.0 / (step + 1) for step in range(steps)]\n"
+        "    def checkpoint(self): return {}\n"
+        "    def restore(self, state): pass\n",
+        ALL,
+    ),
     "a model that ends up broken": (
         change("return losses", "self.model.norm.weight.data.fill_(float('nan'))\n        return losses"),
         {"learns", "resume"},

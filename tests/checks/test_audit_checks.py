@@ -11,20 +11,22 @@ import numpy as np
 import pytest
 import torch
 
+from autograder.checking import Wrong
 from autograder.checking.loading import define_module, namespace_of
 from autograder.checking.reading import load_check_file
 from autograder.checking.running import CheckProgram
-from reference.audits import attention, claims, translation
-from reference.audits.claims import (
+from reference.audits import attention, translation
+from reference.audits.specimens import GROUPS, NAME, RIGHT_CLASSES, program
+from reference.checks import claims
+from reference.checks.claims import (
     Input,
     NoEvidence,
-    NotProved,
     find_violations,
     judge_remark,
+    judge_verdict,
     names_place,
     read_inputs,
 )
-from reference.audits.specimens import GROUPS, NAME, RIGHT_CLASSES, program
 from tests.support.checked import CheckedAnswer, run_checks
 
 REFERENCE = Path(__file__).parents[2] / "reference"
@@ -111,6 +113,24 @@ def test_what_is_no_test_earns_nothing(source: str, run: Any) -> None:
     result = run("audit", source)
     assert {0} == {*result.points.values()}
     assert not result.unclear
+
+
+BY_GRADIENT = """
+def audit(cls):
+    torch.manual_seed(3)
+    layer = cls(8, 2).eval()
+    x = torch.randn(1, 5, 8, requires_grad=True)
+    mask = torch.ones(5, 5).tril()[None, None]
+    seen, = torch.autograd.grad(layer(x, x, x, mask)[0, 1].sum(), x)
+    if seen[0, 2:].abs().max() > 1e-7:
+        return False
+    return compares(cls)
+"""
+
+
+def test_gradients_can_tell_who_sees_later_words(run: Any) -> None:
+    """A test of causality by `torch.autograd.grad`, beside the solution's comparison, earns everything."""
+    assert frozenset() == run("audit", RIGHT_TEST.replace("def audit", "def compares") + BY_GRADIENT).lost
 
 
 LOOKS = {
@@ -204,11 +224,36 @@ def test_findings_beyond_five_are_not_read(run: Any) -> None:
     assert {"claims"} == result.lost
 
 
-def test_staff_read_why_a_finding_is_not_proved(run: Any) -> None:
-    """Inputs on which the listing is wrong for another reason are told as such."""
-    source = PROVED.replace('("make_target_mask", left)', '("make_target_mask", padded)')
-    outcome = run("audit_translator", source).outcomes["target_padding", ""]
-    assert "shows cross_padding" in outcome.message
+REASONS = {
+    "another fault's inputs": ("", "('make_target_mask', padded)", "not because of the place that it names"),
+    "inputs that show nothing": (
+        "def left(): return [[3, 4]], [[6, 7]]",
+        "('make_target_mask', left)",
+        "exactly what the definition gives",
+    ),
+    "nothing but padding": (
+        "def left(): return [[3, 4]], [[0, 0]]",
+        "('make_target_mask', left)",
+        "nothing but padding has no meaning",
+    ),
+    "a function that raises": (
+        "def left(): raise KeyError('x')",
+        "('make_target_mask', left)",
+        "raised KeyError: 'x'",
+    ),
+    "no pair": ("", "'make_target_mask'", "should be a pair"),
+}
+
+
+@pytest.mark.parametrize(("code", "finding", "reason"), REASONS.values(), ids=REASONS)
+def test_students_read_why_a_finding_is_not_proved(code: str, finding: str, reason: str, run: Any) -> None:
+    """In both languages, without the place of the fault and without the fault that their inputs show."""
+    source = f"{PROVED}\n{code}\ntranslator_findings[0] = {finding}\n"
+    told = run("audit_translator", source).outcomes["target_padding", ""].told
+    assert {"en", "de"} == set(told)
+    assert "Finding 1: " in told["en"]
+    assert reason in told["en"]
+    assert not any(word in told["en"] for word in ("target", "cross", "decode"))
 
 
 def test_our_own_errors_cost_nobody_a_point(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,7 +319,10 @@ class ScriptedAudit:
     def outcome(self, variant: str, inputs: Any) -> Any:
         self._asked.append(variant)
         moved = "moved" if self._asked.count("definition") == 2 and variant == "definition" else ""
-        return self._outcomes.get(moved) or self._outcomes[variant if variant == "definition" else "listing"]
+        found = self._outcomes.get(moved) or self._outcomes[variant if variant == "definition" else "listing"]
+        if isinstance(found, NoEvidence):
+            raise found
+        return found
 
 
 def outcome(numbers: Any, counted: Any = True) -> dict[str, Any]:
@@ -290,7 +338,7 @@ def outcome(numbers: Any, counted: Any = True) -> dict[str, Any]:
         (outcome([1, 2e6]), None),
         (outcome([1, float("nan")]), None),
         (outcome([1, 2], False), None),
-        ({"refused": {"en": "no"}}, None),
+        (NoEvidence("no", "nein"), None),
     ],
     ids=["hangs on rounding", "large", "not a number", "nothing counts", "refused"],
 )
@@ -352,5 +400,21 @@ def test_places_may_be_lines_or_components(place: Any, is_named: bool) -> None:
 def test_a_remark_counts_whatever_the_findings_are(findings: Any) -> None:
     """Unless one of them claims as a fault what is to be remarked."""
     judge_remark("divisibility", [11], findings, attention.right)
-    with pytest.raises(NotProved):
+    with pytest.raises(Wrong):
         judge_remark("divisibility", [11], [("__init__", None)], attention.right)
+
+
+LACKING = {
+    "a wrong verdict": ("right", "There are inputs on which the listing violates its definition."),
+    "no evidence": ("faulty", "“Faulty” needs a proof."),
+    "no verdict": ("perhaps", "The verdict should be “right” or “faulty”."),
+}
+
+
+@pytest.mark.parametrize(("verdict", "told"), LACKING.values(), ids=LACKING)
+def test_students_read_what_a_verdict_lacks(verdict: str, told: str) -> None:
+    """In both languages."""
+    with pytest.raises(Wrong) as raised:
+        judge_verdict(verdict, [], translation.proposal)
+    assert raised.value.told["en"].startswith(told)
+    assert {"en", "de"} == raised.value.told.keys()

@@ -26,7 +26,7 @@ from tests.test_docs_rubric import EXAMPLES, rubric_of
 DRAW = Draw(b"any")
 RUBRICS = Path(__file__).parents[2] / "rubrics"
 
-GENERAL = {code for code in checks.SENTENCES if not code.startswith(("counting.", "gradient."))}
+GENERAL = {code for code in checks.SENTENCES if not code.startswith("counting.")}
 """What is said of answers of every kind but formulas, without what mistakes of the reference lead to."""
 
 

@@ -80,6 +80,16 @@ ANSWERS: dict[str, tuple[str, str, Mapping[str, str]]] = {
         "def prefix_attention(x, p):\n    while True: pass",
         {"prefix": "0 ending", "causal": "0 ending"},
     ),
+    "attention with a result too large": (
+        "prefix_attention",
+        "def prefix_attention(x, p): return x.new_zeros(*x.shape[:2], 10**6 + 10**5 * 3)",
+        {"prefix": "0 ", "causal": "0 "},
+    ),
+    "attention that lies about its shape": (
+        "prefix_attention",
+        f"{LIE}def prefix_attention(x, p): return x.as_subclass(Lie)[0, 0, 0]",
+        {"prefix": "0 ", "causal": "0 "},
+    ),
     "fills its input": (
         "prefix_attention",
         "def prefix_attention(x, p): return x.fill_(0)",

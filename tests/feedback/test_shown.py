@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import tomllib
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+from autograder import messages
 from autograder import rubric as rubrics
+from autograder.checks.base import Evidence
 from autograder.errors import RubricError
 from autograder.feedback.render import render
 from autograder.feedback.summary import render_summary
 from autograder.gradebook.book import comment_texts
 from autograder.grades import PersonMark, standing
-from autograder.records import Graded, Status
+from autograder.kinds import make_check
+from autograder.records import Answer, CellOutcome, Ending, Graded, Status
 from autograder.rubric.texts import untranslated
 from tests.feedback.examples import TOML, middling
 
@@ -73,6 +75,29 @@ def test_comments_in_nbgrader_keep_to_it(language: str) -> None:
     assert (False, True) == (SHOWN[language] in decided, TITLE[language] in decided)
 
 
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        CellOutcome(error="ValueError", message="here", raised=True),
+        CellOutcome(error="Wrong", message="for staff"),
+        CellOutcome(ending=Ending.CALL_TIME),
+    ],
+    ids=["raised", "wrong", "ended"],
+)
+def test_results_of_checks_do_not_quote_a_hidden_title(outcome: CellOutcome) -> None:
+    """Students read them before their marks are final."""
+    rubric = rubrics.load(Path(__file__).parents[2] / "rubrics" / "gpt2.toml")
+    question = rubric.question("proposal")
+    answer = Answer("proposal-answer", "code", "proposal_findings = []", changed=True)
+    tests = {item.id: outcome for item in question.items}
+    for result in make_check(question, rubric).judge(Evidence(answer, (), (), tests=tests)):
+        assert Status.FAILED is result.status
+        item = question.item(result.item)
+        for language in ("en", "de"):
+            assert item.text[language] not in messages.render(result.student, language)
+            assert item.shown[language] in messages.render(result.student, language)
+
+
 def test_errors_are_refused() -> None:
     """It is a text by language, in each of the assignment's languages."""
     half = rubrics.parse(TOML.replace(LINE, f'{LINE}\nshown = {{ en = "With a mask" }}').encode())
@@ -86,16 +111,19 @@ def test_shipped_titles_that_give_answers_away_are_not_shown_early() -> None:
     folder = Path(__file__).parents[2] / "rubrics"
     hidden = {}
     for name in ("gpt2", "dl4nlp-exam"):
-        for question in tomllib.loads((folder / f"{name}.toml").read_text("utf-8"))["question"]:
-            for item in question["item"]:
-                if "shown" in item:
-                    hidden[item["text"]["en"]] = item["shown"]
-                    assert set(item["text"]) == set(item["shown"])
+        for question in rubrics.load(folder / f"{name}.toml").questions:
+            for item in question.items:
+                if item.shown:
+                    hidden[item.text["en"]] = item.shown
+                    assert set(item.text) == set(item.shown)
     assert {
         "The class is right, and no fault is claimed",
         "Cross-attention sees the padding of the source",
     } <= set(hidden)
-    audits = tomllib.loads((folder / "gpt2.toml").read_text("utf-8"))["question"]
-    judged = [item for one in audits if one["kind"] == "audit" for item in one["item"]]
-    telling = [item for item in judged if item["judges"] in ("verdict", "fault", "remark")]
-    assert [] == [item["id"] for item in telling if "shown" not in item]
+    audits = [
+        question
+        for question in rubrics.load(folder / "gpt2.toml").questions
+        if question.id in ("attention", "translator", "proposal")
+    ]
+    telling = [item for question in audits for item in question.items if item.id != "claims"]
+    assert [] == [item.id for item in telling if not item.shown]

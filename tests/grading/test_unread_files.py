@@ -16,7 +16,10 @@ from autograder.course import Course, Handin
 from autograder.feedback.render import render
 from autograder.grading.batch import collect
 from autograder.grading.pipeline import Grader
-from autograder.records import Graded, Status
+from autograder.grading.unread_work import OtherFiles, review_unread
+from autograder.notebook.read import read
+from autograder.notebook.release import load_release
+from autograder.records import Graded, ItemResult, Message, Status
 from autograder.sandbox.pool import Pool
 from tests.feedback.examples import png
 from tests.grading.test_batch import CONTROL, FAULTS, FULL, NAME, hand_in, make_course, points
@@ -173,6 +176,49 @@ def test_what_earned_nothing_needs_review_if_a_copy_has_another_answer(
     assert {Status.PASSED} == automatic(found)
     (remark,) = [one for one in found.notebooks[0].remarks if one.message.code == "notebook.not-graded"]
     assert {"file": f"{NAME}.ipynb", "files": f"{NAME} (1).ipynb"} == remark.message.params
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [(f"{NAME} (1).ipynb", True), (f".ipynb_checkpoints/{NAME}-checkpoint.ipynb", False)],
+    ids=["another notebook", "a checkpoint"],
+)
+@pytest.mark.parametrize("essay", ["TODO later", "see the other notebook"])
+def test_markers_of_a_text_read_which_copy_has_another_one(
+    name: str, essay: str, *, told: bool, grader: Grader, course: Course
+) -> None:
+    """Only of the text that differs; a checkpoint often has an earlier one."""
+    student = f"tom-{told}-{essay[:3]}"
+    (hand_in(course, student, b"").parent / ".ipynb_checkpoints").mkdir()
+    files = {f"{NAME}.ipynb": with_text("essay", essay, CONTROL), name: CONTROL}
+    found = graded(grader, course, student, files)
+    items = {f"{one.question}.{one.item}": one for one in found.score.items}
+    assert (items["essay.text"].code == "review.copy") is told
+    assert (name in items["essay.text"].staff) is told
+    assert items["formula.why"].code == "review.person"
+    assert {Status.PASSED} == automatic(found)
+
+
+@pytest.mark.parametrize("same", [False, True], ids=["another answer", "the same answer"])
+def test_part_of_the_points_needs_review_if_a_copy_has_another_answer(*, same: bool, grader: Grader) -> None:
+    """A half right answer beside a right one; what it earned is told to staff."""
+    release = load_release(UNTOUCHED, NAME)
+    submission = read(CONTROL, release, student="uma", assignment=NAME)
+    copy = CONTROL if same else CONTROL.replace(b"d_model", b"d_modell")
+    question = grader.assignment.rubric.question("formula")
+    half, whole = Decimal("0.5"), Decimal(1)
+    results = [
+        ItemResult(question.id, item.id, Status.FAILED, half, whole, Message("passed"), "half right")
+        for item in question.items
+    ]
+    other = OtherFiles(("old.ipynb",), (), {"old.ipynb": copy})
+    reviewed = review_unread([question], {question.id: results}, other, submission, release)
+    (first, *_) = reviewed[question.id]
+    if same:
+        assert first == results[0]
+    else:
+        assert (first.status, first.points, first.code) == (Status.NEEDS_REVIEW, 0, "review.copy")
+        assert "0.5 of 1 points" in first.staff
 
 
 def zipped(name: str, data: bytes) -> bytes:

@@ -38,6 +38,7 @@ from autograder.wording import written_number
 from tests.feedback import examples
 from tests.notebook.test_student_check import KINDS, TEXT, question
 from tests.rubric.test_exam import GOOD
+from tests.support.code_course import write_empty_checks
 from tests.support.pseudo import LANGUAGE, accented, english, write
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -71,13 +72,13 @@ def another_language(locale: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ("en", LANGUAGE) == languages()
 
 
-def spoken(toml: str) -> Rubric:
+def spoken(toml: str, reference: Path | None = None) -> Rubric:
     """A rubric whose texts are in the invented language, too."""
     said = re.sub(
         r'\ben = ("[^"]*")', lambda found: f"en = {found[1]}, {LANGUAGE} = {accented(found[1])}", toml
     )
     said = re.sub(r', de = "[^"]*"', "", said).replace('"en", "de"]', f'"en", "{LANGUAGE}"]')
-    return rubrics.parse(said.encode(), "examples")
+    return rubrics.parse(said.encode(), "examples", reference=reference)
 
 
 RUBRIC = spoken(examples.TOML)
@@ -189,10 +190,13 @@ def test_the_title_page_speaks_it() -> None:
     assert [] == english(text, ZONE)
 
 
-QUESTIONS = spoken(
-    TEXT.replace("points = 11", "points = 10")
-    + "".join(question(name, *rest) for name, rest in KINDS.items() if name != "code")  # needs a file
-)
+@pytest.fixture(scope="module")
+def questions(tmp_path_factory: pytest.TempPathFactory) -> Rubric:
+    """A rubric with a question of every kind that students check."""
+    text = TEXT + "".join(question(name, *rest) for name, rest in KINDS.items())
+    return spoken(text, write_empty_checks(tmp_path_factory.mktemp("reference"), "code"))
+
+
 STATES: list[dict[str, Any]] = [
     {},
     dict.fromkeys((answer for _, answer, _ in KINDS.values()), None),
@@ -213,9 +217,9 @@ ASKED = frozenset({"exam", *KINDS, *(part for _, answer, _ in KINDS.values() for
 
 
 @pytest.mark.parametrize("values", STATES)
-def test_the_check_beside_the_notebook_speaks_it(values: dict[str, Any]) -> None:
+def test_the_check_beside_the_notebook_speaks_it(questions: Rubric, values: dict[str, Any]) -> None:
     """The file that students run, on answers in every state, with the time that is left."""
-    source = build_student_check(QUESTIONS, "exam", LANGUAGE, window=WINDOW)
+    source = build_student_check(questions, "exam", LANGUAGE, window=WINDOW)
     namespace: dict[str, Any] = {"__name__": "coursecheck"}
     exec(compile(source, FILE_NAME, "exec"), namespace)
     printed = io.StringIO()

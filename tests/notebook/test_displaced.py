@@ -138,7 +138,7 @@ def test_read_finds_code_by_its_name_in_any_cell(place: str, blank: str) -> None
     )
     assert "notebook.elsewhere" in remarks(submission)
     if blank != "deleted":
-        assert "notebook.found" in remarks(submission)
+        assert "notebook.found.one" in remarks(submission)
 
 
 def test_read_prefers_the_cell_with_the_name_to_a_scratch_cell_beside_the_blank_one() -> None:

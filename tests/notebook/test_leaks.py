@@ -249,6 +249,14 @@ def test_leaks_refuse_the_value_of_the_key_in_its_stub(
     assert 2 == said.count(f"({cell})")
 
 
+@pytest.mark.parametrize("text", ["</w>", "/tmp", "<br/>"])
+def test_leaks_pass_strings_that_apply_no_operator(source_bytes: bytes, rubric: Rubric, text: str) -> None:
+    """Tags and paths have signs of operators, and are no formulas."""
+    key = f"### BEGIN SOLUTION\nmarks = {text!r}\nsize = 3\n### END SOLUTION"
+    tree = with_sources(source_bytes, formula_answer=key, formula_prompt=f"A word ends in `{text}`.")
+    assert "" == refuse(tree, rubric)
+
+
 @pytest.mark.parametrize(
     ("cell_type", "source"),
     [

@@ -458,6 +458,21 @@ def test_only_what_automatic_items_read_is_looked_for(exam: Rubric) -> None:
     assert specification["questions"]["q"]["names"] == {"x": "any"}
 
 
+@pytest.mark.parametrize(
+    ("question", "value", "state"),
+    [("translator", [("decode", print)], "ready"), ("chain", [1], "problem"), ("chain", print, "ready")],
+)
+def test_answers_to_code_questions_have_the_form_of_the_solution(
+    question: str, value: Any, state: str
+) -> None:
+    """A list is no function, but some checks in Python judge lists."""
+    rubric = rubrics.load(ROOT / "rubrics" / "gpt2.toml")
+    namespace: dict[str, Any] = {"__name__": "coursecheck"}
+    exec(build_student_check(rubric, "gpt2", forms=forms()), namespace)
+    entry = json.loads(namespace["SPECIFICATION"])["questions"][question]
+    assert state == examine(question, entry, {entry["answer"]: value}, "en").state
+
+
 def test_a_long_hostile_text_is_answered(say: Callable[..., str]) -> None:
     """Texts that make careless patterns slow are answered."""
     for text in ("_{" * 1000, "\\text" * 400, "8 " * 1000, "(" * 2000, "1 000" * 400):

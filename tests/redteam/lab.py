@@ -60,14 +60,8 @@ QUESTIONS: Mapping[str, str] = {
     '[[question.case]]\nargs = [{ draw = "normal", shape = [3, 4] }, { draw = "normal", shape = [4, 2] }]',
     "apart": 'kind = "value"\nanswer = "apart"\nlibrary = "numpy"\n'
     '[[question.case]]\nargs = [{ draw = "normal", shape = [3, 5] }]',
-    "predict": 'kind = "score"\nanswer = "predict"\ngives = "numbers"\nshape = []\nbatch = 50\n'
-    'reported = "loss_history"',
-    "checkpoint": 'kind = "score"\nanswer = "checkpoint"\nasks = "file"\nreads = "model.safetensors"\n'
-    'file = "model.safetensors"',
-}
-TIERS: Mapping[str, str] = {
-    "predict": "tier = [{ at = 0.1, points = 1 }, { at = 0.01, points = 2 }]",
-    "checkpoint": 'better = "higher"\ntier = [{ at = 0.6, points = 1 }, { at = 0.95, points = 2 }]',
+    "predict": 'kind = "code"',
+    "checkpoint": 'kind = "code"\nfile = "model.safetensors"',
 }
 WEIGHTS = """\
 def weights(scores):
@@ -102,36 +96,38 @@ def predictions():
 
 {APART}
 
+
+"""
+CHECKS: Mapping[str, str] = {
+    "predict": f"""\
+import numpy
+from autograder.checking import assert_equal, check, tiered
+
 {PREDICT}
 
-KNOWN = predict
+@check(points=2, title="predict")
+def error(student, reference, draw):
+    rows = draw.normal(300, 3)
+    outputs = student.predict(rows)
+    assert_equal(numpy.shape(outputs), (300,))
+    tiered(((outputs - predict(rows)) ** 2).mean(), {{0.1: 0.5, 0.01: 1}}, lower_is_better=True)
+""",
+    "checkpoint": """\
+import numpy
+from autograder.checking import assert_equal, check, tiered
+
 MATRIX = numpy.random.default_rng(31).normal(size=(3, 4))
 
 
-class Regression:
-    def rows(self, seed):
-        return numpy.random.default_rng(seed).normal(size=(300, 3))
-
-    def hidden(self, seed):
-        rows = self.rows(seed)
-        return {{"args": [rows], "floor": 1.4}}
-
-    def measure(self, seed, outputs, weights):
-        return weights @ (outputs - KNOWN(self.rows(seed))) ** 2 / weights.sum(axis=1)
-
-
-class Classes(Regression):
-    def hidden(self, seed):
-        return {{"count": 300, "tensors": {{"matrix": (3, 4)}}, "floor": 0.4}}
-
-    def measure(self, seed, tensors, weights):
-        rows = self.rows(seed)
-        hits = (rows @ tensors["matrix"]).argmax(-1) == (rows @ MATRIX).argmax(-1)
-        return weights @ hits / weights.sum(axis=1)
-
-
-predict, checkpoint = Regression(), Classes()
-"""
+@check(points=2, title="checkpoint")
+def accuracy(student, reference, draw):
+    tensors = student.read_file("model.safetensors")
+    assert_equal({name: list(tensor.shape) for name, tensor in tensors.items()}, {"matrix": [3, 4]})
+    rows = draw.normal(300, 3)
+    hits = (rows @ tensors["matrix"]).argmax(-1) == (rows @ MATRIX).argmax(-1)
+    tiered(hits.mean(), {0.6: 0.5, 0.95: 1})
+""",
+}
 STARTER = "def step(state):\n    ### BEGIN SOLUTION\n    return 2 * state + 1\n    ### END SOLUTION\n"
 RIGHT: Mapping[str, str] = {"weights": WEIGHTS, "attend": ATTEND, "apart": APART, "predict": PREDICT}
 WRONG: Mapping[str, str] = {
@@ -170,6 +166,9 @@ class Lab(Struct, frozen=True):
         (root / "rubrics" / f"{NAME}.toml").write_text(rubric, encoding="utf-8")
         (root / "reference" / "__init__.py").touch()
         (root / "reference" / f"{NAME}.py").write_text(REFERENCE, encoding="utf-8")
+        (root / "reference" / "checks").mkdir()
+        for name, source in CHECKS.items():
+            (root / "reference" / "checks" / f"{name}.py").write_text(source, encoding="utf-8")
         folder = root / "assignments" / NAME
         (folder / "lm.py").write_text(STARTER, encoding="utf-8")
         np.save(folder / "features.npy", np.arange(1.0, 20.0))
@@ -232,7 +231,9 @@ def npy(array: np.ndarray) -> bytes:
 
 def _question(name: str) -> str:
     kind, _, cases = QUESTIONS[name].partition("\n[[question.case]]")
-    item = f'[[question.item]]\nid = "all"\npoints = 2\ntext = {{ en = "{name}" }}\n{TIERS.get(name, "")}'
+    if name in CHECKS:
+        return f'\n[[question]]\nid = "{name}"\npoints = 2\n{kind}\n'
+    item = f'[[question.item]]\nid = "all"\npoints = 2\ntext = {{ en = "{name}" }}\n'
     case = f"[[question.case]]{cases}\n" if cases else ""
     return f'\n[[question]]\nid = "{name}"\npoints = 2\nreference = "{NAME}:{name}"\n{kind}\n{case}{item}'
 

@@ -16,7 +16,7 @@ from autograder.sandbox.pool import Pool
 from tests.redteam.attack import load
 from tests.redteam.campaign import reached
 from tests.redteam.entrants import lab_entrants
-from tests.redteam.lab import ATTACKS, ATTEND, ITEMS, NAME, Lab
+from tests.redteam.lab import ATTACKS, ATTEND, CHECKS, ITEMS, NAME, Lab
 from tests.redteam.lab_uploads import HANDED_FILES
 from tests.support.pace import patient_grader
 from tests.support.rotation import rotating
@@ -72,8 +72,9 @@ def shown(graded: Graded) -> list[tuple[str, str, str]]:
 
 
 def gained(item: ItemResult) -> bool:
-    """Whether an item earns anything, or keeps a person busy."""
-    return item.points > 0 or item.status in {Status.PASSED, Status.NEEDS_REVIEW}
+    """Whether an item earns anything, or keeps a person busy; values that no check can read always do."""
+    is_busy = item.status is Status.NEEDS_REVIEW and item.question not in CHECKS
+    return item.points > 0 or item.status is Status.PASSED or is_busy
 
 
 def assert_in_vain(students: Class, hand_in: Callable[[Path], object]) -> None:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from reference import decoding
-from reference.outcomes import beam_outcomes, distribution, greedy_outcomes
+from reference.outcomes import beam_outcomes, greedy_outcomes
 from tests.support.gpt2_twin import tiny, twin
 
 SEEDS = range(60)
@@ -39,19 +39,15 @@ def same(ours: Tensor, theirs: Tensor) -> bool:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_filters_equal_the_processors_of_transformers(seed: int, processors: ModuleType) -> None:
-    """Top-k, top-p, min-p, the penalty and the n-gram ban leave the same tokens with the same logits."""
+    """Top-k, top-p and the n-gram ban leave the same tokens with the same logits."""
     logits, tokens = drawn(seed)
     for k in (1, 3, 16, 17, 40):
         assert same(decoding.top_k(logits, k), processors.TopKLogitsWarper(k)(tokens, logits))
     for p in (0.05, 0.5, 0.9, 0.999):
         assert same(decoding.top_p(logits, p), processors.TopPLogitsWarper(p)(tokens, logits.clone()))
-        assert same(decoding.min_p(logits, p), processors.MinPLogitsWarper(p)(tokens, logits.clone()))
     for n in (1, 2, 3, 4, 9, 10, 12):
         theirs = processors.NoRepeatNGramLogitsProcessor(n)(tokens, logits.clone())
         assert same(decoding.no_repeat_ngram(logits, tokens, n), theirs)
-    for penalty in (0.7, 1.0, 1.3):
-        theirs = processors.RepetitionPenaltyLogitsProcessor(penalty)(tokens, logits.clone())
-        assert same(decoding.repetition_penalty(logits, tokens, penalty), theirs)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -82,8 +78,7 @@ def test_filters_leave_their_arguments_alone() -> None:
     """The logits that are handed in are not written to."""
     logits, tokens = drawn(0)
     before = logits.clone()
-    decoding.top_k(logits, 3), decoding.top_p(logits, 0.5), decoding.min_p(logits, 0.5)
-    decoding.no_repeat_ngram(logits, tokens, 2), decoding.repetition_penalty(logits, tokens, 1.3)
+    decoding.top_k(logits, 3), decoding.top_p(logits, 0.5), decoding.no_repeat_ngram(logits, tokens, 2)
     assert torch.equal(before, logits)
 
 
@@ -164,22 +159,3 @@ def test_too_many_ties_are_refused() -> None:
     model.tokens.weight.zero_()
     with pytest.raises(ValueError, match="ties"):
         beam_outcomes(model, torch.ones(1, 2, dtype=torch.int64), 5, 3, 1.0, -1, 0)
-
-
-def test_the_distribution_of_a_sampling_function_is_exact() -> None:
-    """Every branch of each draw is taken once: the probabilities are those that the draws were made with."""
-    logits, _ = drawn(3)
-    ways = distribution(lambda: decoding.sample(logits[:1], 0.8))
-    right = (logits[0] / 0.8).softmax(-1)
-    assert pytest.approx(right.tolist()) == [ways.get((token,), 0.0) for token in range(17)]
-
-
-def test_the_distribution_of_two_draws() -> None:
-    """Draws that depend on one another multiply."""
-
-    def twice() -> Tensor:
-        first = int(torch.multinomial(torch.tensor([[0.25, 0.75]]), 1))
-        second = int(torch.multinomial(torch.tensor([[1.0, 0.0], [0.5, 0.5]])[[first]], 1))
-        return torch.tensor([[first, second]])
-
-    assert {(0, 0): 0.25, (1, 0): 0.375, (1, 1): 0.375} == distribution(twice)

@@ -231,12 +231,10 @@ class EqualToAll:
     def __eq__(self, other): return True
 class Long(list):
     def __len__(self): return 3
-class Full(list):
-    def __contains__(self, one): return True
 class True_:
     def __bool__(self): return True
 class Honest(list): pass
-equal, long, full, true, honest, number = EqualToAll(), Long(), Full(), True_(), Honest([7]), 7
+equal, long, true, honest, number = EqualToAll(), Long(), True_(), Honest([7]), 7
 """
 
 
@@ -248,14 +246,13 @@ equal, long, full, true, honest, number = EqualToAll(), Long(), Full(), True_(),
             "if equal == 42: pass", "EqualToAll.__eq__ says equal to anything", id="equals anything"
         ),
         pytest.param("assert len(long) == 3", "does not hold", id="another length"),
-        pytest.param("assert 5 in full", "does not hold", id="other members"),
         pytest.param("assert true", "it rests on", id="nothing but its own word"),
     ],
 )
 def test_test_that_passes_by_the_word_of_a_students_object_is_doubted(
     sandbox: Sandbox, code: str, doubt: str
 ) -> None:
-    """The judge's box says why; the kind `cells` then asks for manual review."""
+    """The judge's box says why; the kind `tests` then asks for manual review."""
     found = outcome(sandbox, OBJECTS, code)
     assert found.passed
     assert doubt in found.doubt
@@ -267,3 +264,17 @@ def test_test_that_passes_by_plain_values_is_not_doubted(sandbox: Sandbox, code:
     """Also where an object of the student's holds them."""
     found = outcome(sandbox, OBJECTS, code)
     assert (True, "") == (found.passed, found.doubt)
+
+
+@pytest.mark.sandbox
+def test_judge_meets_nothing_of_the_one_before(sandbox: Sandbox) -> None:
+    """Values that a test handed over are not those of another judge's test that have the same place."""
+    student = sandbox.open(LIMITS)
+    student.run_cell("def total(numbers):\n    return sum(numbers)", seconds=2)
+    for numbers in ([1, 2], [5]):
+        tester = CellTester(lambda: sandbox.open(LIMITS))
+        code = f"numbers = {numbers}\nassert total(numbers) == {sum(numbers)}, total(numbers)"
+        found = tester.run(CellTest("t", code, shared=False), student)
+        tester.close()
+        assert (True, "") == (found.passed, found.message)
+    student.close()

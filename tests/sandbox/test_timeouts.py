@@ -13,7 +13,7 @@ from autograder.sandbox.base import Box
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.session import Session, Visit
 from autograder.sandbox.testing import CellTester, Key, visit
-from autograder.sandbox.timeouts import Timeouts
+from autograder.sandbox.timeouts import NewTimeout, SubmissionTimeouts, Timeouts
 from tests.support.fake_sandbox import FakeSandbox
 from tests.support.leftovers import fresh_seeds
 
@@ -39,6 +39,25 @@ def run_session(
         runs = session.run()
         answers = session.ask(scenarios)
     return repr((runs, answers, session.notes))
+
+
+def run_and_ask(session: Session) -> None:
+    """Run the cells, ask, and close the session."""
+    with session:
+        session.run()
+        session.ask([FIRST, ENDLESS, LAST])
+
+
+def run_until_first_timeout(timeouts: SubmissionTimeouts, *, tests: bool = False) -> FakeSandbox:
+    """Run a session that is to stop at a new time-out; return its boxes."""
+    fake, found = fake_sandbox(), timeouts.of_notebook("x".encode)
+    runner, outcomes = cast("CellTester", FakeRunner()), dict[Key, CellOutcome]()
+    endless = {("q", "endless"): CellTest("endless", "code", seconds=5)}
+    visits = {0: visit(runner, endless, outcomes, found, b"tests")} if tests else None
+    with pytest.raises(NewTimeout):
+        run_and_ask(Session(fake, CELLS, Limits(), timeouts=found, visits=visits))
+    timeouts.met |= found.met
+    return fake
 
 
 def count_runs(fake: FakeSandbox, name: str) -> int:
@@ -110,6 +129,36 @@ def test_known_timeouts_use_up_the_submissions_time(submission_seconds: float) -
     assert session._rest() == pytest.approx(submission_seconds - spent, abs=2)
     in_time = submission_seconds > 20  # otherwise the call ends earlier than at the limit of calls
     assert answers[1][0].ending is (Ending.CALL_TIME if in_time else Ending.SUBMISSION_TIME)
+
+
+@pytest.mark.parametrize("tests", [False, True], ids=["cell", "test between cells"])
+def test_run_stops_at_its_first_new_timeout_and_closes_its_boxes(*, tests: bool) -> None:
+    timeouts = SubmissionTimeouts(stop_at_new=True)
+    fake = run_until_first_timeout(timeouts, tests=tests)
+    assert len(timeouts.met) == 1
+    assert count_runs(fake, "three") == count_runs(fake, "first") == 0
+    assert [box.closed for box in fake.boxes] == [True] * len(fake.boxes)
+
+
+def test_stopped_run_comes_out_the_same_as_one_that_was_not_stopped() -> None:
+    """Each of its time-outs is run once in all: the one at which it stopped is known then."""
+    timeouts = SubmissionTimeouts(stop_at_new=True)
+    stopped = run_until_first_timeout(timeouts)
+    again, known = fake_sandbox(), SubmissionTimeouts(timeouts.met).of_notebook("x".encode)
+    patient = fake_sandbox(), code_of("x")
+    assert run_session(again, known) == run_session(*patient)
+    assert known.met == patient[1].met
+    runs = [count_runs(stopped, name) + count_runs(again, name) for name in ("loop", "endless")]
+    assert runs == [count_runs(patient[0], name) for name in ("loop", "endless")] == [1, 1]
+
+
+def test_run_stops_at_a_new_call_but_at_no_known_cell() -> None:
+    known = code_of("x")
+    run_session(fake_sandbox(), known, scenarios=())
+    timeouts = SubmissionTimeouts(known.met, stop_at_new=True)
+    fake = run_until_first_timeout(timeouts)
+    assert [count_runs(fake, name) for name in ("loop", "first", "endless", "last")] == [0, 1, 1, 0]
+    assert len(timeouts.met) == 2
 
 
 class FakeRunner:

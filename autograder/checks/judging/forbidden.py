@@ -40,15 +40,35 @@ INSIDE: Mapping[str, tuple[str, ...]] = {
     ),
 }
 """Forbidden name → the functions of torch behind it."""
+_SYS_MODULES = "sys.modules"
+BY_TEXT = frozenset(
+    (
+        *("eval", "exec", "compile", "__import__", "importlib", "import_module", "attrgetter"),
+        *("methodcaller", "pydoc", "pkgutil", "runpy", "__builtins__"),
+    )
+)
+"""Names that reach whatever a text says, which may be put together first."""
+TRACING = frozenset(
+    (
+        *("fx", "make_fx", "symbolic_trace", "functorch", "aot_function", "jit", "_dynamo", "_inductor"),
+        *("get_decompositions", "run_decompositions", "core_aten_decompositions"),
+    )
+)
+"""Names that make a program of what a function did once: it goes on where the function fails."""
+_ANYWHERE = BY_TEXT | TRACING | {_SYS_MODULES}
+"""Names that count in all cells of the student's: one run of them is enough, and need not be the answer's."""
 UNREADABLE_NAMES = frozenset(
     (
-        *("eval", "exec", "compile", "__import__", "importlib", "globals", "locals", "vars", "builtins"),
-        *("sys", "gc", "ctypes", "inspect"),
+        *BY_TEXT,
+        *TRACING,
+        *("globals", "locals", "vars", "builtins", "sys", "gc", "ctypes", "inspect", "pickle"),
     )
 )
 UNREADABLE_ATTRIBUTES = frozenset(
     (
-        *("__dict__", "__getattribute__", "_C", "_VF", "ops", "jit", "overrides", "import_module"),
+        *BY_TEXT - {"compile", "eval"},
+        *TRACING,
+        *("__dict__", "__getattribute__", "_C", "_VF", "ops", "overrides"),
         *("__code__", "__globals__", "__subclasses__", "FunctionType", "CodeType", "library", "reload"),
     )
 )
@@ -182,6 +202,12 @@ def mentions(
         for at, node in _reached(trees, entry)
         for mention in _mentions(node, own[at], tuple(forbidden))
     }
+    found |= {
+        msgspec.structs.replace(mention, where="" if at == 0 else "in another cell, ")
+        for at, tree in trees.items()
+        for mention in _mentions(tree, own[at], ())
+        if not _ANYWHERE.isdisjoint((mention.name, *mention.name.split(".")))
+    }
     return tuple(sorted(found, key=lambda one: (one.where, one.line, one.name)))
 
 
@@ -275,27 +301,41 @@ def _owned(trees: Mapping[int, ast.Module]) -> dict[int, _Own]:
     return own
 
 
-def _mentions(node: ast.stmt, own: _Own, forbidden: tuple[str, ...]) -> Iterator[Mention]:
-    harmless = {
-        id(one.value) for one in ast.walk(node) if isinstance(one, ast.Attribute) and one.attr in _HARMLESS
+def _mentions(node: ast.AST, own: _Own, forbidden: tuple[str, ...]) -> Iterator[Mention]:
+    harmless = {  # `sys` itself, where something harmless of it is used
+        id(one.value)
+        for one in ast.walk(node)
+        if isinstance(one, ast.Attribute) and one.attr in _HARMLESS and isinstance(one.value, ast.Name)
+        if one.value.id == "sys"
     }
+    called = {id(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
     for one in ast.walk(node):
         line = getattr(one, "lineno", 0)
         if isinstance(one, ast.Name | ast.Attribute):
-            bare = isinstance(one, ast.Name)
             name = one.id if isinstance(one, ast.Name) else one.attr
-            unreadable = name in (UNREADABLE_NAMES if bare else UNREADABLE_ATTRIBUTES) and not _of_self(one)
-            unreadable = unreadable and not (name == "sys" and id(one) in harmless)
-            if unreadable or (_forbidden(name, forbidden) and not own.has(one)):
+            is_found = (name == "getattr" and id(one) not in called) or (
+                _is_unreadable(one, name, own) and id(one) not in harmless
+            )
+            if name == "modules" and ast.unparse(one) == _SYS_MODULES:
+                yield Mention(_SYS_MODULES, line)
+            elif is_found or (_forbidden(name, forbidden) and not own.has(one)):
                 yield Mention(name, line)
         elif isinstance(one, ast.alias) and _imports(one.name, forbidden):
             yield Mention(one.name, line)
+        elif isinstance(one, ast.ImportFrom) and one.module and _imports_from(one, forbidden):
+            yield Mention(one.module, line)
         elif (
             isinstance(one, ast.Constant) and isinstance(one.value, str) and _forbidden(one.value, forbidden)
         ):
             yield Mention(one.value, line)
         elif isinstance(one, ast.Call) and _is_getattr(one):
             yield Mention("getattr", line)
+
+
+def _is_unreadable(node: ast.Name | ast.Attribute, name: str, own: _Own) -> bool:
+    """Whether anything can be reached by a name; a variable called ``fx`` is the notebook's own."""
+    names = UNREADABLE_NAMES if isinstance(node, ast.Name) else UNREADABLE_ATTRIBUTES
+    return name in names and not _of_self(node) and not (name in TRACING and own.has(node))
 
 
 def _forbidden(word: str, names: tuple[str, ...]) -> bool:
@@ -308,6 +348,11 @@ def _forbidden(word: str, names: tuple[str, ...]) -> bool:
 def _imports(module: str, forbidden: tuple[str, ...]) -> bool:
     parts = module.split(".")
     return any(part in UNREADABLE - {"sys"} or _forbidden(part, forbidden) for part in parts)
+
+
+def _imports_from(node: ast.ImportFrom, forbidden: tuple[str, ...]) -> bool:
+    is_of_sys = node.module == "sys" and not _HARMLESS.issuperset(alias.name for alias in node.names)
+    return is_of_sys or _imports(node.module or "", forbidden)
 
 
 def _of_self(node: ast.Name | ast.Attribute) -> bool:

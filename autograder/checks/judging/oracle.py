@@ -95,30 +95,26 @@ def mistake_finding(
     params: Mapping[str, Phrase],
     *,
     others: bool,
-    area: str = COUNTING,
 ) -> Finding | None:
     """The sentence about the mistakes that all lead to the number a student gave.
 
     One mistake is named. Where several lead to the same number, only what they have in common is said: their
-    family, or that there is more than one way to it. None when none fits, or the area has no sentence for it.
+    family, or that there is more than one way to it. None when none fits that has a sentence.
 
     Args:
         fitting: the mistakes whose number was given.
         staff: what staff reads besides the codes.
         params: of the sentence.
         others: something else explains the number as well, such as a unit.
-        area: of the vocabulary, where the mistakes have their sentences.
     """
-    found = {one.code: one.family for one in fitting if _has_sentences(one, area)}
+    found = {one.code: one.family for one in fitting if _has_sentences(one)}
     if not found:
         return None
     families = set(found.values())
     code = "several"
     if not others and len(families) == 1:
         code = next(iter(found)) if len(found) == 1 else families.pop()
-    if f"{area}.{code}" not in sentences():
-        return None
-    return failed(f"{area}.{code}", f"{staff}; fits: {', '.join(sorted(found))}", **params)
+    return failed(f"{COUNTING}.{code}", f"{staff}; fits: {', '.join(sorted(found))}", **params)
 
 
 def matching_mistakes(reply: Any, came: Callable[[Any], bool]) -> list[str]:
@@ -174,8 +170,8 @@ def check_worths(worths: Iterable[MistakeWorth], area: str, possible: Decimal, w
             check_text(worth.text, at, ("what",))
 
 
-def _has_sentences(one: MistakeValue, area: str) -> bool:
-    return f"{area}.{one.code}" in sentences() and f"{area}.{one.family}" in sentences()
+def _has_sentences(one: MistakeValue) -> bool:
+    return all(f"{COUNTING}.{code}" in sentences() for code in (one.code, one.family))
 
 
 def _entry(value: Any, path: Sequence[str | int]) -> Any:

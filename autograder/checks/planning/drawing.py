@@ -40,7 +40,7 @@ MAX_ENTRIES = 1 << 22
 class Drawn(Struct, frozen=True, forbid_unknown_fields=True):
     """A hidden array: ``{ draw = "normal", shape = [2, "d_model"] }``."""
 
-    draw: Literal["normal", "uniform", "integers", "cycle", "mask", "padding_mask", "causal_mask"]
+    draw: Literal["normal", "uniform", "integers", "mask", "padding_mask", "causal_mask"]
     shape: tuple[Size, ...]
     low: float = 0.0
     high: float = 1.0
@@ -148,7 +148,7 @@ class DrawnParts(Struct, frozen=True, forbid_unknown_fields=True):
     parts: tuple[Any, ...]
 
 
-_AXES: Mapping[str, int] = {"cycle": 1, "mask": 1, "padding_mask": 1, "causal_mask": 2}
+_AXES: Mapping[str, int] = {"mask": 1, "padding_mask": 1, "causal_mask": 2}
 """How many axes an array has at least, where it takes some."""
 _FORMS: Mapping[str, type[Struct]] = {
     "draw": Drawn,
@@ -299,14 +299,11 @@ class Inputs:
                 numbers = generator.standard_normal(shape) * form.scale
             case "uniform":
                 numbers = generator.uniform(form.low, form.high, shape)
-            case "integers" | "cycle":
+            case "integers":
                 low, high = int(form.low), int(form.high)
                 if not low < high:
                     raise RubricError(f"{form.draw}: low must be below high", place)
-                if form.draw == "integers":
-                    return generator.integers(low, high, shape).astype(form.dtype or "int64")
-                numbers = _different(shape, high - low, generator) + np.arange(shape[-1])
-                return (low + numbers % (high - low)).astype(form.dtype or "int64")
+                return generator.integers(low, high, shape).astype(form.dtype or "int64")
             case "causal_mask":
                 return np.tril(np.ones(shape, bool)).astype(form.dtype or "bool")
             case "padding_mask":

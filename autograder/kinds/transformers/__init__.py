@@ -1,1 +1,1 @@
-"""Kinds about transformers: attention, decoders, decoding, training."""
+"""Kinds about transformers: attention and decoders."""

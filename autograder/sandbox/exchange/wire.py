@@ -58,6 +58,9 @@ def _refuse_constant(name: str) -> NoReturn:
 _JSON_IN = json.JSONDecoder(parse_constant=_refuse_constant)
 _JSON_OUT = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 
+LIMITED_BOX = 1000
+"""The number of the box in which what a check forbids fails; further boxes are numbered from 2."""
+
 ArrayMaker = Callable[[np.ndarray, Mapping[str, Any]], Any]
 OtherMaker = Callable[[str, Mapping[str, Any]], Any]
 

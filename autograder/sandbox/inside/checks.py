@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Protocol
 
 from autograder.checking import models as _models  # noqa: F401 - what runs beside the student's objects
 from autograder.checking import transformers as _transformers  # noqa: F401 - what files of checks import
@@ -31,8 +31,8 @@ class StudentBox(Protocol):
             NameError: the notebook does not define it.
         """
 
-    def define(self, source: str) -> Any:
-        """Run a source there and return its module."""
+    def define(self, source: str, names: Sequence[str] = ()) -> Any:
+        """Run a source there and return its module; names of it take the place of the notebook's."""
 
     def seed_student(self, seed: int) -> None:
         """Take note of a seed that was set in this box, and holds in the student's."""
@@ -48,6 +48,8 @@ class StudentBox(Protocol):
 class HandleObjects(Objects):
     """The student's objects in their box."""
 
+    most_together: ClassVar[int] = 100
+
     def __init__(self, seed_student: Callable[[int], None]) -> None:
         super().__init__()
         self._seed_student = seed_student
@@ -59,7 +61,7 @@ class HandleObjects(Objects):
 
     def run_beside(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """See `Objects.run_beside`."""
-        handle = next((one for one in arguments if instance_of(one, Handle)), None)
+        handle = _find_handle(arguments)
         if handle is None:
             return super().run_beside(function, *arguments)
         return table_of(handle).ask("beside", function.__module__, function.__qualname__, *arguments)
@@ -88,6 +90,15 @@ class HandleObjects(Objects):
         return table_of(value).title(value) if instance_of(value, Handle) else super().class_name(value)
 
 
+def _find_handle(values: Iterable[Any]) -> Any:
+    """Return the first handle among values, also within lists and tuples; None if there is none."""
+    for value in values:
+        found = _find_handle(value) if type(value) in (list, tuple) else value
+        if instance_of(found, Handle):
+            return found
+    return None
+
+
 class Checks:
     """The files of checks of one judge's box."""
 
@@ -110,10 +121,11 @@ class Checks:
                 student = self._names(box)
                 program = self._program(call["digest"], call.get("program", ""))
                 seed = bytes.fromhex(call["seed"])
-                outcome = program.run(call["check"], call["part"], student, seed)
+                shows = bool(call.get("show_values"))
+                outcome = program.run(call["check"], call["part"], student, seed, show_values=shows)
                 told = _told(outcome)
                 if call["forbidden"] and outcome.status in ("passed", "wrong", "raised"):
-                    limited = _names_of(box.open_again(call["forbidden"]))
+                    limited = _names_of(box.open_again(call["forbidden"]), box, call["forbidden"])
                     other = program.run(call["check"], call["part"], limited, seed, name_mistakes=False)
                     told["forbidden"] = _told_forbidden(outcome, other)
         except CannotJudge as error:
@@ -145,22 +157,31 @@ def _told_forbidden(usual: CheckOutcome, other: CheckOutcome) -> str:
     return "" if other.status == usual.status else f"comes out otherwise: {other.message}"
 
 
-def _names_of(box: StudentBox) -> DefinedNames:
+def _names_of(
+    box: StudentBox, first: StudentBox | None = None, forbidden: Sequence[str] = ()
+) -> DefinedNames:
+    """Return the names of a box; further ones are opened by the first box, which numbers them."""
+    first = first or box
+
     def find(name: str) -> Any:
         try:
             return box.look_up(name)
         except NameError:
             raise MissingName(name) from None
 
-    return DefinedNames(find, lambda: _names_of(box.open_again()), box.define)
+    return DefinedNames(find, lambda: _names_of(first.open_again(forbidden), first, forbidden), box.define)
 
 
 def _told(outcome: CheckOutcome) -> dict[str, Any]:
+    told: dict[str, Any] = {"values": [*outcome.values]} if outcome.values else {}
     if outcome.status == "passed":
-        return {}
+        return {**told, "carried": [*outcome.carried]}
     if outcome.status == "unclear":
-        return {"refused": outcome.message or "the check cannot decide"}
-    told = {"message": outcome.message, "share": outcome.share, "mistakes": [*outcome.mistakes]}
+        return {**told, "refused": outcome.message or "the check cannot decide"}
+    told |= {"message": outcome.message, "share": outcome.share, "mistakes": [*outcome.mistakes]}
+    told["told"] = {**outcome.told}
     if outcome.status == "missing":
         return {**told, "error": "MissingName", "missing": outcome.name}
+    if outcome.status == "unreadable":
+        return {**told, "error": outcome.error, "missing": outcome.name}
     return {**told, "error": outcome.error or "Wrong", "raised": outcome.status == "raised"}

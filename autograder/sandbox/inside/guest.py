@@ -36,10 +36,6 @@ from autograder.sandbox.inside.stand_in import STAND_IN, StandIns
 
 __all__ = ["make_shell", "serve"]
 
-BRANCH, REJOIN = "branch", "rejoin"
-"""From the one on a copy of the process answers, until the other; nothing that happens in it stays."""
-REJOINED = 77
-"""The exit status of a copy that was told to end."""
 MAX_MESSAGE = 600
 MAX_KINDS = 8
 MAX_REQUEST = 1 << 31
@@ -56,12 +52,6 @@ def serve(shell: NotebookShell, *, requests: int, replies: int, limits: Mapping[
         pipes.write(wire.pack({"id": "ready"}))
         while True:
             request, arrays = pipes.read()
-            if request["op"] in (BRANCH, REJOIN):
-                if request["op"] == REJOIN or _is_copy():
-                    pipes.write(wire.pack({"id": request["id"]}))
-                if request["op"] == REJOIN:
-                    os._exit(REJOINED)
-                continue
             for frame in guest.answer(request, arrays):
                 pipes.write(frame)
 
@@ -96,20 +86,6 @@ class Pipes:
     def write(self, frame: list[Buffer]) -> None:
         """Send a frame."""
         wire.write_frame(self._replies, frame)
-
-
-def _is_copy() -> bool:
-    """Go on in a copy of this process; what was copied waits until it ends.
-
-    A copy that ended in another way than `REJOIN` may have done so in the middle of an answer, which nobody
-    would wait for any longer: then all ends.
-    """
-    copy = os.fork()
-    if not copy:
-        return True
-    if os.waitstatus_to_exitcode(os.waitpid(copy, 0)[1]) != REJOINED:
-        os._exit(1)
-    return False
 
 
 def _end_fork(process: int, error: BaseException | None = None) -> None:

@@ -200,7 +200,10 @@ class Judge:
         self._further = further
         self._box = 1
         self._seed: int | None = None
+        self._is_silent = False
         self._others: list[Judge] = []
+        self._fresh_boxes = 0
+        self._is_limited = False
         self._imports: Mapping[str, tuple[str, str]] = {}
         self._students: frozenset[str] = frozenset()
         self._generators = Generators()
@@ -306,15 +309,20 @@ class Judge:
         self._proxies.disputed = self._proxies.disputed or other._proxies.disputed
         self._proxies.own_words |= other._proxies.own_words
 
-    def define(self, source: str) -> Any:
+    def define(self, source: str, names: Sequence[str] = ()) -> Any:
         """Run a source in the student's box and return its module; see `checks.StudentBox`."""
-        return self._ask("define", source)
+        self._is_silent = self._is_silent or bool(names)  # the right solution's source could be printed
+        return self._ask("define", source, [*names])
 
     def open_again(self, forbidden: Sequence[str] = ()) -> Judge:
         """Return the judge of a fresh box in which the same cells ran; see `checks.StudentBox`."""
         other = Judge(self._further)
-        other._box = len(self._others) + 2
-        other._begin_again(self._token)
+        other._others = self._others
+        other._is_limited = bool(forbidden)
+        usual = [judge for judge in self._others if not judge._is_limited]  # noqa: SLF001 - of this class
+        other._box = wire.LIMITED_BOX if forbidden else len(usual) + 2
+        self._fresh_boxes += 1  # a box that other checks have used forgets by the token what it held for them
+        other._begin_again(f"{self._token} {self._fresh_boxes}")
         other._bound, other._seeded, other._plain, other._malformed = {}, False, 0, ""
         other._proxies.is_strict = self._proxies.is_strict
         other._generators.forget()
@@ -381,7 +389,9 @@ class Judge:
         if torch is not None and not torch.is_grad_enabled():
             beside["grad"] = False
         try:
-            sent: list[Any] = [operation, [self._marked(one) for one in args]]
+            # What runs beside the student's objects gets copies: nobody looks for changes in them later.
+            marked = args if operation == "beside" else map(self._marked, args)
+            sent: list[Any] = [operation, [*marked]]
             sent += [{name: self._marked(one) for name, one in kwargs.items()}, beside]
             open_calls = self._own.open if depth is None else depth
             return self._encoded([*sent, self._token, open_calls])
@@ -410,7 +420,7 @@ class Judge:
         except Exception as error:  # noqa: BLE001 - parts that fit no form are the student's word
             self._proxies.forget()
             return {"failed": f"{type(error).__name__}: {error}"[:300]}
-        if "printed" in told:
+        if "printed" in told and not self._is_silent:
             sys.stdout.write(str(told["printed"]))
         return told if told.keys() & {"v", "raised", "failed", "back", "ended"} else {"failed": "no reply"}
 

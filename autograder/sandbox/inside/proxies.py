@@ -14,6 +14,8 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
 from autograder.sandbox.inside import forms
 from autograder.sandbox.inside.iterators import Coming
 
@@ -46,8 +48,18 @@ _REFLECTED = (
 )
 _IN_PLACE = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor")
 _ORDER = ("ne", "lt", "le", "gt", "ge")
-_MEASURING = (*_ORDER, "sub", "truediv", "floordiv", "mod", "xor")
-"""Operators by which tests look how far a result is from the expected one: of a right result 0, 1 or True."""
+_MEASURING = (*_ORDER, "eq", "contains", "sub", "truediv", "floordiv", "mod", "xor")
+"""Operators by which tests look how far a result is from the expected one."""
+_COMPARING = frozenset(
+    (
+        *(f"__{form}{name}__" for name in _MEASURING for form in ("", "r", "i")),
+        *("eq", *_ORDER, "equal", "equals", "isclose", "allclose", "sub", "subtract", "dist"),
+        *("startswith", "endswith", "issubset", "issuperset", "isdisjoint"),
+    )
+)
+"""Methods that do what these operators do."""
+_NEAR = 0.1
+"""So near to 0 or 1 is what tests by a tolerance expect of a difference or a quotient."""
 _NOTHING_EQUALS = "a text that no honest object equals"
 _STUDENTS = "student"
 """The module of classes that stand for the student's."""
@@ -110,7 +122,7 @@ class Handle:
         return int(table_of(self).truth("len", self))
 
     def __contains__(self, one: object) -> bool:
-        return bool(table_of(self).truth("contains", self, one))
+        return table_of(self).contains(self, one)
 
     def __iter__(self) -> Iterator[Any]:
         found: Iterator[Any] = table_of(self).ask("iter", self)
@@ -217,6 +229,9 @@ class MethodHandle(CallableHandle):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call it in the student's box."""
         one, method = object.__getattribute__(self, "_object"), object.__getattribute__(self, "_method")
+        if method in _COMPARING:
+            for other in (*args, *kwargs.values()):
+                table_of(self).refuse_own_word(method, one, other)
         return table_of(self).ask("method", one, method, *args, **kwargs)
 
 
@@ -298,11 +313,13 @@ class Proxies:
             ask: carries out an operation there.
             count: is told of values that were sent ahead and are used now.
         """
-        self.ask = ask
+        self._send = ask
         self.count = count
         self.coming = Coming()
         self._methods: dict[str, frozenset[str]] = {}
         self._attributes: dict[str, dict[str, Any]] = {}
+        self._combined: set[str] = set()
+        """Names of handles on what arithmetic with a value of the test gave, and on what follows from it."""
         self.own_words: dict[str, None] = {}
         self.disputed = ""
         self.is_strict = False
@@ -312,6 +329,13 @@ class Proxies:
         self._stand_ins: dict[str, type] = {}
         self._stood_for: dict[type, Any] = {}
         self._hashes: dict[str, bool] = {}
+
+    def ask(self, operation: str, /, *args: Any, **kwargs: Any) -> Any:
+        """Carry out an operation in the student's box."""
+        found = self._send(operation, *args, **kwargs)
+        if self._combined and any(map(self._is_combined, args)):
+            self._note_combined(found)
+        return found
 
     def handle(self, name: str, kind: str) -> Any:
         """What stands for an object: a module or class of a library itself, else a handle."""
@@ -337,11 +361,15 @@ class Proxies:
         own = name_of(handle) if type(handle) is not MethodHandle else ""
         if name in (held := self._attributes.get(own, {})):
             self.count(found := held[name])
+            if own in self._combined:
+                self._note_combined(found)
             return found
         kind = object.__getattribute__(handle, "_of")
         if kind and name in self._methods.get(kind, ()):
             return MethodHandle(self, handle, name)
-        return self.ask("get", handle, name)
+        found = self.ask("get", handle, name)
+        is_comparing = name in _COMPARING and instance_of(found, CallableHandle)
+        return MethodHandle(self, handle, name) if is_comparing else found
 
     def told(
         self, classes: Iterable[list[Any]], attributes: Iterable[list[Any]], hidden: Iterable[str]
@@ -363,20 +391,27 @@ class Proxies:
     def truth(self, operation: str, handle: Any, *others: Any) -> Any:
         """What a class of the student's says of its own object."""
         found = self.ask(operation, handle, *others)
-        if operation in ("len", "contains") and self._holds_another(operation, handle, found, *others):
-            self.disputed = f"{self.title(handle)}.__{operation}__ says what the object does not hold"
+        if operation == "len" and self._holds_another(handle, found):
+            self.disputed = f"{self.title(handle)}.__len__ says what the object does not hold"
         if operation != "len" and not (instance_of(handle, CallableHandle) and operation == "bool"):
             self.own_words[f"{self.title(handle)}.__{operation}__"] = None
         return found
 
-    def _holds_another(self, operation: str, handle: Any, found: Any, *others: Any) -> bool:
-        """Whether a subclass of a container says something else than the container itself would."""
+    def _holds_another(self, handle: Any, length: Any) -> bool:
+        """Whether a subclass of a container tells another length than the container itself has."""
         if self.class_of(handle) is None or not issubclass(self.stand_in(handle), list | dict | tuple | set):
             return False
         held = self.ask("plain", handle)
-        if held is Ellipsis or any(instance_of(one, Handle) for one in (*others, *held)):
-            return False
-        return bool(found != (len(held) if operation == "len" else others[0] in held))
+        return held is not Ellipsis and bool(length != len(held))
+
+    def contains(self, handle: Any, value: Any) -> bool:
+        """``in``: of two handles the student's word; of plain data only what a container really holds."""
+        if instance_of(value, Handle):
+            return bool(self.truth("contains", handle, value))
+        held = self.ask("plain", handle)
+        if held is Ellipsis or value not in held:  # a subclass may have a `__contains__` of its own
+            self.refuse_own_word("contains", handle, value)
+        return True
 
     def equal(self, handle: Any, other: Any) -> bool:
         """``==``: of two handles the student's word; with plain data only what a container really holds."""
@@ -390,7 +425,7 @@ class Proxies:
         if held is not Ellipsis:
             return bool(held == other)
         if self.is_strict:
-            self.disputed = f"{self.title(handle)} is compared with a value of the check"
+            self.refuse_own_word("eq", handle, other)
         elif (
             self.ask("eq", handle, _NOTHING_EQUALS) is True
         ):  # what is expected is not shown to the student's code
@@ -401,24 +436,44 @@ class Proxies:
         """``<`` and the like, by the student's class; ``!=`` with plain data as `equal`."""
         if operation == "ne" and not instance_of(other, Handle):
             return not self.equal(handle, other)
-        self._doubt_own_arithmetic(operation, handle, other)
+        self.refuse_own_word(operation, handle, other)
         return self.truth(operation, handle, other)
 
     def combine(self, operation: str, handle: Any, other: Any, *, swapped: bool = False) -> Any:
         """Return what arithmetic with a student's object gives, by its class."""
-        self._doubt_own_arithmetic(operation, handle, other)
-        return self.ask(operation, *((other, handle) if swapped else (handle, other)))
-
-    def _doubt_own_arithmetic(self, operation: str, handle: Any, other: Any) -> None:
-        """Keep in mind that a student's class was measured against a value of the test by its own word.
-
-        A class whose ``__sub__`` gives 0, or whose ``__lt__`` is true, meets every tolerance; so nothing else
-        that the test saw makes up for it. Of a sum or a product the test still has to see the right value.
-        """
         name = operation.strip("_")
-        measures = name.removeprefix("i") in _MEASURING or self.is_strict
-        if measures and not instance_of(other, Handle):
-            self.disputed = f"{self.title(handle)} itself says what __{name}__ with a value of the test gives"
+        if self.is_strict or name.removeprefix("i") in _MEASURING:
+            self.refuse_own_word(name, handle, other)
+        found = self.ask(operation, *((other, handle) if swapped else (handle, other)))
+        if not instance_of(other, Handle):
+            self._note_combined(found)
+        return found
+
+    def refuse_own_word(self, operation: str, handle: Any, other: Any) -> None:
+        """Refuse arithmetic and comparisons of a student's object with a value of the test.
+
+        A class whose ``__sub__`` gives 0, or whose ``__lt__`` is true, meets every tolerance. The value does
+        not go to the student's code either, which would know what the next test expects.
+        """
+        if not instance_of(other, Handle):
+            name = operation.strip("_")
+            raise CannotJudge(
+                f"has {self.title(handle)} itself say what {name} with a value of the test gives"
+            )
+
+    def _is_combined(self, value: Any) -> bool:
+        return instance_of(value, Handle) and object.__getattribute__(value, "_name") in self._combined
+
+    def _note_combined(self, found: Any) -> None:
+        """Follow a sum or a product of a student's object and a value of the test.
+
+        Operators are what some tests are about, so the test may look at what they give. It has to see the
+        right value then: one near 0 or 1 is what a class would say of every difference.
+        """
+        if instance_of(found, Handle):
+            self._combined.add(name_of(found))
+        elif _is_near_0_or_1(found):
+            self.disputed = "a student's object itself says what arithmetic with a value of the test gives"
 
     # ------------------------------------------------------------ classes
 
@@ -532,6 +587,17 @@ def library(name: str) -> Any:
         return importlib.import_module(name)
     except Exception:  # noqa: BLE001 - a name that the student's box made up
         return None
+
+
+def _is_near_0_or_1(value: Any) -> bool:
+    """Return whether all numbers in a plain value are near 0 or 1."""
+    if isinstance(value, list | tuple):
+        return all(map(_is_near_0_or_1, value))
+    try:
+        numbers = np.abs(np.asarray(value, complex))
+    except (TypeError, ValueError, RuntimeError):
+        return False
+    return bool(np.all(np.minimum(numbers, np.abs(numbers - 1)) < _NEAR))
 
 
 def _of_raised(error: Any, name: str) -> Any:

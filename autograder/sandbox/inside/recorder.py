@@ -9,7 +9,10 @@ A box in which something was forbidden is of no use for anything else.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
+import signal
 import sys
 import types
 import warnings
@@ -29,7 +32,8 @@ _KEYS = (
 )
 """Where an operator may have a kernel that runs here."""
 _REFUSAL = "forbidden here"
-_text, _function = str, types.FunctionType  # as they are before student code runs
+_text, _function = str, types.FunctionType  # as they are before student code runs, as the next two
+_own_id, _send = os.getpid, os.kill
 
 
 class Recorder:
@@ -53,6 +57,7 @@ class Recorder:
         self._prepare()
         if self._forbidden:  # in the same box, for the call before
             return self._forbidden
+        _end_other_processes()
         sought = re.compile("|".join(rf"(?<![A-Za-z]){re.escape(one)}(?![a-z])" for one in patterns))
         self._forbidden = self._fail_operators(sought) + _fail_functions(patterns)
         return self._forbidden
@@ -118,6 +123,17 @@ class Recorder:
             raise RuntimeError(f"{name} is forbidden here")
 
         return fail
+
+
+def _end_other_processes() -> None:
+    """End what the notebook's cells forked: what is forbidden here would still work there.
+
+    Those that are forked later have it fail as well. Without a namespace of its own a box is no
+    obstacle to anybody, and the same call would end processes of others.
+    """
+    if _own_id() == 1:
+        with contextlib.suppress(ProcessLookupError):
+            _send(-1, signal.SIGKILL)
 
 
 def _refuse(*_: Any, **__: Any) -> Any:

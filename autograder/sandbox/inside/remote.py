@@ -229,7 +229,7 @@ class Remote:
             "iter": self._iter,
             "module": importlib.import_module,
             "library": lambda module, name, /, *args, **kwargs: forms.named(module, name)(*args, **kwargs),
-            "define": define_module,
+            "define": lambda source, names=(): define_module(source, names, shell.user_ns),
             "copy": copy.copy,
             "deepcopy": copy.deepcopy,
             "backward": self._backward,
@@ -323,8 +323,8 @@ class Remote:
         try:
             with contextlib.redirect_stdout(self._printed), _autograd(beside):
                 value = self._table[operation](*args, **kwargs)
-                told = {"v": self.shared.marked(value)}
-                if operation == "call_by_name":  # which leaves the generators as they were
+                told = {"v": value if operation == "beside" else self.shared.marked(value)}
+                if operation in ("call_by_name", "beside"):  # which leave the generators as they were
                     beside = {**beside, "kept": True}
                 shown.append(value)
         except (MemoryError, Abandoned):
@@ -459,10 +459,11 @@ class Remote:
         return set(set.__iter__(one)) if isinstance(one, set) else Ellipsis
 
     def _beside(self, module: str, name: str, /, *args: Any) -> Any:
-        """Call a function of ours that works on the student's objects here, in one step."""
+        """Call a function of ours that works on the student's objects here, on copies, in one step."""
         if module.rpartition(".")[0] != CHECKING:
             raise ValueError(f"{module} is none of {CHECKING}")
-        return getattr(importlib.import_module(module), name)(*args)
+        with keep_states():
+            return getattr(importlib.import_module(module), name)(*args)
 
     def _call_by_name(self, called: Any, arguments: dict[str, Any], seed: int) -> Any:
         """Call by the names that a check states; the seed is of this call alone."""

@@ -233,18 +233,6 @@ class NamespaceBox:
         if reply.get("error"):
             raise SandboxFault(f"files could not be put into the box: {reply['error']}")
 
-    def branch(self) -> None:
-        """See `autograder.sandbox.base.BranchingBox.branch`."""
-        self._turn("branch")
-
-    def rejoin(self) -> None:
-        """See `autograder.sandbox.base.BranchingBox.rejoin`."""
-        self._turn("rejoin")
-
-    def _turn(self, operation: str) -> None:
-        request_id = self._request({"op": operation}, {}, OPEN_SECONDS)
-        self._reply(request_id, deadline=time.monotonic() + OPEN_SECONDS)
-
     def ask(
         self,
         scenarios: Sequence[Scenario],

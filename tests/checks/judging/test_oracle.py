@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-from autograder.checks import compared
-from autograder.checks.compared import ComparedCheck
 from autograder.checks.judging.oracle import MistakeValue, mistake_finding, read_reply
-from autograder.checks.judging.results import failed
 from autograder.errors import RubricError
-from autograder.kinds import kinds
 from autograder.messages import render, sentences, template
 from autograder.records import ItemResult, Status
 from tests.checks.asking import DRAW, check_of, error, judge, value
@@ -207,36 +202,3 @@ def test_a_path_leads_into_nested_entries() -> None:
     assert read_reply(oracle, ("row", "shape")).right is None
     assert read_reply(oracle, ("row", "count", "deeper")).right is None
     assert render(told(COUNT, 70).student, "de").startswith("counts: Ein MLP mit Gate")
-
-
-def test_every_area_names_its_own_mistakes() -> None:
-    """The sentence is that of the area a mistake is of; where the area has none, nothing is said."""
-    wrong = MistakeValue("one-layer", "one-layer", 1)
-    of_numbers = mistake_finding([wrong], "staff", {"what": "x"}, others=False)
-    of_matrices = mistake_finding([wrong], "staff", {"what": "x"}, others=False, area="visibility")
-    assert of_numbers is not None
-    assert of_matrices is not None
-    assert ("counting.one-layer", "visibility.one-layer") == (of_numbers.code, of_matrices.code)
-    assert render(of_numbers.message, "en") != render(of_matrices.message, "en")
-    several = [wrong, MistakeValue("prefix-causal", "prefix-causal", 1)]
-    assert None is mistake_finding(several, "staff", {"what": "x"}, others=False, area="visibility")
-    assert None is mistake_finding([wrong], "staff", {"what": "x"}, others=False, area="shape")
-
-
-@pytest.mark.parametrize(
-    "kind", [one.check for one in kinds().values() if issubclass(one.check, ComparedCheck)]
-)
-def test_every_kind_writes_into_its_own_area(kind: type[ComparedCheck[Any, Any]]) -> None:
-    """A mistake of the reference whose number a student gives is told in the vocabulary of the kind."""
-    told: list[str] = []
-
-    def asked(fitting: Any, staff: str, params: Any, *, others: bool, area: str = "counting") -> None:
-        told.append(area)
-
-    check = object.__new__(kind)
-    finding = failed("value.number", "", what="x", value="1")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compared, "mistake_finding", asked)
-        target = SimpleNamespace(what="x")
-        ComparedCheck._explained(check, 1, (), finding, cast("Any", None), cast("Any", target))
-    assert [kind.area] == told

@@ -59,14 +59,6 @@ def test_masks_that_differ_see_what_the_other_does_not(
     assert all(any(row) and not all(row) for row in different)
 
 
-@given(SEEDS, st.integers(1, 4), st.integers(1, 9))
-def test_a_cycle_counts_on(seed: bytes, low: int, count: int) -> None:
-    """Each number is followed by the next one, the last by the first, and rows begin differently."""
-    texts = drawn(seed, draw="cycle", shape=[3, 12], low=low, high=low + count)
-    assert (texts[:, 1:] - low == (texts[:, :-1] - low + 1) % count).all()
-    assert len(set(texts[:, 0].tolist())) == min(3, count)
-
-
 @given(SEEDS)
 def test_single_entries_are_open(seed: bytes) -> None:
     """A row of one entry keeps it: nothing could be computed otherwise."""
@@ -75,7 +67,7 @@ def test_single_entries_are_open(seed: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "shape"),
-    [("mask", []), ("padding_mask", []), ("cycle", []), ("causal_mask", []), ("causal_mask", [3])],
+    [("mask", []), ("padding_mask", []), ("causal_mask", []), ("causal_mask", [3])],
 )
 def test_a_shape_without_the_axes_that_are_needed_is_refused(kind: str, shape: list[int]) -> None:
     """It is an error in the rubric, and said to be one; an axis of length 0 gives an empty array."""

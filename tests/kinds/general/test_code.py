@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder import messages
 from autograder.assignment import load
 from autograder.errors import RubricError
 from autograder.grading.pipeline import Grader
@@ -16,7 +17,7 @@ from autograder.sandbox.pool import Pool
 from tests.support.code_course import NAME, code_course, grade
 
 MERGE = '''
-from autograder.checking import assert_close, assert_equal, check, forbid, mutant, planted, raises, solution
+from autograder.checking import Wrong, assert_equal, check, forbid, mutant, planted, raises, solution
 
 solution(source="""
 def merge(a, b):
@@ -33,7 +34,10 @@ def values(student, reference, draw):
 
 @check(points=1, title="Short lists", told="Think of empty lists.", needs="values", parts=["none", "one"])
 def short(student, reference, draw, part):
-    assert student.merge([], [] if part == "none" else [1]) == ([] if part == "none" else [1])
+    found = student.merge([], [] if part == "none" else [1])
+    if found == [1, 1]:
+        raise Wrong("twice", share=1 / 3)
+    assert found == ([] if part == "none" else [1])
 
 @check(points=1, title="Only lists")
 def refused(student, reference, draw):
@@ -52,6 +56,13 @@ def ours(student, reference, draw):
     if student.merge([7], [8]) == [9, 9]:
         undefined
 
+@check(points=1, title="How long")
+def length(student, reference, draw):
+    found = student.merge([1], [2, 3])
+    if isinstance(found, list) and len(found) != 3:
+        told = f"{found} has {len(found)} entries, {{not}} 3."
+        raise Wrong("hidden", told={"de": told} if len(found) > 3 else told)
+
 mutant("unsorted", "sorted([*a, *b])", "[*a, *b]", title="The result is sorted.", points={"values": 0.5})
 planted("by hand", "def merge(a, b):\\n    a[:0]\\n    return sorted(a + b)", loses=["refused"])
 '''
@@ -63,7 +74,8 @@ class Liar:
     def __sub__(self, other): return 0
     def __getitem__(self, at): return 7
 """
-FULL = {f"merge.{name}": "1 passed" for name in ("values", "short", "refused", "forgets", "ours")}
+ITEMS = ("values", "short", "refused", "forgets", "ours", "length")
+FULL = {f"merge.{name}": "1 passed" for name in ITEMS}
 ANSWERS: dict[str, tuple[str, Mapping[str, str]]] = {
     "right": (TOP + "    return sorted(a + b)", {}),
     "a mutant": (
@@ -71,6 +83,7 @@ ANSWERS: dict[str, tuple[str, Mapping[str, str]]] = {
         {"values": "0.5 code.mistake", "short": "0 needs.lacking", "forgets": "1 passed"},
     ),
     "half of an item": (TOP + "    return sorted(a + b) if a or b else None", {"short": "0.5 code.told"}),
+    "a share of one half": (TOP + "    return sorted(a + b) if a else b + b", {"short": "0.66 code.told"}),
     "refuses nothing": (
         "def merge(a, b):\n    return sorted([*(a if a != 1 else []), *b])",
         {"refused": "0 code.failed"},
@@ -80,7 +93,7 @@ ANSWERS: dict[str, tuple[str, Mapping[str, str]]] = {
         {"values": "0 raised", "short": "0 needs.lacking"},
     ),
     "another name": ("def marge(a, b): ...", dict.fromkeys(("values", "refused"), "0 name.missing")),
-    "not written": ("", dict.fromkeys(("values", "short", "refused", "forgets", "ours"), "0 no-answer")),
+    "not written": ("", dict.fromkeys(ITEMS, "0 no-answer")),
     "remembers": (
         "seen = []\n" + TOP + "    seen.append(a)\n    return sorted(a + b) + [2] * (len(seen) > 3)",
         {"forgets": "0 code.failed"},
@@ -88,7 +101,7 @@ ANSWERS: dict[str, tuple[str, Mapping[str, str]]] = {
     "remembers in a file": (
         TOP + "    try: n = len(open('/tmp/n').read())\n    except OSError: n = 0\n"
         "    open('/tmp/n', 'a').write('x')\n    return sorted(a + b) + [2] * (n > 2)",
-        {"forgets": "0 code.failed"},
+        {"forgets": "0 code.failed", "length": "0 code.failed"},
     ),
     "an object that equals everything": (
         LIAR + TOP + "    return Liar()",
@@ -144,7 +157,33 @@ def shape(student, reference, draw):
     assert student.attend(*(draw.normal(1, 3, 4) for _ in range(3))).shape == (1, 3, 4)
 """
 HIDDEN = "import torch, operator\nname = 'scaled_dot_product_' + 'attention'\n"
+HELPER = """
+import torch, multiprocessing
+import torch.nn.functional as F
+here, there = multiprocessing.Pipe()
+def help():
+    while True: there.send(F.scaled_dot_product_attention(*(torch.tensor(x) for x in there.recv())).tolist())
+multiprocessing.get_context("fork").Process(target=help, daemon=True).start()
+def attend(q, k, v):
+    here.send([x.tolist() for x in (q, k, v)])
+    return torch.tensor(here.recv())
+"""
+LOOKED_AT = dict.fromkeys(("right", "shape"), "0 forbidden.look")
 ATTENDING = {
+    "by a process that was forked before": (HELPER, LOOKED_AT),
+    "by a trace of the function, hidden in a text": (
+        "import torch\nmade = {}\n"
+        "def fill():\n"
+        "    import pydoc\n"
+        "    trace = pydoc.locate('torch.fx.experimental.proxy_tensor.make_' + 'fx')\n"
+        "    f = pydoc.locate('torch.nn.functional.scaled_dot_product_' + 'attention')\n"
+        "    from torch.nn.attention import SDPBackend, sdpa_kernel\n"
+        "    with sdpa_kernel(SDPBackend.MATH):\n"
+        "        made['f'] = trace(f, tracing_mode='symbolic')(*(torch.randn(2, 4, 8),) * 3)\n"
+        "fill()\n"
+        "def attend(q, k, v): return made['f'](q, k, v)",
+        LOOKED_AT,
+    ),
     "by hand": (
         "def attend(q, k, v): return (q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5).softmax(-1) @ v",
         {"right": "1 passed", "shape": "0.5 passed"},
@@ -187,7 +226,7 @@ def test_forbidden_functions_of_torch_fail_in_a_box_of_their_own(
 
 @pytest.fixture(scope="module")
 def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
-    course = code_course(tmp_path_factory.mktemp("code"), {"merge": (5, MERGE)})
+    course = code_course(tmp_path_factory.mktemp("code"), {"merge": (6, MERGE)})
     with Pool() as pool:
         yield Grader(load(course, NAME), pool)
 
@@ -207,7 +246,7 @@ def test_code_grades(source: str, expected: Mapping[str, str], grader: Grader) -
     results = grade(grader, {"merge": source} if source else {}).score.items
     found = summarise(results)
     wanted = {f"merge.{name}": text for name, text in expected.items()}
-    if source.startswith("def merge") and len(expected) != 5 and "marge" not in source:
+    if source.startswith("def merge") and len(expected) != len(ITEMS) and "marge" not in source:
         wanted = {**FULL, **wanted}
     assert wanted.items() <= found.items(), {one.item: one.staff for one in results}
 
@@ -222,17 +261,42 @@ def test_students_read_no_hidden_input(grader: Grader) -> None:
     assert "got [" not in str(result.student.params)
 
 
+TOLD = {
+    "a text chosen at run time": (
+        TOP + "    return [len(a)]",
+        ("code.told", "[1] has 1 entries, {not} 3."),
+    ),
+    "a text that lacks the assignment's language": (
+        TOP + "    return [0, *a, *b]",
+        ("code.failed", "How long: this is not the case."),
+    ),
+}
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+@pytest.mark.parametrize(("source", "expected"), TOLD.values(), ids=TOLD)
+def test_students_read_what_a_check_tells_them(
+    source: str, expected: tuple[str, str], grader: Grader
+) -> None:
+    """Not the message for staff; without the language, what the check states, and staff read why."""
+    results = grade(grader, {"merge": source}).score.items
+    result = next(one for one in results if one.item == "length")
+    assert expected == (result.code, messages.render(result.student, "en"))
+    assert ("lacks en" in result.staff) == (result.code == "code.failed")
+
+
 RUBRIC = """version = 1
 [assignment]
 name = "code"
-points = 5
+points = 6
 [[question]]
 id = "merge"
 kind = "code"
-points = 5
+points = 6
 """
 MISTAKES = {
-    "points that do not add up": (RUBRIC.replace("= 5", "= 6"), "6 are stated, but the parts add up to 5"),
+    "points that do not add up": (RUBRIC.replace("= 6", "= 7"), "7 are stated, but the parts add up to 6"),
     "an item without a check": (
         RUBRIC + '[[question.item]]\nid = "value"\npoints = 1\ntext = { en = "V" }\n',
         "reference/checks/merge.py has no check 'value'; did you mean 'values'?",
@@ -265,11 +329,11 @@ def test_rubric_and_checks_must_agree(text: str, message: str, rubric_path: Path
 def test_rubric_orders_and_words_the_items(rubric_path: Path) -> None:
     """What the rubric states of an item stands; all else comes from its check, also a manual item's place."""
     rubric_path.write_text(
-        RUBRIC.replace("= 5", "= 6")
+        RUBRIC.replace("= 6", "= 7")
         + '[[question.item]]\nid = "refused"\ntext = { en = "Own words" }\n'
         + '[[question.item]]\nid = "style"\nmanual = true\npoints = 1\ntext = { en = "Style" }\n'
     )
     items = load_rubric(rubric_path).question("merge").items
-    assert ["refused", "style", "values", "short", "forgets", "ours"] == [item.id for item in items]
+    assert ["refused", "style", "values", "short", "forgets", "ours", "length"] == [item.id for item in items]
     assert ({"en": "Own words"}, {"en": "Sorted"}) == (items[0].text, items[2].text)
     assert ("values",) == items[3].needs

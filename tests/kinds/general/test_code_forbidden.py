@@ -241,8 +241,40 @@ SUSPICIOUS = {
     "the recorder's own module": "    torch.overrides\n",
     "modules by name": "    import sys\n    sys.modules\n",
     "a text": "    name = 'scaled_dot_product_attention'\n",
+    "a name by its text": "    import operator\n    operator.attrgetter('so' + 'ftmax')(torch)\n",
+    "an object by its place": "    from pydoc import locate\n    locate('torch.' + 'softmax')\n",
+    "a module by its place": "    from importlib import import_module\n    import_module('to' + 'rch')\n",
+    "modules, imported": "    from sys import modules\n    modules['torch']\n",
+    "getattr, handed over": "    list(map(getattr, [torch], ['soft' + 'max']))\n",
+    "a trace": "    from torch.fx.experimental.proxy_tensor import make_fx\n    make_fx(torch.abs)(q)\n",
+    "an operator by its name": "    torch.ops.aten.abs(q)\n",
     "an imported module": "    own = nn.functional.scaled_dot_product_attention if q is None else None\n",
 }
+
+
+KEPT = "import sys, torch\nmade = {}\ndef fill(): "
+TRACED = {
+    "by a name": "made['f'] = torch.fx.symbolic_trace(torch.nn.ReLU())\n",
+    "by a text": "exec('made[0] = torch.so' + 'ftmax')\n",
+    "by a module": "made['f'] = sys.modules['torch'].softmax\n",
+    "by an operator": "import operator; made['f'] = operator.attrgetter('abs')(torch)\n",
+}
+OWN_NAMES = {
+    "of a variable": "def slope(f, x, h):\n    fx = f(x)\n    return (f(x + h) - fx) / h\n",
+    "of what saves a model": "import pickle, sys\nsys.path.append('.')\ntext = pickle.dumps([1])\n",
+    "of a method": "import re\nrule = re.compile('a')\nclass A:\n    def jit(self): return self.jit\n",
+}
+
+
+@pytest.mark.parametrize("cell", TRACED.values(), ids=TRACED)
+def test_mentions_find_what_another_cell_could_keep(cell: str) -> None:
+    """One run of it is enough, and what it keeps need not be seen where the answer is."""
+    assert mentions("def attend(q): return made['f'](q)", "attend", FORBIDDEN, [f"{KEPT}{cell}fill()\n"])
+
+
+@pytest.mark.parametrize("cell", OWN_NAMES.values(), ids=OWN_NAMES)
+def test_mentions_pass_own_names_in_other_cells(cell: str) -> None:
+    assert () == mentions("def attend(q): return q", "attend", FORBIDDEN, [cell])
 
 
 @pytest.mark.parametrize("line", SUSPICIOUS.values(), ids=SUSPICIOUS)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
+import nbformat
 import pytest
 
 from autograder.assignment import load
-from autograder.grading.pipeline import Grader
+from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.sandbox.base import Box
 from autograder.sandbox.pool import Pool
+from autograder.sandbox.session import Session
+from autograder.verify.papers import with_sources
 from tests.support.code_course import NAME, code_course, grade
 
+RIGHT = "def measure(thing):\n    return thing.size()\n"
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
 
 CHECKS = '''
@@ -67,7 +73,32 @@ def statuses(grader: Grader, source: str) -> dict[str, str]:
 def test_a_check_opens_as_many_boxes_as_it_needs(grader: Grader) -> None:
     """Four are kept; asking an older one is a mistake of the check's, which costs nobody a point."""
     expected = dict.fromkeys(("defines", "many", "raising", "ending"), "passed") | {"oldest": "needs-review"}
-    assert expected == statuses(grader, "def measure(thing):\n    return thing.size()\n")
+    assert expected == statuses(grader, RIGHT)
+
+
+def test_a_cell_that_ended_the_box_does_not_run_in_fresh_ones(
+    grader: Grader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the submission's own box is opened once more: an endless cell would take its time in each."""
+    opened: list[Session] = []
+    open_box = Session._opened
+
+    def count_box(session: Session) -> Box:
+        opened.append(session)
+        return open_box(session)
+
+    monkeypatch.setattr(Session, "_opened", count_box)
+    counts = []
+    for ending in ("", "import os\nos._exit(3)\n"):
+        opened.clear()
+        release = grader.assignment.release_bytes[NAME]
+        notebook = nbformat.reads(release.decode(), as_version=4)
+        notebook.cells.insert(1, nbformat.v4.new_code_cell(ending))
+        data = with_sources(nbformat.writes(notebook).encode(), {"measure-answer": RIGHT})
+        graded = grader.grade(SubmittedFiles("s", {NAME: data}))
+        assert 4 == graded.score.points
+        counts.append(len(opened))
+    assert counts[0] + 1 == counts[1]
 
 
 def test_what_is_defined_does_not_name_itself(grader: Grader) -> None:
@@ -79,3 +110,94 @@ def measure(thing):
     return thing.size() if looks == ("definitions", "<definitions>", False) else looks
 """
     assert {"defines": "passed", "many": "passed"}.items() <= statuses(grader, source).items()
+
+
+COUNTS = """
+from autograder.checking import assert_equal, check, solution
+
+solution(source="def count():\\n    return 1\\n")
+
+@check(points=1, title="As many calls as in a fresh box")
+def counts(student, reference, draw):
+    assert_equal([student.again().{name}() for _ in range(2)], {expected})
+
+@check(points=1, title="Also in another check")
+def counts_again(student, reference, draw):
+    assert_equal(student.again().{name}(), {expected}[0])
+"""
+COUNTING = """
+import pathlib
+seen = []
+def {name}():
+    seen.append(1)
+    path = pathlib.Path("kept")
+    path.write_text(path.read_text() + "x" if path.exists() else "x")
+    return len(seen) + len(path.read_text())
+"""
+
+
+def test_no_box_is_fresh_twice_for_the_same_checks(tmp_path: Path) -> None:
+    """One that another question has used is: what is kept in it is of the other question's calls."""
+    checks = COUNTS.replace("def count()", "def {name}()")
+    files = {name: (2, checks.format(name=name, expected=[2, 2])) for name in ("first", "second")}
+    course = code_course(tmp_path, files)
+    with Pool() as pool:
+        grader = Grader(load(course, NAME), pool)
+        answers = {name: COUNTING.format(name=name) for name in files}
+        answers["second"] = answers["second"].replace("seen", "others").replace("kept", "others")
+        assert {"passed"} == {one.status.value for one in grade(grader, answers).score.items}
+
+
+def test_box_that_has_ended_is_not_given_to_another_question(tmp_path: Path) -> None:
+    """Nor one in which functions were made to fail."""
+    ending = """
+from autograder.checking import check, raises, solution
+
+solution(source="def leave():\\n    import os; os._exit(3)\\n")
+
+@check(points=1, title="It ends")
+def ends(student, reference, draw):
+    with raises(Exception):
+        student.again().leave()
+"""
+    checks = COUNTS.replace("def count()", "def {name}()").format(name="second", expected=[2, 2])
+    course = code_course(tmp_path, {"first": (1, ending), "second": (2, checks)})
+    with Pool() as pool:
+        grader = Grader(load(course, NAME), pool)
+        answers = {
+            "first": "def leave():\n    import os; os._exit(3)",
+            "second": COUNTING.format(name="second"),
+        }
+        assert {"passed"} == {one.status.value for one in grade(grader, answers).score.items}
+
+
+def test_box_in_which_functions_fail_serves_no_other_check(tmp_path: Path) -> None:
+    """What one question forbids works in the fresh boxes of another."""
+    forbidding = """
+from autograder.checking import assert_equal, check, forbid, solution
+import torch
+
+forbid("cumsum")
+solution(source="import torch\\ndef add():\\n    return torch.ones(2).sum()\\n")
+
+@check(points=1, title="Without what is forbidden")
+def adds(student, reference, draw):
+    assert_equal(float(student.add()), 2.0)
+"""
+    usual = """
+from autograder.checking import assert_equal, check, solution
+import torch
+
+solution(source="import torch\\ndef steps():\\n    return torch.ones(2).cumsum(0)\\n")
+
+@check(points=1, title="In a fresh box")
+def steps(student, reference, draw):
+    assert_equal(student.again().steps().tolist(), [1.0, 2.0])
+"""
+    course = code_course(tmp_path, {"first": (1, forbidding), "second": (1, usual)}, preload='"torch"')
+    reaches = "import torch\ndef add():\n    return getattr(torch.ones(2), name)(0)[-1]\nname = 'cum' + 'sum'"
+    steps = "import torch\ndef steps():\n    return torch.ones(2).cumsum(0)"
+    with Pool() as pool:
+        grader = Grader(load(course, NAME), pool)
+        items = grade(grader, {"first": reaches, "second": steps}).score.items
+    assert {"adds": "failed", "steps": "passed"} == {one.item: one.status.value for one in items}

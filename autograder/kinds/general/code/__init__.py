@@ -12,24 +12,27 @@ from typing import ClassVar
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autograder.checking.packing import pack_checks
 from autograder.checking.reading import CheckFile, CheckItem, SourceMutant
-from autograder.checks.base import Draw, Evidence, Trial
-from autograder.checks.itemwise import ItemwiseCheck
+from autograder.checking.trivial import list_trivial
+from autograder.checks.base import TRIVIAL, Draw, Evidence, Trial
+from autograder.checks.itemwise import ItemwiseCheck, Verdict
 from autograder.checks.judging import forbidden
+from autograder.checks.judging.outcomes import describe_outcome, judge_run
 from autograder.checks.judging.redaction import redacted
-from autograder.checks.judging.results import Finding, combine, failed, no_answer, review
+from autograder.checks.judging.results import Finding, combine, failed, no_answer, result, review
 from autograder.checks.kind import Kind
-from autograder.checks.options import check_points, check_text, place, share
+from autograder.checks.options import check_points, check_text, place, share, share_of
 from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
 from autograder.records import Answer, CellOutcome, CellTest, CheckCall, ItemResult, Message, Status
 from autograder.rubric import Item
 from autograder.wording import LocalisedText
 
-_LONGEST_REASON = 600
-"""Characters of what a check says, for staff."""
+_LONGEST_TOLD = 1000
+"""Characters of a text for students that a check chose at run time."""
 
 
 class CodeQuestion(Struct, frozen=True):
@@ -52,6 +55,8 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
     def prepare(self) -> None:
         """Refuse points that cannot be shared, mutants that earn too much, and texts that lack a language."""
         self.file: CheckFile = self.rubric.checks[self.question.id]
+        self.shows_values = False
+        """Whether outcomes tell what was drawn and compared."""
         self._program = pack_checks(self.file)
         told = msgspec.json.encode(sorted(self.file.modules.items()))
         self._digest = hashlib.sha256(told).hexdigest()
@@ -106,7 +111,15 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
             seconds=check.seconds,
             shared=False,
             students=self.file.student_names,
-            check=CheckCall(self._digest, self._program, check.id, part, seed, tuple(patterns)),
+            check=CheckCall(
+                self._digest,
+                self._program,
+                check.id,
+                part,
+                seed,
+                tuple(patterns),
+                show_values=self.shows_values,
+            ),
         )
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
@@ -114,41 +127,68 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         results = super().judge(evidence)
         return redacted(results, (evidence.answer.source, *evidence.cells))
 
-    def verdict(self, item: Item, options: CodeItem, evidence: Evidence) -> Finding | None:
+    def verdict(self, item: Item, options: CodeItem, evidence: Evidence) -> Verdict:
         """What came of a check, or what was used that is forbidden."""
         del options
         check = self.file.check(item.id)
         outcomes = [evidence.tests.get(name) for name in self.parts[item.id]]
         findings = [self._finding(item, check, outcome) for outcome in outcomes]
         found = combine(findings, item.points, credit="each" if len(findings) > 1 else "all")
+        if found is not None and found.status is Status.FAILED:  # a wrong part may earn a share of its points
+            part = item.points / len(findings)
+            found = replace(found, points=sum((one.points if one else part for one in findings), Decimal(0)))
         found = self._named(item, outcomes, findings, found)
-        return forbidden.applied(self._forbidden(evidence), found)
+        found = forbidden.applied(self._forbidden(evidence), found)
+        carried = sorted({name for outcome in outcomes if outcome for name in outcome.carried})
+        if found is not None or not carried:
+            return found
+        names = ", ".join(carried)
+        return replace(
+            result(self.question, item, None),
+            student=Message("code.carried", {"names": names}),
+            staff=f"as expected with the solution's {names}, not with the student's own",
+            code="code.carried",
+        )
 
     def _finding(self, item: Item, check: CheckItem, outcome: CellOutcome | None) -> Finding | None:
         """What is wrong in one part of a check."""
-        what = LocalisedText(item.text)
+        what = LocalisedText(item.title(final=False))
         if outcome is None:
             return review("the check was not run")
-        staff = _describe(outcome)
-        if outcome.refused or (outcome.doubt and outcome.ending is None):
-            return review(staff, "code.review")
-        if outcome.ending is not None:
-            limit = f"{check.seconds:g} s"
-            return failed(f"ending.{outcome.ending.value}", staff, what=what, limit=limit)
+        limits = self.rubric.assignment.limits
+        finding = judge_run(outcome, item, limits=limits, seconds=check.seconds, review_code="code.review")
+        if finding is not None:
+            return finding
+        staff = describe_outcome(outcome)
         if outcome.passed:
             return None
         if outcome.missing:
-            return failed("name.missing", staff, name=outcome.missing)
+            file_codes = {"UnreadableFile": "code.file", "MissingFile": "code.file-missing"}
+            if outcome.error in file_codes:
+                return failed(file_codes[outcome.error], staff, name=outcome.missing)
+            return no_answer("name.missing", staff, name=outcome.missing)
         if outcome.error == "NotImplementedError":
             return no_answer("not-implemented", staff, name=self.question.answer or check.id)
         if outcome.raised:
             text = quote(outcome.message) or "–"
             return failed("raised", staff, what=what, error=quote(outcome.error, 60), text=text)
-        points = (item.points / len(check.parts) * Decimal(str(outcome.share))).quantize(Decimal("0.01"))
-        message = (
-            Message("code.told", text=check.told) if check.told else Message("code.failed", {"what": what})
-        )
-        return Finding(Status.FAILED, message, staff, points)
+        points = share_of(item.points / len(check.parts), outcome.share)
+        told, lacking = self._told(check, outcome)
+        message = Message("code.told", text=told) if told else Message("code.failed", {"what": what})
+        return Finding(Status.FAILED, message, "; ".join(filter(None, (staff, lacking))), points)
+
+    def _told(self, check: CheckItem, outcome: CellOutcome) -> tuple[dict[str, str], str]:
+        """Return what students read of a wrong answer, and what staff read if that lacks a language.
+
+        A text that the check chose at run time is plain: braces in it are no placeholders.
+        """
+        if not outcome.told:
+            return check.told, ""
+        missing = [one for one in self.rubric.assignment.languages if not outcome.told.get(one)]
+        if missing:
+            return check.told, f"told= of Wrong lacks {', '.join(map(quote, missing))} and is not shown"
+        texts = {language: quote(text, _LONGEST_TOLD) for language, text in outcome.told.items()}
+        return {one: text.replace("{", "{{").replace("}", "}}") for one, text in texts.items()}, ""
 
     def _named(
         self,
@@ -204,7 +244,7 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         return self.question.answer or ", ".join(self.file.student_names)
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
-        """The solution, every mutant and every planted answer."""
+        """The solution, every mutant, every planted answer, and some without any work."""
         if key.cell_type != "code":
             return ()
         found = [Trial("solution", self.file.solution)] if self.file.solution else []
@@ -222,6 +262,12 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
             )
         planted = self.file.planted
         found += (Trial(one.name, one.source, self.with_needing(one.loses)) for one in planted)
+        every = tuple(item.id for item in self.question.items)
+        asked = [self.file.names.get(name, name) for name in self.file.student_names]
+        found += (
+            Trial(f"an answer that {name}", source, unstated=every, family=TRIVIAL)
+            for name, source in list_trivial(self.file.solution, asked)
+        )
         return tuple(found)
 
     def with_needing(self, loses: Sequence[str]) -> tuple[str, ...]:
@@ -231,16 +277,6 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
             if lost.keys() & set(check.needs):
                 lost[check.id] = None
         return tuple(name for name in lost if name in self.items)
-
-
-def _describe(outcome: CellOutcome) -> str:
-    """What staff read of an outcome."""
-    raised = ": ".join(filter(None, (outcome.error, outcome.message)))
-    printed = f"it printed: {outcome.printed}" if outcome.printed else ""
-    ending = f"the student's box ended: {outcome.ending.value}" if outcome.ending else ""
-    mistakes = f"mutants with the same values: {', '.join(outcome.mistakes)}" if outcome.mistakes else ""
-    parts = (quote(raised, _LONGEST_REASON), quote(outcome.refused, _LONGEST_REASON), quote(outcome.doubt))
-    return "; ".join(filter(None, (*parts, ending, mistakes, quote(printed)))) or "passed"
 
 
 KIND = Kind(CodeCheck, form="code", aliases=("checks", "python"))

@@ -1,0 +1,128 @@
+"""What checks say about answers, in a table: without a sandbox and of ``autograder verify --explain``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from autograder.checking.reading import CheckFile
+from autograder.checking.running import CheckOutcome
+
+MARKS = {
+    "passed": "✓",
+    "wrong": "✗",
+    "raised": "✗ raised",
+    "missing": "✗ missing",
+    "unreadable": "✗ file",
+    "unclear": "? review",
+}
+
+
+class StatedAnswer(NamedTuple):
+    """An answer that a file of checks states, by itself or as an edit of the solution."""
+
+    name: str
+    source: str
+    loses: tuple[str, ...] | None
+    """The checks that it must fail; None: at least one."""
+
+
+class AnswerRow(NamedTuple):
+    """What came of an answer."""
+
+    answer: StatedAnswer
+    outcomes: Mapping[str, CheckOutcome]
+    """By check, or check and part; see `name_part`."""
+
+
+def list_answers(file: CheckFile) -> Iterator[StatedAnswer]:
+    """Yield the solution, all mutants and planted answers, each fault left alone, and all of them."""
+    if file.solution:
+        yield StatedAnswer("solution", file.solution, ())
+    for mutant in file.mutants:
+        yield StatedAnswer(f"mutant {mutant.name}", mutant.source, mutant.loses)
+    for planted in file.planted:
+        yield StatedAnswer(f"planted {planted.name}", planted.source, planted.loses)
+    faults = [fault.id for fault in file.faults]
+    for fault in faults:
+        yield StatedAnswer(f"fault {fault}", file.listing([fault]), (fault,))
+    if len(faults) > 1:
+        yield StatedAnswer("all faults", file.listing(faults), tuple(faults))
+
+
+def name_part(check: str, part: str) -> str:
+    """Return how one part of a check is called."""
+    return f"{check} [{part}]" if part else check
+
+
+def format_answer(outcomes: Mapping[str, CheckOutcome]) -> list[str]:
+    """Return a line for each part of each check, and below it what was drawn and compared, if known."""
+    width = max(map(len, outcomes), default=0)
+    lines = []
+    for name, outcome in outcomes.items():
+        mistakes = f"  = {', '.join(outcome.mistakes)}" if outcome.mistakes else ""
+        said = ": ".join(filter(None, (outcome.error, outcome.message)))
+        lines.append(f"{name:{width}}  {MARKS[outcome.status]:9}  {said}{mistakes}".rstrip())
+        lines += [f"    {value}" for value in outcome.values]
+    return lines
+
+
+def format_matrix(file: CheckFile, rows: Sequence[AnswerRow]) -> list[str]:
+    """Return a line for each answer: which checks it passes, and what is not as stated.
+
+    Below it stands what the checks said where that is not as stated, and everything where values are told.
+    """
+    ids = [check.id for check in file.checks]
+    width = max((len(row.answer.name) for row in rows), default=0)
+    lines = ["  ".join([" " * width, *ids]).rstrip()]
+    for row in rows:
+        lost, unclear = find_lost(file, row.outcomes), _find_unclear(file, row.outcomes)
+        signs = ["?" if check in unclear else "✗" if check in lost else "✓" for check in ids]
+        marks = [f"{sign:{len(check)}}" for sign, check in zip(signs, ids, strict=True)]
+        remark = ""
+        if not is_as_stated(file, row):
+            loses = row.answer.loses
+            wanted = ", ".join(loses or ()) or ("at least one" if loses is None else "nothing")
+            remark = f"expected to lose {wanted}"
+        lines.append("  ".join([f"{row.answer.name:{width}}", *marks, remark]).rstrip())
+    for row in rows:
+        if not is_as_stated(file, row) or any(outcome.values for outcome in row.outcomes.values()):
+            lines += ["", f"{row.answer.name}:", *format_answer(row.outcomes)]
+    return lines
+
+
+def is_as_stated(file: CheckFile, row: AnswerRow) -> bool:
+    """Return whether an answer fails what it must; if that is stated, no check may be undecided."""
+    lost, unclear = find_lost(file, row.outcomes), _find_unclear(file, row.outcomes)
+    if row.answer.loses is None:
+        return bool(lost - unclear)
+    return not unclear and lost == find_needing(file, row.answer.loses)
+
+
+def find_lost(file: CheckFile, outcomes: Mapping[str, CheckOutcome]) -> set[str]:
+    """Return the checks that are not passed, with those that need them."""
+    return find_needing(
+        file,
+        [
+            check.id
+            for check in file.checks
+            if any(outcomes[name_part(check.id, part.name)].status != "passed" for part in check.parts)
+        ],
+    )
+
+
+def find_needing(file: CheckFile, lost: Sequence[str]) -> set[str]:
+    """Return these checks and those that need one of them."""
+    found = set(lost)
+    for check in file.checks:
+        if found & set(check.needs):
+            found.add(check.id)
+    return found
+
+
+def _find_unclear(file: CheckFile, outcomes: Mapping[str, CheckOutcome]) -> set[str]:
+    return {
+        check.id
+        for check in file.checks
+        if any(outcomes[name_part(check.id, part.name)].status == "unclear" for part in check.parts)
+    }

@@ -1,0 +1,73 @@
+"""Answers without any work, made of the solution: `verify` names the checks that pass for them."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Collection, Iterator
+
+_Body = Callable[[ast.FunctionDef, str], list[ast.stmt] | None]
+
+
+def list_trivial(solution: str, asked: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield answers whose functions and methods do next to nothing: what they return, and the source.
+
+    Args:
+        solution: its source; empty: there is none.
+        asked: functions and classes of it that the question asks for; all others stay.
+    """
+    for name, make_body in _BODIES.items():
+        tree = ast.parse(solution)
+        found = [_replace(function, make_body) for function in _functions(tree, asked)]
+        if any(found):
+            yield name, ast.unparse(tree)
+
+
+def _functions(tree: ast.Module, asked: Collection[str]) -> Iterator[ast.FunctionDef]:
+    """Yield functions, and public methods of classes."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name in asked:
+            yield node
+        elif isinstance(node, ast.ClassDef) and node.name in asked:
+            methods = [method for method in node.body if isinstance(method, ast.FunctionDef)]
+            yield from (one for one in methods if not one.name.startswith("_") or one.name == "__call__")
+
+
+def _replace(function: ast.FunctionDef, make_body: _Body) -> bool:
+    """Give a function another body if there is one for it; return whether there is."""
+    names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+    first = next((name for name in names if name not in ("self", "cls")), "")
+    body = make_body(function, first) if first else None
+    if body is not None:
+        function.body = body
+    return body is not None
+
+
+def _return_first(function: ast.FunctionDef, first: str) -> list[ast.stmt]:
+    del function
+    return ast.parse(f"return {first}").body
+
+
+def _return_zeros(function: ast.FunctionDef, first: str) -> list[ast.stmt]:
+    del function
+    return ast.parse(f"return {first} * 0").body  # of a list nothing is left
+
+
+def _stop_early(function: ast.FunctionDef, first: str) -> list[ast.stmt] | None:
+    del first
+    steps = [step for step in function.body if not _is_docstring(step)]
+    step = steps[0]
+    if len(steps) < 3 or not isinstance(step, ast.Assign) or not isinstance(step.targets[0], ast.Name):
+        return None
+    return [copy.deepcopy(step), *ast.parse(f"return {step.targets[0].id}").body]
+
+
+def _is_docstring(step: ast.stmt) -> bool:
+    return isinstance(step, ast.Expr) and isinstance(step.value, ast.Constant)
+
+
+_BODIES: dict[str, _Body] = {
+    "returns its first argument": _return_first,
+    "returns zeros": _return_zeros,
+    "stops after its first step": _stop_early,
+}

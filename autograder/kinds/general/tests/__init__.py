@@ -1,0 +1,194 @@
+"""The kind ``tests``: test cells as nbgrader and otter have them, run where no student code is.
+
+The notebook stops at a test's place; the test runs in a box of its own, and asks the student's box for what
+it uses (`autograder.sandbox.testing`). What came of it is judged here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Annotated, ClassVar, Literal
+
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from autograder.checks.base import Draw, Evidence, Trial
+from autograder.checks.itemwise import ItemwiseCheck, Verdict
+from autograder.checks.judging.judgeable import changed_forms
+from autograder.checks.judging.outcomes import describe_outcome, judge_run
+from autograder.checks.judging.results import Finding, failed, is_blank, no_answer, result, review
+from autograder.checks.kind import Kind
+from autograder.checks.options import CENT, place
+from autograder.checks.values.quoting import quote
+from autograder.errors import RubricError
+from autograder.records import Answer, CellOutcome, CellTest, ItemResult, Message, Status
+from autograder.rubric import Item
+from autograder.wording import LocalisedText, Phrase
+
+
+class NotebookTestsQuestion(Struct, frozen=True):
+    """Options of a ``tests`` question."""
+
+    style: Literal["nbgrader", "otter"] = "nbgrader"
+    """``nbgrader``: a number as the last expression is partial credit, and tests see what earlier ones
+    defined; ``otter``: a test passes or fails, in names of its own."""
+    after: str = ""
+    """grade_id of the cell at which the tests run: those before it have run; default: after the last cell."""
+    all_or_nothing: bool = False
+    """Points are given only where every test passes."""
+    notebook_names: tuple[str, ...] = ()
+    """Names that tests take from the student's notebook although Python or an import has them as well, such
+    as ``max`` where students write a ``max`` of their own."""
+    judged: Literal["outside", "inside"] = "outside"
+    """``inside``: in the student's own box, where their code can disarm a test; results say so."""
+
+
+class NotebookTestsItem(Struct, frozen=True):
+    """Options of an item: one test."""
+
+    code: str
+    """The whole test, hidden lines included."""
+    doctest: bool = False
+    """``code`` is an interactive session."""
+    visible: bool = False
+    """Students saw the test: they are told what it raised and printed."""
+    seconds: Annotated[float, Meta(ge=0.1, le=3600)] = 30.0
+    """Of processor time, the student's code included."""
+    success: dict[str, str] = {}
+    """What students read when it passes, by language."""
+    failure: dict[str, str] = {}
+    """What they read when it does not."""
+
+
+class NotebookTestsCheck(ItemwiseCheck[NotebookTestsQuestion, NotebookTestsItem]):
+    """A question whose items are tests."""
+
+    kind: ClassVar[str] = "tests"
+    question_type = NotebookTestsQuestion
+    item_type = NotebookTestsItem
+
+    def prepare(self) -> None:
+        """Refuse a test without code, and one that takes points away."""
+        for item, options in self.automatic:
+            where = place(self.question, item)
+            if not options.code.strip():
+                raise RubricError("the test is empty; expected its code", where, "code")
+            if item.points < 0:
+                raise RubricError("a test takes no points away; expected 0 or more", where, "points")
+
+    @property
+    def after(self) -> str:
+        """See `autograder.checks.base.HasCellTests`."""
+        return self.options.after
+
+    def cell_tests(self, draw: Draw) -> Mapping[str, CellTest]:
+        """The test of each item that no person decides on."""
+        del draw
+        inside = self.options.judged == "inside"
+        return {
+            item.id: CellTest(
+                f"{self.question.id}.{item.id}",
+                one.code,
+                doctest=one.doctest,
+                seconds=one.seconds,
+                shared=self.options.style == "nbgrader",
+                students=(*filter(None, (self.question.answer,)), *self.options.notebook_names),
+                inside=inside,
+                changed=changed_forms(one.code, is_doctest=one.doctest) if inside else (),
+            )
+            for item, one in self.automatic
+        }
+
+    def is_unanswered(self, answer: Answer) -> bool:
+        """Never: a test may be about other cells as well, and tells itself that there is nothing."""
+        del answer
+        return False
+
+    def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
+        """One result per test; with ``all_or_nothing`` none passes alone."""
+        results = super().judge(evidence)
+        if not self.options.all_or_nothing or all(one.status is Status.PASSED for one in results):
+            return results
+        waits = any(one.status is Status.NEEDS_REVIEW for one in results)
+        lost = any(one.status in (Status.FAILED, Status.NO_ANSWER) for one in results)
+        finding = failed("tests.together", "another test of the question did not pass")
+        if waits and not lost:
+            finding = review("another test of the question waits for a person", "tests.review")
+        return tuple(
+            result(self.question, self.question.item(one.item), finding)
+            if one.status is Status.PASSED
+            else one
+            for one in results
+        )
+
+    def verdict(self, item: Item, options: NotebookTestsItem, evidence: Evidence) -> Verdict:
+        """What came of a test."""
+        outcome = evidence.tests.get(item.id)
+        if outcome is None:
+            return no_answer() if is_blank(evidence.answer) else review("the test was not run")
+        staff = describe_outcome(outcome)
+        blank = is_blank(evidence.answer)
+        if blank and not outcome.passed and not outcome.refused:
+            return no_answer(staff=staff)
+        limits = self.rubric.assignment.limits
+        finding = judge_run(outcome, item, limits=limits, seconds=options.seconds, review_code="tests.review")
+        if finding is not None:
+            return finding
+        if not outcome.passed:
+            return self._not_passed(item, options, outcome, staff)
+        if blank:
+            return review(f"nothing was written, and the test passes: {staff}", "tests.review")
+        finding = _partial(item, outcome, staff) if self.options.style == "nbgrader" else None
+        if finding is not None:
+            return finding
+        passed = result(self.question, item, None)
+        said = Message("tests.passed", text=options.success) if options.success else passed.student
+        return replace(passed, student=said, staff=staff or passed.staff)
+
+    def _not_passed(
+        self, item: Item, options: NotebookTestsItem, outcome: CellOutcome, staff: str
+    ) -> Finding:
+        """Return what the student reads about a test that did not pass."""
+        what: Phrase = LocalisedText(item.text)
+        if options.failure:
+            return Finding(
+                Status.FAILED, Message("tests.failed", {"what": what}, text=options.failure), staff
+            )
+        if options.visible:
+            told = quote(": ".join(one for one in (outcome.error, outcome.message) if one))
+            return failed("tests.raised", staff, what=what, text=told)
+        return failed("tests.failed", staff, what=what)
+
+    def trials(self, key: Answer) -> tuple[Trial, ...]:
+        """A cell that defines nothing must lose every test."""
+        lost = tuple(item.id for item, _ in self.automatic)
+        return (Trial("nothing is defined", "pass", lost),) if key.cell_type == "code" and lost else ()
+
+
+def _partial(item: Item, outcome: CellOutcome, staff: str) -> Finding | None:
+    """Partial credit as nbgrader gives it: a number from 0 up to the points. None: full points.
+
+    A last comparison that holds takes nothing away. nbgrader gives full points for one that does not hold,
+    for a number that is no such credit and for all that is no number, such as the text of one: manual
+    review, because what a test shows last may be meant as its verdict.
+    """
+    value = outcome.value
+    if value is None or value is True:
+        return None
+    odd = f"the test ends with {value!r}, which is no partial credit up to {item.points}: {staff}"
+    if isinstance(value, bool | str) or not math.isfinite(value) or not 0 <= value <= item.points:
+        return review(odd.rstrip(": "), "tests.review")
+    points = Decimal(repr(value)).quantize(CENT)
+    if points >= item.points:
+        return None
+    what: Phrase = LocalisedText(item.text)
+    if not points:
+        return failed("tests.failed", f"its partial credit is 0: {staff}", what=what)
+    return Finding(
+        Status.FAILED, Message("tests.partial", {"what": what}), f"partial credit {points}: {staff}", points
+    )
+
+
+KIND = Kind(NotebookTestsCheck, aliases=("nbgrader", "otter"))

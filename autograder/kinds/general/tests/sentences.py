@@ -1,0 +1,12 @@
+"""Sentences about test cells. None says what a hidden test asks."""
+
+from __future__ import annotations
+
+SENTENCES: dict[str, str] = {
+    "tests.passed": "The test passes.",
+    "tests.failed": "{what}: the test does not pass.",
+    "tests.raised": "{what}: the test does not pass. {text}",
+    "tests.partial": "{what}: the test gives part of the points.",
+    "tests.together": "These points are given only where every test of the question passes.",
+    "tests.review": "The result of this test needs manual review.",
+}

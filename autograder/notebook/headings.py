@@ -1,0 +1,150 @@
+"""Headings of the student's own texts that name a question, such as "4c continued" below the last answer.
+
+Questions are known as the release prints them: by number, by title, and by the ids of their cells.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+
+from msgspec import Struct
+
+from autograder.notebook.document import RawCell
+from autograder.notebook.release import Release
+
+_HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.+)$", re.MULTILINE)
+_BOLD_LINE = re.compile(r"^[ \t]*(?:\*\*|__)(.+?)(?:\*\*|__)[ \t]*:?[ \t]*$", re.MULTILINE)
+_CONTINUED = re.compile(
+    r"\b(?:cont|contd|continued|continuing|continuation|more|rest|fortsetzung|forts|fortgesetzt|weiter)\b",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(
+    r"(?:[^\W\d_]{2,}\s+)?(\d+(?:\.\d+)*)?\s*[.:–-]?\s*(?:\(([a-z])\)|([a-z])(?=[).:]|$))?[).:\s]*",
+    re.IGNORECASE,
+)
+"""How a numbered heading of the release begins: "Task 4:", "(c)", "Question 4 (c):", "4.2", "c)"."""
+_POINTS = re.compile(r"\s*\([\d.,/½]+\s[^()]*\)\s*$")
+_NUMBER = re.compile(
+    r"(?<![\w.-])(\d+(?:\.\d+)*)(?:\s*[.–-]?\s*\(?([a-z])\)?)?(?![^\W_])|(?<!\w)\(?([a-z])\)", re.IGNORECASE
+)
+"""A number in the heading of a student: "4c", "4 (c)", "4.2", "(c)", "c)"."""
+_ENTRY = re.compile(r"\s*\(?(?:\d+|[a-z])[).]", re.IGNORECASE)
+"""How an entry of a list begins: "1. Old data" continues an answer and need not name question 1."""
+_MOST_WORDS = 8
+"""Of a first line that is a heading without markup; a longer one is a sentence of the answer."""
+_WORD = re.compile(r"\d+|[^\W\d_]+")
+
+Words = tuple[str, ...]
+
+
+class _Question(Struct, frozen=True):
+    """The answers below one heading of the release."""
+
+    number: Words
+    """Such as ("4", "c")."""
+    titles: tuple[Words, ...]
+    """One for each language."""
+    ids: list[Words] = []
+    written: list[str] = []
+    """The grade_ids of its written answers."""
+
+    def is_numbered(self, key: Words) -> bool:
+        """Whether this is its number, or the letter of it."""
+        return self.number == key or (len(key) == 1 and key[0].isalpha() and self.number[-1:] == key)
+
+    def is_named_in(self, heading: Words) -> bool:
+        """Whether a heading begins with the title or an id, or contains one of several words."""
+        return any(
+            name == heading[at : at + len(name)]
+            for name in (*self.titles, *self.ids)
+            for at in range(len(heading) if len(name) > 1 else bool(name))
+        )
+
+
+def name_answers(
+    cells: Sequence[RawCell], release: Release, own: Collection[int]
+) -> dict[int, tuple[str, ...]]:
+    """Return the student's own text cells whose headings name questions → written answers to these.
+
+    A text directly below such a cell belongs to it if no heading of its own says otherwise. A heading that
+    may name several questions names none.
+
+    Args:
+        cells: of the submission.
+        release: the student's own.
+        own: cells that are no cell of the release.
+    """
+    questions = _list_questions(release)
+    found: dict[int, tuple[str, ...]] = {}
+    for index in sorted(own):
+        if cells[index].cell_type == "code":
+            continue
+        headings = _list_headings(cells[index].source)
+        named = [question for heading in headings for question in _find_questions(heading, questions)]
+        written = dict.fromkeys(question.written[-1] for question in named if question.written)
+        if written:
+            found[index] = tuple(written)
+        elif not named and index - 1 in found:
+            found[index] = found[index - 1]
+    return found
+
+
+def _list_questions(release: Release) -> list[_Question]:
+    questions: list[_Question] = []
+    numbers: dict[int, Words] = {}  # of the headings above, by level
+    for cell in release.cells:
+        headings = [] if cell.is_answer or cell.cell_type != "markdown" else _split_headings(cell.source)
+        titles = []
+        for level, text in headings:
+            label = _LABEL.match(text)
+            number = _join_number(*label.groups()) if label else ()
+            numbers = {upper: one for upper, one in numbers.items() if upper < level}
+            whole = number if number and number[0].isdigit() else (*_last(numbers), *number)
+            numbers[level] = whole
+            titles.append(_words(_POINTS.sub("", text[label.end() :] if label and number else text)))
+        if headings:
+            questions.append(_Question(_last(numbers), tuple(titles), [], []))
+        if questions and cell.grade_id and (cell.is_answer or cell.points is not None):
+            questions[-1].ids.append(_words(cell.grade_id))
+            questions[-1].written.extend([cell.grade_id] * (cell.is_answer and cell.cell_type == "markdown"))
+    return [question for question in questions if question.ids]
+
+
+def _last(numbers: dict[int, Words]) -> Words:
+    return numbers[max(numbers)] if numbers else ()
+
+
+def _find_questions(heading: str, questions: Sequence[_Question]) -> list[_Question]:
+    """Return the questions that a heading names by their numbers, else the only one named by id or title."""
+    keys = [_join_number(*found.groups()) for found in _NUMBER.finditer(heading)]
+    if _ENTRY.match(heading) and not _CONTINUED.search(heading):
+        keys = [key for key in keys if len(key) > 1]
+    longest = [key for key in keys if len(key) == max(map(len, keys))]  # "4c" in "part 2 of 4c"
+    numbered = [[one for one in questions if one.is_numbered(key)] for key in longest]
+    if unique := [found[0] for found in numbered if len(found) == 1]:
+        return unique
+    named = [question for question in questions if question.is_named_in(_words(heading))]
+    return named if len(named) == 1 else []
+
+
+def _list_headings(source: str) -> Iterator[str]:
+    """Yield the headings of a text, lines in bold, and a first line that says what it continues."""
+    yield from (text for _, text in _split_headings(source))
+    yield from _BOLD_LINE.findall(source)
+    first = source.strip().split("\n", 1)[0]
+    is_short = len(_WORD.findall(first)) <= _MOST_WORDS
+    if not first.startswith("#") and is_short and (_CONTINUED.search(first) or _LABEL.fullmatch(first)):
+        yield first
+
+
+def _split_headings(source: str) -> list[tuple[int, str]]:
+    return [(len(marks), text.strip(" \t#*_")) for marks, text in _HEADING.findall(source)]
+
+
+def _join_number(digits: str | None, *letters: str | None) -> Words:
+    return (*(digits.split(".") if digits else ()), *(letter.lower() for letter in letters if letter))
+
+
+def _words(text: str) -> Words:
+    return tuple(word.casefold() for word in _WORD.findall(text))

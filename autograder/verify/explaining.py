@@ -1,0 +1,136 @@
+"""Runs all checks of one question on answers, in the sandbox, for `autograder.checking.table`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from msgspec.structs import replace
+
+from autograder.assignment import Assignment
+from autograder.checking.reading import CheckFile, suggest
+from autograder.checking.running import CheckOutcome, Status
+from autograder.checking.table import AnswerRow, StatedAnswer, list_answers, name_part
+from autograder.errors import CourseError
+from autograder.grading.cell_tests import CellTests, cells_to_run
+from autograder.grading.handed_files import read_files
+from autograder.grading.pipeline import Grader
+from autograder.records import CellOutcome
+from autograder.rubric import Question
+from autograder.sandbox.pool import Pool
+from autograder.sandbox.timeouts import Timeouts
+from autograder.verify.papers import KEY, grade_answer_key, with_sources
+
+
+@runtime_checkable
+class _ShowsValues(Protocol):
+    """A check whose tests can tell what was drawn and compared."""
+
+    shows_values: bool
+
+
+class Explainer:
+    """Runs the checks of one question, whose notebook is otherwise the answer key."""
+
+    def __init__(self, assignment: Assignment, pool: Pool, question: str, *, show_values: bool) -> None:
+        """Grade the answer key.
+
+        Args:
+            assignment: loaded.
+            pool: gives the sandboxes.
+            question: its id.
+            show_values: tell what was drawn and compared.
+
+        Raises:
+            CourseError: there is no such question, or it has no checks.
+        """
+        checks = assignment.rubric.checks
+        check: object = assignment.checks.get(question)
+        if question not in checks or not isinstance(check, _ShowsValues):
+            has_none = "has no checks in Python" if check else "is not there"
+            raise CourseError(f"question {question!r} {has_none}{suggest(question, checks)}")
+        check.shows_values = show_values
+        self.file: CheckFile = checks[question]
+        self._question: Question = assignment.rubric.question(question)
+        self._grader = Grader(assignment, pool)
+        self._key = grade_answer_key(self._grader)
+
+    def run_stated(self) -> Iterator[AnswerRow]:
+        """Yield what comes of each answer that the file of checks states."""
+        for answer in list_answers(self.file):
+            yield AnswerRow(answer, self._run(self._plant(answer.source)))
+
+    def run_file(self, path: Path) -> AnswerRow:
+        """Return what comes of an answer.
+
+        Args:
+            path: a notebook, or a Python file that stands in the answer's cell.
+
+        Raises:
+            CourseError: it cannot be read.
+            NotebookError: it is no notebook.
+        """
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise CourseError(f"{path}: cannot be read: {error.strerror}") from error
+        if path.suffix != ".ipynb":
+            data = self._plant(data.decode("utf-8", "replace"))
+        return AnswerRow(StatedAnswer(path.name, "", ()), self._run(data))
+
+    def _plant(self, source: str) -> bytes:
+        release = self._grader.assignment.releases[self._question.notebook]
+        cell = release.answer_cell(self._question)
+        return with_sources(self._key.sources[self._question.notebook], {cell: source})
+
+    def _run(self, data: bytes) -> Mapping[str, CheckOutcome]:
+        grader, assignment = self._grader, self._grader.assignment
+        notebook = next(
+            one for one in assignment.rubric.assignment.notebooks if one.name == self._question.notebook
+        )
+        submission = assignment.read_submission(notebook.name, data, KEY)
+        beside = read_files(notebook, self._key.files, assignment.starters)
+        submission = replace(submission, answers={**submission.answers, **beside.answers})
+        others = assignment.checks.keys() - {self._question.id}
+        sandbox = grader.pool.persistent(assignment.environment(notebook))
+        own = grader.sittings.common.own
+        tests = CellTests(assignment, notebook, submission, sandbox, grader=grader, own=own, without=others)
+        cells = cells_to_run(submission.cells, assignment, notebook.name)
+        session = tests.open_session(cells, beside.contents, Timeouts(lambda: b"", {}))
+        with session, tests:
+            session.run()
+            found = tests.outcomes(session).get(self._question.id, {})
+        nothing = CellOutcome(error="NoAnswer", message="the cell is as it was handed out, or empty")
+        return {
+            name: _read_outcome(found.get(name, nothing))
+            for check in self.file.checks
+            for name in (name_part(check.id, part.name) for part in check.parts)
+        }
+
+
+def _read_outcome(outcome: CellOutcome) -> CheckOutcome:
+    """Return what a check said without a sandbox for what it said in one."""
+    status: Status = "wrong"
+    message = outcome.message
+    if outcome.ending is not None:
+        status, message = "raised", f"the student's box ended: {outcome.ending.value}"
+    elif outcome.refused or outcome.doubt:
+        status, message = (
+            "unclear",
+            "; ".join(filter(None, (outcome.message, outcome.refused, outcome.doubt))),
+        )
+    elif outcome.missing:
+        status = "missing"
+    elif outcome.raised:
+        status = "raised"
+    elif outcome.passed:
+        status = "passed"
+    forbidden = f"forbidden names: {outcome.forbidden}" if outcome.forbidden else ""
+    return CheckOutcome(
+        status,
+        "; ".join(filter(None, (message, forbidden))),
+        outcome.error if status == "raised" else "",
+        mistakes=outcome.mistakes,
+        values=outcome.values,
+    )

@@ -1,0 +1,100 @@
+"""The order in which a batch grades: nobody waits behind the endless loops of others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from autograder.course import Handin
+from autograder.grading import batch
+from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.records import Graded
+from autograder.sandbox.timeouts import NewTimeout, SubmissionTimeouts
+
+LOOPS = [f"loop-{number}" for number in range(6)]
+OTHERS = [f"other-{number}" for number in range(6)]
+
+
+class FakeGrader:
+    """Writes down what it is asked; submissions called loop run out of time until this is known."""
+
+    def __init__(self) -> None:
+        self.assignment = SimpleNamespace(rubric=SimpleNamespace(assignment=SimpleNamespace(redraw="never")))
+        self.events: list[tuple[str, str]] = []
+
+    def grade(self, handed: SubmittedFiles, *, timeouts: SubmissionTimeouts) -> Graded:
+        """Return an empty result with the time-outs that are met."""
+        found = timeouts.of_notebook(handed.student.encode)
+        try:
+            if handed.student in LOOPS and not found.recall_cell(0, ()):
+                found.remember_cell(0, ())
+        except NewTimeout:
+            self.events.append(("stopped", handed.student))
+            raise
+        finally:
+            timeouts.met |= found.met
+        self.events.append(("graded", handed.student))
+        return cast("Graded", SimpleNamespace(student=handed.student, timeouts=timeouts.met))
+
+
+def grade_batch(
+    monkeypatch: pytest.MonkeyPatch,
+    students: list[str],
+    workers: int,
+    known: Mapping[str, Mapping[str, int]] = {},
+) -> tuple[list[tuple[str, str]], dict[str, Any]]:
+    """Return what happened in which order, and the results by student."""
+    monkeypatch.setattr(batch, "collect", lambda _, handin: SubmittedFiles(handin.owner, {}))
+    grader = FakeGrader()
+    handins = [Handin(student, Path(student)) for student in students]
+    groups = batch._in_parallel(cast("Grader", grader), handins, workers, lambda: None, known)
+    results = {handin.student: graded for group in groups for handin, graded in group}
+    return grader.events, results
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_batch_grades_endless_loops_after_everybody_else_has_begun(
+    monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    """There are more loops than workers, and they come first."""
+    events, results = grade_batch(monkeypatch, [*LOOPS, *OTHERS], workers)
+    assert sorted(results) == [*LOOPS, *OTHERS]
+    assert sorted(events) == sorted(
+        [("graded", name) for name in [*LOOPS, *OTHERS]] + [("stopped", name) for name in LOOPS]
+    )
+    first_again = min(events.index(("graded", name)) for name in LOOPS)
+    begun_late = [name for name in OTHERS if events.index(("graded", name)) > first_again]
+    assert len(begun_late) < batch.AHEAD * workers  # only those that other workers had begun by then
+    assert {name: len(results[name].timeouts) for name in LOOPS} == dict.fromkeys(LOOPS, 1)
+    assert not any(results[name].timeouts for name in OTHERS)
+
+
+def test_batch_of_one_worker_grades_in_order_but_for_endless_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+    students = ["loop-0", "other-0", "loop-1", "other-1"]
+    events, _ = grade_batch(monkeypatch, students, 1)
+    assert events == [
+        ("stopped", "loop-0"),
+        ("graded", "other-0"),
+        ("stopped", "loop-1"),
+        ("graded", "other-1"),
+        ("graded", "loop-0"),
+        ("graded", "loop-1"),
+    ]
+
+
+def test_batch_stops_nobody_for_whom_the_timeout_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At later gradings."""
+    _, results = grade_batch(monkeypatch, LOOPS, 1)
+    known = {name: results[name].timeouts for name in LOOPS}
+    events, _ = grade_batch(monkeypatch, [*LOOPS, *OTHERS], 1, known)
+    assert events == [("graded", name) for name in [*LOOPS, *OTHERS]]
+
+
+def test_batch_stops_nobody_if_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many workers as submissions."""
+    events, _ = grade_batch(monkeypatch, LOOPS, len(LOOPS))
+    assert sorted(events) == [("graded", name) for name in LOOPS]
