@@ -151,7 +151,6 @@ def test_verify_proves_them(grader: Grader) -> None:
     ("name", "earlier", "message"),
     [
         ("spread", "mean", "only calls can be made once more"),
-        ("layers", "spread", "no question before this one"),
         ("weights", "layers", "no question before this one"),
     ],
 )

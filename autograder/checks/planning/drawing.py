@@ -11,7 +11,6 @@ from decimal import Decimal
 from math import prod
 from typing import Any, Literal
 
-import msgspec
 import numpy as np
 from msgspec import Struct
 
@@ -221,10 +220,6 @@ class Inputs:
         """The values of one case's call; see `arguments`."""
         return self.arguments(name, case.args, case.kwargs)
 
-    def in_precision(self, precision: str) -> Inputs:
-        """The same numbers with another precision."""
-        return Inputs(msgspec.structs.replace(self._options, precision=precision), self._draw, self._turn)
-
     def generator(self, purpose: str) -> np.random.Generator:
         """Hidden numbers for another purpose."""
         return self._draw.generator(purpose)
@@ -232,19 +227,6 @@ class Inputs:
     def array(self, numbers: np.ndarray) -> Tensor | np.ndarray:
         """An array as the question's library has it."""
         return Tensor(numbers, numbers.dtype.name) if self._options.library == "torch" else numbers
-
-    def weights(self, shapes: Mapping[str, Sequence[Size]], *, biases: bool) -> dict[str, Tensor]:
-        """Drawn weights, of a spread that keeps activations at unit variance; biases are zero."""
-        generator = self._draw.generator("weights")
-        weights: dict[str, Tensor] = {}
-        for name, shape in shapes.items():
-            sizes = self._shape(shape, f"weights, {name!r}")
-            numbers = generator.standard_normal(sizes) / np.sqrt(max(sizes[-1:], default=1))
-            weights[name] = Tensor(numbers.astype(self._options.precision), self._options.precision)
-            if biases and name.endswith(".weight"):
-                zeros = np.zeros(sizes[:1], self._options.precision)
-                weights[name.removesuffix("weight") + "bias"] = Tensor(zeros, self._options.precision)
-        return weights
 
     def _value(self, form: Any, generator: np.random.Generator, place: str, turn: int | None) -> Any:
         if isinstance(form, Drawn):
