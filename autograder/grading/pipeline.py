@@ -536,9 +536,9 @@ class _SubmissionRun:
         answer = assignment.answer(question, submission)
         if answer is None:
             return self._for_review(question, "the release has no answer cell for this question")
-        if (LOST, answer.grade_id) in {(note.code, note.place) for note in submission.notes}:
-            staff = "the answer's cell could not be identified; see the notes"
-            return self._for_review(question, staff, "review.cells")
+        lost = {note.place: note.text for note in submission.notes if note.code == LOST}
+        if answer.grade_id in lost:
+            return self._for_review(question, lost[answer.grade_id], "review.cells")
         if time.thread_time() > self._until:
             return self._out_of_time(question)
         files = self.files[question.notebook]

@@ -14,8 +14,6 @@ from autograder.notebook.document import RawCell, canonical
 from autograder.notebook.release import Release, ReleaseCell
 
 _WORD = re.compile(r"\w+")
-_FEWEST_WORDS = 3
-"""Fewer changed words are a slip of the keyboard."""
 _LONGEST = 100_000
 """Characters of a cell that is compared; nobody writes longer ones by hand."""
 
@@ -73,6 +71,7 @@ def _find_addition(cell: RawCell, original: ReleaseCell, wanted: Collection[str]
     added = "\n".join(line for line in cell.source.split("\n") if line.strip() not in given).strip("\n")
     if original.cell_type == "code" and cell.cell_type == "code":
         defined = names(added) - names(original.source)
-        return f"```python\n{cell.source}\n```" if defined.intersection(wanted) else ""
+        is_answer = "#" in added or defined.intersection(wanted)
+        return f"```python\n{cell.source}\n```" if is_answer else ""
     words = Counter(_WORD.findall(cell.source)) - Counter(_WORD.findall(original.source))
-    return added if words.total() >= _FEWEST_WORDS or cell.pictures else ""
+    return added if words or cell.pictures else ""

@@ -58,7 +58,7 @@ class SearchedNotebook(Struct, frozen=True):
         """Whether what is read as an answer defines one of its names; also if none is known."""
         wanted = self.names_of(grade_id)
         return not wanted or any(
-            wanted & _bound(self.cells[index].source) for index in self.cells_of(grade_id)
+            wanted & bound_by(self.cells[index].source) for index in self.cells_of(grade_id)
         )
 
     def cells_of(self, grade_id: str) -> tuple[int, ...]:
@@ -107,14 +107,14 @@ def is_details(cell: RawCell) -> bool:
     """Whether a cell assigns the student's name or number."""
     if cell.cell_type != "code" or not any(name in cell.source for name in FIELDS):
         return False
-    return bool(_bound(cell.source).intersection(FIELDS))
+    return bool(bound_by(cell.source).intersection(FIELDS))
 
 
 def find_code(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple[int, ...]]:
     """Return the blank code answers whose names another cell of the student's defines."""
     owners = notebook.owners()
     defined = {
-        index: _bound(notebook.cells[index].source)
+        index: bound_by(notebook.cells[index].source)
         for index in sorted({*notebook.own, *owners})
         if notebook.cells[index].cell_type == "code"
     }
@@ -164,7 +164,7 @@ def _names_of_owners(notebook: SearchedNotebook, owners: Collection[str]) -> set
     return set().union(*of_stubs, *(notebook.names_of(grade_id) for grade_id in owners))
 
 
-def _bound(source: str) -> set[str]:
+def bound_by(source: str) -> set[str]:
     """The names that a cell binds at top level, one of whose entries or attributes it sets included."""
     tree = parse_cell(source)
     if tree is None:
@@ -242,7 +242,7 @@ def _assigns_no_name(source: str) -> bool:
 
 
 def _bound_in(notebook: SearchedNotebook, indices: Sequence[int]) -> set[str]:
-    return set().union(*(_bound(notebook.cells[index].source) for index in indices))
+    return set().union(*(bound_by(notebook.cells[index].source) for index in indices))
 
 
 def _assigned(source: str) -> set[str]:

@@ -1,20 +1,22 @@
 """Texts of the student's own that may be a blank answer: only a person can tell, so they get manual review.
 
-A text cell that belongs to no answer may be any blank written answer of the notebook. The cell of a written
-answer beside a blank one may hold both if it has several paragraphs. Comments and strings in
-code count only next to a blank written answer, because most of them explain the code. A code answer may stand
-in a text, too, as a block of code or as a formula, or in code under a name that nothing else uses.
+What a student added between the answer cells before and after a blank answer may be it, and so may what
+stands above the first or below the last given cell. Scratch code without a text, a value or a name of its own
+may not, nor what is another answer. A text cell that is beside no blank answer may be any blank written one.
+The cell of an answer beside a blank written one may hold both if it has several paragraphs, or explains
+something in its code. A name that a rubric asks for tells, too.
 """
 
 from __future__ import annotations
 
 import ast
-import contextlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from autograder.notebook.copies import names, parse_cell
-from autograder.notebook.displaced import MOST_TEXTS, SearchedNotebook
+from msgspec import Struct
+
+from autograder.notebook.copies import parse_cell
+from autograder.notebook.displaced import MOST_TEXTS, SearchedNotebook, bound_by
 from autograder.notebook.document import RawCell, canonical, name_cells
 from autograder.notebook.match import LOST, region
 from autograder.notebook.release import ReleaseCell
@@ -23,41 +25,60 @@ from autograder.syntax import bound_names, first_line
 
 _FEWEST_WORDS = 3
 _FEWEST_WORDS_IN_CODE = 5
-"""Of a cell's comments together, or of one string: a shorter one hardly answers a question."""
+"""Of a cell's comments together, or of one string: a shorter one is no answer to another question."""
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _TEXT_MAGIC = re.compile(r"\s*%%(?:markdown|html|latex)\b[^\n]*\n")
-_CODE_BLOCK = re.compile(r"^```python\n.*?(?:^```|\Z)", re.MULTILINE | re.DOTALL)
 _PICTURE = re.compile(r"!\[[^\]]*\]\(|<img\b")
-_FORMULA = re.compile(r"\$[^$]+\$")
 _WORDS_APART = re.compile(r"\b[^\W\d_]{2,}[,;:.]? (?=[^\W\d_])")
 """A word that another follows: in code, operators and brackets stand between most names."""
 _BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 _END_OF_LIST = re.compile(r"^([ \t]*(?:[-*+]|\d+[.)])[ \t].*[.!?][ \t]*)\n(?=([^\W\d_]))", re.MULTILINE)
 _CONTINUES = re.compile(r"[ \t]*(?:[-*+][ \t]|\||```)")
-_MARKUP = re.compile(r"^[ \t>*`$-]+", re.MULTILINE)
+_ASSIGNED = re.compile(r"\b([^\W\d]\w*)[`*$ \t]*(?::[ \t]*\w+[ \t]*)?=(?!=)")
+"""A name and its value, in a text or in code of any depth; an argument looks the same."""
+_COMMENT = re.compile(r"^[^'\"\n]*?#[ \t]*(.+)$", re.MULTILINE)
+_SHOWING = ("print", "display")
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+class _Known(Struct, frozen=True):
+    """What a cell may say without being an answer."""
+
+    given: set[str]
+    """Lines and texts of the release."""
+    asked: set[str]
+    """Names that answers define."""
+    used: set[str]
+    """Names that code uses otherwise than to show their values."""
+    defined: set[str]
+    """Names that code defines."""
 
 
 def find_texts(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple[int, ...]]:
     """Return the blank answers that may stand in texts of the student's own: grade_id → these cells."""
-    texts = _texts_of_no_answer(notebook)
-    found: dict[str, tuple[int, ...]] = {}
-    for grade_id, original in notebook.release.by_id.items():
-        if not original.is_answer or not notebook.is_blank(grade_id):
-            continue
-        if original.cell_type == "code":
-            near = _texts_with_code(notebook, original, texts) | _values_of_no_use(notebook, original)
-        else:
-            named_here = {at for at in texts if grade_id in notebook.named.get(at, (grade_id,))}
-            near = named_here | _code_with_texts(notebook, original) | _shared_cells(notebook, original)
-        if near:
-            at = _expected_position(notebook, original)
-            nearest = sorted(near, key=lambda index: abs(index - at))[:MOST_TEXTS]
-            found[grade_id] = tuple(sorted(nearest))
-            where = name_cells(notebook.cells, found[grade_id])
-            text = f"The answer is blank, but may stand in {where}; needs manual review."
-            notes.append(Note(LOST, text, grade_id))
-    return found
+    answers = [cell for cell in notebook.release.cells if cell.is_answer]
+    blank = [cell for cell in answers if notebook.is_blank(cell.grade_id)]
+    added, found = _find_added(notebook) if blank else set(), dict[str, set[int]]()
+    for original in blank:
+        name, near = original.grade_id, _find_beside(notebook, original)
+        found[name] = {index for index in added if index in near and _may_be(notebook, index, name)}
+        found[name] |= _cells_with_names(notebook, original)
+    beside = set().union(*found.values())
+    texts = _texts_of_no_answer(notebook) - beside
+    for original in blank:
+        name = original.grade_id
+        if original.cell_type != "code":
+            found[name] |= {index for index in texts if _may_be(notebook, index, name)}
+            found[name] |= _shared_cells(notebook, original)
+        at = _expected_position(notebook, original)
+        nearest = sorted(found[name], key=lambda index: abs(index - at))[:MOST_TEXTS]
+        found[name] = {*nearest}
+        if nearest:
+            where = name_cells(notebook.cells, sorted(nearest))
+            verb = "has" if len(nearest) == 1 else "have"
+            text = f"The answer is blank; {where} {verb} text of the student's that may be the answer."
+            notes.append(Note(LOST, text, name))
+    return {name: tuple(sorted(near)) for name, near in found.items() if near}
 
 
 def find_further(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple[int, ...]]:
@@ -103,6 +124,86 @@ def find_further(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tup
     return {name: tuple(indices) for name, indices in found.items()}
 
 
+def _find_beside(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:
+    """The cells between the answer cells before and after an answer, and those around all given cells."""
+    known, at, end = notebook.release.by_id, _expected_position(notebook, original), len(notebook.cells)
+    places = {name: place for name, place in notebook.places.items() if name != original.grade_id}
+    others = [place for name, place in places.items() if known[name].is_answer]
+    start = max((place for place in others if place < at), default=-1)
+    stop = min((place for place in others if place >= at), default=end)
+    first, last = min(notebook.places.values(), default=end), max(notebook.places.values(), default=-1)
+    return {*range(first), *range(start + 1, stop), *range(last + 1, end)}
+
+
+def _may_be(notebook: SearchedNotebook, index: int, grade_id: str) -> bool:
+    """Whether the headings of a cell, if they name answers at all, name this one."""
+    return grade_id in notebook.named.get(index, (grade_id,))
+
+
+def _find_added(notebook: SearchedNotebook) -> set[int]:
+    """The student's own cells that may be an answer beside them.
+
+    What follows a text in an answer's own cell may be the next answer; other cells that are read as an answer
+    are that one.
+    """
+    owners, code = notebook.owners(), [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    answers = [cell.grade_id for cell in notebook.release.cells if cell.is_answer]
+    asked = set[str]().union(*map(notebook.names_of, answers))
+    defined = set[str]().union(*map(bound_by, code))
+    known = _Known(_given_lines(notebook), asked, _names_used(notebook.cells), defined)
+    taken = {
+        index
+        for index, ids in owners.items()
+        if notebook.cells[index].cell_type == "code"
+        or any(notebook.places.get(name) not in notebook.cells_of(name) for name in ids)
+    }
+    return {
+        index
+        for index in {*notebook.own} - taken - {*notebook.places.values()}
+        if _adds(notebook.cells[index], known)
+    }
+
+
+def _adds(cell: RawCell, known: _Known) -> bool:
+    """Whether a cell of the student's own says something: a text, or in code a comment, a value or a name."""
+    if _is_text(cell):
+        return _has_text(cell, known.given)
+    tree = parse_cell(cell.source)
+    if tree is None:
+        return True
+    if bound_by(cell.source) & known.asked:
+        return False
+    comments = (f"# {text.strip()}" for text in _COMMENT.findall(cell.source))
+    return not known.given.issuperset(comments) or any(_says(statement, known) for statement in tree.body)
+
+
+def _says(statement: ast.stmt, known: _Known) -> bool:
+    """Whether a statement has a text, shows a value, or defines what nothing uses, trying answers aside."""
+    nodes = [*ast.walk(statement)]
+    loaded = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    if isinstance(statement, _Definition):
+        return not (loaded & known.asked) and statement.name not in known.used
+    texts = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    if not known.given.issuperset(text.strip() for text in texts):
+        return True
+    if isinstance(statement, ast.Assign | ast.AnnAssign):
+        return not (loaded & known.asked) and bool(bound_names(statement) - known.used)
+    shown = [node for value in _list_shown(statement) for node in ast.walk(value)]
+    names = {node.id for node in shown if isinstance(node, ast.Name)}
+    is_called = any(isinstance(node, ast.Call) for node in shown)
+    return bool(shown) and not is_called and not names & (known.asked | known.used | known.defined)
+
+
+def _list_shown(statement: ast.stmt) -> list[ast.expr]:
+    """Return what a statement shows: its value, or what it prints."""
+    if not isinstance(statement, ast.Expr):
+        return []
+    value = statement.value
+    if not isinstance(value, ast.Call):
+        return [value]
+    return value.args if isinstance(value.func, ast.Name) and value.func.id in _SHOWING else []
+
+
 def _texts_of_no_answer(notebook: SearchedNotebook) -> set[int]:
     """The student's own text cells that are read as no answer.
 
@@ -122,7 +223,11 @@ def _texts_of_no_answer(notebook: SearchedNotebook) -> set[int]:
 
 
 def _given_lines(notebook: SearchedNotebook) -> set[str]:
-    return {line.strip() for cell in notebook.release.cells for line in cell.source.split("\n")}
+    """The lines of the release, and the texts in its code."""
+    given = {line.strip() for cell in notebook.release.cells for line in cell.source.split("\n")}
+    trees = [parse_cell(cell.source) for cell in notebook.release.cells if cell.cell_type == "code"]
+    nodes = (node for tree in trees if tree for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    return given.union(node.value.strip() for node in nodes if isinstance(node.value, str))
 
 
 def _is_text(cell: RawCell) -> bool:
@@ -130,37 +235,43 @@ def _is_text(cell: RawCell) -> bool:
 
 
 def _has_text(cell: RawCell, given: set[str]) -> bool:
-    """Whether a text cell has more than headings, code and what was given."""
-    source = _CODE_BLOCK.sub("", _TEXT_MAGIC.sub("", cell.source, count=1))
-    own = [line for line in source.split("\n") if line.strip() not in given and not line.startswith("#")]
-    text = "\n".join(own)
-    return len(_WORD.findall(text)) >= _FEWEST_WORDS or bool(_PICTURE.search(text) or _FORMULA.search(text))
+    """Whether a text cell has more than what was given."""
+    source = _TEXT_MAGIC.sub("", cell.source, count=1)
+    return any(re.search(r"\w", line) for line in source.split("\n") if line.strip() not in given)
 
 
 def _shared_cells(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:
-    """The cells of the written answers next to a blank one, if they have room for two answers.
+    """The cells of the answers next to a blank written one, if they have room for two answers.
 
     A student who writes into the wrong cell, below its own answer, leaves the right cell blank. A copy of
     another answer's cell in the place of the blank one may hold it, too.
     """
-    written = [
-        cell.grade_id for cell in notebook.release.cells if cell.is_answer and cell.cell_type != "code"
-    ]
+    answers = [cell.grade_id for cell in notebook.release.cells if cell.is_answer]
+    written = [name for name in answers if notebook.release.by_id[name].cell_type != "code"]
     known, end = notebook.release.by_id, len(notebook.cells)
     _, _, span = region(original.grade_id, known, notebook.places, end, locked=True)
     parts = {index for name in written for index in notebook.parts.get(name, ()) if index in span}
     parts -= {*notebook.places.values(), *notebook.named}
     if copied := {index for index in parts if _is_text(notebook.cells[index])}:
         return copied
+    given, found = _given_lines(notebook), set[int]()
+    before = answers.index(original.grade_id) - 1
+    if before >= 0 and not notebook.is_blank(answers[before]):
+        asked = notebook.names_of(answers[before])
+        found = {
+            index
+            for index in notebook.cells_of(answers[before])
+            if notebook.cells[index].cell_type == "code"
+            and _explains(notebook.cells[index].source, given, asked)
+        }
     number = written.index(original.grade_id)
-    found: set[int] = set()
     for name in (*written[max(0, number - 1) : number], *written[number + 1 : number + 2]):
         if notebook.is_blank(name):
             continue
         read = (index for index in notebook.cells_of(name) if index not in notebook.named)
         cells = [index for index in read if _is_text(notebook.cells[index])]
         text = "\n\n".join(notebook.cells[index].source for index in cells)
-        if _count_paragraphs(text, _given_lines(notebook)) > 1:
+        if _count_paragraphs(text, given) > 1:
             found.update(cells)
     return found
 
@@ -179,25 +290,6 @@ def _count_paragraphs(text: str, given: set[str]) -> int:
 def _part_if_sentence(found: re.Match[str]) -> str:
     """Add a blank line below a list if a new sentence follows; another line is part of the last entry."""
     return f"{found[1]}\n\n" if found[2].isupper() else found[0]
-
-
-def _code_with_texts(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:
-    """The code cells next to a written answer whose comments or strings may be it."""
-    answers = [cell.grade_id for cell in notebook.release.cells if cell.is_answer]
-    number = answers.index(original.grade_id)
-    before = [notebook.places[name] for name in answers[:number] if name in notebook.places]
-    after = [notebook.places[name] for name in answers[number + 1 :] if name in notebook.places]
-    span = range(before[-1] + 1 if before else 0, after[0] if after else len(notebook.cells))
-    near = {index: set[str]() for index in notebook.own if index in span}
-    previous = answers[number - 1] if number else ""
-    if previous and not notebook.is_blank(previous):
-        near |= {index: notebook.names_of(previous) for index in notebook.cells_of(previous)}
-    given = _given_lines(notebook)
-    return {
-        index
-        for index, asked in near.items()
-        if notebook.cells[index].cell_type == "code" and _explains(notebook.cells[index].source, given, asked)
-    }
 
 
 def _explains(source: str, given: set[str], asked: set[str]) -> bool:
@@ -245,44 +337,25 @@ def _has_sentences(source: str) -> bool:
 
 
 def _only_shows_text(statement: ast.stmt) -> bool:
-    if not isinstance(statement, ast.Expr):
-        return False
-    value = statement.value
-    shown = value.args if isinstance(value, ast.Call) else [value]
+    shown = _list_shown(statement)
     return bool(shown) and all(
         isinstance(node, ast.Constant) and isinstance(node.value, str) for node in shown
     )
 
 
-def _texts_with_code(notebook: SearchedNotebook, original: ReleaseCell, texts: set[int]) -> set[int]:
-    """The text cells that define a code answer's names, or that show a formula where the answer belongs."""
-    known = notebook.release.by_id
-    _, _, span = region(original.grade_id, known, notebook.places, len(notebook.cells), locked=True)
-    written = {index for name in known if known[name].is_answer for index in notebook.cells_of(name)}
+def _cells_with_names(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:
+    """The cells that give a value to a code answer's names where nothing reads it: in texts and functions."""
+    if original.cell_type != "code":
+        return set()
     wanted = notebook.names_of(original.grade_id)
+    known = notebook.release.by_id
+    read = {index for name in known if known[name].is_answer for index in notebook.cells_of(name)}
+    texts = {index for index in read if _is_text(notebook.cells[index])}
     return {
         index
-        for index in _text_cells(notebook, {*notebook.own, *written})
-        if wanted & names(_MARKUP.sub("", notebook.cells[index].source))
-        or (index in texts and index in span and _FORMULA.search(notebook.cells[index].source))
+        for index in {*notebook.own, *texts}
+        if wanted.intersection(_ASSIGNED.findall(notebook.cells[index].source))
     }
-
-
-def _values_of_no_use(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:
-    """The student's own cells that give a value to a name that nothing uses: the answer under another name.
-
-    They count beside the answer's cell and at the end of the notebook; beside another answer they are notes.
-    """
-    stub = parse_cell(original.source)
-    if stub and any(isinstance(statement, _Definition) for statement in stub.body):
-        return set()
-    known, end = notebook.release.by_id, max(notebook.places.values(), default=-1)
-    _, _, span = region(original.grade_id, known, notebook.places, len(notebook.cells), locked=True)
-    owned = notebook.owners()
-    near = [index for index in notebook.own if index not in owned and (index in span or index > end)]
-    code = [index for index in near if notebook.cells[index].cell_type == "code"]
-    used = _names_used(notebook.cells) if code else set()
-    return {index for index in code if _names_of_values(notebook.cells[index].source) - used}
 
 
 def _names_used(cells: Sequence[RawCell]) -> set[str]:
@@ -296,22 +369,6 @@ def _names_used(cells: Sequence[RawCell]) -> set[str]:
         for node in ast.walk(statement)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
     }
-
-
-def _names_of_values(source: str) -> set[str]:
-    """The names to which a cell assigns a plain value at top level."""
-    tree = parse_cell(source)
-    found: set[str] = set()
-    for statement in tree.body if tree else ():
-        value = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
-        with contextlib.suppress(ValueError, TypeError, RecursionError):
-            if value is not None and ast.literal_eval(value) not in (None, ..., "", "..."):
-                found |= bound_names(statement)
-    return found
-
-
-def _text_cells(notebook: SearchedNotebook, indices: set[int]) -> Iterator[int]:
-    return (index for index in indices if _is_text(notebook.cells[index]))
 
 
 def _expected_position(notebook: SearchedNotebook, original: ReleaseCell) -> int:

@@ -92,6 +92,9 @@ def recover(
     )
     elsewhere |= (displaced := find_code(notebook, notes))
     notes[:] = [note for note in notes if note.code != BESIDE or note.place not in displaced]
+    nameless = _find_nameless(replace(notebook, parts={**notebook.parts, **elsewhere}), notes)
+    elsewhere = {name: indices for name, indices in elsewhere.items() if name not in nameless}
+    notebook = replace(notebook, parts={**split, **elsewhere})
     rest -= {index for indices in displaced.values() for index in indices}
     for grade_id in [one for one in open_ids if one not in elsewhere]:
         near, lost = _lost(cells, known, grade_id, found_places, rest)
@@ -100,7 +103,7 @@ def recover(
     rest -= {index for indices in elsewhere.values() for index in indices}
     elsewhere |= _continued(cells, known, matching, rest, notes, named=named)
     notebook = replace(notebook, parts={**notebook.parts, **elsewhere})
-    unassigned = _unassigned(notebook, notes)
+    unassigned = find_texts(notebook, notes)
     notes += [
         Note("answer-cell-missing", "The answer cell is missing; counted as unanswered.", grade_id)
         for grade_id in open_ids
@@ -113,17 +116,16 @@ def recover(
     return Recovery(places, written, frozenset(unassigned), rebound, missing, further, tuple(notes))
 
 
-def _unassigned(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple[int, ...]]:
-    """Blank answers that may stand in the student's own cells; code beside one counts only with its names."""
+def _find_nameless(notebook: SearchedNotebook, notes: list[Note]) -> set[str]:
+    """Return the code answers whose cells beside the unchanged one define none of the names asked for.
+
+    Such cells are scratch, or a person has to read them; nothing of them can be judged.
+    """
     beside = {note.place for note in notes if note.code == BESIDE}
-    known = notebook.release.by_id
-    without_names = {
-        name for name in beside if known[name].cell_type == "code" and not notebook.defines(name)
-    }
-    parts = {name: cells for name, cells in notebook.parts.items() if name not in without_names}
-    unassigned = find_texts(replace(notebook, parts=parts), notes)
-    notes[:] = [note for note in notes if note.code != BESIDE or note.place not in unassigned]
-    return unassigned
+    is_code = (name for name in beside if notebook.release.by_id[name].cell_type == "code")
+    nameless = {name for name in is_code if not notebook.defines(name)}
+    notes[:] = [note for note in notes if note.code != BESIDE or note.place not in nameless]
+    return nameless
 
 
 def _pool(cells: Sequence[RawCell], release: Release, matching: Matching) -> set[int]:

@@ -180,22 +180,104 @@ def test_read_leaves_two_different_definitions_to_manual_review() -> None:
     assert remarks(submission) == {"notebook.unsure.blank"}
 
 
-@pytest.mark.parametrize(
-    "scratch",
-    ["print(2 + 2)", "total = 3 * 4", "def helper(width):\n    return width", "[width for width in [1]]"],
-    ids=["a call", "another name", "a parameter", "a comprehension"],
-)
-def test_read_does_not_take_scratch_code_for_an_answer(scratch: str) -> None:
+SCRATCH = {
+    "a call": "plot()",
+    "printed answer": "print(depth)",
+    "shown answer": "depth",
+    "an answer tried": "doubled = 2 * depth\nprint(doubled)",
+    "a check": "check('depth', tolerance=2)",
+    "a loop": "for number in range(3):\n    print(number)",
+    "a used value": "total = 3\nfor number in range(total):\n    pass",
+    "a given comment": "# YOUR CODE HERE",
+    "a comprehension": "sum([depth for depth in [1]])",
+}
+BLANKS = ("width", "why")
+
+
+@pytest.mark.parametrize("at_end", [False, True], ids=["beside", "at the end"])
+@pytest.mark.parametrize("grade_id", BLANKS)
+@pytest.mark.parametrize("scratch", SCRATCH)
+def test_read_does_not_take_scratch_code_for_an_answer(scratch: str, grade_id: str, at_end: bool) -> None:
     """A blank answer stays blank, and nothing needs manual review."""
 
     def change(cells: Cells) -> None:
-        answer_all(cells, without=("width", "how"))
-        cells.append(make_cell(scratch))
+        answer_all(cells, without=(grade_id,))
+        cells.insert(len(cells) if at_end else position(cells, grade_id) + 1, make_cell(SCRATCH[scratch]))
 
     submission = hand_in(change)
-    assert not text_of(submission, "width")
+    assert not text_of(submission, grade_id)
     assert not submission.notes
     assert not submission.remarks
+
+
+ADDED = {
+    "a word": make_cell("Order", kind="markdown"),
+    "a heading": make_cell("# Order", kind="markdown"),
+    "a number": make_cell("786432", kind="markdown"),
+    "a raw cell": make_cell("8*d_model^2", kind="raw"),
+    "a comment": make_cell("# 8*d_model^2"),
+    "a comment behind code": make_cell("print(depth)  # order"),
+    "a string": make_cell('"8*d_model^2"'),
+    "a value": make_cell("1024*768"),
+    "a printed value": make_cell("print(1024*768)"),
+    "another name": make_cell('answer = "order is lost"'),
+    "a computed value": make_cell("answer = 1024*768"),
+    "a misspelt function": make_cell("def witdh():\n    return 3"),
+    "a call that shows a text": make_cell('display(Markdown("Lost"))'),
+    "no Python": make_cell("8 d_model^2 of them"),
+}
+ADDED_AT: dict[str, Callable[[Cells, dict[str, Any], str], object]] = {
+    "below": lambda cells, own, name: cells.insert(position(cells, name) + 1, own),
+    "above": lambda cells, own, name: cells.insert(position(cells, name), own),
+    "above the question": lambda cells, own, name: cells.insert(position(cells, f"{name}-prompt"), own),
+    "first": lambda cells, own, _: cells.insert(0, own),
+    "last": lambda cells, own, _: cells.append(own),
+}
+
+
+@pytest.mark.parametrize("emptied", [False, True], ids=["untouched", "emptied"])
+@pytest.mark.parametrize("place", ADDED_AT)
+@pytest.mark.parametrize("added", ADDED)
+@pytest.mark.parametrize("grade_id", BLANKS)
+def test_read_loses_nothing_that_was_added_beside_a_blank_answer(
+    grade_id: str, added: str, place: str, emptied: bool
+) -> None:
+    """Whatever it is, whoever marks this answer sees it; the other answers are judged as before."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells, without=(grade_id,))
+        if emptied:
+            write(cells, grade_id, "")
+        ADDED_AT[place](cells, dict(ADDED[added]), grade_id)
+
+    submission = hand_in(change)
+    assert ADDED[added]["source"] in text_of(submission, grade_id)
+    is_taken = ADDED[added]["cell_type"] != "code" and grade_id == "why"  # beside its cell a text is certain
+    assert lost(submission) == {grade_id} or (is_taken and place in {"below", "above"})
+    assert submission.remarks
+
+
+def test_read_shows_a_text_between_two_blank_answers_with_both() -> None:
+    def change(cells: Cells) -> None:
+        answer_all(cells, without=("width", "depth", "parts"))
+        cells.insert(position(cells, "width-check") + 1, make_cell("# 3"))
+
+    submission = hand_in(change)
+    assert lost(submission) == {"width", "depth"}
+    assert not text_of(submission, "parts").startswith("# 3")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["def main():\n    width = 3\n    depth = 3", "# **My answers:** `width` = 3, `depth` = 3"],
+    ids=["in a function", "in a comment"],
+)
+def test_read_finds_names_where_nothing_defines_them(text: str) -> None:
+    def change(cells: Cells) -> None:
+        answer_all(cells, without=("width", "depth"))
+        cells.insert(position(cells, "why"), make_cell(text))
+
+    assert lost(hand_in(change)) == {"width", "depth"}
 
 
 def test_read_does_not_take_the_answer_to_a_question_about_the_same_name() -> None:
@@ -324,15 +406,9 @@ def test_read_counts_a_blank_written_answer_as_none_if_its_neighbour_is_one_answ
 
 
 NO_TEXTS: dict[str, Callable[[Cells], object]] = {
-    "two words": lambda cells: cells.insert(2, make_cell("Nothing here", kind="markdown")),
-    "a heading": lambda cells: cells.insert(2, make_cell("## My own attempts and tests", kind="markdown")),
     "a copied question": lambda cells: cells.insert(2, make_cell("Explain why.", kind="markdown")),
     "scratch code": lambda cells: insert_beside(
         cells, "why", "for number in range(3):\n    print(number)", "code"
-    ),
-    "a short comment": lambda cells: insert_beside(cells, "why", "# try the shapes\nprint(1)", "code"),
-    "code as a comment": lambda cells: insert_beside(
-        cells, "why", "# print(one, two, three, four, five)", "code"
     ),
     "a comment far away": lambda cells: insert_beside(cells, "width", f"# {TEXT}\nprint(1)", "code"),
     "a docstring": lambda cells: write(
@@ -349,7 +425,7 @@ NO_TEXTS: dict[str, Callable[[Cells], object]] = {
 @pytest.mark.parametrize("blank", ["untouched", "deleted"])
 @pytest.mark.parametrize("place", NO_TEXTS)
 def test_read_counts_a_blank_written_answer_as_none_if_no_text_may_be_it(place: str, blank: str) -> None:
-    """Scratch code, headings and short remarks ask for nobody; nor does the cell with the student's name."""
+    """Scratch code and comments elsewhere ask for nobody; nor does the cell with the student's name."""
 
     def change(cells: Cells) -> None:
         answer_all(cells, without=("why",))
@@ -358,8 +434,6 @@ def test_read_counts_a_blank_written_answer_as_none_if_no_text_may_be_it(place: 
             del cells[position(cells, "why")]
 
     submission = hand_in(change)
-    if blank == "deleted" and place in {"two words", "a heading"}:
-        return  # the only text there is stands for the missing cell
     assert not text_of(submission, "why")
     assert not lost(submission)
 

@@ -72,7 +72,7 @@ def test_read_keeps_texts_of_the_title_page_from_markers() -> None:
     assert not hand_in(change).further
 
 
-@pytest.mark.parametrize("text", [BLANK_TEXT, "# Notes", "Explain why."])
+@pytest.mark.parametrize("text", [BLANK_TEXT, "Explain why."])
 def test_read_shows_no_given_texts_as_further_ones(text: str) -> None:
     def change(cells: Cells) -> None:
         answer_all(cells)
