@@ -9,6 +9,7 @@ from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.nodes import Tree, symbols
 from autograder.algebra.notation.vocabulary import FUNCTION_SPELLINGS, Vocabulary
 from autograder.algebra.reading import read_formula
+from autograder.algebra.values.evaluate import TooLarge, Undefined, constant_value
 from autograder.algebra.values.points import Points
 from autograder.errors import AlgebraError, RubricError, Undecided, Unreadable
 from autograder.rubric import Question, Rubric
@@ -18,6 +19,7 @@ _SEED = b"release"
 _PIECE = re.compile(r"\d+(?:\.\d+)?|[^\W\d]\w*|\\[A-Za-z]+|\*\*|[-+*/^(){}·×!]|[⁰¹²³⁴-⁹]+")
 _LATEX_NAME = re.compile(r"\\(?:text|mathrm|mathit|operatorname)\s*\{(\w+)\}")
 _INDEX = re.compile(r"_\{(\w+)\}")
+_NO_SYMBOLS = Vocabulary({})
 _FORM_OPTIONS = ("must", "with", "without")
 
 
@@ -61,6 +63,16 @@ def find_equal_formula(text: str, keys: Iterable[str], vocabulary: Vocabulary) -
         if given is not None and any(_is_equal(comparer, given, tree) for tree in trees):
             return passage
     return ""
+
+
+def compute_number(text: str) -> int | None:
+    """Return the whole number that arithmetic with numbers yields; None for anything else."""
+    try:
+        (tree,) = read_formula(text, _NO_SYMBOLS)
+        value = constant_value(tree)
+    except (Unreadable, AlgebraError, TooLarge, Undefined, ValueError):
+        return None
+    return value if isinstance(value, int) else None
 
 
 def formulas_in(text: str, vocabulary: Vocabulary) -> Iterator[str]:

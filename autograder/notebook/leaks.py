@@ -21,7 +21,7 @@ from msgspec import Struct
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.errors import NotebookError
 from autograder.notebook.document import joined, load_tree
-from autograder.notebook.equal_formulas import find_equal_formula, formulas_in
+from autograder.notebook.equal_formulas import compute_number, find_equal_formula, formulas_in
 from autograder.notebook.markers import split
 from autograder.notebook.release import ReleaseCell, load_release
 from autograder.syntax import UNREADABLE, parsed
@@ -51,6 +51,9 @@ _PARAGRAPH = re.compile(r"\n\s*\n|\n\s*(?:[-*+]|\d{1,2}[.)])\s|\n?<!--[ \t]*\w+[
 _QUESTION = re.compile(r"[^.!?:]*\?")
 _DROPPED_IN_FORMULAS = frozenset({"*", "·", "\\", "{", "}", "$", "cdot", "times", "left", "right", "[", "]"})
 
+_ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow)
+"""What Python and formulas write alike: ``^`` is another operator in Python."""
+
 _LINE_TOKENS = 4
 """A shorter line of code, such as ``x = 1``, is found anywhere and counts neither way."""
 _KEY_TOKENS = 6
@@ -65,7 +68,8 @@ elsewhere it may be an example of how to write formulas."""
 _DIGITS = 4
 """Of a number, or of the numbers of a tuple together, that is looked for in its own question."""
 _LONG_NUMBER = 100_000
-"""From here on a number inside of a table or dictionary is looked for by itself."""
+"""From here on a number inside of a table or dictionary is looked for by itself, and one that is all of an
+answer is looked for everywhere, unless it is round."""
 _RUN_WORDS = 6
 """Words in a row that count as taken over; shorter runs are phrases."""
 _PARAGRAPH_WORDS = 8
@@ -108,6 +112,14 @@ class _CodeLine(Struct, frozen=True):
     said: str
 
 
+class _Assignment(Struct, frozen=True):
+    """A line that assigns a literal, or a number that is computed from numbers."""
+
+    tokens: str
+    said: str
+    is_telling: bool
+
+
 class _CodeKey(Struct, frozen=True):
     """A solution in the forms that are compared."""
 
@@ -116,8 +128,10 @@ class _CodeKey(Struct, frozen=True):
     formulas: tuple[str, ...]
     values: tuple[str, ...]
     """Numbers, and tuples and lists of them, that a name is assigned to."""
-    assignments: tuple[tuple[str, str], ...]
-    """Tokens of ``name = literal`` with the text, if the solution consists of nothing else."""
+    assignments: tuple[_Assignment, ...]
+    """``name = literal``, if the solution consists of nothing else."""
+    far: tuple[str, ...] = ()
+    """Values among these assignments that are looked for everywhere."""
 
 
 def check_leaks(withheld: Sequence[WithheldAnswer], given: Sequence[GivenText]) -> None:
@@ -225,9 +239,12 @@ class _Shown:
 
     def __init__(self, given: GivenText) -> None:
         self.given = given
-        forms = {given.text, *([_plain(given.text)] if given.code else [])}
+        computed = _plain(given.text, compute=True) if given.code else given.text
+        forms = {given.text, computed, *([_plain(given.text)] if given.code else [])}
         self._tokens = [f" {_tokens(form)} " for form in forms]
-        self._formula = f" {_formula_tokens(given.text)} "
+        self._formula = " ; ".join(
+            f" {_formula_tokens(form)} " for form in dict.fromkeys((given.text, computed))
+        )
         self._words = ""
         self._runs: frozenset[tuple[str, ...]] | None = None
 
@@ -278,12 +295,14 @@ def _leaked_code(answer: WithheldAnswer, shown: Sequence[_Shown]) -> tuple[str, 
 def _value_in(text: _Shown, key: _CodeKey, answer: WithheldAnswer) -> str:
     """The formula or value of a solution that stands in a text; empty if none does."""
     near = _is_near(answer, text.given)
-    for value in (*key.formulas, *(key.values if near else ())):
-        long = len(_OPERATOR.findall(value)) >= _FAR_OPERATORS
+    for value in (*key.formulas, *(key.values if near else key.far)):
+        long = len(_OPERATOR.findall(value)) >= _FAR_OPERATORS or value in key.far
         if (near or long) and text.has_formula(_formula_tokens(value)):
             return value
-    if _is_own(answer, text.given):  # the stub
-        return next((said for tokens, said in key.assignments if text.has(tokens)), "")
+    own = _is_own(answer, text.given)  # the stub
+    for line in key.assignments:
+        if (own or (line.is_telling and not text.given.fixed)) and text.has(line.tokens):
+            return line.said
     return ""
 
 
@@ -346,12 +365,12 @@ def _is_near(answer: WithheldAnswer, given: GivenText) -> bool:
 def _read_key(source: str) -> _CodeKey:
     plain = _plain(source)
     try:
-        tree = parsed(plain)
+        tree = parsed(_plain(source, compute=True))
     except UNREADABLE:
         return _CodeKey(_code_lines(plain), (), (), (), ())
     definitions = [
         _code_lines(ast.unparse(ast.Module(node.body, [])))
-        for node in tree.body
+        for node in parsed(plain).body
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
     ]
     strings = [
@@ -362,27 +381,30 @@ def _read_key(source: str) -> _CodeKey:
     formulas = dict.fromkeys(text.strip() for text in strings if _is_formula(text))
     assigned = [node.value for node in tree.body if isinstance(node, ast.Assign) and _is_plain(node.value)]
     values = [ast.unparse(node) for node in assigned]
+    assignments = tuple(_assignments(parsed(plain), tree))
+    far = values if assignments else []
     values += [ast.unparse(node) for value in assigned for node in ast.walk(value) if _is_long_number(node)]
     return _CodeKey(
         _code_lines(plain),
         tuple(definitions),
         tuple(formulas),
         tuple(value for value in values if _is_telling(value)),
-        tuple(_assignments(tree)),
+        assignments,
+        tuple(value for value in far if _is_rare(value)),
     )
 
 
-def _assignments(tree: ast.Module) -> Iterator[tuple[str, str]]:
+def _assignments(written: ast.Module, computed: ast.Module) -> Iterator[_Assignment]:
     """The assignments of a solution that does nothing but assign plain values to names of its own."""
-    values = [node.value for node in tree.body if isinstance(node, ast.Assign) and _is_plain(node.value)]
-    targets = [ast.unparse(node.targets[0]) for node in tree.body if isinstance(node, ast.Assign)]
-    if len(values) < len(tree.body) or len(set(targets)) < len(targets):
+    values = [node.value for node in computed.body if isinstance(node, ast.Assign) and _is_plain(node.value)]
+    targets = [ast.unparse(node.targets[0]) for node in computed.body if isinstance(node, ast.Assign)]
+    if len(values) < len(computed.body) or len(set(targets)) < len(targets):
         return
-    for node, value in zip(tree.body, values, strict=True):
+    for *forms, value in zip(written.body, computed.body, values, strict=True):
         literal = ast.literal_eval(value)
         if literal not in (None, "", 0, 1, [], (), {}) and "..." not in ast.unparse(value):
-            said = ast.unparse(node)
-            yield _tokens(said), said
+            for said in dict.fromkeys(ast.unparse(form) for form in forms):
+                yield _Assignment(_tokens(said), said, _is_telling(ast.unparse(value)))
 
 
 def _is_plain(node: ast.expr) -> bool:
@@ -397,6 +419,11 @@ def _is_telling(value: str) -> bool:
     """Whether a value is a number, or some, of so many digits that it stands nowhere by coincidence."""
     numbers = re.fullmatch(r"[\d\s.,()\[\]\-]+", value)
     return bool(numbers) and sum(char.isdigit() for char in value) >= _DIGITS
+
+
+def _is_rare(value: str) -> bool:
+    """Whether a value is a whole number that no other question would state by coincidence."""
+    return value.isdecimal() and int(value) >= _LONG_NUMBER and len(value.rstrip("0")) >= _DIGITS
 
 
 def _is_long_number(node: ast.AST) -> bool:
@@ -421,8 +448,13 @@ def _code_lines(plain: str) -> tuple[_CodeLine, ...]:
     return tuple(lines.values())
 
 
-def _plain(source: str) -> str:
-    """Code as Python itself would write it, without comments and docstrings; unreadable code as it is."""
+def _plain(source: str, *, compute: bool = False) -> str:
+    """Code as Python itself would write it, without comments and docstrings; unreadable code as it is.
+
+    Args:
+        source: of a cell or file.
+        compute: write numbers that are computed from numbers as one: ``1024 * 768``.
+    """
     lines = source.split("\n")
     margin = min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
     dedented = "\n".join(line[margin:] for line in lines)
@@ -433,9 +465,22 @@ def _plain(source: str) -> str:
             if isinstance(body, list):
                 kept = [statement for statement in body if not _is_remark(statement)]
                 node.body = kept or [ast.Pass()]  # type: ignore[attr-defined]
-        return ast.unparse(tree)
+        return ast.unparse(_Computing().visit(tree) if compute else tree)
     except UNREADABLE:
         return dedented
+
+
+class _Computing(ast.NodeTransformer):
+    """Replaces whole numbers that are computed from numbers by their values."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        operands = (node.left, node.right)
+        if isinstance(node.op, _ARITHMETIC) and all(isinstance(one, ast.Constant) for one in operands):
+            value = compute_number(ast.unparse(node))
+            if value is not None:
+                return ast.Constant(value)
+        return node
 
 
 def _is_remark(node: Any) -> bool:

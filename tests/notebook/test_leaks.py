@@ -249,6 +249,64 @@ def test_leaks_refuse_the_value_of_the_key_in_its_stub(
     assert 2 == said.count(f"({cell})")
 
 
+@pytest.mark.parametrize("key", ["size = 1024 * 768", "size = 786432", "size = 2**18 * 3"])
+@pytest.mark.parametrize(
+    ("cell", "source"),
+    [
+        pytest.param("shape-prompt", "You should get 786432.", id="its prompt"),
+        pytest.param("shape-answer", "# for the teacher: 786_432", id="its stub"),
+        pytest.param("essay-prompt", "The table holds 786432 numbers.", id="another prompt"),
+        pytest.param("given", "print(1024 * 768)", id="given code that computes it"),
+    ],
+)
+def test_leaks_refuse_the_number_of_the_key(
+    source_bytes: bytes, rubric: Rubric, cell: str, source: str, key: str
+) -> None:
+    """Numbers are compared by value, whether the key or the text computes them."""
+    tree = with_sources(source_bytes, shape_answer=f"### BEGIN SOLUTION\n{key}\n### END SOLUTION")
+    cell_of(tree, cell)["source"] = source + f"\n{cell_of(tree, cell)['source']}"
+    said = refuse(tree, rubric)
+    assert f"({cell}): gives away the solution of" in said
+    assert "(shape-answer): '786432'" in said
+
+
+@pytest.mark.parametrize("cell_type", ["code", "markdown"])
+def test_leaks_refuse_the_whole_line_of_the_key_anywhere(
+    source_bytes: bytes, rubric: Rubric, cell_type: str
+) -> None:
+    """Short as it is, it earns the points; the same value under another name may be an example."""
+    key = "### BEGIN SOLUTION\nsize = 64 * 32\n### END SOLUTION"
+    tree = with_sources(source_bytes, shape_answer=key)
+    assert "'size = 64 * 32'" in refuse(with_cell(tree, cell_type, "size = 64*32"), rubric)
+    tree = with_sources(source_bytes, shape_answer=key)
+    assert "" == refuse(with_cell(tree, cell_type, "width = 64*32"), rubric)
+
+
+@pytest.mark.parametrize(
+    ("key", "passage"),
+    [
+        pytest.param("size = 3 * 4", "There are 12 of them.", id="few digits"),
+        pytest.param("size = 10 * 100_000", "Corpora have 1000000 words.", id="round, in another question"),
+        pytest.param("size = 50_257", "GPT-2 has 50257 tokens.", id="short, in another question"),
+        pytest.param("size = 1024 * 768", "It has 7864320 numbers.", id="another number"),
+        pytest.param("seed = 786432\nprint(seed)", "Take the seed 786432.", id="not all of the answer"),
+    ],
+)
+def test_leaks_pass_numbers_that_prove_nothing(
+    source_bytes: bytes, rubric: Rubric, key: str, passage: str
+) -> None:
+    """A number that stands in many notebooks stops no release."""
+    key = f"### BEGIN SOLUTION\n{key}\n### END SOLUTION"
+    assert "" == refuse(with_sources(source_bytes, shape_answer=key, essay_prompt=passage), rubric)
+
+
+def test_leaks_pass_the_factors_of_a_number_in_its_prompt(source_bytes: bytes, rubric: Rubric) -> None:
+    """The shape of a matrix is what its number of entries is asked for."""
+    key = "### BEGIN SOLUTION\nsize = 1024 * 768\n### END SOLUTION"
+    prompt = r"How many entries has a matrix of $1024 \times 768$?"
+    assert "" == refuse(with_sources(source_bytes, shape_answer=key, shape_prompt=prompt), rubric)
+
+
 @pytest.mark.parametrize("text", ["</w>", "/tmp", "<br/>"])
 def test_leaks_pass_strings_that_apply_no_operator(source_bytes: bytes, rubric: Rubric, text: str) -> None:
     """Tags and paths have signs of operators, and are no formulas."""
