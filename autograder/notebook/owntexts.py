@@ -359,16 +359,14 @@ def _cells_with_names(notebook: SearchedNotebook, original: ReleaseCell) -> set[
 
 
 def _names_used(cells: Sequence[RawCell]) -> set[str]:
-    """The names that code uses otherwise than to show their values."""
+    """The names that code uses otherwise than to show their values; to call is to use."""
     trees = [parse_cell(cell.source) for cell in cells if cell.cell_type == "code"]
     statements = [statement for tree in trees if tree for statement in tree.body]
-    return {
-        node.id
-        for statement in statements
-        if not isinstance(statement, ast.Expr)
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-    }
+    shows = [statement for statement in statements if isinstance(statement, ast.Expr)]
+    called = [node.func for one in shows for node in ast.walk(one) if isinstance(node, ast.Call)]
+    others = [statement for statement in statements if not isinstance(statement, ast.Expr)]
+    nodes = [*called, *(node for one in others for node in ast.walk(one))]
+    return {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
 
 
 def _expected_position(notebook: SearchedNotebook, original: ReleaseCell) -> int:

@@ -83,8 +83,7 @@ def recover(
     rest = pool - set(places.values())
     elsewhere = _beside_stubs(cells, known, matching, rest | matching.away, notes, named=named)
     rest -= {index for indices in elsewhere.values() for index in indices}
-    merged = _inside_others(cells, release, open_ids, matching, notes)
-    elsewhere |= merged
+    elsewhere |= _inside_others(cells, release, open_ids, matching, notes)
     split = {name: parts for name, parts in matching.parts.items() if len(parts) > 1}
     found_places = {**matching.places, **places}
     notebook = SearchedNotebook(
@@ -92,8 +91,7 @@ def recover(
     )
     elsewhere |= (displaced := find_code(notebook, notes))
     notes[:] = [note for note in notes if note.code != BESIDE or note.place not in displaced]
-    nameless = _find_nameless(replace(notebook, parts={**notebook.parts, **elsewhere}), notes)
-    elsewhere = {name: indices for name, indices in elsewhere.items() if name not in nameless}
+    elsewhere = _without_nameless(notebook, elsewhere, notes)
     notebook = replace(notebook, parts={**split, **elsewhere})
     rest -= {index for indices in displaced.values() for index in indices}
     for grade_id in [one for one in open_ids if one not in elsewhere]:
@@ -102,8 +100,7 @@ def recover(
         elsewhere |= {grade_id: near} if near else {}
     rest -= {index for indices in elsewhere.values() for index in indices}
     elsewhere |= _continued(cells, known, matching, rest, notes, named=named)
-    notebook = replace(notebook, parts={**notebook.parts, **elsewhere})
-    unassigned = find_texts(notebook, notes)
+    unassigned = find_texts(notebook := replace(notebook, parts={**notebook.parts, **elsewhere}), notes)
     notes += [
         Note("answer-cell-missing", "The answer cell is missing; counted as unanswered.", grade_id)
         for grade_id in open_ids
@@ -116,16 +113,19 @@ def recover(
     return Recovery(places, written, frozenset(unassigned), rebound, missing, further, tuple(notes))
 
 
-def _find_nameless(notebook: SearchedNotebook, notes: list[Note]) -> set[str]:
-    """Return the code answers whose cells beside the unchanged one define none of the names asked for.
+def _without_nameless(
+    notebook: SearchedNotebook, elsewhere: dict[str, tuple[int, ...]], notes: list[Note]
+) -> dict[str, tuple[int, ...]]:
+    """Leave out code beside an unchanged cell that defines none of the names asked for.
 
-    Such cells are scratch, or a person has to read them; nothing of them can be judged.
+    It is scratch, or a person has to read it; nothing of it can be judged.
     """
+    found = replace(notebook, parts={**notebook.parts, **elsewhere})
     beside = {note.place for note in notes if note.code == BESIDE}
     is_code = (name for name in beside if notebook.release.by_id[name].cell_type == "code")
-    nameless = {name for name in is_code if not notebook.defines(name)}
+    nameless = {name for name in is_code if not found.defines(name)}
     notes[:] = [note for note in notes if note.code != BESIDE or note.place not in nameless]
-    return nameless
+    return {name: indices for name, indices in elsewhere.items() if name not in nameless}
 
 
 def _pool(cells: Sequence[RawCell], release: Release, matching: Matching) -> set[int]:

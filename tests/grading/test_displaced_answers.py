@@ -145,7 +145,7 @@ def test_grade_reviews_a_blank_answer_with_a_picture_beside_it(
     """A saved output is not made again; a photo of an answer in code is in a text of the student's own."""
     saved = {"output_type": "display_data", "metadata": {}, "data": {"image/png": PICTURE}}
     beside = {
-        "saved": {**plain("Image('photo.png')"), "outputs": [saved]},
+        "saved": {**plain("show_photo()"), "outputs": [saved]},
         "attached": {
             "cell_type": "markdown",
             "metadata": {},

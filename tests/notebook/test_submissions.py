@@ -174,7 +174,7 @@ def test_a_huge_code_cell_is_refused_and_a_huge_text_is_cut(release: Release, re
     cell = {"cell_type": "markdown", "source": text, "metadata": {}}
     tree["cells"].insert(0, cell)
     result = read(json.dumps(tree).encode(), release, student="s", assignment="a")
-    assert [note.code for note in result.notes] == ["cell-cut"]
+    assert [note.code for note in result.notes].count("cell-cut") == 1
     assert len(result.cells[0].source) == MAX_SOURCE
     cell["cell_type"] = "code"
     with pytest.raises(NotebookError, match="Cell 1 has 1,000,001 characters") as caught:
