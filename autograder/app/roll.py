@@ -203,7 +203,10 @@ def _of_student(
     missing = [name for name in names if is_absent(files.contents[name])]
     above = f"{submitted.name}/{ascii(student.name)[1:-1]}/{assignment}"
     wanted = f"{above}/{(missing or names or ['<name>.ipynb'])[0]}"
-    sentences += [_not_graded(f"{above}/{name}", wanted) for name in files.unread[:_MOST_FILES]]
+    several = sum(name.casefold().endswith(".ipynb") for name in files.unread) > 1
+    sentences += [
+        _not_graded(f"{above}/{name}", wanted, several=several) for name in files.unread[:_MOST_FILES]
+    ]
     if left := len(files.unread) - _MOST_FILES:
         sentences += [f"{above}: {left} more files are not graded"] if left > 0 else []
     if not folder.exists():
@@ -275,7 +278,7 @@ def _sentence(above: Path, found: Path, wanted: str) -> str:
     return _not_graded(f"{above.name}/{place}", f"{above.name}/{ascii(wanted)[1:-1]}")
 
 
-def _not_graded(place: str, wanted: str) -> str:
+def _not_graded(place: str, wanted: str, *, several: bool = False) -> str:
     name = PurePosixPath(place).name.casefold()
     suffix = PurePosixPath(name).suffix
     if suffix in ARCHIVES:
@@ -283,7 +286,7 @@ def _not_graded(place: str, wanted: str) -> str:
     elif suffix and suffix != ".json" and ".ipynb" not in name:  # an export, which no name makes a notebook
         action = "ask for the notebook"
     else:
-        action = "move or rename it"
+        action = "rename the right one, or join them" if several else "move or rename it"
     return f"{place} is not graded; expected {wanted}: {action}"
 
 

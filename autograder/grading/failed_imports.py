@@ -14,9 +14,10 @@ from decimal import Decimal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from autograder.checks.judging.results import is_blank
 from autograder.checks.values.literal import code_tree
 from autograder.notebook.copies import names
-from autograder.records import Cell, CellRun, ItemResult, Markdown, Message, Note, Status
+from autograder.records import Answer, Cell, CellRun, ItemResult, Markdown, Message, Note, Status
 
 IMPORT_FAILED = "import-failed"
 """The code of the note about a cell one of whose imports failed."""
@@ -112,6 +113,7 @@ def with_failed_imports(
     failed: Sequence[FailedImport],
     beside: Sequence[str] = (),
     runs: Sequence[CellRun | None] = (),
+    answer: Answer | None = None,
 ) -> tuple[ItemResult, ...]:
     """Return the results, with manual review instead of a zero that a missing package has caused.
 
@@ -120,17 +122,24 @@ def with_failed_imports(
         failed: the imports of the notebook that failed.
         beside: files that were handed in and are not taken along.
         runs: what came of the notebook's cells.
+        answer: that they are about. A blank one may stand in a file all of whose names were imported.
     """
     needed = _named_files(runs, beside)
-    return tuple(_reviewed(result, failed, beside, needed) for result in results)
+    is_blank_code = answer is not None and answer.cell_type == "code" and is_blank(answer)
+    modules = [one.package for one in failed if is_blank_code and one.file and "*" in one.names]
+    return tuple(_reviewed(result, failed, beside, needed, modules) for result in results)
 
 
 def _reviewed(
-    result: ItemResult, failed: Sequence[FailedImport], beside: Sequence[str], needed: Sequence[str]
+    result: ItemResult,
+    failed: Sequence[FailedImport],
+    beside: Sequence[str],
+    needed: Sequence[str],
+    modules: Sequence[str],
 ) -> ItemResult:
     if result.status not in {Status.FAILED, Status.NO_ANSWER}:
         return result
-    package = _package_needed(result, failed)
+    package = _package_needed(result, failed) or next(iter(modules), "")
     file = _module(package, beside) if package else _file_needed(result, beside, needed)
     if file:
         message = Message("review.module", {"file": file})

@@ -37,11 +37,18 @@ from autograder.grading import scoring, storage_limit
 from autograder.grading.answer_pictures import note_unshown_pictures, review_pictures
 from autograder.grading.carrying import RightResults, carried_forward
 from autograder.grading.cell_tests import CellTests, cells_to_run
+from autograder.grading.changed_types import review_changed_type
 from autograder.grading.expected import box_seed, tried_values
 from autograder.grading.failed_imports import FailedImport, failed_imports, with_failed_imports
 from autograder.grading.handed_files import NotebookFiles, read_files
 from autograder.grading.other_assignments import refuse_other_assignment
-from autograder.grading.stopped_cells import StoppedCell, find_stopped_cells, note_stopped, review_stopped
+from autograder.grading.stopped_cells import (
+    StoppedCell,
+    find_stopped_cells,
+    note_stopped,
+    note_unread,
+    review_stopped,
+)
 from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
 from autograder.grading.unread_work import OtherFiles, note_documents, remark_other_files, review_unread
 from autograder.limits import budgets
@@ -566,9 +573,10 @@ class _SubmissionRun:
         results = files.explained(judged.results, question) if question.file else judged.results
         # A module runs in whichever cell imports it.
         beside = self._handed.other.names
-        results = with_failed_imports(results, self._failed_imports, beside, session.runs)
+        results = with_failed_imports(results, self._failed_imports, beside, session.runs, answer)
         results = review_stopped(results, self._stopped, self._asked.get(question.id, ()), parts)
-        self.notes += note_stopped(results, question.id)
+        results = review_changed_type(results, answer, submission.notes)
+        self.notes += (*note_stopped(results, question.id), *note_unread(results, answer, submission.notes))
         ran = session.runs if question.file else [session.runs[at] for at in parts]
         return with_lost_cell(results, ended=any(one is not None and one.ending is not None for one in ran))
 

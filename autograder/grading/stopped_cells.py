@@ -15,6 +15,7 @@ from decimal import Decimal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from autograder.checks.judging.results import is_blank
 from autograder.checks.values.literal import code_tree
 from autograder.checks.values.quoting import quote
 from autograder.records import Answer, Cell, CellRun, ItemResult, Markdown, Message, Note, Status
@@ -22,6 +23,9 @@ from autograder.syntax import bound_names
 
 CELL_STOPPED = "cell-stopped"
 """The code of the note about a question whose answer was not defined because a cell stopped."""
+ANSWER_NOT_RUN = "answer-not-run"
+"""The code of the note about an answer whose cell is no Python, or does not define what is asked for."""
+_EXPLAINED = frozenset({"answer-unnamed", "answer-rebound"})
 _LINE = re.compile(r"^Cell In\[\d+\], line (\d+)", re.M)
 _NAME_ERROR = re.compile(r"\bNameError: [^\n]*?'(\w{1,80})'")
 _MOST_TEXT = 20_000
@@ -95,6 +99,31 @@ def note_stopped(results: Iterable[ItemResult], question: str) -> tuple[Note, ..
     """Return what staff are told about a question; nothing if no cell that stopped matters to it."""
     told = next((result.staff for result in results if result.code == "review.stopped"), "")
     return (Note(CELL_STOPPED, told.partition("; otherwise: ")[0], question),) if told else ()
+
+
+def note_unread(results: Iterable[ItemResult], answer: Answer, notes: Iterable[Note]) -> tuple[Note, ...]:
+    """Return what staff are told about an answer that earned nothing because its code did not run.
+
+    Args:
+        results: of the question.
+        answer: that they are about.
+        notes: about the submission, one of which may say more.
+    """
+    tree = code_tree(answer.source)
+    is_empty = is_blank(answer) or (tree is not None and not tree.body)  # comments alone
+    if is_empty or any(one.place == answer.grade_id and one.code in _EXPLAINED for one in notes):
+        return ()
+    for result in results:
+        if result.status not in {Status.FAILED, Status.NO_ANSWER}:
+            continue
+        if result.code in {"answer.not-python", "answer.unreadable"}:
+            line = f": line {result.student.params['line']}" if "line" in result.student.params else ""
+            return (Note(ANSWER_NOT_RUN, f"the answer's cell is not valid Python{line}", answer.grade_id),)
+        if result.code == "name.missing":
+            name = quote(str(result.student.params.get("name", "")), 60)
+            text = f"{name!r} is not defined after the notebook ran, though something was answered"
+            return (Note(ANSWER_NOT_RUN, text, answer.grade_id),)
+    return ()
 
 
 def _raised_at(run: CellRun) -> int:

@@ -20,7 +20,7 @@ _GENERAL = {
     ),
     "name.missing": (
         "“{name}” is not defined after your notebook ran. Check the spelling, and whether the cell that "
-        "defines it stopped with an error."
+        "defines it stopped with an error or a later cell deleted it."
     ),
     "name.lost": (
         "“{name}” is not there: the cell with your answer was stopped or ended Python, and the rest of the "
@@ -44,6 +44,10 @@ _GENERAL = {
     "review.cells": (
         "Your answer cannot be identified with certainty in your notebook. The remark at the cells that may "
         "contain it says why. It needs manual review, and whoever marks it sees these cells."
+    ),
+    "review.cell-type": (
+        "Your answer stands in a cell of another type than the one you were given, so that it could not be "
+        "read. It needs manual review."
     ),
     "review.import": (
         "Your answer needs “{package}”, which cannot be imported where notebooks are graded. It needs "
@@ -90,6 +94,7 @@ _GENERAL = {
 _VALUES = {
     "value.form": "{what}{place}: “{form}” is not the kind of value that is asked for.",
     "value.entry": "{what} has no entry {entry}.",
+    "value.entries": "{what} has the type {form}; expected a dictionary, a list or a tuple.",
     "value.extra": "{what} has entries that are not asked for: {entries}",
     "value.length": "{what} has the length {count}; another one is asked for.",
     "value.text": "{what} is another text.",

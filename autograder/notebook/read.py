@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from urllib.parse import quote
 
 from msgspec.structs import replace
 
+from autograder.notebook.cell_types import is_text
 from autograder.notebook.displaced import FIELDS
 from autograder.notebook.document import (
     MAX_SOURCE,
@@ -38,8 +38,6 @@ from autograder.syntax import UNREADABLE, parsed
 from autograder.tables import printable_name
 
 MAX_NOTES = 200
-_FORMULA = re.compile(r"\$[^$]+\$")
-_ASSIGNMENT = re.compile(r"^[ \t]*\w+[ \t]*=(?!=)", re.MULTILINE)
 _MOST_CODE = 4_000
 _MOST_SIGNS = 100
 
@@ -255,15 +253,11 @@ def _released(original: ReleaseCell) -> Cell | Markdown:
 def _types(
     cells: Sequence[RawCell], known: Mapping[str, ReleaseCell], places: Mapping[str, int]
 ) -> dict[str, str]:
-    """What each answer counts as: the release's type, unless code was turned to text to typeset a formula.
-
-    One key in Jupyter flips a cell's type, so a flipped code cell is run all the same.
-    """
+    """What each answer counts as: the release's type, unless code was turned to text that is no code."""
     types = {grade_id: cell.cell_type for grade_id, cell in known.items()}
     for grade_id, index in places.items():
         cell = cells[index]
-        typeset = _FORMULA.search(cell.source) and not _ASSIGNMENT.search(_FORMULA.sub("", cell.source))
-        if known[grade_id].is_answer and cell.cell_type == "markdown" and typeset:
+        if known[grade_id].is_answer and cell.cell_type == "markdown" and is_text(cell.source):
             types[grade_id] = "markdown"
     return types
 

@@ -21,6 +21,7 @@ from autograder.errors import NotebookError, Unreadable
 from autograder.messages import render
 from autograder.messages.catalogue import sentence
 from autograder.messages.reading import unreadable
+from autograder.notebook.cell_types import is_text
 from autograder.notebook.document import RawCell
 from autograder.notebook.pictures import absent_pictures
 from autograder.records import Message
@@ -367,7 +368,7 @@ def _report(question: str, entry: Mapping[str, Any], there: Sequence[RawCell], l
     elif not _asks_names(entry):
         lines = [ReportLine(READY, sentence("student.written", language))]
         lines += _picture_faults(cell, language) if cell.cell_type == "markdown" else ()
-    elif cell.cell_type == "markdown" and entry["kind"] == "symbolic":
+    elif cell.cell_type == "markdown" and entry["kind"] == "symbolic" and is_text(cell.source):
         lines = _set_in_text(question, entry, cell, language)
     else:
         lines = [line for name in entry["names"] for line in _assigned(question, name, entry, cell, language)]

@@ -114,6 +114,15 @@ def test_what_is_right_is_not_told(empty: Course, place: str) -> None:
     assert [] == misplaced(empty, NAME)
 
 
+def test_several_notebooks_are_told_to_be_joined(empty: Course) -> None:
+    """No name makes one notebook of the halves of a work."""
+    for half in ("part1", "part2"):
+        put(empty, f"submitted/ivo/captioning/captioning-{half}.ipynb")
+    said = misplaced(empty, NAME)
+    assert 2 == len(said)
+    assert all(one.endswith(": rename the right one, or join them") for one in said)
+
+
 def test_a_folder_that_is_a_link_is_told(empty: Course) -> None:
     """Links are never followed below submitted/; a class behind one would be left out without a word."""
     (empty.root / "submitted" / "eve").symlink_to(empty.root / "submitted" / "bob")

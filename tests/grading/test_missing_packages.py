@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from decimal import Decimal
 
+import nbformat
 import pytest
 
 from autograder import assignment as assignments
@@ -103,6 +105,17 @@ def test_grade_names_a_module_that_was_handed_in_and_is_not_taken_along(
     assert (Status.NEEDS_REVIEW, "review.module") == (found.status, found.code)
     assert found.student.params["file"] == name
     assert name in found.staff
+
+
+def test_grade_asks_a_person_about_blank_answers_beside_a_module_that_was_imported_whole(
+    grader: Grader,
+) -> None:
+    """The answers may stand in the module."""
+    tree = json.loads(grader.assignment.release_bytes[NAME])
+    tree["cells"].insert(1, nbformat.v4.new_code_cell("from my_answers import *"))
+    paper = json.dumps(tree).encode()
+    there = results(grader.grade(SubmittedFiles("ada", {NAME: paper}, beside=("my_answers.py",))))
+    assert {(Status.NEEDS_REVIEW, "review.module")} == {(one.status, one.code) for one in there.values()}
 
 
 def test_grade_opens_an_item_that_is_right_in_part_without_the_package() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from autograder import assignment as assignments
 from autograder.grading.pipeline import Grader
-from autograder.grading.stopped_cells import CELL_STOPPED
+from autograder.grading.stopped_cells import ANSWER_NOT_RUN, CELL_STOPPED
 from autograder.records import Status
 from autograder.sandbox.pool import Pool
 from tests.support.calling_course import ATTEND, NAME, TWICE, WEIGHTS, calling_course, results, sat
@@ -88,3 +88,23 @@ def test_grade_asks_a_person_when_an_answer_uses_what_a_stopped_cell_did_not_def
     graded = sat(grader, attend="attend = wrap(lambda *given: given)")
     status = {one.status for name, one in results(graded).items() if name.startswith("attend.")}
     assert Status.NEEDS_REVIEW not in status
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("def weights(scores)\n    return scores", "not valid Python: line 1"),
+        ("weights = input()", "'weights' is not defined"),
+        (WEIGHTS.replace("def weights", "def wheights"), "'weights' is not defined"),
+        ("# def weights(...): ...", ""),
+        (WEIGHTS, ""),
+        ("def weights(scores):\n    return scores", ""),
+    ],
+    ids=["syntax", "input", "renamed", "blank", "right", "wrong"],
+)
+def test_grade_tells_staff_of_answers_that_did_not_run(source: str, told: str, grader: Grader) -> None:
+    """A zero for code that no test has seen deserves a look."""
+    graded = sat(grader, weights=source)
+    notes = [note.text for note in graded.score.notes if note.code == ANSWER_NOT_RUN]
+    assert bool(told) == bool(notes)
+    assert told in "".join(notes)

@@ -33,6 +33,7 @@ from autograder.checks.options import (
 from autograder.checks.planning.drawing import SAMPLE, Inputs, plain
 from autograder.checks.planning.subject import asking
 from autograder.checks.values.literal import Literal, answer_literal
+from autograder.checks.values.quoting import type_name
 from autograder.errors import RubricError
 from autograder.records import Answer, Call, Scenario
 from autograder.rubric import Item, Question
@@ -239,6 +240,10 @@ def _entry(value: Any, key: str | int | None, target: ValueTarget) -> FoundValue
         return FoundValue(value[key])
     if isinstance(key, int) and isinstance(value, list | tuple) and -len(value) <= key < len(value):
         return FoundValue(value[key])
+    if not isinstance(value, Mapping | list | tuple):  # a pandas Series may well have the entry
+        form = type_name(value)
+        staff = f"{target.what} has the type {form}, whose entries are not read"
+        return FoundValue(finding=failed("value.entries", staff, what=target.what, form=form))
     entry = f"[{key!r}]"
     finding = failed("value.entry", f"{target.what}: no entry {entry}", what=target.what, entry=entry)
     return FoundValue(finding=finding)

@@ -268,6 +268,8 @@ def test_an_entry_of_a_dictionary() -> None:
     check = check_of(TOTAL.replace("value = 124_439_808", 'value = 124_439_808\nkey = "all"'))
     assert Status.PASSED == judge(check, "total = f()", [value({"all": 124_439_808})])[0].status
     assert "value.entry" == judge(check, "total = f()", [value({"some": 1})])[0].code
+    (item,) = judge(check, "total = f()", [value(Opaque("pandas.Series"))])
+    assert ("value.entries", "pandas.Series") == (item.code, item.student.params["form"])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,124 @@
+"""Answers in cells whose type was changed: what can be read is judged, and nothing else is lost unseen."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from autograder import assignment as assignments
+from autograder.course import Course
+from autograder.generate import generate
+from autograder.grading.pipeline import Grader
+from autograder.notebook.document import parse
+from autograder.notebook.student_check import FILE_NAME, read_specification
+from autograder.records import Graded, ItemResult, Status
+from autograder.sandbox.pool import Pool
+from autograder.student.report import READY
+from autograder.student.saved_notebook import report_on
+from tests.grading.test_split_answers import marks, sit
+from tests.support.small_course import NAME, SOFTMAX, small_course
+
+pytestmark = pytest.mark.sandbox
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory) -> Course:
+    """Code and a text in one notebook, formulas in the other."""
+    course = small_course(tmp_path_factory.mktemp("course"))
+    generate(course, NAME)
+    return course
+
+
+@pytest.fixture(scope="module")
+def grader(course: Course) -> Iterator[Grader]:
+    """Of the course."""
+    with Pool() as pool:
+        yield Grader(assignments.load(course, NAME), pool)
+
+
+def turn(cells: list[dict[str, Any]], grade_id: str, source: str) -> None:
+    """Turn an answer's cell into a text."""
+    (cell,) = (cell for cell in cells if marks(cell) == grade_id)
+    cell |= {"cell_type": "markdown", "source": source}
+
+
+def result(graded: Graded, question: str) -> ItemResult:
+    """The first result of a question."""
+    return next(item for item in graded.score.items if item.question == question)
+
+
+@pytest.mark.parametrize(
+    ("question", "source"),
+    [
+        ("mlp", "8*d_model^2"),
+        ("mlp", "$8 d_{model}^2$"),
+        ("mlp", 'mlp_parameters = "8*d_model^2"'),
+        ("layers", "12"),
+        ("layers", "layers = 6 + 6"),
+        ("activation", "gelu"),
+        ("softmax", SOFTMAX),
+        ("softmax", f"```python\n{SOFTMAX}\n```"),
+    ],
+)
+def test_grade_reads_answers_in_cells_turned_to_text(question: str, source: str, grader: Grader) -> None:
+    """Code is run, and what assigns nothing is the answer itself."""
+    notebook = "code" if question == "softmax" else "formulas"
+    graded = sit(grader, notebook, lambda cells: turn(cells, f"{question}-answer", source))
+    assert Status.PASSED is result(graded, question).status
+
+
+@pytest.mark.parametrize(
+    ("question", "source"),
+    [
+        ("mlp", "It is 8 times the square of the width."),
+        ("mlp", "mlp_parameters = 8 d_model^2"),
+        ("layers", "There are 12 layers."),
+        ("places", "| scored | summed |\n|---|---|\n| key | value |"),
+        ("softmax", "I would divide the powers by their sum."),
+        ("softmax", "def softmax(scores)\n    return scores"),
+    ],
+)
+def test_grade_asks_a_person_about_texts_that_it_cannot_read(
+    question: str, source: str, grader: Grader
+) -> None:
+    """Nothing told the student that the cell is not run, or what is wrong in it."""
+    notebook = "code" if question == "softmax" else "formulas"
+    found = result(sit(grader, notebook, lambda cells: turn(cells, f"{question}-answer", source)), question)
+    assert (Status.NEEDS_REVIEW, "review.cell-type") == (found.status, found.code)
+
+
+@pytest.mark.parametrize(
+    ("question", "source", "expected"),
+    [
+        ("mlp", "4*d_model^2", (Status.FAILED, Decimal(1))),
+        ("mlp", "3*d_model^2", (Status.FAILED, Decimal(0))),
+        ("layers", "layers = 11", (Status.FAILED, Decimal(0))),
+        ("softmax", "def softmax(scores):\n    return scores", (Status.FAILED, Decimal(0))),
+        ("mlp", "", (Status.NO_ANSWER, Decimal(0))),
+    ],
+)
+def test_grade_judges_wrong_answers_that_it_read(
+    question: str, source: str, expected: tuple[Status, Decimal], grader: Grader
+) -> None:
+    """The type of a cell excuses no mistake."""
+    notebook = "code" if question == "softmax" else "formulas"
+    found = result(sit(grader, notebook, lambda cells: turn(cells, f"{question}-answer", source)), question)
+    assert expected == (found.status, found.points)
+
+
+@pytest.mark.parametrize(
+    "source", ["8*d_model^2", 'mlp_parameters = "8*d_model^2"', "$8 d^2$", "Eight squares."]
+)
+def test_check_calls_ready_only_what_grading_reads(source: str, course: Course, grader: Grader) -> None:
+    """Both take the same cell for the same answer."""
+    tree = json.loads(grader.assignment.release_bytes["formulas"])
+    turn(tree["cells"], "mlp-answer", source)
+    specification = read_specification((course.release(NAME) / FILE_NAME).read_text(), FILE_NAME)
+    paper = report_on(parse(json.dumps(tree).encode()).cells, specification, "formulas", "en")
+    (report,) = (one for one in paper.reports if one.question == "mlp")
+    graded = sit(grader, "formulas", lambda cells: turn(cells, "mlp-answer", source))
+    assert (READY in {line.state for line in report.lines}) == bool(result(graded, "mlp").reading)
