@@ -1,13 +1,11 @@
-"""What a question forbids by name: told from the source, and seen while the answer runs.
+"""What a question forbids by name: found in the source, and seen while the answer runs.
 
 Two witnesses. The cells are read, never run: they show names that the answer reaches, also under another
-name or in another cell, and ways of reaching things whose names cannot be read. And the calls that are judged
-are made once more in a box of their own, in which what is forbidden fails (`sandbox.inside.recorder`), while
-the functions of torch that they go through are written down by torch's own names.
+name or in another cell, and ways of reaching things whose names cannot be read. And checks run once more in a
+box in which what is forbidden fails (`sandbox.inside.recorder`).
 
-What was recorded was used. What only stands in the source goes to a person: it may never run. And so does an
-answer that gives something else where the forbidden fails: the right values there are what shows that it does
-without, whatever the box says of itself.
+A forbidden function that was called there was used. A name that only stands in the source needs manual
+review, because it may never run; and so does an answer that fails where the forbidden functions do.
 """
 
 from __future__ import annotations
@@ -15,17 +13,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import msgspec
 
-from autograder.checks.base import Evidence, Observations
-from autograder.checks.judging.results import Finding, failed, review
-from autograder.checks.options import Rules
-from autograder.checks.values.arrays import INCOMPARABLE, compare_values
+from autograder.checks.judging.results import Finding
 from autograder.checks.values.literal import code_tree
-from autograder.checks.values.quoting import quote
-from autograder.records import Call, Observation, Ref, Scenario
 
 INSIDE: Mapping[str, tuple[str, ...]] = {
     "MultiheadAttention": ("multi_head_attention_forward", "native_multi_head_attention"),
@@ -79,9 +71,6 @@ _HARMLESS = frozenset(
 )
 """What of ``sys`` leads to nothing else."""
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-MOST_RECORDED = 2000
-RECORDER = "@recorder"
-_SAME = Rules(rtol=1e-4, atol=1e-6, dtype="any", nan="equal")
 
 
 class Mention(msgspec.Struct, frozen=True):
@@ -96,88 +85,6 @@ class Mention(msgspec.Struct, frozen=True):
 def patterns(forbidden: Sequence[str]) -> tuple[str, ...]:
     """What the names of functions hold that are made to fail for forbidden ones."""
     return tuple(one for name in forbidden for one in (name, *INSIDE.get(name, ())))
-
-
-def recording(scenario: Scenario, calls: Sequence[Call], forbidden: Sequence[str]) -> Scenario:
-    """A call that is judged once more, and recorded, in a box where what is forbidden fails.
-
-    Args:
-        scenario: gives title and what it serves.
-        calls: the last one is judged; the others have to come before it.
-        forbidden: the question's names.
-    """
-    *before, last = calls
-    called = Ref("called")
-    return Scenario(
-        f"{scenario.name}: forbidden",
-        (
-            Call(RECORDER, attribute="forbid", args=([*patterns(forbidden)],)),
-            *before,
-            Call(last.target, attribute=last.attribute, read=True, keep=called.name),
-            msgspec.structs.replace(
-                last, target=RECORDER, attribute="call", args=(called, *last.args), keep=""
-            ),
-        ),
-        alone="forbidden",
-        serves=scenario.serves,
-        repeats=(scenario.name, len(calls)),
-    )
-
-
-def finding(
-    evidence: Evidence,
-    entry: str,
-    forbidden: Sequence[str],
-    recorded: Sequence[Observations],
-    usual: Sequence[Observation | None],
-) -> Finding | None:
-    """What is to be said of the whole answer.
-
-    Args:
-        evidence: of the answer, with the cells around it.
-        entry: the name that is called.
-        forbidden: the question's names.
-        recorded: what came of each `recording`; none when nothing was to be recorded.
-        usual: what came of the same calls where nothing was forbidden.
-
-    Returns:
-        None when nothing was found; FAILED when a forbidden function was called; NEEDS_REVIEW when the
-        source gives reason to look, or the answer is another one where nothing forbidden works.
-    """
-    told = [observations[-1].value if observations else None for observations in recorded]
-    texts = [text for one in told for text in _seen(one)]
-    used = [name for name in forbidden if any(holds(name, text) for text in texts)]
-    found = mentions(evidence.answer.source, entry, forbidden, evidence.cells)
-    places = ", ".join(f"{one.name} ({one.where}line {one.line})" for one in found)
-    if used:
-        names = ", ".join(used)
-        staff = f"{entry}: forbidden, and called: {quote(names)}; in the source: {quote(places) or 'nothing'}"
-        return failed("forbidden.used", staff, what=entry, names=names)
-    if found:
-        return review(f"{entry}: in the source, but not seen to be called: {quote(places)}", "forbidden.look")
-    if any(not _as_usual(one, came) for one, came in zip(usual, told, strict=True)):
-        staff = f"{entry}: not the same, or nothing, where what is forbidden fails"
-        return review(staff, "forbidden.look")
-    return None
-
-
-def _seen(told: Any) -> list[str]:
-    """The names of what a recorded call went through, and the error it ended in, as the box says."""
-    seen = told.get("seen") if isinstance(told, Mapping) else None
-    names = seen[:MOST_RECORDED] if isinstance(seen, list) else []
-    error = told.get("error") if isinstance(told, Mapping) else None
-    refused = [error] if isinstance(error, str) and error.endswith("is forbidden here") else []
-    return [one for one in (*names, *refused) if isinstance(one, str)]
-
-
-def _as_usual(usual: Observation | None, told: Any) -> bool:
-    """Whether a call gave the same where what is forbidden fails; what gave nothing before is wrong."""
-    if usual is None or not usual.ok:
-        return True
-    if not isinstance(told, Mapping) or "value" not in told:
-        return False
-    difference = compare_values(told["value"], usual.value, _SAME)
-    return difference is None or difference.code == INCOMPARABLE
 
 
 def mentions(

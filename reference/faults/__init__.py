@@ -1,1 +1,0 @@
-"""Mutation operators: right listings, and the faults that can be planted in them, as data."""
