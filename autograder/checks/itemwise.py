@@ -1,20 +1,19 @@
 """What kinds have in common: options are read, a blank cell has no result, some items wait for a person.
 
 A kind derives from `ItemwiseCheck` and says what is asked (`asked`) and what is wrong with one item
-(`verdict`). One whose reference is asked with the arguments of each call derives from `OracleCheck`.
+(`verdict`).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Generic, TypeVar
+from collections.abc import Callable
+from typing import ClassVar, Generic, TypeVar
 
 from msgspec import Struct
 
 from autograder.checks.base import Draw, Evidence, NoDraw
 from autograder.checks.judging.manual import manual
-from autograder.checks.judging.oracle import check_worths, known_mistake
 from autograder.checks.judging.results import (
     Finding,
     is_blank,
@@ -22,8 +21,7 @@ from autograder.checks.judging.results import (
     result,
     review,
 )
-from autograder.checks.options import item_options, place, question_options
-from autograder.errors import RubricError
+from autograder.checks.options import item_options, question_options
 from autograder.records import Answer, ItemResult, Scenario
 from autograder.rubric import Item, Question, Rubric
 
@@ -108,42 +106,3 @@ class ItemwiseCheck(ABC, Generic[Q, I]):
                     found = review("the evidence has no draw")
             results.append(found if isinstance(found, ItemResult) else result(self.question, item, found))
         return tuple(results)
-
-
-class OracleCheck(ItemwiseCheck[Q, I]):
-    """A question whose reference is asked with the arguments of each call; see `checks.judging.oracle`.
-
-    The kind's name is the area of the vocabulary that has the sentences of known mistakes. Its items have a
-    key ``mistake``: what some of them are worth.
-    """
-
-    called: ClassVar[str] = "the function"
-    """What the student writes, in errors about the rubric."""
-    example: ClassVar[str]
-    """A module with such an oracle, likewise."""
-
-    def prepare(self) -> None:
-        """Refuse a question that names nothing to call or no oracle, and mistakes that nobody knows."""
-        where = place(self.question)
-        if not self.question.answer:
-            raise RubricError(f"the name of {self.called} is missing", where, "answer")
-        if not self.question.reference:
-            raise RubricError(f"an oracle is needed, as in {self.example}", where, "reference")
-        for item, options in self.automatic:
-            check_worths(_worths(options), self.kind, item.points, place(self.question, item))
-
-    def known(self, finding: Finding | None, suspects: Sequence[Sequence[str]], options: I) -> Finding | None:
-        """A finding told as the mistake that explains every wrong result, where the reference knows it.
-
-        Args:
-            finding: of the item.
-            suspects: of each wrong result the codes of the mistakes that give the same.
-            options: of the item.
-        """
-        if finding is None or not suspects:
-            return finding
-        return known_mistake(finding, suspects, self.kind, _worths(options))
-
-
-def _worths(options: Any) -> Any:
-    return options.mistake

@@ -165,17 +165,6 @@ def item_options(question: Question, to: type[Options]) -> dict[str, Options]:
     }
 
 
-def needed_cases(options: CallOptions, question: Question) -> dict[str, Case]:
-    """The cases by name, in order, of a kind that asks nothing else.
-
-    Raises:
-        RubricError: there is none, or two have one name.
-    """
-    if not options.case:
-        raise RubricError("at least one [[question.case]] is needed", place(question), "case")
-    return named_cases(options, question)
-
-
 def _named(record: type[Question | Item]) -> set[str]:
     """The keys of every kind, which stand in the same table of the file as a kind's own options."""
     return set(field_names(record)) - {"options", "items"}

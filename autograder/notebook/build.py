@@ -116,23 +116,6 @@ def build_release(
     return release
 
 
-def with_answer(release: bytes, grade_id: str, source: str) -> bytes:
-    """A release in which an answer cell holds something to begin from, as students get it.
-
-    Args:
-        release: its bytes, as `build_release` made them.
-        grade_id: of the answer cell.
-        source: what stands in it.
-    """
-    node = nbformat.reads(release, as_version=_FORMAT[0])
-    for cell in node.cells:
-        if cell.metadata.get("nbgrader", {}).get("grade_id") == grade_id:
-            cell.source = source
-    node, _ = ComputeChecksums().preprocess(node, {})
-    text: str = nbformat.writes(node)
-    return f"{text}\n".encode()
-
-
 def build_starter(source: bytes, path: str) -> bytes:
     """What students get of a file that they are to edit: solutions between markers taken out, as in cells.
 

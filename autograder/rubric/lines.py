@@ -76,11 +76,6 @@ def _named(value: Any, key: Key) -> bool:
     return bool(value.get("en") == key if isinstance(value, Mapping) else value == key)
 
 
-def every_line(text: str) -> Mapping[tuple[Key, ...], int]:
-    """The line, counted from one, of every key and entry of a TOML file that is known to be valid."""
-    return _Lines(text).lines
-
-
 class _Lines:
     """The line of every key and every entry of a list in a TOML file that is known to be valid."""
 

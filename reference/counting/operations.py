@@ -39,11 +39,6 @@ def forward(model: Decoder, length: int, batch: int = 1, *, causal: bool = False
     return batch * (2 * length * matrix_weights(model) + products)
 
 
-def decoding_step(model: Decoder, context: int, batch: int = 1) -> int:
-    """One new token for each sequence with a key-value cache; ``context`` keys, the new token's included."""
-    return batch * (2 * matrix_weights(model) + 4 * model.n_layers * model.n_heads * model.d_head * context)
-
-
 def training(
     model: Decoder, length: int, batch: int = 1, *, causal: bool = False, checkpointing: bool = False
 ) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from autograder.app.debugging import difference
 
 FAULTY = "import torch\n\n\ndef scale(x):\n    return x\n\n\ndef f(x):\n    a = x + 2\n    return scale(a)\n"

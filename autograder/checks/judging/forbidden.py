@@ -1,12 +1,11 @@
-"""What a question forbids by name: told from the source, and seen while the answer runs.
+"""What a question forbids by name: found in the source, and seen while the answer runs.
 
 Two witnesses. The cells are read, never run: they show names that the answer reaches, also under another
-name or in another cell, and ways of reaching things whose names cannot be read. And a check is run once more
-in a box of its own, in which what is forbidden fails (`sandbox.inside.recorder`), while the functions of
-torch that it goes through are written down by torch's own names.
+name or in another cell, and ways of reaching things whose names cannot be read. And checks run once more in a
+box in which what is forbidden fails (`sandbox.inside.recorder`).
 
-What was recorded was used. What only stands in the source needs manual review: it may never run. And so does
-an answer that gives something else where the forbidden fails.
+A forbidden function that was called there was used. A name that only stands in the source needs manual
+review, because it may never run; and so does an answer that fails where the forbidden functions do.
 """
 
 from __future__ import annotations

@@ -1,29 +1,23 @@
 """What a reference that is an oracle replies, and how a mistake is named that it knows.
 
-An oracle is asked about values, with the ``config`` of the question, or with the arguments of each call of
-the student's. Every oracle replies in one form, with further facts of its kind beside these two::
+An oracle is called with the ``config`` of the question. It replies in one form, to which a kind may add facts::
 
     {"right": …, "mistakes": [{"code": "no-gate", "family": "less", "values": …}, …]}
 
 ``values`` is what the mistake makes of what is right, in the same form; of a dictionary by entry (of a table:
 by row, then by column) it holds only what the mistake changes. The codes are those of sentences
-``<area>.<code>``; a ``family`` is the code of a sentence about all mistakes of its sort.
+``counting.<code>``; a ``family`` is the code of a sentence about all mistakes of its sort.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from decimal import Decimal
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from autograder.checks.judging.results import Finding, failed
-from autograder.checks.options import check_points, check_text
-from autograder.errors import RubricError, inside
 from autograder.messages import sentences
-from autograder.records import Message, Status
 from autograder.wording import Phrase
 
 MOST_MISTAKES = 200
@@ -57,16 +51,6 @@ class KnownValues(Struct, frozen=True):
     """Why nothing is known; never the student's fault."""
     read: tuple[Any, ...] = ()
     """Further right values, in the form that is compared."""
-
-
-class MistakeWorth(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a known mistake is worth: ``[[question.item.mistake]]`` of kinds that ask about each call."""
-
-    code: str
-    """Without the area."""
-    points: Decimal = Decimal(0)
-    text: dict[str, str] = {}
-    """Instead of the vocabulary's sentence."""
 
 
 def read_reply(reply: Any, path: Sequence[str | int] = ()) -> OracleReply:
@@ -115,59 +99,6 @@ def mistake_finding(
     if not others and len(families) == 1:
         code = next(iter(found)) if len(found) == 1 else families.pop()
     return failed(f"{COUNTING}.{code}", f"{staff}; fits: {', '.join(sorted(found))}", **params)
-
-
-def matching_mistakes(reply: Any, came: Callable[[Any], bool]) -> list[str]:
-    """The codes of the mistakes that give what came from the student, in the order of the reference.
-
-    Args:
-        reply: of the oracle, about the same call.
-        came: whether a mistake's ``values`` are what came.
-    """
-    return [wrong.code for wrong in read_reply(reply).wrong if came(wrong.value)]
-
-
-def known_mistake(
-    finding: Finding, found: Sequence[Sequence[str]], area: str, worths: Iterable[MistakeWorth]
-) -> Finding:
-    """The finding, told as the known mistake that explains every wrong result; as it is when there is none.
-
-    Args:
-        finding: of an answer that is wrong.
-        found: of each wrong result the codes of the mistakes that give the same; see `matching_mistakes`.
-        area: of the vocabulary.
-        worths: what the rubric says about mistakes; the first one that fits decides.
-    """
-    first = found[0] if found else ()
-    codes = tuple(dict.fromkeys(code for code in first if all(code in others for others in found)))
-    if finding.status is not Status.FAILED:
-        return finding
-    stated = next((worth for worth in worths if worth.code in codes), None)
-    told = [code for code in codes if f"{area}.{code}" in sentences()]
-    if stated is None and not told:
-        return finding
-    code = stated.code if stated is not None else told[0]
-    text = dict(stated.text) if stated is not None else {}
-    message = Message(f"{area}.{code}", {"what": finding.message.params.get("what", "")}, text)
-    also = f"; the same as {', '.join(codes)}"
-    points = max(stated.points, finding.points) if stated is not None else finding.points
-    return msgspec.structs.replace(finding, message=message, staff=finding.staff + also, points=points)
-
-
-def check_worths(worths: Iterable[MistakeWorth], area: str, possible: Decimal, where: str) -> None:
-    """Refuse mistakes that nobody knows, that are worth too much, or whose text lacks English.
-
-    Raises:
-        RubricError: names question, item and mistake.
-    """
-    known = [code.removeprefix(f"{area}.") for code in sentences() if code.startswith(f"{area}.")]
-    for worth in worths:
-        at = inside(where, f", mistake {worth.code!r}", "mistake", worth.code)
-        if worth.code not in known:
-            raise RubricError(f"not known; known are: {', '.join(sorted(known))}", at)
-        check_points(worth.points, abs(possible), at.at(": points", "points"))
-        if worth.text:
-            check_text(worth.text, at, ("what",))
 
 
 def _has_sentences(one: MistakeValue) -> bool:

@@ -51,19 +51,6 @@ def quote_shape(shape: Iterable[Any]) -> str:
     return f"({sizes[0]},)" if len(sizes) == 1 else f"({', '.join(sizes)})"
 
 
-def quote_value(value: Any) -> str:
-    """Any value, briefly: numbers and texts as they are, everything else by its type."""
-    if isinstance(value, bool) or value is None:
-        return str(value)
-    if isinstance(value, int):
-        return quote_integer(value)
-    if isinstance(value, float):
-        return repr(value)
-    if isinstance(value, str):
-        return f"“{quote(value)}”"
-    return type_name(value)
-
-
 def type_name(value: Any) -> str:
     """What kind of thing a value is, with the shape of arrays."""
     if isinstance(value, Tensor):

@@ -82,18 +82,6 @@ def test_checkpointing_costs_the_layers_once_more() -> None:
     assert operations.training(GPT2, LENGTH, BATCH, checkpointing=True) == counted(step)
 
 
-@pytest.mark.parametrize("name", ["GPT-2", "Llama, grouped"])
-def test_a_step_with_a_cache_computes_one_token(name: str) -> None:
-    """With cached keys one more token costs its own products and the scores against the whole context."""
-    model = MODELS[name]
-    built = real.build(model, "cpu")
-    text = tokens(model, LENGTH + 1)
-    with torch.no_grad():
-        cache = built(text[:, :LENGTH], use_cache=True).past_key_values
-        found = counted(lambda: built(text[:, LENGTH:], past_key_values=cache, use_cache=True))
-    assert operations.decoding_step(model, LENGTH + 1, BATCH) == found - rotary_table(built, 1)
-
-
 def test_causal_pairs_are_those_on_and_below_the_diagonal() -> None:
     """Counted by enumeration."""
     pairs = sum(1 for query in range(LENGTH) for key in range(LENGTH) if key <= query)
