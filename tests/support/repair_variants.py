@@ -15,7 +15,7 @@ from reference.listings import RIGHT
 
 ROOT = Path(__file__).parents[2]
 FILES = ("accepted", "idioms", "rewritten", "wrong", "odd", "noted")
-HELD = ("held", "held-2", "held-3", "held-4")
+HELD = ("held", "held-2", "held-3", "held-4", "held-5")
 FOLDER = ROOT / "tests" / "submissions" / "repair"
 CHECKS = load_check_file(ROOT / "reference", "decoder.py")
 EXAM = tuple(fault.id for fault in CHECKS.faults)
