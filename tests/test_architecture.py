@@ -59,6 +59,7 @@ SUBLAYERS = {
         {
             "scoring",
             "expected",
+            "changed_types",
             "failed_imports",
             "answer_pictures",
             "other_assignments",
