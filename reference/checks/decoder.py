@@ -62,6 +62,10 @@ def self_mask(student, reference, draw):
     """
     trial = follow_words(student, draw)
     reads_target = not holds(cross_value)
+    if reads_target and trial.once(trial.reads_hidden_places):  # the cross-attention shows every word
+        if trial.moved_by_hidden_swap().any():
+            raise Wrong("a word is seen that the target's mask hides")
+        return
     depths = trial.depths if holds(small_residual) else (1,)
     for layers in depths:
         for number in (3,) if reads_target else (0, 1, 2):

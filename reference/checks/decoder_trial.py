@@ -245,6 +245,26 @@ class Trial:
         output = self.run(self.once(self.masked_model, layers), self.tokens, changed, *self.masks(number))
         return find_moved(self.once(self.usual, layers, number), output)
 
+    def reads_hidden_places(self):
+        """Return whether a place of the memory that both masks hide moves other places."""
+        seen, own = self.masks(3)
+        hidden = ~own[PLACE, 0, :, PLACE] & ~seen[PLACE, 0, 0, PLACE][:, None]
+        others = ~torch.eye(N, dtype=torch.bool)
+        return bool((self.once(self.moved_by_memory, 1, 3) & hidden & others).any())
+
+    def moved_by_hidden_swap(self):
+        """Return where two words move others when they change places that the target's mask hides.
+
+        All places of the memory are alike: an attention that is chosen by them takes the mean of the words.
+        """
+        words = self.tokens.clone()
+        words[:, [3, 4]] = words[:, [4, 3]]
+        hidden = (PLACE == 3) | (PLACE == 4)
+        masks = torch.ones(N, 1, 1, N, dtype=torch.bool), show_only_to_itself(all_open(N, N), hidden)
+        memory = self.memory[:1, :1].expand(N, N, -1)
+        outputs = (self.run(self.model(1), one, memory, *masks) for one in (self.tokens, words))
+        return find_moved(*outputs) & ~hidden
+
     def with_memory(self, layers, memory, seen):
         """Return the output where all words are seen, and this of the memory."""
         return self.run(self.model(layers), self.tokens, memory, seen.expand(N, 1, 1, N), all_open(N, N))
