@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -27,7 +28,7 @@ def own_array(array: np.ndarray, tag: Mapping[str, Any]) -> Any:
     copy = array if placed and array.flags.writeable and not tag.get("shared") else np.array(array)
     if tag["$"] == "numpy":
         return copy
-    torch = sys.modules["torch"]
+    torch = importlib.import_module("torch")
     tensor = torch.from_numpy(copy).to(getattr(torch, tag["dtype"]))
     return tensor.requires_grad_(bool(tag.get("grad")))
 
