@@ -198,7 +198,12 @@ def _compare_arrays(numbers: np.ndarray, expected: np.ndarray, rtol: float, atol
 
 
 def _as_numbers(value: Any) -> np.ndarray | None:
-    """Return the numbers of a value as float64, int or complex; None if it is something else or ragged."""
+    """Return the numbers of a value as float64, int or complex; None if it is something else or ragged.
+
+    Raises:
+        Unclear: it is of a subclass of arrays or tensors, which decides itself what comparing gives.
+    """
+    _refuse_subclass(value)
     if is_tensor(value):
         value = value.detach().cpu().resolve_conj()
         if value.is_floating_point():
@@ -219,6 +224,13 @@ def _as_numbers(value: Any) -> np.ndarray | None:
         return None
     numbers: np.ndarray = found.astype(np.complex128 if found.dtype.kind == "c" else np.float64)
     return numbers
+
+
+def _refuse_subclass(value: Any) -> None:
+    torch, kind = sys.modules.get("torch"), type(value)
+    plain = (np.ndarray,) if torch is None else (np.ndarray, torch.Tensor, torch.nn.Parameter)
+    if issubclass(kind, plain) and kind not in plain:
+        raise Unclear(f"a {kind.__name__} is compared, which decides itself what that gives")
 
 
 def _has_form(actual: Any, expected: Any) -> bool:
@@ -250,6 +262,7 @@ def _as_plain(value: Any) -> Any:
         return value
     if isinstance(value, np.generic):
         return value.item()
+    _refuse_subclass(value)
     if is_tensor(value):
         return value.item() if value.ndim == 0 else _as_plain(value.detach().cpu().numpy())
     if isinstance(value, np.ndarray):

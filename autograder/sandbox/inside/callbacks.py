@@ -31,6 +31,12 @@ _FUNCTIONS = (
     type(functools.lru_cache(lambda: None)),
 )
 _LIBRARIES = frozenset(("builtins", "itertools"))
+_STEPS: dict[str, Callable[..., Any]] = {
+    "next": next,
+    "send": lambda iterator, value: iterator.send(value),
+    "close": lambda iterator: iterator.close(),
+}
+"""What can be asked of an iterator: a name from the student's box is never looked up in an object."""
 _TEXT = frozenset(("__name__", "__qualname__", "__doc__"))
 
 
@@ -78,13 +84,15 @@ class OwnFunctions:
         """
         how, key, args, kwargs = told
         function = self._functions[str(key)]
+        if how not in (("call",) if isinstance(function, _FUNCTIONS) else _STEPS):
+            raise CannotJudge("has a function or an iterator of its own asked for something else")
         if self.open >= MOST_OPEN:  # Python itself goes deeper, so this is no fault of the student's
             raise CannotJudge(f"it calls its own functions more than {MOST_OPEN} deep")
         self.open += 1
         try:
             if how == "call":
                 return function(*args, **kwargs)
-            return next(function) if how == "next" else getattr(function, how)(*args)
+            return _STEPS[how](function, *args)
         finally:
             self.open -= 1
 

@@ -274,7 +274,7 @@ class Judge:
         self._malformed = ""
         self._proxies.own_words.clear()
         self._proxies.disputed = ""
-        self._proxies.is_strict = "check" in test
+        self._be_strict("check" in test)
         if not test.get("watched"):
             with contextlib.suppress(CannotJudge):  # whatever it is, the names are asked for one by one
                 self._heard(lambda: wire.read_told(told))
@@ -297,6 +297,13 @@ class Judge:
         if doubt:  # of what a later check takes from this one it would be said no more
             self._checks.forget_answer()
         return found | {"own_words": words[:20], "doubt": doubt[:200]}
+
+    def _be_strict(self, is_strict: bool) -> None:  # noqa: FBT001
+        """Have handles in the place of library classes for a check, and drop what was told for a test."""
+        if self._proxies.is_strict is not is_strict:
+            self._proxies.is_strict = is_strict
+            self._bound.clear()
+            self._proxies.forget()
 
     def seed_student(self, seed: int) -> None:
         """Have the student's box seed its generators, as was done here: states are long."""

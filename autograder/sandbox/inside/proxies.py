@@ -8,10 +8,10 @@ not decide how a test computes.
 from __future__ import annotations
 
 import builtins
-import importlib
+import importlib.machinery
 import sys
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,15 +61,22 @@ _COMPARING = frozenset(
 _NEAR = 0.1
 """So near to 0 or 1 is what tests by a tolerance expect of a difference or a quotient."""
 _NOTHING_EQUALS = "a text that no honest object equals"
+_OF_PYTHON = "types"
+"""The module that has names for classes of functions, code and the like, which are not to be called here."""
 _STUDENTS = "student"
 """The module of classes that stand for the student's."""
 
 
 _NOT_THE_TESTS = frozenset(
-    ("__main__", "test", "autograder", "unittest", "mock", "pytest", "_pytest", "hypothesis")
+    (
+        *("__main__", "test", "autograder", "reference"),
+        *("unittest", "mock", "pytest", "_pytest", "hypothesis"),
+    )
 )
 """Packages whose classes stay in the student's box. Some make objects that equal everything, as
 ``unittest.mock.ANY``: made here, they would be a library's word and not the student's."""
+_FROM_FILES = (importlib.machinery.SourceFileLoader, importlib.machinery.ExtensionFileLoader)
+"""How libraries are loaded; solutions and mutants come from their sources alone."""
 
 
 class CannotJudge(BaseException):
@@ -247,7 +254,8 @@ class ClassHandle(CallableHandle):
 
     def __instancecheck__(self, one: object) -> bool:
         if not instance_of(one, Handle):
-            return False
+            known = table_of(self).known_class(self)
+            return known is not None and isinstance(one, known)
         table = table_of(one)
         own = table.class_of(one)
         return own is not None and table.derives(own, self)
@@ -338,15 +346,20 @@ class Proxies:
         return found
 
     def handle(self, name: str, kind: str) -> Any:
-        """What stands for an object: a module or class of a library itself, else a handle."""
+        """What stands for an object: a module or class of a library itself, else a handle.
+
+        What a check uses of the student's runs in their box, whatever it is: there functions may be
+        forbidden, and a library's object cannot decide how it compares. Only exceptions, which are raised
+        here, and types of numbers are themselves.
+        """
         word, _, rest = kind.partition(" ")
-        if word == "module" and (found := library(rest)) is not None:
+        if word == "module" and not self.is_strict and (found := library(rest)) is not None:
             return found
         if word == "class" and rest:
             module, _, qualname = rest.partition(" ")
-            found = forms.named(module, qualname) if library(module) is not None else None
-            if instance_of(found, type):
-                return found
+            known = _library_class((module, qualname)) if module != _OF_PYTHON else None
+            if known is not None and (not self.is_strict or issubclass(known, BaseException | np.generic)):
+                return known
         made = self._handles.get(name)
         if made is None:
             form = {"class": ClassHandle, "function": CallableHandle, "callable": CallableHandle}.get(
@@ -420,7 +433,7 @@ class Proxies:
         if instance_of(other, Handle):
             return bool(self.truth("eq", handle, other))
         if instance_of(handle, CallableHandle):
-            return False
+            return self.known_class(handle) is other
         held = self.ask("plain", handle)
         if held is not Ellipsis:
             return bool(held == other)
@@ -492,13 +505,20 @@ class Proxies:
         described = self._mro(own)[1][0]
         return own if instance_of(described, ClassHandle) else described
 
+    def known_class(self, handle: Any) -> type | None:
+        """The library's class that a handle is on; None if it is on anything else."""
+        found = self._mro(handle)[1][0] if instance_of(handle, ClassHandle) else None
+        return found if instance_of(found, type) else None
+
     def bases(self, kind: Any) -> tuple[Any, ...]:
         """All that a class derives from: of libraries the classes themselves."""
-        return tuple(self._mro(kind)[1][1:])
+        known = self.known_class(kind)
+        return tuple(self._mro(kind)[1][1:]) if known is None else (known,)
 
     def derives(self, kind: Any, other: Any) -> bool:
         """Whether a class is another one, or derives from it."""
-        return any(one is other for one in self._mro(kind)[1])
+        known = self.known_class(other)
+        return any(one is other or (one is known and known is not None) for one in self._mro(kind)[1])
 
     def stand_in(self, handle: Any) -> type:
         """A real class in the place of an object's: derived from what a library has of its bases."""
@@ -565,8 +585,9 @@ class Proxies:
 
     def _describe(self, name: str, title: str, told: list[Any], by_identity: bool) -> None:  # noqa: FBT001
         self._hashes[name] = bool(by_identity)
-        found = [_library_class(one) if instance_of(one, list) else one for one in told]
-        self._described[name] = str(title), [one for one in found if one is not None]
+        own, *others = [_library_class(one) if instance_of(one, list) else one for one in told]
+        own = self.handle(name, "class") if own is None else own
+        self._described[name] = str(title), [own, *(one for one in others if one is not None)]
 
     def title(self, handle: Any) -> str:
         """The name of an object's class."""
@@ -575,18 +596,15 @@ class Proxies:
 
 
 def library(name: str) -> Any:
-    """A module that is loaded here, or of the standard library or of a loaded package; None for all else."""
+    """A module of Python's or of a library that is loaded here; None for all else.
+
+    Nothing is imported, since the name is the student's word.
+    """
     root = name.partition(".")[0]
-    if (
-        root in _NOT_THE_TESTS
-        or root == forms.DRAWN
-        or not (root in sys.modules or root in sys.stdlib_module_names)
-    ):
+    if root in _NOT_THE_TESTS or root == forms.DRAWN:
         return None
-    try:
-        return importlib.import_module(name)
-    except Exception:  # noqa: BLE001 - a name that the student's box made up
-        return None
+    loader = getattr(getattr(sys.modules.get(root), "__spec__", None), "loader", None)
+    return sys.modules.get(name) if root in sys.stdlib_module_names or type(loader) in _FROM_FILES else None
 
 
 def _is_near_0_or_1(value: Any) -> bool:
@@ -612,10 +630,13 @@ def _text_of_raised(error: Any) -> str:
     return vars(error)["told"] if "told" in vars(error) else BaseException.__str__(error)
 
 
-def _library_class(told: Any) -> type | None:
+def _library_class(told: Sequence[str]) -> type | None:
+    """A class of a library where that class says itself that it belongs: the path is the student's word."""
     module, name = told
     found = forms.named(module, name) if library(module) is not None else None
-    return found if instance_of(found, type) else None
+    if not instance_of(found, type):
+        return None
+    return found if module == _OF_PYTHON or (found.__module__, found.__qualname__) == (module, name) else None
 
 
 def _derived(title: str, bases: list[type]) -> type:
