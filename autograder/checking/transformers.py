@@ -44,9 +44,11 @@ class StudentModel:
 
     def find_slopes(self, *inputs: Any, **options: Any) -> Tensor:
         """Return the slope of the output's sum of squares for every weight, in one vector."""
-        return fetch_tensor(
+        slopes = fetch_tensor(
             objects().run_beside(models.find_slopes, self.handle, list(inputs), self._options | options)
         )
+        _assert_finite(slopes)
+        return slopes
 
     def find_own_weights(self, usual: Sequence[Any], special: Sequence[Any], **options: Any) -> Tensor:
         """Return a mask of the weights that have a part with special inputs and none with usual ones."""
@@ -122,6 +124,12 @@ def fetch_tensor(value: Any) -> Tensor:
     return value.detach()
 
 
+def _assert_finite(*numbers: Tensor) -> None:
+    """Fail if there is NaN or an infinity, which every comparison would let pass."""
+    if not all(bool(some.isfinite().all()) for some in numbers):
+        raise Wrong("there are numbers that are not finite")
+
+
 def remember(student: Any, make: Callable[[], Any], key: Any) -> Any:
     """Return what a function found out about an answer; it is called once for each answer.
 
@@ -148,9 +156,11 @@ def measure_change(first: Tensor, second: Tensor) -> Tensor:
 
     Raises:
         Unclear: the shapes differ.
+        Wrong: there are numbers that are not finite.
     """
     if first.shape != second.shape:
         raise Unclear(f"outputs of two shapes: {tuple(first.shape)} and {tuple(second.shape)}")
+    _assert_finite(first, second)
     largest = max(1.0, float(first.abs().max()), float(second.abs().max()))
     return (first - second).abs().amax(-1) / largest
 
@@ -326,6 +336,7 @@ def count_distinct(rows: Tensor) -> int:
         if count_distinct(model.run(torch.full((1, 30), 2))[0]) < 30:
             raise Wrong("not all of 30 places differ")
     """
+    _assert_finite(rows)
     rows = rows / rows.abs().max().clamp(min=1)
     alike = (rows[:, None] - rows[None]).abs().amax(2) < _MOVED["torch.float64"]
     return len(rows) - int(alike.triu(1).any(0).sum())

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
+import sys
 from collections.abc import Iterator, Sequence
 
 from autograder.checks.judging.forbidden import patterns
@@ -25,6 +27,8 @@ _LEADING = frozenset(
     (
         *("functional", "ops", "jit", "library", "utils", "nn", "compile", "numpy", "ctypes", "_ctypes"),
         "obj",  # of an AttributeError: the module that lacks a name
+        *("modules", "get_field"),
+        *sys.stdlib_module_names,  # many a module has those that it imports
     )
 )
 """Attributes of modules, arrays and exceptions that lead to modules."""
@@ -53,6 +57,8 @@ _BUILTINS = frozenset(
     for name, value in vars(builtins).items()
     if isinstance(value, type) and issubclass(value, BaseException)
 }
+_SHELLS = re.compile(r"In|Out|_[io]h|_dh|_i+|_i?\d+|get_ipython|exit|quit|display")
+"""Names that the shell binds: what was entered and given, of all cells."""
 _SPECIAL = frozenset(("__init__", "__call__", "__len__", "__getitem__", "__iter__", "__repr__", "__name__"))
 _LAYERS = frozenset(
     (
@@ -116,9 +122,50 @@ def cannot_reach(forbidden: Sequence[str], sources: Sequence[str], given: Sequen
     except UNREADABLE:
         return False
     reader = _Reader()
-    return reader.know_imports(trees, strictly=True) and all(
-        (reader.know_imports(imports, strictly=False), *map(reader.is_harmless, trees))
+    foreign = _find_foreign(imports)
+    return (
+        foreign.isdisjoint(_find_names(trees))
+        and reader.know_imports(trees, strictly=True)
+        and reader.know_imports(imports, strictly=False)
+        and all(map(reader.is_harmless, trees))
     )
+
+
+def _find_foreign(trees: Sequence[ast.Module]) -> set[str]:
+    """Return the names of the notebook that cells bind, other than by a known import."""
+    found: set[str] = set()
+    waiting: list[ast.AST] = [*trees]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            known = _Reader()
+            if not known.know_imports([ast.Module([node], [])], strictly=True):
+                found.update((one.asname or one.name).partition(".")[0] for one in node.names)
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name:
+            found.add(node.name)
+        elif isinstance(node, ast.MatchMapping) and node.rest:
+            found.add(node.rest)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+            found.update(name for one in ast.walk(node) if isinstance(one, ast.Global) for name in one.names)
+            continue
+        waiting += ast.iter_child_nodes(node)
+    return found
+
+
+def _find_names(trees: Sequence[ast.Module]) -> Iterator[str]:
+    """Yield every name that cells bind or read."""
+    for node in _nodes(trees):
+        if isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.alias):
+            yield (node.asname or node.name).partition(".")[0]
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef | ast.ExceptHandler) and node.name:
+            yield node.name
 
 
 class _Reader:
@@ -152,13 +199,15 @@ class _Reader:
                 root = alias.name if alias.asname else alias.name.partition(".")[0]
                 if alias.name not in _MODULES or not self._is_own_name(name.partition(".")[0]):
                     return False
-                self._modules[name.partition(".")[0]] = root
+                if self._modules.setdefault(name.partition(".")[0], root) != root:
+                    return False
                 continue
             path = f"{node.module}.{alias.name}"
             if node.level or not self._is_own_name(name):
                 return False
             if path in _MODULES:
-                self._modules[name] = path
+                if self._modules.setdefault(name, path) != path:
+                    return False
             elif alias.name in _MODULES.get(node.module or "", ()):
                 self._names.add(name)
             else:
@@ -184,7 +233,7 @@ class _Reader:
 
     def _is_own_name(self, name: str) -> bool:
         is_hidden = name.startswith("__") or (hasattr(builtins, name) and name not in _BUILTINS)
-        return not is_hidden and name not in ("get_ipython", "exit", "quit", "display")
+        return not is_hidden and not _SHELLS.fullmatch(name)
 
     def is_harmless(self, tree: ast.Module) -> bool:
         """Return whether a cell uses only what is known."""
@@ -201,11 +250,13 @@ class _Reader:
             module = self._module_of(node.value, inner)
             if module:
                 return node.attr in _MODULES[module]
-            is_known = node.attr in self._attributes or (
-                isinstance(node.value, ast.Name) and node.value.id == "self" and not node.attr.startswith("_")
-            )
+            is_private, is_stored = node.attr.startswith("_"), node.attr in self._attributes
+            is_of_self = isinstance(node.value, ast.Name) and node.value.id == "self"
+            is_known = (is_stored and is_of_self) if is_private else (is_stored or is_of_self)
             return node.attr in _METHODS | _SPECIAL or (is_known and _is_own_attribute(node.attr))
         if isinstance(node, ast.Name) and id(node) not in inner:
+            if node.id.strip("_") == "" and isinstance(node.ctx, ast.Load):  # the shell's last value
+                return False
             return node.id not in self._modules and (
                 node.id in self._names or node.id in _BUILTINS or isinstance(node.ctx, ast.Store)
             )

@@ -226,3 +226,32 @@ def test_models_drop_nothing_in_evaluation(place: Any) -> None:
 
     x = torch.ones(4, 5)
     assert torch.equal(x, models.run_model(Dropping().eval(), [x], {}))
+
+
+@pytest.mark.parametrize("number", [torch.nan, torch.inf, -torch.inf], ids=str)
+@pytest.mark.parametrize(
+    "check",
+    [
+        lambda run: assert_causal(run, TOKENS, OTHERS),
+        lambda run: assert_texts_independent(run, TOKENS),
+        lambda run: assert_starts_alike(run, TOKENS),
+        lambda run: assert_swap_free(lambda memory: run(memory[..., 0]), MEMORY, 1, 2),
+        lambda run: count_distinct(run(TOKENS)[0]),
+    ],
+    ids=["causal", "independent", "starts", "swap", "distinct"],
+)
+def test_numbers_that_are_not_finite_have_no_property(
+    check: Callable[[Callable[[Tensor], Tensor]], None], number: float
+) -> None:
+    """No comparison holds for NaN, so that nothing would seem to move."""
+    with pytest.raises(Wrong, match="not finite"):
+        check(lambda tokens: tokens[..., None] * torch.full((WIDTH,), number) + number)
+
+
+def test_slopes_that_are_not_finite_reach_no_weight() -> None:
+    class Endless(Decoder):
+        def forward(self, tokens: Tensor, memory: Tensor) -> Tensor:
+            return super().forward(tokens, memory) * torch.nan
+
+    with pytest.raises(Wrong, match="not finite"):
+        assert_gradients_reach(StudentModel(Endless, (WORDS,)), (TOKENS, MEMORY))

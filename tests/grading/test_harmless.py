@@ -48,6 +48,19 @@ TRICKS = {
     "a given name that nobody knows": IMPORTS + "helper(1)\n",
     "what an exception tells": IMPORTS + "try: torch.in_features\nexcept AttributeError as e: f = e.obj\n",
     "an attribute of an array": IMPORTS + "a = torch.ones(1).numpy().ctypes._ctypes\n",
+    "a module's own module": IMPORTS
+    + "class B:\n    def __init__(self): self._os = self.sys = 1\n"
+    + CLASS.format("q._os.sys"),
+    "all modules": IMPORTS
+    + "class B:\n    def __init__(self): self.modules = 1\n"
+    + CLASS.format("q.modules"),
+    "a field of a text": IMPORTS
+    + "class B:\n    get_field = 1\n"
+    + CLASS.format("q.get_field('0.x', (), {})"),
+    "what was displayed": IMPORTS + "if False: Out = 1\n" + CLASS.format("Out[1]"),
+    "what was entered": IMPORTS + "if False: _i1 = 1\n" + CLASS.format("_i1"),
+    "the last value": IMPORTS + "for _ in []: pass\n" + CLASS.format("_(q, k, v)"),
+    "two modules of one name": IMPORTS + "import math as F\n" + CLASS.format("F.sqrt(q)"),
     "a name that is deleted": IMPORTS + "len = 1\ndel len\n",
 }
 
@@ -72,6 +85,30 @@ def test_given_cells_bring_their_imports_and_no_other_name() -> None:
     assert cannot_reach(NAMES, [given, answer, 'check("a")'], [given, 'check("a")'])
     assert not cannot_reach(NAMES, [given, answer, 'check("b")'], [given, 'check("a")'])
     assert not cannot_reach(NAMES, [given, answer], [])
+
+
+GIVEN = {
+    "a module": "import random",
+    "a module under another name": "import numpy as helper",
+    "a function": "from torch.nn.functional import scaled_dot_product_attention as helper",
+    "a function of its own": "def helper(*x):\n    return F.scaled_dot_product_attention(*x)",
+    "a value": "helper = F.scaled_dot_product_attention",
+    "a value in a loop": "for helper in [F]:\n    pass",
+    "a global": "def bind():\n    global helper\n    helper = F",
+}
+
+
+@pytest.mark.parametrize("given", GIVEN.values(), ids=GIVEN)
+@pytest.mark.parametrize("name", ["helper", "random"])
+def test_a_name_of_a_given_cell_is_not_known_by_a_parameter_of_the_same_name(given: str, name: str) -> None:
+    answer = f"def own({name}):\n    return 1\n" + CLASS.format(f"{name}(q, k, v)")
+    given = IMPORTS + given
+    assert cannot_reach(NAMES, [given, answer], [given]) is (name not in given)
+
+
+def test_names_within_a_given_function_are_not_those_of_the_notebook() -> None:
+    given = IMPORTS + "def shown(q, k):\n    v = q @ k\n    return v\n"
+    assert cannot_reach(NAMES, [given, CLASS.format("(q @ k.mT).softmax(-1) @ v")], [given])
 
 
 def test_other_names_are_not_known() -> None:

@@ -37,6 +37,9 @@ class StudentBox(Protocol):
     def seed_student(self, seed: int) -> None:
         """Take note of a seed that was set in this box, and holds in the student's."""
 
+    def allow_changes(self, value: Any) -> None:
+        """Hand over a value itself from now on, so that changes in place by the student's code show."""
+
     def open_again(self, forbidden: Sequence[str] = ()) -> StudentBox:
         """Return a fresh box in which the same cells ran.
 
@@ -50,14 +53,18 @@ class HandleObjects(Objects):
 
     most_together: ClassVar[int] = 100
 
-    def __init__(self, seed_student: Callable[[int], None]) -> None:
+    def __init__(self, box: StudentBox) -> None:
         super().__init__()
-        self._seed_student = seed_student
+        self._box = box
 
     def seed_generators(self, seed: int) -> None:
         """See `Objects.seed_generators`; the student's box seeds its own."""
         super().seed_generators(seed)
-        self._seed_student(seed)
+        self._box.seed_student(seed)
+
+    def allow_changes(self, value: Any) -> None:
+        """See `Objects.allow_changes`."""
+        self._box.allow_changes(value)
 
     def run_beside(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """See `Objects.run_beside`."""
@@ -115,7 +122,7 @@ class Checks:
             box: of the student.
         """
         printed = io.StringIO()
-        undo = install(HandleObjects(box.seed_student))
+        undo = install(HandleObjects(box))
         try:
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
                 student = self._names(box)

@@ -41,7 +41,7 @@ from autograder.sandbox.inside.proxies import (
 )
 from autograder.sandbox.inside.remote import HandleEncoder
 from autograder.sandbox.inside.running import outcome
-from autograder.sandbox.inside.shared import Encoded, SharedValues
+from autograder.sandbox.inside.shared import Encoded, SharedValues, differs_inside, is_trained
 
 JUDGE = "@judge"
 """The target of calls that run tests."""
@@ -202,6 +202,7 @@ class Judge:
         self._seed: int | None = None
         self._is_silent = False
         self._others: list[Judge] = []
+        self._may_change: list[Any] = []
         self._fresh_boxes = 0
         self._is_limited = False
         self._imports: Mapping[str, tuple[str, str]] = {}
@@ -271,6 +272,7 @@ class Judge:
         self._seeded, self._plain = False, 0
         self._seed = None
         self._others = []
+        self._may_change = []
         self._malformed = ""
         self._proxies.own_words.clear()
         self._proxies.disputed = ""
@@ -310,6 +312,17 @@ class Judge:
         self._generators.moved()
         self._seed = seed
 
+    def allow_changes(self, value: Any) -> None:
+        """Hand over a value, and what is in it, itself instead of copies; see `checks.StudentBox`."""
+        self._may_change.append(value)
+        parts = value.values() if type(value) is dict else value
+        if type(value) in (list, tuple, dict):
+            for part in parts:
+                self.allow_changes(part)
+
+    def _is_kept(self, value: Any) -> bool:
+        return is_trained(value) or any(value is one for one in self._may_change)
+
     def _take_doubts(self, other: Judge) -> None:
         """Count what a fresh box has said of itself as if this one had."""
         self._malformed = self._malformed or other._malformed
@@ -324,7 +337,7 @@ class Judge:
     def open_again(self, forbidden: Sequence[str] = ()) -> Judge:
         """Return the judge of a fresh box in which the same cells ran; see `checks.StudentBox`."""
         other = Judge(self._further)
-        other._others = self._others
+        other._others, other._may_change = self._others, self._may_change
         other._is_limited = bool(forbidden)
         usual = [judge for judge in self._others if not judge._is_limited]  # noqa: SLF001 - of this class
         other._box = wire.LIMITED_BOX if forbidden else len(usual) + 2
@@ -411,6 +424,8 @@ class Judge:
     def _heard(self, reply: Callable[[], Encoded]) -> dict[str, Any]:
         try:
             told = self._read(*reply())
+            if self._proxies.is_strict:
+                self._refuse_changes(told.get("changes", ()))
             self._generators.restore(told.get("states", {}))
             self._shared.apply(told.get("changes", ()))
             self._bound |= told.get("names", {})
@@ -422,7 +437,7 @@ class Judge:
         except wire.ProtocolError as error:  # nobody has looked at it before
             self._malformed = str(error)[:200]
             raise CannotJudge("what the student's box replied is no value") from error
-        except (wire.ClosedError, BrokenPipeError):
+        except (wire.ClosedError, BrokenPipeError, CannotJudge):
             raise
         except Exception as error:  # noqa: BLE001 - parts that fit no form are the student's word
             self._proxies.forget()
@@ -441,7 +456,19 @@ class Judge:
         return wire.Decoder(wire.SingleUseArrays(arrays), own_array, self._decoded).decode(tree)
 
     def _marked(self, value: Any) -> Any:
-        return value if instance_of(value, Handle) else self._shared.marked(value)
+        """A check hands over copies of its own values, so that no answer changes what it is compared with."""
+        if instance_of(value, Handle):
+            return value
+        if self._proxies.is_strict:
+            return self._shared.copied(value, self._is_kept)
+        return self._shared.marked(value)
+
+    def _refuse_changes(self, changes: Sequence[Any]) -> None:
+        """Refuse other numbers in a tensor that only gets gradients."""
+        for key, value in changes:
+            own = self._shared.held(key)
+            if differs_inside(own, value) and not any(own is one for one in self._may_change):
+                raise CannotJudge("the student's code changes in place what takes gradients")
 
     def _encoded(self, value: Any) -> Encoded:
         encoder = JudgeEncoder(self._marked, self._own, proxies=self._proxies, follow=self._gradients.follow)

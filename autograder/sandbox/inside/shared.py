@@ -65,6 +65,26 @@ class SharedValues:
         self._hold(key, value)
         return Keyed(key, inside, known=False)
 
+    def copied(self, value: Any, is_kept: Callable[[Any], bool]) -> Any:
+        """The value as it is, for the other side to copy; with keys what is held, or is to be.
+
+        Args:
+            value: to go out.
+            is_kept: whether a value that is not held yet gets a key.
+        """
+        if id(value) in self._keys or is_kept(value):
+            return self.marked(value)
+        kind = type(value)
+        if kind in (list, tuple) and not _all_flat(value):
+            return kind(self.copied(one, is_kept) for one in value)
+        if kind is dict and not _all_flat(value.values()):
+            return {key: self.copied(one, is_kept) for key, one in value.items()}
+        return value
+
+    def held(self, key: str) -> Any:
+        """The own object of a key; None if nothing is held by it."""
+        return self._held[key][0] if key in self._held else None
+
     def received(self, parts: list[Any]) -> Any:
         """The own object of what the other side has marked."""
         key, *value = parts
@@ -175,6 +195,25 @@ def _changeable(value: Any) -> bool:
         getattr(pandas, "DataFrame", None),
         getattr(pandas, "Series", None),
     )
+
+
+def is_trained(value: Any) -> bool:
+    """Whether it is there to be changed, or to get gradients or draw: a copy would be of no use."""
+    if type(value) in _GENERATORS or layers.is_copied(value):
+        return True
+    torch = sys.modules.get("torch")
+    is_tensor = torch is not None and type(value) in (torch.Tensor, torch.nn.Parameter)
+    return is_tensor and bool(value.is_leaf and value.requires_grad)
+
+
+def differs_inside(own: Any, told: Any) -> bool:
+    """Whether a tensor that gets gradients has other numbers on the other side; a parameter may have."""
+    torch = sys.modules.get("torch")
+    if torch is None or type(own) is not torch.Tensor or not own.requires_grad:
+        return False
+    if not isinstance(told, torch.Tensor) or own.shape != told.shape:
+        return True
+    return not torch.equal(own.detach().nan_to_num(), told.detach().nan_to_num())
 
 
 def _has_held(values: Iterable[Any], depth: int = 0) -> bool:

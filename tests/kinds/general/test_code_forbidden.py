@@ -65,7 +65,32 @@ def done(student, reference, draw):
     if (student.Layer(12, 3)(x, x, x) == x).all():
         raise Wrong("nothing is done")
 """
+MASKED = """
+from autograder.checking import assert_close, check, forbid, solution
+
+solution(source='''
+import torch
+
+def attend(q, k, v, mask=None):
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    return (scores if mask is None else scores.masked_fill(~mask, -torch.inf)).softmax(-1) @ v
+''')
+forbid("scaled_dot_product_attention")
+
+@check(points=2, title="Value")
+def value(student, reference, draw):
+    q, k, v = draw.normal(2, 5, 4), draw.normal(2, 6, 4), draw.normal(2, 6, 4)
+    assert_close(student.attend(q, k, v), reference.attend(q, k, v))
+
+@check(points=1, title="Masks", parts=["full", "some"])
+def masks(student, reference, draw, part):
+    q, k, v, mask = draw.normal(2, 5, 4), draw.normal(2, 6, 4), draw.normal(2, 6, 4), draw.mask(5, 6)
+    mask[:, 0] = True
+    mask = mask if part == "some" else None
+    assert_close(student.attend(q, k, v, mask), reference.attend(q, k, v, mask))
+"""
 QUESTIONS = {
+    "masked": (3, MASKED),
     "attend": (3, ATTEND),
     "derive": (3, ATTEND.replace(", ".join(f'"{name}"' for name in FORBIDDEN), '"autograd"')),
     "flex": (3, ATTEND.replace(", ".join(f'"{name}"' for name in FORBIDDEN), '"flex_attention"')),
@@ -140,6 +165,18 @@ def test_what_is_forbidden_is_seen_however_it_is_reached(call: str, sit: Sit) ->
 def test_a_name_of_ones_own_for_torchs_function_hides_nothing(own: str, sit: Sit) -> None:
     """What the name stands for is seen when it is called."""
     assert {"forbidden.used"} == {one.code for one in sit(HEAD + own).values()}
+
+
+def test_what_only_one_part_of_one_check_reaches_is_seen(sit: Sit) -> None:
+    """Every part of every check runs once more where it fails, not only the one worth most."""
+    source = (
+        f"{HEAD}fast = getattr(F, 'scaled_dot_' + 'product_attention')\n"
+        "def attend(q, k, v, mask=None):\n"
+        "    if mask is not None:\n        return fast(q, k, v, attn_mask=mask)\n"
+        "    return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1) @ v\n"
+    )
+    results = sit(source, "masked")
+    assert {("forbidden.used", Decimal(0))} == {(one.code, one.points) for one in results.values()}
 
 
 def test_flex_attention_is_seen(sit: Sit) -> None:

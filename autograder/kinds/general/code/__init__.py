@@ -90,14 +90,11 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
     def cell_tests(self, draw: Draw) -> Mapping[str, CellTest]:
         """The parts of each check that no person decides on."""
         tests = {}
-        recorded = max((item for item, _ in self.automatic), key=lambda item: item.points, default=None)
+        patterns = forbidden.patterns(self.file.forbidden) if self.file.uses_torch else ()
         for item, _ in self.automatic:
-            is_recorded = item is recorded and self.file.uses_torch
-            patterns = forbidden.patterns(self.file.forbidden) if is_recorded else ()
             check = self.file.check(item.id)
             for name, part in zip(self.parts[item.id], check.parts, strict=True):
                 tests[name] = self.make_test(name, check, part.name, draw, patterns)
-                patterns = ()
         return tests
 
     def make_test(
@@ -217,7 +214,9 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
     def _forbidden(self, evidence: Evidence) -> Finding | None:
         if not self.file.forbidden:
             return None
-        told = next((one.forbidden for one in evidence.tests.values() if one.forbidden), "")
+        every = [one.forbidden for one in evidence.tests.values() if one.forbidden]
+        called = [one for one in every if any(forbidden.holds(name, one) for name in self.file.forbidden)]
+        told = next(iter(called or every), "")
         used = [name for name in self.file.forbidden if forbidden.holds(name, told)]
         if used:
             names = ", ".join(used)

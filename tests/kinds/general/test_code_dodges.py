@@ -1,0 +1,139 @@
+"""Answers that try to change what a check compares them with, in the real sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from autograder.assignment import load
+from autograder.grading.pipeline import Grader
+from autograder.sandbox.pool import Pool
+from tests.support.code_course import NAME, code_course, grade
+
+IMPORTS = """
+from autograder.checking import Wrong, allow_changes, assert_close, assert_equal, call, check, solution
+"""
+MERGE = (
+    IMPORTS
+    + '''
+solution(source="""
+def merge(a, b):
+    return sorted([*a, *b])
+""")
+
+@check(points=1, title="Afterwards")
+def afterwards(student, reference, draw):
+    a, b = draw.integers(0, 50, 5).tolist(), draw.integers(0, 50, 8).tolist()
+    assert_equal(student.merge(a, b), reference.merge(a, b))
+
+@check(points=1, title="One by one")
+def each(student, reference, draw):
+    a, b = draw.integers(0, 50, 5).tolist(), draw.integers(0, 50, 5).tolist()
+    got = student.merge(a, b)
+    assert len(got) == 10
+    for mine, right in zip(got, sorted(a + b)):
+        assert mine == right
+'''
+)
+STEP = (
+    IMPORTS
+    + '''
+import numpy as np
+
+solution(source="""
+def step(weights, slopes):
+    for one, slope in zip(weights, slopes):
+        one -= slope
+""")
+
+@check(points=1, title="In place")
+def changed(student, reference, draw):
+    start, slope = draw.normal(3), np.ones(3)
+    given = allow_changes([start.copy()])
+    student.step(given, [slope])
+    assert_close(given, [start - 1])
+'''
+)
+SLOPE = (
+    IMPORTS
+    + '''
+import torch
+
+solution(source="""
+def slope(scores, grad):
+    return scores * grad
+""")
+
+@check(points=1, title="Afterwards")
+def afterwards(student, reference, draw):
+    scores, grad = draw.normal(4, 6), draw.normal(4, 6)
+    found = call(student.slope, scores=scores, grad=grad)
+    assert_close(found, scores * grad)
+
+@check(points=1, title="Its gradient")
+def gradient(student, reference, draw):
+    scores, grad = draw.normal(4, 6).requires_grad_(), draw.normal(4, 6)
+    student.slope(scores, grad).sum().backward()
+    assert_close(scores.grad, grad)
+
+@check(points=1, title="Of a leaf, afterwards")
+def leaf(student, reference, draw):
+    scores, grad = draw.normal(4, 6).requires_grad_(), draw.normal(4, 6)
+    found = student.slope(scores, grad)
+    assert_close(found.detach(), (scores * grad).detach())
+'''
+)
+CHECKS = {"merge": (2, MERGE), "step": (1, STEP), "slope": (3, SLOPE)}
+ANSWERS: dict[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
+    "right": (
+        {
+            "merge": "def merge(a, b):\n    a += b\n    a.sort()\n    return a",
+            "step": "def step(weights, slopes):\n    for w, s in zip(weights, slopes):\n        w[:] = w - s",
+            "slope": "def slope(scores, grad):\n    grad = grad.mul_(1)\n    return grad * scores",
+        },
+        {},
+    ),
+    "arguments are changed": (
+        {
+            "merge": "def merge(a, b):\n    a[:], b[:] = [7] * len(a), [7] * len(b)\n    return a + b",
+            "step": "def step(weights, slopes):\n    weights[0][:] = slopes[0][:] = 0",
+            "slope": "def slope(scores, grad):\n    grad.zero_()\n    return grad * scores",
+        },
+        {
+            "merge.afterwards": "0 failed",
+            "merge.each": "0 failed",
+            "step.changed": "0 failed",
+            "slope.afterwards": "0 failed",
+            "slope.gradient": "0 failed",
+            "slope.leaf": "0 failed",
+        },
+    ),
+    "a leaf is changed": (
+        {"slope": "def slope(scores, grad):\n    scores.data.zero_()\n    return scores * grad"},
+        {
+            "slope.afterwards": "0 failed",
+            "slope.gradient": "0 needs-review",
+            "slope.leaf": "0 needs-review",
+        },
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
+    course = code_course(Path(tmp_path_factory.mktemp("dodges")), CHECKS, preload='"numpy", "torch"')
+    with Pool() as pool:
+        yield Grader(load(course, NAME), pool)
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_what_an_answer_does_to_a_check(grader: Grader, name: str) -> None:
+    answers, lost = ANSWERS[name]
+    found = {
+        f"{one.question}.{one.item}": f"{float(one.points):g} {one.status}"
+        for one in grade(grader, answers).score.items
+        if one.question in answers
+    }
+    assert {key: value for key, value in found.items() if value != "1 passed"} == dict(lost)
