@@ -633,7 +633,7 @@ def _text_of_raised(error: Any) -> str:
 def _library_class(told: Sequence[str]) -> type | None:
     """A class of a library where that class says itself that it belongs: the path is the student's word."""
     module, name = told
-    found = forms.named(module, name) if library(module) is not None else None
+    found: Any = forms.named(module, name) if library(module) is not None else None
     if not instance_of(found, type):
         return None
     return found if module == _OF_PYTHON or (found.__module__, found.__qualname__) == (module, name) else None
