@@ -115,11 +115,36 @@ def leaf(student, reference, draw):
     assert_close(found.detach(), (scores * grad).detach())
 '''
 )
-CHECKS = {"merge": (3, MERGE + PAIRS), "loader": (1, LOADER), "step": (1, STEP), "slope": (3, SLOPE)}
+LEARN = """
+import torch
+from autograder.checking import check, solution
+from autograder.checking.transformers import StudentModel, assert_gradients_reach
+
+solution(source='''
+import torch
+
+class Net(torch.nn.Linear):
+    def forward(self, tokens):
+        return super().forward(tokens[..., None].double())
+''')
+
+@check(points=1, title="Weights")
+def weights(student, reference, draw):
+    assert_gradients_reach(StudentModel(student.Net, (1, 3)), (draw.integers(1, 5, 4, 6),))
+"""
+CHECKS = {
+    "learn": (1, LEARN),
+    "merge": (3, MERGE + PAIRS),
+    "loader": (1, LOADER),
+    "step": (1, STEP),
+    "slope": (3, SLOPE),
+}
 ANSWERS: dict[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
     "right": (
         {
             "merge": "def merge(a, b):\n    a += b\n    a.sort()\n    return a",
+            "learn": "import torch\nclass Net(torch.nn.Linear):\n    def forward(self, tokens):\n"
+            "        return super().forward(tokens[..., None].double())",
             "step": "def step(weights, slopes):\n    for w, s in zip(weights, slopes):\n        w[:] = w - s",
             "slope": "def slope(scores, grad):\n    grad = grad.mul_(1)\n    return grad * scores",
         },
@@ -170,6 +195,16 @@ ANSWERS: dict[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
             "    def __iter__(self):\n        for one in range(self.n):\n            yield one",
         },
         {},
+    ),
+    "functions beside the model are replaced": (
+        {
+            "learn": "import torch\nimport autograder.checking.models as models\n"
+            "models.find_slopes = lambda model, *_: torch.ones(6)\n"
+            "models._run = lambda model, *_: sum(one.sum() for one in model.parameters()).expand(4, 6, 3)\n"
+            "class Net(torch.nn.Linear):\n"
+            "    def forward(self, tokens):\n        return tokens[..., None].double().expand(-1, -1, 3)\n"
+        },
+        {"learn.weights": "0 failed"},
     ),
     "a leaf is changed": (
         {"slope": "def slope(scores, grad):\n    scores.data.zero_()\n    return scores * grad"},
