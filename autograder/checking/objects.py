@@ -32,7 +32,7 @@ class Objects:
         """Call a function of ours where the student's objects are, with as many operations as it likes.
 
         Args:
-            function: at the top level of a module below ``autograder.checking``. What it returns there is
+            function: at the top level of `autograder.checking.models`. What it returns there is
                 the student's word, as is all that is computed there.
             arguments: plain data, or objects of the student's. From a sandbox the function gets copies.
         """

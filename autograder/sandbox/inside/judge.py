@@ -275,6 +275,7 @@ class Judge:
         self._may_change = []
         self._malformed = ""
         self._proxies.own_words.clear()
+        self._proxies.sizes.clear()
         self._proxies.disputed = ""
         self._be_strict("check" in test)
         if not test.get("watched"):

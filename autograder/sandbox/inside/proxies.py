@@ -8,6 +8,8 @@ not decide how a test computes.
 from __future__ import annotations
 
 import builtins
+import contextlib
+import importlib
 import importlib.machinery
 import sys
 import weakref
@@ -58,6 +60,7 @@ _COMPARING = frozenset(
     )
 )
 """Methods that do what these operators do."""
+_OF_DICTIONARIES = ("items", "keys", "values")
 _NEAR = 0.1
 """So near to 0 or 1 is what tests by a tolerance expect of a difference or a quotient."""
 _NOTHING_EQUALS = "a text that no honest object equals"
@@ -132,8 +135,7 @@ class Handle:
         return table_of(self).contains(self, one)
 
     def __iter__(self) -> Iterator[Any]:
-        found: Iterator[Any] = table_of(self).ask("iter", self)
-        return found
+        return table_of(self).iterate(self)
 
     def __next__(self) -> Any:
         table = table_of(self)
@@ -236,6 +238,10 @@ class MethodHandle(CallableHandle):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call it in the student's box."""
         one, method = object.__getattribute__(self, "_object"), object.__getattribute__(self, "_method")
+        if method in _OF_DICTIONARIES and table_of(self).is_strict:
+            held = table_of(self).ask("plain", one)
+            if instance_of(held, dict):
+                return getattr(held, method)(*args, **kwargs)
         if method in _COMPARING:
             for other in (*args, *kwargs.values()):
                 table_of(self).refuse_own_word(method, one, other)
@@ -330,6 +336,8 @@ class Proxies:
         """Names of handles on what arithmetic with a value of the test gave, and on what follows from it."""
         self.own_words: dict[str, None] = {}
         self.disputed = ""
+        self.sizes: dict[tuple[str, str], int] = {}
+        """By handle: how many parts an object had when it was gone through, and what it said of that."""
         self.is_strict = False
         """Whether nothing that a student's class says of its object counts, whatever else a test sees."""
         self._handles: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
@@ -381,8 +389,8 @@ class Proxies:
         if kind and name in self._methods.get(kind, ()):
             return MethodHandle(self, handle, name)
         found = self.ask("get", handle, name)
-        is_comparing = name in _COMPARING and instance_of(found, CallableHandle)
-        return MethodHandle(self, handle, name) if is_comparing else found
+        is_own = name in _COMPARING or name in _OF_DICTIONARIES
+        return MethodHandle(self, handle, name) if is_own and instance_of(found, CallableHandle) else found
 
     def told(
         self, classes: Iterable[list[Any]], attributes: Iterable[list[Any]], hidden: Iterable[str]
@@ -406,9 +414,35 @@ class Proxies:
         found = self.ask(operation, handle, *others)
         if operation == "len" and self._holds_another(handle, found):
             self.disputed = f"{self.title(handle)}.__len__ says what the object does not hold"
+        if operation == "len" and self.is_strict:
+            self._note_size(handle, "len", found)
         if operation != "len" and not (instance_of(handle, CallableHandle) and operation == "bool"):
             self.own_words[f"{self.title(handle)}.__{operation}__"] = None
         return found
+
+    def iterate(self, handle: Any) -> Iterator[Any]:
+        """``iter``: of a container the parts that it really holds, whatever its class gives instead."""
+        own = self.class_of(handle)
+        if not self.is_strict or own is None or not instance_of(self.type_of(handle), ClassHandle):
+            found: Iterator[Any] = self.ask("iter", handle)
+            return found
+        held = self.ask("plain", handle)
+        return iter(held) if held is not Ellipsis else self._counted(handle, self.ask("iter", handle))
+
+    def _counted(self, handle: Any, parts: Any) -> Iterator[Any]:
+        number = 0
+        with contextlib.suppress(StopIteration):
+            while True:
+                yield next(parts)
+                number += 1
+        self._note_size(handle, "iter", number)
+
+    def _note_size(self, handle: Any, told_by: str, number: Any) -> None:
+        """Doubt an object that says how many parts it has, and gives another number of them."""
+        name = name_of(handle)
+        self.sizes[name, told_by] = number
+        if len({self.sizes.get((name, one), number) for one in ("len", "iter")}) > 1:
+            self.disputed = f"{self.title(handle)}.__len__ says what the object does not give"
 
     def _holds_another(self, handle: Any, length: Any) -> bool:
         """Whether a subclass of a container tells another length than the container itself has."""

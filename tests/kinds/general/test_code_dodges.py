@@ -37,6 +37,36 @@ def each(student, reference, draw):
         assert mine == right
 '''
 )
+PAIRS = """
+@check(points=1, title="Pairs")
+def pairs(student, reference, draw):
+    got = student.merge([1] * 5, [2] * 5)
+    if hasattr(got, "items"):
+        for key, value in got.items():
+            assert key == value
+"""
+LOADER = (
+    IMPORTS
+    + '''
+solution(source="""
+class Loader:
+    def __init__(self, n):
+        self.n = n
+    def __len__(self):
+        return self.n
+    def __iter__(self):
+        return iter(range(self.n))
+""")
+
+@check(points=1, title="All")
+def all_of_it(student, reference, draw):
+    loader = student.Loader(4)
+    assert len(loader) == 4
+    assert list(loader) == [0, 1, 2, 3]
+    for one, right in zip(loader, range(4)):
+        assert one == right
+'''
+)
 STEP = (
     IMPORTS
     + '''
@@ -85,11 +115,36 @@ def leaf(student, reference, draw):
     assert_close(found.detach(), (scores * grad).detach())
 '''
 )
-CHECKS = {"merge": (2, MERGE), "step": (1, STEP), "slope": (3, SLOPE)}
+LEARN = """
+import torch
+from autograder.checking import check, solution
+from autograder.checking.transformers import StudentModel, assert_gradients_reach
+
+solution(source='''
+import torch
+
+class Net(torch.nn.Linear):
+    def forward(self, tokens):
+        return super().forward(tokens[..., None].double())
+''')
+
+@check(points=1, title="Weights")
+def weights(student, reference, draw):
+    assert_gradients_reach(StudentModel(student.Net, (1, 3)), (draw.integers(1, 5, 4, 6),))
+"""
+CHECKS = {
+    "learn": (1, LEARN),
+    "merge": (3, MERGE + PAIRS),
+    "loader": (1, LOADER),
+    "step": (1, STEP),
+    "slope": (3, SLOPE),
+}
 ANSWERS: dict[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
     "right": (
         {
             "merge": "def merge(a, b):\n    a += b\n    a.sort()\n    return a",
+            "learn": "import torch\nclass Net(torch.nn.Linear):\n    def forward(self, tokens):\n"
+            "        return super().forward(tokens[..., None].double())",
             "step": "def step(weights, slopes):\n    for w, s in zip(weights, slopes):\n        w[:] = w - s",
             "slope": "def slope(scores, grad):\n    grad = grad.mul_(1)\n    return grad * scores",
         },
@@ -109,6 +164,47 @@ ANSWERS: dict[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
             "slope.gradient": "0 failed",
             "slope.leaf": "0 failed",
         },
+    ),
+    "a list that gives nothing": (
+        {
+            "merge": "class L(list):\n    def __iter__(self): return iter(())\n"
+            "def merge(a, b):\n    return L(a + b)"
+        },
+        {"merge.afterwards": "0 failed", "merge.each": "0 failed"},
+    ),
+    "an object that gives nothing": (
+        {
+            "merge": "from collections import UserList\nclass L(UserList):\n"
+            "    def __len__(self): return 10\n    def __iter__(self): return iter(())\n"
+            "def merge(a, b):\n    return L()"
+        },
+        {"merge.afterwards": "0 failed", "merge.each": "0 needs-review"},
+    ),
+    "a dictionary that gives nothing": (
+        {
+            "merge": "class D(dict):\n    def items(self): return []\n"
+            "def merge(a, b):\n    return D.fromkeys(range(10))"
+        },
+        {"merge.afterwards": "0 failed", "merge.each": "0 failed", "merge.pairs": "0 failed"},
+    ),
+    "objects that give what they hold": (
+        {
+            "merge": "class L(list):\n    pass\ndef merge(a, b):\n    return L(sorted(a + b))",
+            "loader": "class Loader:\n    def __init__(self, n): self.n = n\n"
+            "    def __len__(self): return self.n\n"
+            "    def __iter__(self):\n        for one in range(self.n):\n            yield one",
+        },
+        {},
+    ),
+    "functions beside the model are replaced": (
+        {
+            "learn": "import torch\nimport autograder.checking.models as models\n"
+            "models.find_slopes = lambda model, *_: torch.ones(6)\n"
+            "models._run = lambda model, *_: sum(one.sum() for one in model.parameters()).expand(4, 6, 3)\n"
+            "class Net(torch.nn.Linear):\n"
+            "    def forward(self, tokens):\n        return tokens[..., None].double().expand(-1, -1, 3)\n"
+        },
+        {"learn.weights": "0 failed"},
     ),
     "a leaf is changed": (
         {"slope": "def slope(scores, grad):\n    scores.data.zero_()\n    return scores * grad"},
