@@ -10,7 +10,6 @@ import numpy as np
 from autograder.checking import (
     Unclear,
     Wrong,
-    allow_changes,
     assert_close,
     assert_equal,
     fault,
@@ -19,6 +18,7 @@ from autograder.checking import (
     probe,
     solution,
 )
+from autograder.checking.comparing import allow_changes
 
 solution("repair/adam.py")
 

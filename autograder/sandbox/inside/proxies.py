@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import builtins
 import contextlib
-import importlib
-import importlib.machinery
-import sys
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
-from autograder.sandbox.inside import forms
 from autograder.sandbox.inside.iterators import Coming
+from autograder.sandbox.inside.library_classes import find_library, find_library_class
 
 Ask = Callable[..., Any]
 _NO_PROTOCOLS = (
@@ -68,18 +65,6 @@ _OF_PYTHON = "types"
 """The module that has names for classes of functions, code and the like, which are not to be called here."""
 _STUDENTS = "student"
 """The module of classes that stand for the student's."""
-
-
-_NOT_THE_TESTS = frozenset(
-    (
-        *("__main__", "test", "autograder", "reference"),
-        *("unittest", "mock", "pytest", "_pytest", "hypothesis"),
-    )
-)
-"""Packages whose classes stay in the student's box. Some make objects that equal everything, as
-``unittest.mock.ANY``: made here, they would be a library's word and not the student's."""
-_FROM_FILES = (importlib.machinery.SourceFileLoader, importlib.machinery.ExtensionFileLoader)
-"""How libraries are loaded; solutions and mutants come from their sources alone."""
 
 
 class CannotJudge(BaseException):
@@ -361,11 +346,11 @@ class Proxies:
         here, and types of numbers are themselves.
         """
         word, _, rest = kind.partition(" ")
-        if word == "module" and not self.is_strict and (found := library(rest)) is not None:
+        if word == "module" and not self.is_strict and (found := find_library(rest)) is not None:
             return found
         if word == "class" and rest:
             module, _, qualname = rest.partition(" ")
-            known = _library_class((module, qualname)) if module != _OF_PYTHON else None
+            known = find_library_class((module, qualname)) if module != _OF_PYTHON else None
             if known is not None and (not self.is_strict or issubclass(known, BaseException | np.generic)):
                 return known
         made = self._handles.get(name)
@@ -619,7 +604,7 @@ class Proxies:
 
     def _describe(self, name: str, title: str, told: list[Any], by_identity: bool) -> None:  # noqa: FBT001
         self._hashes[name] = bool(by_identity)
-        own, *others = [_library_class(one) if instance_of(one, list) else one for one in told]
+        own, *others = [find_library_class(one) if instance_of(one, list) else one for one in told]
         own = self.handle(name, "class") if own is None else own
         self._described[name] = str(title), [own, *(one for one in others if one is not None)]
 
@@ -627,18 +612,6 @@ class Proxies:
         """The name of an object's class."""
         own = self.class_of(handle)
         return "function" if own is None else self._mro(own)[0]
-
-
-def library(name: str) -> Any:
-    """A module of Python's or of a library that is loaded here; None for all else.
-
-    Nothing is imported, since the name is the student's word.
-    """
-    root = name.partition(".")[0]
-    if root in _NOT_THE_TESTS or root == forms.DRAWN:
-        return None
-    loader = getattr(getattr(sys.modules.get(root), "__spec__", None), "loader", None)
-    return sys.modules.get(name) if root in sys.stdlib_module_names or type(loader) in _FROM_FILES else None
 
 
 def _is_near_0_or_1(value: Any) -> bool:
@@ -662,15 +635,6 @@ def _of_raised(error: Any, name: str) -> Any:
 def _text_of_raised(error: Any) -> str:
     """As the student's class tells it."""
     return vars(error)["told"] if "told" in vars(error) else BaseException.__str__(error)
-
-
-def _library_class(told: Sequence[str]) -> type | None:
-    """A class of a library where that class says itself that it belongs: the path is the student's word."""
-    module, name = told
-    found: Any = forms.named(module, name) if library(module) is not None else None
-    if not instance_of(found, type):
-        return None
-    return found if module == _OF_PYTHON or (found.__module__, found.__qualname__) == (module, name) else None
 
 
 def _derived(title: str, bases: list[type]) -> type:

@@ -13,7 +13,8 @@ from autograder.sandbox.pool import Pool
 from tests.support.code_course import NAME, code_course, grade
 
 IMPORTS = """
-from autograder.checking import Wrong, allow_changes, assert_close, assert_equal, call, check, solution
+from autograder.checking import Wrong, assert_close, assert_equal, call, check, solution
+from autograder.checking.comparing import allow_changes
 """
 MERGE = (
     IMPORTS

@@ -13,6 +13,7 @@ from autograder.records import CellOutcome, CellTest
 from autograder.sandbox.base import Box
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.testing import CellTester
+from autograder.sandbox.timeouts import SubmissionTimeouts
 from tests.support.tests_course import SQUARES, sat, told, write_tests_course
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.slow]
@@ -114,7 +115,7 @@ def test_grade_does_not_run_a_test_again_that_is_known_to_run_out_of_time(
     written, _ = ANSWERS["it never ends"]
     first = sat(graders[place], **written)
     ran_first, ran[:] = ran[:], []
-    again = sat(graders[place], timeouts=first.timeouts, **written)
+    again = sat(graders[place], timeouts=SubmissionTimeouts(first.timeouts), **written)
     assert [name for name in ran_first if name not in ran] == ["squares_test.values"]
     assert again.score.items == first.score.items
     assert again.timeouts == first.timeouts

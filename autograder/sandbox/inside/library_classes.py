@@ -1,0 +1,43 @@
+"""The classes of libraries that a judge takes for what a student's box calls them by name."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from autograder.sandbox.inside import forms
+
+_OF_PYTHON = "types"
+_NOT_THE_TESTS = frozenset(
+    (
+        *("__main__", "test", "autograder", "reference"),
+        *("unittest", "mock", "pytest", "_pytest", "hypothesis"),
+    )
+)
+"""Packages whose classes stay in the student's box. Some make objects that equal everything, as
+``unittest.mock.ANY``: made here, they would be a library's word and not the student's."""
+_FROM_FILES = (importlib.machinery.SourceFileLoader, importlib.machinery.ExtensionFileLoader)
+"""How libraries are loaded; solutions and mutants come from their sources alone."""
+
+
+def find_library(name: str) -> Any:
+    """Return a module of Python's or of a library that is loaded here; None for all else.
+
+    Nothing is imported, since the name is the student's word.
+    """
+    root = name.partition(".")[0]
+    if root in _NOT_THE_TESTS or root == forms.DRAWN:
+        return None
+    loader = getattr(getattr(sys.modules.get(root), "__spec__", None), "loader", None)
+    return sys.modules.get(name) if root in sys.stdlib_module_names or type(loader) in _FROM_FILES else None
+
+
+def find_library_class(told: Sequence[str]) -> type | None:
+    """Return a class of a library that says itself that it belongs there: the path is the student's word."""
+    module, name = told
+    found: Any = forms.named(module, name) if find_library(module) is not None else None
+    if not issubclass(type(found), type):
+        return None
+    return found if module == _OF_PYTHON or (found.__module__, found.__qualname__) == (module, name) else None
