@@ -59,7 +59,7 @@ def weights(scores):
     for source in (COLUMNS, written):
         found = results(sat(grader, weights=source))["weights.rows"]
         assert ("columns", Decimal("0.5")) == (found.code, found.points)
-        assert "weights [scores: #1 (3, 5)]: these are columns." == render(found.student, "en")
+        assert "weights [scores]: these are columns." == render(found.student, "en")
         assert "weights [scores: #1 (3, 5)]: das sind Spalten." == render(found.student, "de")
         assert "15 of 15 differ" in found.staff
         assert "the same results as mistake columns" in found.staff
