@@ -78,10 +78,13 @@ def _keep(assignment: Assignment, isolation: Isolation, folder: Path) -> None:
 
 
 def kept_rubric(course: Course, digest: str) -> tuple[bytes, Rubric] | None:
-    """A rubric by which the course was graded; None where it was not kept, or cannot be read any more."""
+    """A rubric by which the course was graded, with the checks as they are now.
+
+    None where it was not kept, or cannot be read any more.
+    """
     try:
         data = atomic.read(_folder(course) / f"{digest}.toml")
-        return data, rubrics.parse(data, "the rubric before")
+        return data, rubrics.parse(data, "the rubric before", course.reference)
     except (OSError, RubricError):
         return None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
@@ -129,14 +130,24 @@ def _rubric_path(version: Version) -> str:
 
 
 def rubric_of(version: Version) -> Rubric:
-    """The rubric of a version, read and validated.
+    """The rubric of a version, read and validated with the files of checks that it names.
 
     Raises:
         RubricError: it is not valid for this program any more.
         ServiceError: the version has none.
     """
     path, data = rubric_file(version)
-    return rubrics.parse(data, path)
+    reference = Course(Path()).reference
+    sources = {
+        name: digest
+        for name, digest in _below(version, f"{reference.as_posix()}/").items()
+        if name.endswith(".py")
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        for digest, source in blobs.get(set(sources.values())).items():
+            for name in (name for name in sources if sources[name] == digest):
+                atomic.write(_place(version, Path(folder), name), source)
+        return rubrics.parse(data, path, Path(folder))
 
 
 def _files(course: Course, name: str) -> Iterator[Path]:
@@ -222,11 +233,7 @@ def lay_out(version: Version, folder: Path) -> Course:
     """
     places: dict[str, list[Path]] = {}
     for path, digest in version.files.values_list("path", "blob_id"):
-        pure = PurePosixPath(path)
-        if pure.is_absolute() or ".." in pure.parts:
-            raise ServiceError(f"version {version.pk}: {path!r} is no path below a course")
-        (folder / pure).parent.mkdir(parents=True, exist_ok=True)
-        places.setdefault(digest, []).append(folder / pure)
+        places.setdefault(digest, []).append(_place(version, folder, path))
     small = [digest for digest, size in blobs.sizes(places).items() if size <= _SMALL]
     for start in range(0, len(small), _AT_ONCE):
         for digest, data in blobs.get(small[start : start + _AT_ONCE]).items():
@@ -242,6 +249,19 @@ def lay_out(version: Version, folder: Path) -> Course:
     private.mkdir(mode=0o700, exist_ok=True)
     atomic.write(private / "secret", bytes(version.course.secret), mode=0o600)
     return Course.at(folder)
+
+
+def _place(version: Version, folder: Path, path: str) -> Path:
+    """Where a file of a version is written below a folder; the folders above it are made.
+
+    Raises:
+        ServiceError: it would lie elsewhere.
+    """
+    pure = PurePosixPath(path)
+    if pure.is_absolute() or ".." in pure.parts:
+        raise ServiceError(f"version {version.pk}: {path!r} is no path below a course")
+    (folder / pure).parent.mkdir(parents=True, exist_ok=True)
+    return folder / pure
 
 
 def names(version: Version, student: str) -> tuple[str, ...]:

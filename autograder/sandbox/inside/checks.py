@@ -111,7 +111,7 @@ class Checks:
 
     def __init__(self) -> None:
         self._programs: dict[str, CheckProgram] = {}
-        self._student: tuple[StudentBox, DefinedNames] | None = None
+        self._student: tuple[StudentBox, dict[str, DefinedNames]] | None = None
 
     def run(self, call: Mapping[str, Any], box: StudentBox) -> dict[str, Any]:
         """Run one part of a check; return the plain parts of a `autograder.records.CellOutcome`.
@@ -125,7 +125,7 @@ class Checks:
         undo = install(HandleObjects(box))
         try:
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-                student = self._names(box)
+                student = self._names(box, call["digest"])
                 program = self._program(call["digest"], call.get("program", ""))
                 seed = bytes.fromhex(call["seed"])
                 shows = bool(call.get("show_values"))
@@ -145,11 +145,14 @@ class Checks:
         """Forget what was found out about an answer: the next one is another's, or it is in doubt."""
         self._student = None
 
-    def _names(self, box: StudentBox) -> DefinedNames:
-        """Return the names of a box: one object for all checks, which can share by it what they saw."""
+    def _names(self, box: StudentBox, digest: str) -> DefinedNames:
+        """Return the names of a box: one object for all checks of a file, which share by it what they saw."""
         if self._student is None or self._student[0] is not box:
-            self._student = box, _names_of(box)
-        return self._student[1]
+            self._student = box, {}
+        names = self._student[1]
+        if digest not in names:
+            names[digest] = _names_of(box)
+        return names[digest]
 
     def _program(self, digest: str, packed: str) -> CheckProgram:
         if digest not in self._programs:

@@ -18,7 +18,7 @@ import operator
 import os
 import sys
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -323,7 +323,7 @@ class Remote:
     ) -> Encoded:
         shown: list[Any] = [args[0]] if operation in ("get", "method") else []
         try:
-            with contextlib.redirect_stdout(self._printed), _autograd(beside):
+            with contextlib.redirect_stdout(self._printed), _usual_torch(beside):
                 value = self._table[operation](*args, **kwargs)
                 told = {"v": value if operation == "beside" else self.shared.marked(value)}
                 if operation in ("call_by_name", "beside"):  # which leave the generators as they were
@@ -555,9 +555,23 @@ def _load_apart(name: str) -> types.ModuleType:
 _OWN_MODELS = _load_apart(MODELS)
 
 
-def _autograd(beside: Mapping[str, Any]) -> contextlib.AbstractContextManager[Any]:
+@contextlib.contextmanager
+def _usual_torch(beside: Mapping[str, Any]) -> Iterator[None]:
+    """Compute with gradients as asked, and in float32 where code names no type, whatever a cell set."""
     torch = sys.modules.get("torch")
-    return contextlib.nullcontext() if torch is None else torch.set_grad_enabled(beside.get("grad", True))
+    if torch is None:
+        yield
+        return
+    before = torch.get_default_dtype()
+    with torch.set_grad_enabled(beside.get("grad", True)):
+        if before is torch.float32:
+            yield
+            return
+        torch.set_default_dtype(torch.float32)
+        try:
+            yield
+        finally:
+            torch.set_default_dtype(before)
 
 
 def _is_drawn(kind: type) -> bool:

@@ -286,6 +286,38 @@ def test_students_read_what_a_check_tells_them(
     assert ("lacks en" in result.staff) == (result.code == "code.failed")
 
 
+GROWING = """
+from autograder.checking import assert_equal, check, mutant, solution
+
+solution(source="def NAME(x): return [x, x FORMULA]")
+
+@check(points=1, title="Growing")
+def values(student, reference, draw):
+    x = int(draw.integers(3, 50))
+    assert_equal(student.NAME(x), reference.NAME(x))
+
+mutant("minus", "x FORMULA", "x - 7", title="NAME subtracts.", points={"values": 0.5})
+"""
+
+
+@pytest.mark.sandbox
+@pytest.mark.slow
+def test_mutants_of_one_question_do_not_hide_those_of_another(tmp_path: Path) -> None:
+    """Although checks of both have the same name, and the first answer is like no mutant."""
+    files = {
+        name: GROWING.replace("NAME", name).replace("FORMULA", formula)
+        for name, formula in (("first", "+ 1"), ("second", "* 2"))
+    }
+    course = code_course(tmp_path, {name: (1, text) for name, text in files.items()})
+    with Pool() as pool:
+        graded = grade(
+            Grader(load(course, NAME), pool),
+            {"first": "def first(x): return [x, x + 2]", "second": "def second(x): return [x, x - 7]"},
+        )
+    found = [f"{one.points.normalize():f} {one.code}" for one in graded.score.items]
+    assert ["0 code.failed", "0.5 code.mistake"] == found
+
+
 RUBRIC = """version = 1
 [assignment]
 name = "code"

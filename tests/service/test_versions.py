@@ -1,0 +1,39 @@
+"""What the service keeps of an assignment: everything that it is graded by."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from autograder import rubric as rubrics
+from autograder.app import open_course
+from tests.support.code_course import NAME, code_course
+
+if TYPE_CHECKING:
+    from autograder.service.models import CourseRecord
+
+CHECKS = """
+from autograder.checking import check, solution
+from reference.checks.shared import TITLE
+
+solution(source="def double(x): return 2 * x")
+
+@check(points=1, title=TITLE)
+def doubled(student, reference, draw):
+    assert student.double(4) == 8
+"""
+
+
+def test_a_rubric_is_read_with_its_checks(service_course: CourseRecord, tmp_path: Path) -> None:
+    """From the database alone, with what the checks import."""
+    from autograder.service import versions
+
+    shared = {"checks/shared.py": 'TITLE = "Twice"\n'}
+    code_course(tmp_path / "course", {"double": (1, CHECKS)}, reference=shared)
+    course = open_course(tmp_path / "course")
+    service_course.secret = course.secret()
+    service_course.save()
+    offer = versions.offer(service_course, course, NAME)
+    kept = versions.rubric_of(offer.version)
+    assert rubrics.load(course.rubric(NAME)) == kept
+    assert ["doubled"] == [item.id for item in kept.question("double").items]
