@@ -33,7 +33,7 @@ pytestmark = pytest.mark.apart
 MORE_TEXT = 4
 """How many times longer the second text is."""
 RATIO = 9
-"""Four times the time, and what a busy machine adds; what grows with the square of the length takes 16 times."""
+"""Four times the time, and what a busy machine adds; what grows with the square takes 16 times."""
 NEGLIGIBLE = 0.03
 """Seconds below which no ratio is looked at."""
 SLOWEST = 6
