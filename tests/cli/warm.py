@@ -29,7 +29,7 @@ from typing import Any, NoReturn
 import autograder
 from tests.support import launching
 
-LONGEST_SECONDS = 300
+LONGEST_SECONDS = 1800
 COMMAND = "import sys; from tests.cli.warm import serve; serve(*sys.argv[1:])"
 NOT_IMPORTED = (
     "autograder.sandbox.inside",
