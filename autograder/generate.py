@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from autograder import atomic
@@ -27,7 +27,7 @@ from autograder.notebook.leaks import (
     withheld_answers,
     withheld_in_file,
 )
-from autograder.notebook.release import load_release
+from autograder.notebook.release import Release, load_release
 from autograder.notebook.student_check import FILE_NAME, build_student_check, released_language
 from autograder.paths import files_below, path_fault
 from autograder.rubric import Rubric
@@ -234,6 +234,7 @@ def build(
         for name, source in key.items()
     }
     releases = [load_release(data, name) for name, data in released.items()]
+    _check_listings(rubric, releases)
     starters = {
         path: build_starter(_starter(folder, path), path)
         for notebook in rubric.assignment.notebooks
@@ -254,6 +255,30 @@ def build(
         rubric, language=language, releases=releases, window=window, forms=forms(), starters=digests
     )
     return {FILE_NAME: check, **notebooks, **starters}
+
+
+def _check_listings(rubric: Rubric, releases: Iterable[Release]) -> None:
+    """Refuse a listing in which a planted fault is missing: everybody would get its points.
+
+    Raises:
+        NotebookError: ``fault-missing``; names the cell, the fault, and the text that stands for it.
+    """
+    cells = {cell.grade_id: cell.source for release in releases for cell in release.cells if cell.is_answer}
+    for question in rubric.questions:
+        file = rubric.checks.get(question.id)
+        items = {item.id for item in question.items}
+        source = cells.get(question.answer_cell) or cells.get(question.id)
+        if file is None or source is None:
+            continue
+        for fault in file.faults:
+            missing = next((new for _, new in fault.edits if new not in source), None)
+            if fault.id in items and missing is not None:
+                raise NotebookError(
+                    "fault-missing",
+                    f"cell {question.answer_cell!r}: the fault {fault.id!r} is not in the listing that "
+                    f"students get: expected {missing!r} there. `python -m autograder.checking --listing` "
+                    "prints the listing of a file of checks.",
+                )
 
 
 def _withheld(course: Course, rubric: Rubric, key: Mapping[str, bytes]) -> list[WithheldAnswer]:

@@ -36,6 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m autograder.checking", description=main.__doc__)
     parser.add_argument("checks", type=Path, help="such as reference/checks/attention.py")
     parser.add_argument("answer", type=Path, nargs="?", help="a Python file with an answer")
+    parser.add_argument("--listing", action="store_true", help="print the listing with all faults, and stop")
     parser.add_argument("--seed", default="try", help="draws other inputs (any text)")
     parser.add_argument("--values", action="store_true", help="print what was drawn and compared")
     options = parser.parse_args(arguments)
@@ -45,6 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CheckFileError as error:
         print(error, file=sys.stderr)  # noqa: T201 - a command
         return 2
+    if options.listing:
+        _print([file.listing([fault.id for fault in file.faults]).strip("\n")])
+        return 0
     sys.path.insert(0, str(folder.parent))
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # as in the sandbox, so that numbers are the same
     program = CheckProgram(file, str(folder.parent))

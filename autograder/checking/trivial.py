@@ -66,7 +66,13 @@ def _is_docstring(step: ast.stmt) -> bool:
     return isinstance(step, ast.Expr) and isinstance(step.value, ast.Constant)
 
 
+def _return_nothing(function: ast.FunctionDef, first: str) -> list[ast.stmt]:
+    del first
+    return [*function.body[:-1], ast.Pass()]  # as if ``return`` were forgotten
+
+
 _BODIES: dict[str, _Body] = {
+    "returns nothing": _return_nothing,
     "returns its first argument": _return_first,
     "returns zeros": _return_zeros,
     "stops after its first step": _stop_early,

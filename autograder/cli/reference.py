@@ -28,8 +28,7 @@ This page is generated from the commands; do not edit it. Every command prints t
 """
 
 STREAMS = """\
-With `--json` a command prints one JSON object on one line of standard output and nothing else there;
-`verify --json FILE` writes it to a file, or to standard output for `-`.
+With `--json` a command prints one JSON object on one line of standard output and nothing else there.
 Messages and the progress bar go to standard error; there is no bar where that is not a terminal.
 """
 

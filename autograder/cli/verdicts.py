@@ -16,8 +16,8 @@ from autograder.app.preparing import ItemCredit, Mark, Matrix, MutatedCell, Row,
 from autograder.cli import report
 from autograder.records import Spent
 
-LOST, KEPT, WRONG = "●", "·", "!"
-LEGEND = f"{LOST} lost, as it must be   {KEPT} kept   {WRONG} not as it must be"
+LOST, KEPT, OPEN, WRONG = "●", "·", "?", "!"
+LEGEND = f"{LOST} lost, as it must be   {KEPT} kept   {OPEN} manual review   {WRONG} not as it must be"
 
 
 def to_plain(done: Sequence[Verified], isolation: str) -> dict[str, Any]:
@@ -111,6 +111,8 @@ def _cell(rows: Iterable[Row], item: str) -> Text:
     if any(item in row.wrong for row in found):
         return Text(WRONG, style="bold red")
     lost = any(row.marks.get(item) is Mark.LOST for row in found)
+    if not lost and any(row.marks.get(item) is Mark.OPEN for row in found):
+        return Text(OPEN, style="yellow")
     return Text(LOST, style="green") if lost else Text(KEPT, style="dim")
 
 

@@ -144,18 +144,23 @@ def coverage(matrix: Matrix) -> tuple[VerifyFinding, ...]:
     )
 
 
+_WITHOUT_WORK = (
+    (Mark.KEPT, "passes", "compare with the reference there, or state needs= with a check that does"),
+    (Mark.OPEN, "goes to manual review by", "look at the value with assert_close or assert_equal first"),
+)
+
+
 def kept_without_work(matrix: Matrix) -> Iterator[VerifyFinding]:
-    """Warn of automatic items that an answer without any work keeps: nothing but properties guards them."""
+    """Warn of automatic items that an answer without any work keeps, or that need manual review for it."""
     for row in matrix.rows:
-        kept = [item for item, found in row.marks.items() if found is Mark.KEPT and item not in matrix.manual]
-        if row.family == TRIVIAL and kept:
-            yield VerifyFinding(
-                row.name,
-                matrix.question,
-                "an answer without any work that loses all items",
-                f"{row.name} passes {', '.join(kept)}",
-                "compare with the reference there, or state needs= with a check that does",
-            )
+        if row.family != TRIVIAL:
+            continue
+        for mark, got, remedy in _WITHOUT_WORK:
+            items = [item for item, found in row.marks.items() if found is mark and item not in matrix.manual]
+            if items:
+                expected = "an answer without any work that loses all items"
+                text = f"{row.name} {got} {', '.join(items)}"
+                yield VerifyFinding(row.name, matrix.question, expected, text, remedy)
 
 
 def matrix(question: Question, rows: Iterable[Row]) -> Matrix:

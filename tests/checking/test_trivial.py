@@ -33,7 +33,12 @@ def _helper(x):
 
 def test_trivial_answers_keep_all_but_the_work() -> None:
     sources = dict(list_trivial(SOLUTION, ("Model", "attend")))
-    assert ["returns its first argument", "returns zeros", "stops after its first step"] == list(sources)
+    assert [
+        "returns nothing",
+        "returns its first argument",
+        "returns zeros",
+        "stops after its first step",
+    ] == list(sources)
     values = {}
     for name, source in sources.items():
         defined: dict[str, Any] = {}
@@ -43,6 +48,7 @@ def test_trivial_answers_keep_all_but_the_work() -> None:
             defined["attend"](7, 1 if "step" not in name else _Right()),
         )
     assert {
+        "returns nothing": (None, None),
         "returns its first argument": (5, 7),
         "returns zeros": (0, 0),
         "stops after its first step": (15, "computed"),

@@ -6,13 +6,13 @@ from decimal import Decimal
 
 import pytest
 
-from autograder.checks.base import Trial
+from autograder.checks.base import TRIVIAL, Trial
 from autograder.records import ItemResult, Limits, Message, Note, Score, Spent, Status
 from autograder.rubric import Item, Question, parse
 from autograder.sandbox import limit_notes
 from autograder.verify import headroom
-from autograder.verify.findings import Mark, VerifyFinding
-from autograder.verify.matrix import coverage, mark, matrix, most, row
+from autograder.verify.findings import Mark, Matrix, Row, VerifyFinding
+from autograder.verify.matrix import coverage, kept_without_work, mark, matrix, most, row
 
 RUBRIC = parse(
     b"""
@@ -178,6 +178,14 @@ def test_an_item_is_covered_by_a_trial_that_loses_it_rightly() -> None:
     assert not covered(Trial("x", "", ("only",), {"only": Decimal("0.5")}), Status.FAILED, "0")
     assert not covered(Trial("x", "", ("only",)), Status.NEEDS_REVIEW, "0")
     assert "no trial at all" == coverage(matrix(question, []))[0].got
+
+
+def test_an_answer_without_work_should_lose_all_items() -> None:
+    """What it keeps, and what needs manual review for it, are told apart; of other answers nothing is said."""
+    marks = {"a": Mark.KEPT, "b": Mark.LOST, "c": Mark.OPEN}
+    rows = [Row("nothing", family, (), marks, (), ()) for family in (TRIVIAL, "mutants")]
+    found = kept_without_work(Matrix("q", ("a", "b", "c"), (), tuple(rows)))
+    assert ["nothing passes a", "nothing goes to manual review by c"] == [one.got for one in found]
 
 
 def test_half_of_each_limit_is_left() -> None:

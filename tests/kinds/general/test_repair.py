@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
 from autograder import assignment as assignments
+from autograder.errors import NotebookError
+from autograder.generate import generate
 from autograder.grading.pipeline import Grader
 from autograder.records import ItemResult, Status
 from autograder.sandbox.pool import Pool
@@ -60,6 +63,18 @@ def test_listing_that_is_handed_in_unchanged_is_no_answer(grader: Grader) -> Non
     assert "if number]" in release
     results = {item.item: item for item in grade(grader, {}).score.items}
     assert {result.status for result in results.values()} == {Status.NO_ANSWER}
+
+
+def test_generate_refuses_a_listing_without_a_fault(tmp_path: Path) -> None:
+    """Everybody would get the points of it."""
+    course = code_course(tmp_path, {"mean": (3, RIGHT)}, kind="repair")
+    notebook = course.source(NAME) / f"{NAME}.ipynb"
+    text = notebook.read_text("utf-8")
+    assert text.count("if number]") == 1
+    notebook.write_text(text.replace("if number]", "if True]"), "utf-8")
+    with pytest.raises(NotebookError, match="the fault 'zeros' is not in the listing") as raised:
+        generate(course, NAME)
+    assert raised.value.code == "fault-missing"
 
 
 def test_object_of_the_students_class_decides_nothing(grader: Grader) -> None:
