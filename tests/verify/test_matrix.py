@@ -181,7 +181,7 @@ def test_an_item_is_covered_by_a_trial_that_loses_it_rightly() -> None:
 
 
 def test_an_answer_without_work_should_lose_all_items() -> None:
-    """What it keeps, and what needs manual review for it, are told apart; of other answers nothing is said."""
+    """What it keeps and what needs manual review are told apart; of other answers nothing is said."""
     marks = {"a": Mark.KEPT, "b": Mark.LOST, "c": Mark.OPEN}
     rows = [Row("nothing", family, (), marks, (), ()) for family in (TRIVIAL, "mutants")]
     found = kept_without_work(Matrix("q", ("a", "b", "c"), (), tuple(rows)))
