@@ -8,8 +8,8 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Container, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Container, Iterable, Mapping
+from typing import Any, NamedTuple
 
 MAX_CHOSEN = 200
 MAX_TEXT = 2000
@@ -19,11 +19,38 @@ YES_NO: Mapping[str, tuple[str, ...]] = {
 }
 """The preset ``yes-no``: other spellings by option."""
 
+
+def _set_of(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
 _SEPARATORS = re.compile(r"[,;\n]+|\s+(?:and|und)\s+")
-_AROUND = " \t\r\n\"'`´“”„‘’*$.:()[]{}–-"
+_AROUND = " \t\r\n\"'`´“”„‘’*$.:!?()[]{}–-"
 _INSIDE = re.compile(r"[\s\-_]+")
-_BRACKETS = re.compile(r"\(([^()]*)\)")
 _ARTICLE = re.compile(r"(?:the|an?|der|die|das|eine?)\s+", re.IGNORECASE)
+_REMARK = re.compile(r"[,;:(\n–—]|\s-\s")
+"""What stands between an answer and a remark about it."""
+_IN_BRACKETS = re.compile(r"\(([^()]*)\)\s*$")
+_WORD = re.compile(r"[^\W_]+(?:['’]t)?")
+_MOST_WORDS = 60
+_LONGEST_NAME = 8
+"""Words of a name that is looked for in a longer text."""
+_SWITCHED_OFF = frozenset(("false", "0", "none", "no", "off"))
+_NEGATIONS = _set_of(
+    "no not none never without cannot don't doesn't isn't aren't won't can't nein nicht kein keine keinen "
+    "keiner nie ohne"
+)
+_HEDGES = _set_of(
+    "or either maybe perhaps probably possibly think guess unsure sometimes depends but except unless "
+    "both oder entweder vielleicht wahrscheinlich möglicherweise glaube denke vermute manchmal aber außer "
+    "sondern beides"
+)
+_FILLING = _set_of(
+    "a an the of to in for on with from by as at it its is are be they them this that these those and all "
+    "der die das den dem des ein eine einen einer eines von zu zum zur im in mit aus für auf es ist sind "
+    "und als an"
+)
+"""Words that say nothing by themselves."""
 
 
 def normal(text: str) -> str:
@@ -32,17 +59,123 @@ def normal(text: str) -> str:
     return _INSIDE.sub("_", cut.strip(_AROUND)).strip("_")
 
 
-def spellings(text: str) -> Iterator[str]:
-    """A name as it stands; without an article, without what stands in brackets, and that alone."""
-    cut = text[:MAX_TEXT]
-    aside = _BRACKETS.sub(" ", cut)
-    for one in (cut, aside, *_BRACKETS.findall(cut)):
-        yield normal(one)
-        yield normal(_ARTICLE.sub("", one.strip(_AROUND)))
+class Choice(NamedTuple):
+    """What one entry of an answer names."""
+
+    option: str
+    """Empty: none, or not certain which."""
+    is_doubtful: bool = False
+    """It names several options, hedges, or says more than the name of one."""
 
 
-def entries(value: Any, known: Container[str]) -> list[str] | None:
-    """The single entries of an answer as texts; None when it is not a choice at all."""
+class Options:
+    """The options of a closed list, by all of their names."""
+
+    def __init__(
+        self,
+        option_of: Callable[[str], str],
+        words_of: Callable[[str], Container[str]] = lambda _: (),
+        begun: Callable[[str], str] = lambda _: "",
+    ) -> None:
+        """Know the options.
+
+        Args:
+            option_of: normal name → option, or empty.
+            words_of: option → words that may stand beside its name and say nothing more.
+            begun: word → the option that is known by its beginning, or empty.
+        """
+        self._option_of = option_of
+        self._words_of = words_of
+        self._begun = begun
+
+    def read(self, text: str) -> Choice:
+        """Read one entry: the name of an option, perhaps with a remark that does not contradict it."""
+        cut = text[:MAX_TEXT]
+        if normal(cut.partition("=")[2]) in _SWITCHED_OFF:
+            return Choice("", is_doubtful=True)
+        if option := self._exact(cut):
+            return Choice(option)
+        before, after = _parts(cut)
+        if option := self._exact(before) or self._exact(after):
+            other = after if self._exact(before) else before
+            named, left = self._find(_words(other))
+            is_doubtful = bool(named - {option}) or any(word in _HEDGES for word in left)
+            # A negation belongs to what it stands beside: "no, not at all", but not "does not change (yes)".
+            is_doubtful = is_doubtful or (other is before and any(word in _NEGATIONS for word in left))
+            return Choice("" if is_doubtful else option, is_doubtful)
+        words = _words(cut)
+        named, left = self._find(words)
+        is_begun = not named
+        if is_begun:
+            named = set(filter(None, map(self._begun, words)))
+        if len(named) != 1:
+            return Choice("", bool(named))
+        (option,) = named
+        said = [word for word in left if word not in _FILLING]
+        is_doubtful = any(word in _HEDGES or word in _NEGATIONS for word in said)
+        if is_begun:
+            is_doubtful = is_doubtful or not _is_head(words, [bool(self._begun(word)) for word in words])
+        else:
+            is_doubtful = is_doubtful or any(word not in self._words_of(option) for word in said)
+        return Choice("" if is_doubtful else option, is_doubtful)
+
+    def _exact(self, text: str) -> str:
+        return self._option_of(normal(text)) or self._option_of(normal(_ARTICLE.sub("", text.strip(_AROUND))))
+
+    def _find(self, words: list[str]) -> tuple[set[str], list[str]]:
+        """Return the options that words name, the longest names first, and the words that name none."""
+        named, left, place = set(), [], 0
+        while place < len(words):
+            for length in range(min(_LONGEST_NAME, len(words) - place), 0, -1):
+                if option := self._option_of("_".join(words[place : place + length])):
+                    named.add(option)
+                    place += length
+                    break
+            else:
+                left.append(words[place])
+                place += 1
+        return named, left
+
+
+def _is_head(words: list[str], are_begun: list[bool]) -> bool:
+    """Return whether a phrase is about a word of it: "summary of a text" is, "summary ranking" is not."""
+    places = [at for at, word in enumerate(words) if word not in _FILLING]
+    at = max(place for place in places if are_begun[place])
+    if at == places[-1]:
+        return True
+    return at == places[0] and (words[at + 1] in _FILLING or words[at].endswith("ing"))
+
+
+def _parts(text: str) -> tuple[str, str]:
+    """Return what stands before a remark and the remark; or before brackets at the end and in them."""
+    if brackets := _IN_BRACKETS.search(text):
+        return text[: brackets.start()], brackets[1]
+    mark = _REMARK.search(text.lstrip(_AROUND))
+    if mark is None:
+        return text, ""
+    text = text.lstrip(_AROUND)
+    return text[: mark.start()], text[mark.end() :]
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(unicodedata.normalize("NFKC", text).casefold().replace("’", "'"))[:_MOST_WORDS]
+
+
+def words_in(names: Iterable[str]) -> frozenset[str]:
+    """Return the words of some names."""
+    return frozenset(word for name in names for word in _words(name))
+
+
+def entries(
+    value: Any, known: Container[str], single: Callable[[str], bool] | None = None
+) -> list[str] | None:
+    """The single entries of an answer as texts; None when it is not a choice at all.
+
+    Args:
+        value: the answer.
+        known: normal names of options.
+        single: whether a text is one entry though it may hold a comma; None: only if it is a name.
+    """
     if value is None and "none" in known:  # Python's word for it
         return ["none"]
     if isinstance(value, Mapping):
@@ -54,7 +187,11 @@ def entries(value: Any, known: Container[str]) -> list[str] | None:
     if text is None:
         return None
     whole = "=" not in text and normal(text) in known  # an option's own text may hold a comma
-    return [text] if whole else _SEPARATORS.split(text[:MAX_TEXT])[:MAX_CHOSEN]
+    return (
+        [text]
+        if whole or (single is not None and single(text))
+        else _SEPARATORS.split(text[:MAX_TEXT])[:MAX_CHOSEN]
+    )
 
 
 def mark(name: str) -> str:

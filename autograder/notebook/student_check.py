@@ -367,10 +367,8 @@ def _given(question: Question, release: Release | None) -> str:
 
 
 def _closed(question: Question, release: Release | None) -> list[str]:
-    """Marks of the options of a choice; none where students are not shown all of them, or may name others."""
+    """Marks of the options of a choice; none where students are not shown all of them."""
     if release is None:
-        return []
-    if any(item.options.get("others") == "review" for item in question.items):
         return []
     stated: list[tuple[str, ...]] = [(name,) for name in question.options.get("names", ())]
     stated += [(one["id"], *one.get("aliases", ())) for one in question.options.get("option", ())]

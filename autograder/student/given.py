@@ -11,7 +11,7 @@ import linecache
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Union
 
-from autograder.notebook.closed import Marked, entries, normal, spellings
+from autograder.notebook.closed import Marked, Options, entries, mark, normal
 
 _FILLERS = frozenset(("", ".", "…", "?", "_", "-", "todo", "xxx", "tbd"))
 """Texts that stand for an answer to come; of signs that are repeated, one."""
@@ -125,6 +125,7 @@ def unknown(value: Any, form: str, marks: Sequence[str]) -> Iterator[str]:
         marks: of the options; see `autograder.notebook.closed.mark`.
     """
     known = Marked(frozenset(marks))
+    options = Options(lambda name: mark(name) if name in known else "")
     several: Any = [value]
     if form == "entries" and isinstance(value, Mapping):
         several = value.values()
@@ -132,7 +133,7 @@ def unknown(value: Any, form: str, marks: Sequence[str]) -> Iterator[str]:
         several = value
     for one in several:
         for text in () if is_filler(one) else entries(one, known) or ():
-            if normal(text) and not any(one in known for one in spellings(text)):
+            if normal(text) and not options.read(text).option:
                 yield text
 
 

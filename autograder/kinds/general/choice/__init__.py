@@ -21,7 +21,7 @@ from autograder.checks.planning.planting import Planter, ReadPlace
 from autograder.checks.planning.targets import Targets, ValueTarget
 from autograder.checks.values.quoting import quote, type_name
 from autograder.errors import RubricError
-from autograder.notebook.closed import YES_NO, entries, normal, spellings
+from autograder.notebook.closed import YES_NO, Options, entries, normal, words_in
 from autograder.records import Answer, ItemResult, Message, Scenario, Status
 from autograder.rubric import Item, Rubric
 
@@ -149,8 +149,8 @@ class ChoiceItem(Struct, frozen=True):
     answer: str = ""
     key: str | int | None = None
     mistake: tuple[Mistake, ...] = ()
-    others: Literal["wrong", "review"] = "wrong"
-    """What becomes of an answer with a name that is no option: ``"review"`` leaves it to a person."""
+    others: Literal["review", "wrong"] = "review"
+    """What becomes of an answer with a name that is no option: manual review, or it is wrong."""
     distinct_from: tuple[str, ...] = ()
     """Earlier items as ``"question.item"``: what was chosen there earns nothing here."""
 
@@ -160,6 +160,8 @@ class Entry(Struct, frozen=True):
 
     id: str
     text: str
+    is_doubtful: bool = False
+    """It names several options, hedges, or says more than one name."""
 
 
 class Chosen(Struct, frozen=True):
@@ -195,8 +197,10 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
             for name in (option.id, *option.aliases):
                 if self._ids_by_name.setdefault(normal(name), option.id) != option.id:
                     raise RubricError(f"{name!r} stands for two options", where, "option")
+        words = {option.id: words_in((option.id, *option.aliases)) for option in declared}
+        self._options = Options(lambda name: self._ids_by_name.get(name, ""), words.__getitem__, self._begun)
         self._begins = {
-            option.id: re.compile("|".join(rf"(?:^|_){re.escape(normal(word))}" for word in option.begins))
+            option.id: re.compile("|".join(re.escape(normal(word)) for word in option.begins))
             for option in declared
             if option.begins
         }
@@ -227,7 +231,7 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
                 options.pick,
                 options.credit == "each",
                 options.mistake,
-                known if options.others == "review" else (*known, UNKNOWN),
+                (*known, UNKNOWN) if options.others == "wrong" else known,
             )
             for item, options in self.automatic
         )
@@ -239,7 +243,7 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
         found = self._targets.value(target, options.key, evidence)
         if found.finding is not None:
             return found.finding
-        written = entries(found.value, self._ids_by_name)
+        written = self._entries(item, found.value)
         chosen = Chosen() if written is None else self._chosen(written)
         judged = result(self.question, item, self.chosen_finding(item, found.value, target, evidence.earlier))
         return msgspec.structs.replace(judged, chosen=chosen.ids)
@@ -248,7 +252,7 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
         self, item: Item, value: Any, target: ValueTarget, earlier: Mapping[str, ItemResult] | None = None
     ) -> Finding | None:
         """What is wrong with one value of an answer; None when it is right."""
-        written = entries(value, self._ids_by_name)
+        written = self._entries(item, value)
         if written is None:
             form = type_name(value)
             return failed("choice.form", f"{target.what}: {form}", what=target.what, form=form)
@@ -261,8 +265,8 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
         if repeated is not None:
             return failed("choice.repeated", f"chosen: {chosen.staff()}", name=repeated.text)
         counted = chosen.entries[: options.pick or None]
-        if options.others == "review" and not all(entry.id for entry in counted):
-            return review(f"for a person: {chosen.staff()}", "review.person")
+        if any(entry.is_doubtful or not (entry.id or options.others == "wrong") for entry in counted):
+            return review(f"not certain which option is meant: {chosen.staff()}", "review.person")
         if options.pick:
             return self._picked(item, options, chosen)
         return self._marked(item, options, chosen)
@@ -272,16 +276,20 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
         for text in written:
             name = normal(text)
             if name:
-                known = self._known(text)
-                found.setdefault(known or name, Entry(known, quote(text)))
+                choice = self._options.read(text)
+                found.setdefault(choice.option or name, Entry(choice.option, quote(text), choice.is_doubtful))
         return Chosen(tuple(found.values()))
 
-    def _known(self, text: str) -> str:
-        """The option that a name stands for; empty where that is none, or not certain."""
-        for one in spellings(text):
-            if one in self._ids_by_name:
-                return self._ids_by_name[one]
-        found = [id_ for id_, pattern in self._begins.items() if pattern.search(normal(text))]
+    def _entries(self, item: Item, value: Any) -> list[str] | None:
+        """The entries of an answer; where one option is wanted, a text with a remark is one entry."""
+        options = self.items[item.id]
+        is_one = (options.pick or len(set(options.right))) == 1
+        single = (lambda text: bool(self._options.read(text).option)) if is_one else None
+        return entries(value, self._ids_by_name, single)
+
+    def _begun(self, word: str) -> str:
+        """The option that is known by the beginning of a word; empty if there are none or several."""
+        found = [id_ for id_, pattern in self._begins.items() if pattern.match(word)]
         return found[0] if len(found) == 1 else ""
 
     def _picked(self, item: Item, options: ChoiceItem, chosen: Chosen) -> Finding | None:
