@@ -88,7 +88,7 @@ FUNCTIONS: Mapping[str, tuple[Callable[[str], Any], int]] = {
     "quote": (quoting.quote, 200_000),
     "name of a closed list": (closed.normal, 2000),
     "entries of a closed list": (lambda text: closed.entries(text, {"a"}), 2000),
-    "spellings of a closed list": (lambda text: list(closed.spellings(text)), 2000),
+    "option of a closed list": (closed.Options({"a": "a"}.get, begun={"x": "x"}.get).read, 2000),
     "table of two columns": (lambda text: reading.read_table(text, COLUMNS[0]), 19_000),
     "table of three columns": (lambda text: reading.read_table(text, COLUMNS[1]), 19_000),
     "column": (reading.normal, 200_000),
