@@ -97,53 +97,52 @@ class Options:
             return Choice(option)
         before, after = _parts(cut)
         if option := self._exact(before) or self._exact(after):
-            other = after if self._exact(before) else before
-            named, left = self._find(_words(other))
-            is_doubtful = bool(named - {option}) or any(word in _HEDGES for word in left)
+            remark = after if self._exact(before) else before
+            named, left = self._find(_words(remark))
+            is_doubtful = any(one not in ("", option) for one in named) or any(
+                word in _HEDGES for word in left
+            )
             # A negation belongs to what it stands beside: "no, not at all", but not "does not change (yes)".
-            is_doubtful = is_doubtful or (other is before and any(word in _NEGATIONS for word in left))
+            is_doubtful = is_doubtful or (remark is before and any(word in _NEGATIONS for word in left))
             return Choice("" if is_doubtful else option, is_doubtful)
         words = _words(cut)
         named, left = self._find(words)
-        is_begun = not named
-        if is_begun:
-            named = set(filter(None, map(self._begun, words)))
-        if len(named) != 1:
-            return Choice("", bool(named))
-        (option,) = named
-        said = [word for word in left if word not in _FILLING]
-        is_doubtful = any(word in _HEDGES or word in _NEGATIONS for word in said)
-        if is_begun:
-            is_doubtful = is_doubtful or not _is_head(words, [bool(self._begun(word)) for word in words])
-        else:
-            is_doubtful = is_doubtful or any(word not in self._words_of(option) for word in said)
+        if not any(named):
+            named = [self._begun(word) for word in words]
+            left = [words[at] for at, one in enumerate(named) if not one]
+        options = set(filter(None, named))
+        if len(options) != 1:
+            return Choice("", bool(options))
+        (option,) = options
+        is_doubtful = any(word in _HEDGES or word in _NEGATIONS for word in left)
+        is_more = any(word not in self._words_of(option) for word in left if word not in _FILLING)
+        is_doubtful = is_doubtful or (is_more and not _is_head(words, named))
         return Choice("" if is_doubtful else option, is_doubtful)
 
     def _exact(self, text: str) -> str:
         return self._option_of(normal(text)) or self._option_of(normal(_ARTICLE.sub("", text.strip(_AROUND))))
 
-    def _find(self, words: list[str]) -> tuple[set[str], list[str]]:
-        """Return the options that words name, the longest names first, and the words that name none."""
-        named, left, place = set(), [], 0
+    def _find(self, words: list[str]) -> tuple[list[str], list[str]]:
+        """Return for each word the option that it names with its neighbours, and the words that name none."""
+        named, place = [""] * len(words), 0
         while place < len(words):
-            for length in range(min(_LONGEST_NAME, len(words) - place), 0, -1):
-                if option := self._option_of("_".join(words[place : place + length])):
-                    named.add(option)
-                    place += length
+            for end in range(min(place + _LONGEST_NAME, len(words)), place, -1):
+                if option := self._option_of("_".join(words[place:end])):
+                    named[place:end] = [option] * (end - place)
                     break
             else:
-                left.append(words[place])
-                place += 1
-        return named, left
+                end = place + 1
+            place = end
+        return named, [words[at] for at, option in enumerate(named) if not option]
 
 
-def _is_head(words: list[str], are_begun: list[bool]) -> bool:
-    """Return whether a phrase is about a word of it: "summary of a text" is, "summary ranking" is not."""
-    places = [at for at, word in enumerate(words) if word not in _FILLING]
-    at = max(place for place in places if are_begun[place])
-    if at == places[-1]:
+def _is_head(words: list[str], named: list[str]) -> bool:
+    """Return whether a phrase is about what it names: "summary of a text" is, "summary ranking" is not."""
+    places = [at for at, word in enumerate(words) if named[at] or word not in _FILLING]
+    if named[places[-1]]:
         return True
-    return at == places[0] and (words[at + 1] in _FILLING or words[at].endswith("ing"))
+    last = next(at for at in places if not named[at]) - 1
+    return bool(named[places[0]]) and (words[last] in _FILLING or words[places[0]].endswith("ing"))
 
 
 def _parts(text: str) -> tuple[str, str]:

@@ -175,6 +175,8 @@ class Question(Struct, frozen=True):
     """Another number draws its hidden inputs anew, and those of no other question."""
     symbols: dict[str, RubricSymbol] = {}
     """Symbols of this question: further ones, and others in the place of the assignment's."""
+    unreadable: Literal["review", "zero"] = "review"
+    """What becomes of an answer that cannot be read: manual review, or no points."""
     visible: tuple[Visible, ...] = ()
     """What students can check themselves; see docs/rubric.md."""
     options: Mapping[str, Any] = {}

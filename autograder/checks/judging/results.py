@@ -30,6 +30,8 @@ class Finding(Struct, frozen=True):
     message: Message
     staff: str = ""
     points: Decimal = NO_POINTS
+    is_unread: bool = False
+    """The answer could not be read: manual review, unless the rubric says that it earns nothing."""
 
     @property
     def code(self) -> str:
@@ -48,11 +50,13 @@ def result(question: Question, item: Item, finding: Finding | None) -> ItemResul
             question.id, item.id, Status.PASSED, possible, possible, Message("passed"), "as expected"
         )
     wrong = item.points if item.points < 0 else finding.points
-    points = wrong if finding.status is Status.FAILED else NO_POINTS
+    is_open = finding.is_unread and question.unreadable == "review"
+    status = Status.NEEDS_REVIEW if is_open else finding.status
+    points = wrong if status is Status.FAILED else NO_POINTS
     return ItemResult(
         question.id,
         item.id,
-        finding.status,
+        status,
         points,
         possible,
         finding.message,
@@ -64,6 +68,11 @@ def result(question: Question, item: Item, finding: Finding | None) -> ItemResul
 def failed(code: str, staff: str = "", /, **params: Phrase) -> Finding:
     """The student's answer is not right."""
     return Finding(Status.FAILED, Message(code, params), staff)
+
+
+def unread(message: Message, staff: str) -> Finding:
+    """The student's answer could not be read; the message says why."""
+    return Finding(Status.FAILED, message, staff, is_unread=True)
 
 
 def differing(difference: Mismatch, what: Phrase) -> Finding:

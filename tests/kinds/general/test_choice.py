@@ -267,9 +267,7 @@ def test_only_earlier_choices_can_be_told_apart_from(name: str) -> None:
 )
 def test_an_open_list_leaves_other_names_to_a_person(written: str, status: Status, points: str) -> None:
     """Where the list cannot be complete, a name outside it loses nothing by itself."""
-    (item,) = judge(
-        check_of(LIST.replace('others = "wrong"\n', "")), f"arguments = {written}"
-    )
+    (item,) = judge(check_of(LIST.replace('others = "wrong"\n', "")), f"arguments = {written}")
     assert (status, Decimal(points)) == (item.status, item.points)
 
 

@@ -65,6 +65,12 @@ text = { en = "The size of the cache" }
 credit = "each"
 """
 
+UNREAD = {
+    *("no-number", "not-a-number", "unknown-unit", "unknown-unit-near", "too-large", "too-long"),
+    *("comma", "form"),
+}
+"""What cannot be read needs manual review."""
+
 
 def one(question: str, written: object) -> ItemResult:
     """The result of a literal in the cell."""
@@ -122,7 +128,9 @@ def test_notations_of_one_quantity(written: object) -> None:
 def test_a_wrong_quantity_is_explained(written: object, code: str, points: str) -> None:
     """Named mistakes first, then what kind of misconception it is; nothing tells the right number."""
     item = one(MEMORY, written)
-    assert (Status.FAILED, code, Decimal(points)) == (item.status, item.code, item.points)
+    assert (code, Decimal(points)) == (item.code, item.points)
+    is_open = code.removeprefix("quantity.") in UNREAD
+    assert item.status is (Status.NEEDS_REVIEW if is_open else Status.FAILED)
     if "497" not in str(written):
         assert not any(re.search("497|3982", render(item.student, language)) for language in languages())
 

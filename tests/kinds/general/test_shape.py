@@ -96,7 +96,9 @@ def test_an_array_stands_for_its_shape(given: object) -> None:
 def test_a_wrong_shape_is_explained(written: str, code: str, axes: str) -> None:
     """The sentence says how the shape is wrong, and names axes, never sizes that are right."""
     (item,) = judge(check_of(SCORES), f"shape = {written}")
-    assert (Status.FAILED, code, axes) == (item.status, item.code, item.student.params.get("axes", ""))
+    assert (code, axes) == (item.code, item.student.params.get("axes", ""))
+    is_open = code in {"unreadable.unknown-name", "shape.form", "shape.placeholder", "shape.no-size"}
+    assert item.status is (Status.NEEDS_REVIEW if is_open else Status.FAILED)
 
 
 def test_a_named_shape_mistake_has_its_points() -> None:

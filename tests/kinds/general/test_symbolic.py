@@ -50,9 +50,11 @@ def test_other_right_answers() -> None:
     ],
 )
 def test_wrong_by_name(question: str, source: str, code: str, points: str) -> None:
-    """Wrong formulas have the code and the points of the first mistake that fits."""
+    """Wrong formulas have the code and the points of the first mistake; what is unreadable is for people."""
     result = judged(CHECKS[question], question, source)["formula"]
-    assert (Status.FAILED, code, Decimal(points)) == (result.status, result.code, result.points)
+    assert (code, Decimal(points)) == (result.code, result.points)
+    is_open = code.startswith("unreadable.")
+    assert result.status is (Status.NEEDS_REVIEW if is_open else Status.FAILED)
     for language in ("en", "de"):
         assert render(result.student, language)
 
@@ -98,7 +100,7 @@ def test_chains_of_equations(text: str, status: Status) -> None:
         ("d_k = d", Status.FAILED, "equal-widths"),
         ("d_k = 2*d", Status.FAILED, "diagnosis.factor-forgotten"),
         ("d_k^2 = n_voc + d^2", Status.FAILED, "formula.relation-wrong"),
-        ("n_heads*d_head", Status.FAILED, "unreadable.relation-expected"),
+        ("n_heads*d_head", Status.NEEDS_REVIEW, "unreadable.relation-expected"),
         ("sqrt(d^2) = h*d_k", Status.NEEDS_REVIEW, "formula.undecided"),
         ("d^2 = (h*d_k)^2", Status.NEEDS_REVIEW, "formula.undecided"),
     ],
@@ -124,7 +126,7 @@ def test_relations(text: str, status: Status, code: str) -> None:
         ("'12 d'", Status.FAILED, "formula.tuple-length"),
         ("'3d, 4d, 1'", Status.FAILED, "formula.tuple-length"),
         ("(3, 4)", Status.FAILED, "formula.tuple-entries"),
-        ("((1, 2), 3)", Status.FAILED, "formula.not-a-formula"),
+        ("((1, 2), 3)", Status.NEEDS_REVIEW, "formula.not-a-formula"),
         ("()", Status.NO_ANSWER, "no-answer"),
     ],
 )
@@ -164,7 +166,7 @@ def test_an_order_without_a_name_of_its_own() -> None:
         ("24d²", "28 d²", "layers-forgotten", "2"),
         ("12d²", "16 L d²", "formula.carried-forward", "4"),
         ("8 n^2", "L*(4 d^2 + 8 n^2)", "formula.carried-forward", "4"),
-        ("8*", "16 L d²", "diagnosis.factor-too-small", "0"),
+        ("8*", "16 L d²", "formula.undecided", "0"),
     ],
 )
 def test_carrying_forward(earlier: str, text: str, code: str, points: str) -> None:

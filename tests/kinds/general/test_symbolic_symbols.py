@@ -97,6 +97,15 @@ def test_a_name_means_what_its_question_says(question: str, text: str, reading: 
 def test_other_questions_do_not_have_them(text: str) -> None:
     """A symbol of one question is not known in another."""
     result = judged("width", text)
+    assert (Status.NEEDS_REVIEW, "unreadable.unknown-name") == (result.status, result.code)
+
+
+def test_a_rubric_can_let_unreadable_answers_earn_nothing() -> None:
+    """Where students were told beforehand that theirs could not be read."""
+    read = rubric('answer = "width"\n', 'answer = "width"\nunreadable = "zero"\n')
+    check = SymbolicCheck(read.question("width"), read)
+    answer = Answer("a", "code", "width = '8*zebra^2'", changed=True)
+    (result,) = check.judge(Evidence(answer, ()))
     assert (Status.FAILED, "unreadable.unknown-name") == (result.status, result.code)
 
 

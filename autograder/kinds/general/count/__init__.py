@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 from autograder.checks.called import CalledCheck
-from autograder.checks.judging.results import Finding, failed, no_answer
+from autograder.checks.judging.results import Finding, failed, no_answer, unread
 from autograder.checks.kind import Kind
 from autograder.checks.options import AnswerItem, CalledOptions
 from autograder.checks.planning.targets import ValueTarget, nothing_written
 from autograder.checks.values.arrays import NotWhole, whole
 from autograder.checks.values.quoting import quote_integer
+from autograder.records import Message
 from autograder.rubric import Item
 
 
@@ -44,7 +45,8 @@ class CountCheck(CalledCheck[CountQuestion, CountItem]):
         number = whole(value)
         if isinstance(number, NotWhole):
             params = {**number.params, "what": target.what}
-            return None, failed(number.code, f"{target.what}: {number.code} {number.params}", **params)
+            staff = f"{target.what}: {number.code} {number.params}"
+            return None, unread(Message(number.code, params), staff)
         return number.number, None
 
     def differs(self, given: Any, right: Any, item: Item, target: ValueTarget) -> Finding | None:

@@ -29,7 +29,7 @@ from autograder.algebra.sizes.tolerance import (
 from autograder.algebra.sizes.units import Unit, only_unit
 from autograder.checks.base import AcceptedResult, Evidence
 from autograder.checks.compared import ComparedCheck
-from autograder.checks.judging.results import Finding, failed, no_answer
+from autograder.checks.judging.results import Finding, failed, no_answer, unread
 from autograder.checks.kind import Kind
 from autograder.checks.options import AnswerItem, ComparedOptions, place
 from autograder.checks.planning.targets import ValueTarget, nothing_written
@@ -180,7 +180,8 @@ class QuantityCheck(ComparedCheck[QuantityQuestion, QuantityItem]):
         except Unreadable as error:
             return None, _unreadable(error, shown, target)
         code = "quantity.comma" if _decimal_comma(value) else "quantity.form"
-        return None, failed(code, f"{target.what}: {shown}", what=target.what, form=shown)
+        message = Message(code, {"what": target.what, "form": shown})
+        return None, unread(message, f"{target.what}: {shown}")
 
     def read_right(self, value: Any, item: Item, target: ValueTarget) -> tuple[Any, Finding | None]:
         """What is right has one meaning."""
@@ -346,9 +347,8 @@ def _unreadable(error: Unreadable, shown: str, target: ValueTarget) -> Finding:
     if error.code == "unknown-unit" and error.params["suggestion"]:
         code = "quantity.unknown-unit-near"
     params = {name: quote(text, 60) for name, text in error.params.items() if name != "text"}
-    return failed(
-        code, f"{target.what}: {shown}: {error.code}", **{"value": shown, **params, "what": target.what}
-    )
+    message = Message(code, {"value": shown, **params, "what": target.what})
+    return unread(message, f"{target.what}: {shown}: {error.code}")
 
 
 def _explained(error: Unreadable) -> str:

@@ -19,7 +19,7 @@ from autograder.algebra.sizes.shapes import Axes, Roles, ShapeDifference
 from autograder.algebra.values.points import Points
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.called import CalledCheck
-from autograder.checks.judging.results import Finding, failed, no_answer, review
+from autograder.checks.judging.results import Finding, failed, no_answer, review, unread
 from autograder.checks.kind import Kind
 from autograder.checks.options import AnswerItem, CalledOptions, item_options, place
 from autograder.checks.planning.drawing import SAMPLE, Inputs, sizes_in
@@ -28,7 +28,7 @@ from autograder.checks.values.arrays import Whole, whole
 from autograder.checks.values.quoting import quote, quote_integer, quote_shape, type_name
 from autograder.errors import AlgebraError, RubricError, Undecided, Unreadable
 from autograder.messages.reading import unreadable
-from autograder.records import ItemResult, Opaque, Status, Tensor
+from autograder.records import ItemResult, Message, Opaque, Tensor
 from autograder.rubric import Item, Question, Rubric
 from autograder.stream import derived
 from autograder.wording import decimal_comma
@@ -126,7 +126,9 @@ class ShapeCheck(CalledCheck[ShapeQuestion, ShapeItem]):
         except Unreadable as error:
             return None, _unreadable(error, value if isinstance(value, str) else self._failing(value), target)
         form = type_name(value)
-        return None, failed("shape.form", f"{target.what}: {form}", what=target.what, form=form)
+        return None, unread(
+            Message("shape.form", {"what": target.what, "form": form}), f"{target.what}: {form}"
+        )
 
     def _has_one_axis(self, item: Item) -> bool:
         """Whether a number alone may stand for the shape: in Python, ``(768)`` is one."""
@@ -296,7 +298,7 @@ class ShapeCheck(CalledCheck[ShapeQuestion, ShapeItem]):
             axis = self._axis(entry)
             if axis is None:
                 params = {"what": target.what, "form": type_name(entry)}
-                return None, failed("shape.entry", f"{target.what}: entry {type_name(entry)}", **params)
+                return None, unread(Message("shape.entry", params), f"{target.what}: entry {params['form']}")
             axes.append(axis)
         return tuple(axes), None
 
@@ -341,8 +343,8 @@ def _unreadable(error: Unreadable, text: str, target: ValueTarget) -> Finding:
     staff = f"{target.what}: not readable: {error}"
     if error.code in _OWN_CODES:
         params = {"what": target.what, "value": quote(text), **error.params}
-        return failed(f"shape.{error.code}", staff, **params)
-    return Finding(Status.FAILED, unreadable(error, text), staff)
+        return unread(Message(f"shape.{error.code}", params), staff)
+    return unread(unreadable(error, text), staff)
 
 
 def _written(axes: Axes) -> str:

@@ -236,10 +236,11 @@ class SymbolicCheck:
         except NoFormula:
             return _Judgement(results.no_answer())
         except NotAFormula as error:
-            return _Judgement(results.failed("formula.not-a-formula", name=item.answer, type=str(error)))
+            message = Message("formula.not-a-formula", {"name": item.answer, "type": str(error)})
+            return _Judgement(results.unread(message, f"not a formula: {error}"))
         except Unreadable as error:
             message = unreadable(error, shown(value))
-            return _Judgement(Finding(Status.FAILED, message, f"not readable: {error}"))
+            return _Judgement(results.unread(message, f"not readable: {error}"))
         return self._read(sides, item, evidence)
 
     def _read(self, sides: tuple[Tree, ...], item: PreparedItem, evidence: Evidence) -> _Judgement:
@@ -288,7 +289,7 @@ class SymbolicCheck:
             except NoFormula:
                 return None, results.no_answer()
             except Unreadable as error:
-                return None, Finding(Status.FAILED, unreadable(error, answer.source), str(error))
+                return None, results.unread(unreadable(error, answer.source), f"not readable: {error}")
         literal = answer_literal(answer.source, name)
         if literal is not None:
             return literal.value, None

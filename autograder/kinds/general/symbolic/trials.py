@@ -411,7 +411,10 @@ class ItemTrials(Struct, frozen=True, eq=False):
         ]
         for _, foreseen in zip(self.options.remark, self.prepared.foreseen, strict=False):
             right += [(foreseen.tree, reading) for reading in foreseen.readings]
+        known = {*self.vocabulary.domains}
         for variant in made:
+            if variant.tree is not None and not symbols(variant.tree) <= known:
+                continue  # it speaks of an earlier result, which has no name for students
             if variant.tree is None or not any_equal(variant.tree, right):
                 trial = self.planter.trial(f"misconception, {variant.name}: {variant.text}", variant.text)
                 yield self.planter.of_family("misconceptions", trial)
