@@ -17,7 +17,7 @@ from autograder.verify import headroom
 from autograder.verify.findings import Matrix, Row
 from autograder.verify.matrix import matrix, paper, row
 from autograder.verify.papers import AnswerKey
-from autograder.verify.trials import TOGETHER, TrialGrader
+from autograder.verify.trials import TrialGrader
 
 ADOPTED_KINDS = ("tests", "written")
 """The kinds of questions that `autograder adopt` writes."""
@@ -44,13 +44,11 @@ class Run:
         self._workers = workers
         self._slow = slow
         self._limits = grader.assignment.rubric.assignment.limits
-        self._named: dict[str, frozenset[str]] = {}
 
     def matrices(self, planted: Mapping[str, tuple[Trial, ...]], watch: ShowProgress) -> tuple[Matrix, ...]:
         """Let all trials sit the exam: texts here, code in boxes at the same time."""
         questions = self._questions()
         trials = {one.id: self._trials(one, planted.get(one.id, ())) for one in questions}
-        self._named = {name: frozenset(one.code for one in ones if one.code) for name, ones in trials.items()}
         rows: dict[str, list[Row]] = {question.id: [] for question in questions}
         for question, made in watch(self._rows(trials), sum(map(len, trials.values()))):
             rows[question].append(made)
@@ -96,12 +94,6 @@ class Run:
         read = [trial for trial in left if self._grading.is_read(question, trial)]
         reading = threads.submit(self._grading.in_one_box, question, read)
         together = dict.fromkeys((trial.name for trial in read), reading)
-        # The first is a paper like a student's, which tells what one takes.
-        listed = [trial for trial in left if self._grading.is_listing(question, trial)][1:]
-        for at in range(0, len(listed), TOGETHER):
-            some = listed[at : at + TOGETHER]
-            running_on = threads.submit(self._grading.one_after_another, question, some)
-            together |= dict.fromkeys((trial.name for trial in some), running_on)
         whole = True
         for trial in trials:
             score = scores[trial.name]
@@ -141,5 +133,4 @@ class Run:
         return replace(judged, findings=(*judged.findings, *beyond), spent=spent)
 
     def _row(self, question: Question, trial: Trial, score: Score) -> Row:
-        rubric, named = self._grader.assignment.rubric, self._named[question.id]
-        return row(trial, question, rubric, score, self._key.marks, named=named)
+        return row(trial, question, self._grader.assignment.rubric, score, self._key.marks)

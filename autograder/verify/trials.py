@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from autograder.checks.base import Draw, HasCellTests, HasListings, HasSecondRound, Observations, Trial
+from autograder.checks.base import Draw, HasCellTests, HasSecondRound, Observations, Trial
 from autograder.errors import SandboxError
 from autograder.grading import scoring
-from autograder.grading.expected import for_many
 from autograder.grading.pipeline import Grader, SubmittedFiles
 from autograder.notebook.document import canonical
 from autograder.records import Answer, Cell, Graded, ItemResult, Limits, Scenario, Score
@@ -22,8 +21,6 @@ from autograder.rubric import Question
 from autograder.sandbox.base import Box
 from autograder.verify.papers import AnswerKey, with_sources
 
-TOGETHER = 64
-"""Listings that follow one another in one box."""
 RunScenarios = Callable[[tuple[Scenario, ...]], Sequence[Observations]]
 
 
@@ -93,54 +90,6 @@ class TrialGrader:
             for trial in trials
             if trial.name in observed
         }
-
-    def is_listing(self, question: Question, trial: Trial) -> bool:
-        """Whether the planted answer is code like the listings of its check, and nothing else is changed."""
-        check = self._grader.assignment.checks[question.id]
-        return isinstance(check, HasListings) and not (trial.earlier or trial.files or question.file)
-
-    def one_after_another(self, question: Question, trials: Sequence[Trial]) -> dict[str, Score]:
-        """The scores of trials that follow one another in one box, by name; those that end it are missing.
-
-        Each defines what the one before it defined; so hundreds of listings take seconds.
-        """
-        scores: dict[str, Score] = {}
-        left = list(trials)
-        while left:
-            try:
-                box = self._opened(question)
-            except SandboxError:
-                break
-            try:
-                while left:
-                    trial = left.pop(0)
-                    planted = self._planted(question, trial)
-                    listings = _Listings(box, self._grader.assignment.rubric.assignment.limits)
-                    listings.define(planted[question.id].source)
-                    score = self._scored(trial, planted, listings.ask)
-                    if listings.ended:
-                        break
-                    scores[trial.name] = score
-            except SandboxError:  # whatever is missing is run as a paper of its own
-                pass
-            finally:
-                box.close()
-        return scores
-
-    def _opened(self, question: Question) -> Box:
-        """A box in which the cells before a question's answer have run."""
-        assignment = self._grader.assignment
-        limits = for_many(assignment.rubric.assignment.limits, TOGETHER)
-        notebook = next(
-            one for one in assignment.rubric.assignment.notebooks if one.name == question.notebook
-        )
-        own = {path: data for path, data in self._key.files.items() if path in notebook.own}
-        box = self._grader.pool.persistent(assignment.environment(notebook)).open(
-            limits, seed=self._grader.seed, files=own
-        )
-        for cell in self._before(question):
-            box.run_cell(cell.source, seconds=limits.cell_seconds)
-        return box
 
     def _before(self, question: Question) -> list[Cell]:
         """The answer key's code cells before a question's answer."""
@@ -233,23 +182,6 @@ class TrialGrader:
         grader = self._grader
         draw = Draw.for_question(grader.secret, self._rubric, question)
         return grader.assignment.checks[question.id].plan(answer, draw)
-
-
-class _Listings:
-    """One listing after another in a box."""
-
-    def __init__(self, box: Box, limits: Limits) -> None:
-        self._box, self._limits = box, limits
-        self.ended = False
-        """Whether the box ended, by the listing or a limit."""
-
-    def define(self, source: str) -> None:
-        self._box.run_cell(source, seconds=self._limits.cell_seconds)
-
-    def ask(self, plan: tuple[Scenario, ...]) -> Sequence[Observations]:
-        observed = self._box.ask(plan, seconds=self._limits.call_seconds)
-        self.ended |= any(one.ending is not None for some in observed for one in some)
-        return observed
 
 
 def _known(observed: Sequence[Observations], plan: tuple[Scenario, ...]) -> Sequence[Observations]:

@@ -57,19 +57,9 @@ cell = "formula-why"
 text = { en = "The reason" }
 [[question]]
 id = "double"
-kind = "value"
+kind = "code"
 points = 3
 answer = "double"
-reference = "arithmetic:twice"
-library = "numpy"
-[[question.case]]
-name = "numbers"
-args = [{ draw = "normal", shape = [4, 3] }]
-[[question.item]]
-id = "result"
-points = 3
-text = { en = "Twice the input" }
-cases = ["numbers"]
 [[question]]
 id = "shape"
 kind = "shape"
@@ -92,13 +82,30 @@ text = { en = "The reason" }
 """
 
 
+CHECKS = '''
+from autograder.checking import assert_close, check, solution
+
+solution(source="""
+def double(x):
+    return x + x
+""")
+
+
+@check(points=3, title="Twice the input")
+def result(student, reference, draw):
+    numbers = draw.normal(4, 3)
+    assert_close(student.double(numbers), reference.double(numbers))
+'''
+
+
 def make_course(root: Path) -> Course:
     """The small exam, released, with a reference of its own."""
     for folder in ("assignments/small-exam", "rubrics", "reference", f"release/{NAME}", "submitted"):
         (root / folder).mkdir(parents=True)
     (root / "rubrics" / f"{NAME}.toml").write_text(RUBRIC, encoding="utf-8")
     (root / "reference" / "__init__.py").touch()
-    (root / "reference" / "arithmetic.py").write_text("def twice(x):\n    return x + x\n", encoding="utf-8")
+    (root / "reference" / "checks").mkdir()
+    (root / "reference" / "checks" / "double.py").write_text(CHECKS, encoding="utf-8")
     shutil.copyfile(FAULTS / "_course" / "release.ipynb", root / "release" / NAME / f"{NAME}.ipynb")
     course = Course.at(root)
     from autograder import rubric as rubrics
