@@ -65,11 +65,11 @@ id = "shape"
 kind = "shape"
 points = 1
 answer = "score_shape"
+reference = "arithmetic:scores"
 [[question.item]]
 id = "tuple"
 points = 1
 text = { en = "The shape of the scores" }
-value = [2, 8, 128, 128]
 [[question]]
 id = "essay"
 kind = "written"
@@ -82,6 +82,7 @@ text = { en = "The reason" }
 """
 
 
+SCORES = "def scores():\n    return (2, 8, 128, 128)\n"
 CHECKS = '''
 from autograder.checking import assert_close, check, solution
 
@@ -104,6 +105,7 @@ def make_course(root: Path) -> Course:
         (root / folder).mkdir(parents=True)
     (root / "rubrics" / f"{NAME}.toml").write_text(RUBRIC, encoding="utf-8")
     (root / "reference" / "__init__.py").touch()
+    (root / "reference" / "arithmetic.py").write_text(SCORES, encoding="utf-8")
     (root / "reference" / "checks").mkdir()
     (root / "reference" / "checks" / "double.py").write_text(CHECKS, encoding="utf-8")
     shutil.copyfile(FAULTS / "_course" / "release.ipynb", root / "release" / NAME / f"{NAME}.ipynb")
@@ -323,7 +325,7 @@ def test_a_broken_reference_stops_before_anybody_is_graded(tmp_path: Path) -> No
     course = make_course(tmp_path / "course")
     (course.reference / "arithmetic.py").write_text("def double(x):\n    return 2 * x\n", encoding="utf-8")
     hand_in(course, "ada", CONTROL)
-    with pytest.raises(CourseError, match=r"'double'.*arithmetic:twice.*cannot be imported"):
+    with pytest.raises(CourseError, match=r"'shape'.*arithmetic:scores.*cannot be imported"):
         grade(course)
 
 
@@ -331,9 +333,9 @@ def test_a_reference_that_raises_is_not_remembered(tmp_path: Path) -> None:
     """Its failure is named before anybody is graded, and gone as soon as it is repaired."""
     course = make_course(tmp_path / "course")
     right = (course.reference / "arithmetic.py").read_text(encoding="utf-8")
-    (course.reference / "arithmetic.py").write_text("def twice(x):\n    return x @ 'no'\n", encoding="utf-8")
+    (course.reference / "arithmetic.py").write_text("def scores():\n    return 1 @ 'no'\n", encoding="utf-8")
     hand_in(course, "ada", CONTROL)
-    with pytest.raises(CourseError, match=r"'double'.*arithmetic:twice.* failed in"):
+    with pytest.raises(CourseError, match=r"'shape'.*arithmetic:scores.* failed in"):
         grade(course)
     (course.reference / "arithmetic.py").write_text(right, encoding="utf-8")
     assert FULL == points(grade(course)["ada"].graded)
