@@ -49,16 +49,9 @@ scratch_files = 64
 descriptors = 40
 [[question]]
 id = "work"
-kind = "count"
+kind = "code"
 points = 2
 answer = "work"
-[[question.case]]
-args = [1]
-value = 2
-[[question.item]]
-id = "result"
-points = 2
-text = { en = "One more", de = "Eins mehr" }
 [[question]]
 id = "later"
 kind = "count"
@@ -69,6 +62,16 @@ id = "number"
 points = 2
 text = { en = "The number", de = "The number" }
 value = 42
+"""
+CHECKS = """
+from autograder.checking import assert_equal, check, solution
+
+solution(source="work = lambda x: x + 1")
+
+
+@check(points=2, title={"en": "One more", "de": "Eins mehr"})
+def result(student, reference, draw):
+    assert_equal(student.work(1), 2)
 """
 HOSTILE_CELL = 3
 """Where the cell that meets the limit stands, counted from 1."""
@@ -171,9 +174,10 @@ def notebook() -> nbformat.NotebookNode:
 def assignment(tmp_path_factory: pytest.TempPathFactory) -> Assignment:
     """An assignment with small limits."""
     root = tmp_path_factory.mktemp("course")
-    for folder in ("assignments/limits", "rubrics", "reference"):
+    for folder in ("assignments/limits", "rubrics", "reference/checks"):
         (root / folder).mkdir(parents=True)
     (root / "rubrics/limits.toml").write_text(RUBRIC, encoding="utf-8")
+    (root / "reference/checks/work.py").write_text(CHECKS, encoding="utf-8")
     nbformat.write(notebook(), root / "assignments/limits/limits.ipynb")
     course = Course.at(root)
     generate(course, "limits")
