@@ -141,7 +141,8 @@ class Assignment(Struct, frozen=True, eq=False):
 
     def names_asked(self, notebook: str) -> Mapping[str, Collection[str]]:
         """Return the names that each answer cell of a notebook is to define, by grade_id."""
-        return names_asked(self.releases[notebook], self.questions(notebook))
+        called = {question: file.student_names for question, file in self.rubric.checks.items()}
+        return names_asked(self.releases[notebook], self.questions(notebook), called)
 
     def read_submission(
         self, notebook: str, data: bytes, student: str, pictures: Mapping[str, bytes] = {}

@@ -547,7 +547,9 @@ class _SubmissionRun:
         # A module runs in whichever cell imports it.
         beside = self._handed.other.names
         results = with_failed_imports(results, self._failed_imports, beside, session.runs, answer)
-        results = review_stopped(results, self._stopped, self._asked.get(question.id, ()), parts)
+        named = assignment.names_asked(question.notebook).get(answer.grade_id, ())
+        asked = {*self._asked.get(question.id, ()), *named}
+        results = review_stopped(results, self._stopped, asked, parts)
         results = review_changed_type(results, answer, submission.notes)
         self.notes += (*note_stopped(results, question.id), *note_unread(results, answer, submission.notes))
         ran = session.runs if question.file else [session.runs[at] for at in parts]
