@@ -17,7 +17,7 @@ from autograder.records import ItemResult, Message, Score, Status
 from autograder.rubric import Item, Rubric
 from tests.support import small_course
 
-RUBRIC = rubrics.parse(small_course.RUBRIC.encode())
+RUBRIC = small_course.load_rubric()
 WHY = ("formulas", "mlp-why")
 SOFTMAX = ("code", "softmax")
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import nbformat
 
+from autograder import rubric as rubrics
 from autograder.course import Course
+from autograder.rubric import Rubric
 
 NAME = "small"
 
@@ -129,7 +132,6 @@ kind = "code"
 notebook = "code"
 points = 3
 answer = "softmax"
-reference = "small:softmax"
 trials = "small:trials"
 
 [[question]]
@@ -294,6 +296,12 @@ def small_course(root: Path) -> Course:
     """Write the course into an empty folder, or beside other assignments."""
     notebooks = {"formulas": FORMULAS, "code": CODE}
     return write_course(root, NAME, RUBRIC, notebooks, REFERENCE, checks={"softmax": CHECKS})
+
+
+def load_rubric() -> Rubric:
+    """Return the rubric with the items of its checks."""
+    with tempfile.TemporaryDirectory() as folder:
+        return rubrics.load(small_course(Path(folder)).rubric(NAME))
 
 
 def changed(path: Path, old: str, new: str) -> None:
