@@ -224,6 +224,8 @@ class CellTester:
         if test.inside:
             return self._inside(test, student, left)
         outcome = self._outside(test, student, left)
+        if not outcome.passed:
+            student.look_for_crowding()
         doubted = test.doubtful and outcome.ending is None
         return replace(outcome, refused=outcome.refused or test.doubtful) if doubted else outcome
 
