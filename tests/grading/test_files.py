@@ -121,7 +121,7 @@ def test_the_students_module_stands_in_the_package_that_was_given_out(grader: Gr
     """It imports the helpers beside it, and its mistakes are its own."""
     wrong = STARTER.replace("return 2 *", "return 3 *").encode()
     graded = handed(grader, {"captioning/rnn.py": wrong})
-    assert "value.differs" == codes(graded)["step"]
+    assert "code.failed" == codes(graded)["step"]
     assert "passed" == codes(graded)["mean"]
     assert FileState.HANDED_IN is told(graded, "captioning/rnn.py").state
     assert "-    raise NotImplementedError()" in told(graded, "captioning/rnn.py").difference
@@ -133,8 +133,8 @@ def test_a_named_mistake_of_a_module_is_told(grader: Grader) -> None:
     wrong = STARTER.replace("return 2 * squashed(state)", "return squashed(state + 0.0)").encode()
     graded = handed(grader, {"captioning/rnn.py": wrong})
     item = next(one for one in graded.score.items if one.question == "step")
-    assert ("not-doubled", Decimal(1)) == (item.code, item.points)
-    assert render(item.student, "en").endswith("it is not doubled.")
+    assert ("code.mistake", Decimal(1)) == (item.code, item.points)
+    assert render(item.student, "en").endswith("It is not doubled.")
 
 
 @pytest.mark.parametrize(

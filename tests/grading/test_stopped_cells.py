@@ -103,7 +103,7 @@ def test_grade_asks_a_person_when_an_answer_uses_what_a_stopped_cell_did_not_def
 )
 def test_grade_tells_staff_of_answers_that_did_not_run(source: str, told: str, grader: Grader) -> None:
     """A zero for code that no test has seen deserves a look."""
-    graded = sat(grader, weights=source)
-    notes = [note.text for note in graded.score.notes if note.code == ANSWER_NOT_RUN]
+    graded, asked = sat(grader, weights=source), (ANSWER_NOT_RUN, "weights-answer")
+    notes = [note.text for note in graded.score.notes if (note.code, note.place) == asked]
     assert bool(told) == bool(notes)
     assert told in "".join(notes)

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from autograder import rubric as rubrics
 from autograder.grades import PersonMark, automatic_points
 from autograder.grading import scoring
 from autograder.marking.following import MarkFollower, settled_points
