@@ -118,8 +118,8 @@ WRONG_KEY = Defect(
     *("answer key", "layers.number", "1 points", "0 of 1 points (failed)"),
 )
 LEFT_IN = Defect(
-    of_notebook("formulas", '# mlp_parameters = \\"...\\"', 'mlp_parameters = \\"2*(2*d_model)^2\\"'),
-    *("release with comments", "mlp.formula", "0 points", "2 of 2 points (passed)"),
+    of_notebook("formulas", "# layers = ...", "layers = 24 // 2"),
+    *("release with comments", "layers.number", "0 points", "1 of 1 points (passed)"),
 )
 RAISES = Defect(
     of_notebook("code", '"import numpy\\n"', '"import numpi\\n"'),
@@ -132,8 +132,8 @@ SLOW = Defect(
 )
 MISLEADING = Defect(
     of_rubric(
-        'reference = "small:softmax"\n',
-        'reference = "small:softmax"\n'
+        'kind = "code"\nnotebook = "code"\n',
+        'kind = "code"\nnotebook = "code"\n'
         "visible = [{ args = [{ array = [[1.0, 1.0]] }], value = [[0.5, 0.6]] }]\n",
     ),
     *("answer key", "softmax, visible", "visible checks that pass"),
