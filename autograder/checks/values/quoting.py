@@ -11,8 +11,6 @@ import numpy as np
 from autograder.records import Opaque, Ref, Tensor
 
 MAX_TEXT = 120
-MAX_NAMES, MAX_NAME = 12, 60
-"""Names in one list, and characters of each: the parameters of a layer with biases fit."""
 MAX_BITS = 400
 """Integers above this are described by their size: printing them takes quadratic time."""
 MAX_AXES = 12
