@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from autograder import atomic
 from autograder import rubric as rubrics
-from autograder.checks.base import CarriesForward, Check, HasCellTests, HasSecondRound, HasStudentSecondRound
+from autograder.checks.base import Check, HasCellTests, HasSecondRound
 from autograder.course import Course
 from autograder.course import manifest as manifests
 from autograder.course.manifest import Manifest, StudentRelease
@@ -116,20 +116,10 @@ class Assignment(Struct, frozen=True, eq=False):
         files = tuple(self._reference_files())
         return hashlib.sha256("\n".join(_digests(files)).encode()).hexdigest() if files else ""
 
-    def trial_environment(self, question: Question) -> Environment:
-        """What the box contains in which a trial of a question runs: a student's, and the reference."""
-        notebook = next(one for one in self.rubric.assignment.notebooks if one.name == question.notebook)
-        return replace(self.environment(notebook), packages=self.reference_environment().packages)
-
     @property
     def reference_stays(self) -> bool:
         """Whether the reference is asked about single submissions, and not only before all of them."""
-        if self.rubric.assignment.redraw != "never":
-            return True
-        if any(isinstance(check, CarriesForward) and check.carries for check in self.checks.values()):
-            return True
-        again = [check for check in self.checks.values() if isinstance(check, HasSecondRound)]
-        return not all(isinstance(check, HasStudentSecondRound) for check in again)
+        return any(isinstance(check, HasSecondRound) for check in self.checks.values())
 
     @contextlib.contextmanager
     def preloading(self) -> Iterator[None]:
@@ -151,7 +141,8 @@ class Assignment(Struct, frozen=True, eq=False):
 
     def names_asked(self, notebook: str) -> Mapping[str, Collection[str]]:
         """Return the names that each answer cell of a notebook is to define, by grade_id."""
-        return names_asked(self.releases[notebook], self.questions(notebook))
+        called = {question: file.student_names for question, file in self.rubric.checks.items()}
+        return names_asked(self.releases[notebook], self.questions(notebook), called)
 
     def read_submission(
         self, notebook: str, data: bytes, student: str, pictures: Mapping[str, bytes] = {}

@@ -7,7 +7,7 @@ numpy arrays, and the three records `Tensor`, `Ref` and `Opaque` below. Points a
 from __future__ import annotations
 
 import enum
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
@@ -188,18 +188,6 @@ class Scenario(Struct, frozen=True, eq=False):
 
     name: str
     calls: tuple[Call, ...]
-    alone: str = ""
-    """Asked in a box apart, in which the notebook's cells ran again. Scenarios that follow one another under
-    the same name share it, and nothing else is ever asked there: what they are asked is known to no other
-    call, and no other call's doing to them."""
-    serves: str = ""
-    """What the answers decide, such as an item. After a scenario that ends its box the others that serve the
-    same are asked last, so that what is slow or breaks there costs nothing else."""
-    repeats: tuple[str, int] | None = None
-    """The name of a scenario of the same plan, and how many of its first calls are made once more. If one of
-    these ends the box or is not made, this scenario is not asked: it would only take the same time again."""
-    ours: bool = False
-    """In a box apart: made once more for the student's good, and no time of theirs."""
 
 
 class Ending(enum.StrEnum):
@@ -268,10 +256,6 @@ class Observation(Struct, frozen=True, eq=False):
     """How much was allowed where a limit was met, e.g. ``"10 s"``; see `autograder.limits`."""
     kinds: tuple[str, ...] = ()
     """The names of Python's own exceptions that the raised one is a kind of: its bases, itself included."""
-
-    def is_a(self, names: Collection[str]) -> bool:
-        """Whether an exception was raised that is of one of these types, or of a subclass."""
-        return bool(self.error) and any(name == self.error or name in self.kinds for name in names)
 
 
 class CellOutput(Struct, frozen=True):

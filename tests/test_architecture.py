@@ -99,7 +99,6 @@ GUEST = {
     "autograder.sandbox.inside.remote",
     "autograder.sandbox.inside.running",
     "autograder.sandbox.inside.shell",
-    "autograder.sandbox.inside.stand_in",
     "autograder.notebook.coursecheck",
 }
 """What runs on the untrusted side, or starts it; the last one in notebooks of students."""

@@ -10,8 +10,7 @@ import pytest
 
 from autograder.authoring.schema import reachable
 from autograder.checks.judging.manual import ManualItem
-from autograder.checks.options import AnswerItem, Case, ComparedOptions, Mistake, Rules
-from autograder.checks.planning import drawing
+from autograder.checks.options import AnswerItem, ComparedOptions, Mistake, Rules
 from autograder.checks.tabular import TableRow
 from autograder.errors import RubricError
 from autograder.kinds import kinds, make_check, registered
@@ -43,12 +42,11 @@ RECORDS = (
         Visible,
         Rules,
         Mistake,
-        Case,
         AnswerItem,
         ComparedOptions,
         ManualItem,
     ),
-    *(drawing.Drawn, drawing.Stated, drawing.Sized, drawing.Same, scales.Grading, scales.Threshold, TableRow),
+    *(scales.Grading, scales.Threshold, TableRow),
     *(variant_options.Integers, variant_options.Choices, variant_options.Computed, variant_options.Planted),
 )
 """What the rubrics of several kinds may state."""

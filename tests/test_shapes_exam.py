@@ -22,7 +22,7 @@ RUBRIC = """
 version = 1
 [assignment]
 name = "sizes"
-points = 6
+points = 4
 [assignment.symbols]
 batch = { aliases = ["b"] }
 n_heads = { aliases = ["h"] }
@@ -83,54 +83,18 @@ id = "share"
 points = 1
 text = { en = "The share of the embeddings" }
 value = "100*38597376/124439808 %"
-[[question]]
-id = "cache"
-kind = "quantity"
-points = 2
-answer = "cache_size"
-reference = "sizes:cache_size"
-trials = "sizes:trials"
-unit = "bytes per token"
-[[question.case]]
-args = [32, 8, 128]
-[[question.case]]
-name = "stated"
-args = [1, 1, 1]
-value = "4 B/token"
-[[question.item]]
-id = "size"
-points = 2
-text = { en = "Bytes of the cache for each token" }
-credit = "each"
 """
-REFERENCE = '''
-"""Sizes of caches."""
-
-
-def cache_size(layers: int, heads: int, width: int) -> int:
-    """Bytes for each token: keys and values of two bytes."""
-    return 2 * 2 * layers * heads * width
-
-
-def trials() -> list[dict]:
-    """Keys forgotten beside values."""
-    source = "def cache_size(layers, heads, width):\\n    return 2 * layers * heads * width"
-    return [{"name": "values alone", "source": source, "loses": ["size"]}]
-'''
 KEY = {
     "queries": 'query_shape = "b × h × s × (d_model/h)"',
     "scores": "import torch\nscore_shape = torch.zeros(8, 12, 128, 128).shape",
     "memory": 'memory = f"{124439808 * 4 / 1e6} MB"',
     "share": "$31{,}0\\,\\%$",
-    "cache": "import numpy\ndef cache_size(layers, heads, width):\n"
-    "    return numpy.int64(4 * layers * heads * width)",
 }
 STUDENT = {
     "queries": 'query_shape = ("batch", "seq", "n_heads", "d_head")',
     "scores": "score_shape = (8, 12, 128)",
     "memory": 'memory = "474.7 MiB"',
     "share": "0.31 %",
-    "cache": "def cache_size(layers, heads, width):\n    return '4 bytes per token'",
 }
 
 
@@ -153,7 +117,7 @@ def source_notebook() -> str:
     """A notebook with an answer cell and a check cell for each question, and the key in it."""
     cells = []
     for name, solution in KEY.items():
-        points = 2 if name == "cache" else 1
+        points = 1
         written = f"### BEGIN SOLUTION\n{solution}\n### END SOLUTION"
         if name == "share":
             marks = {"grade_id": name, "solution": True, "grade": True, "points": points}
@@ -172,7 +136,6 @@ def course(tmp_path: Path) -> Course:
     """A course with this one assignment, released."""
     files = {
         "rubrics/sizes.toml": RUBRIC,
-        "reference/sizes.py": REFERENCE,
         "assignments/sizes/sizes.ipynb": source_notebook(),
     }
     for name, content in files.items():
@@ -185,7 +148,7 @@ def course(tmp_path: Path) -> Course:
 
 @pytest.mark.slow
 def test_the_key_earns_everything_and_a_student_parts(course: Course) -> None:
-    """Shapes as text and from torch, quantities from text, Markdown and functions: the key scores all of it.
+    """Shapes as text and from torch, quantities from text and Markdown: the key scores all of it.
 
     A student with one misconception in each answer gets what the rubric states for it.
     """
@@ -204,5 +167,4 @@ def test_the_key_earns_everything_and_a_student_parts(course: Course) -> None:
         ("scores", "shape.missing", Decimal(0), ""),
         ("memory", "quantity.digits", Decimal(0), "474.7 MiB"),
         ("share", "quantity.percent", Decimal(0), "0.31 %"),
-        ("cache", "quantity.wrong", Decimal(1), ""),
     ] == [(item.question, item.code, item.points, item.reading) for item in items]

@@ -106,7 +106,7 @@ def basis_differences(
     Args:
         before: of the result that counts; None: it was not noted.
         after: of the other one.
-        rubric: tells which questions a reference is asked about.
+        rubric: tells which questions rest on the reference.
     """
     if before is None or after is None:
         yield BasisDifference("what the class was graded with before was not kept")
@@ -120,7 +120,9 @@ def basis_differences(
         new = ", ".join(one for one in after.libraries if one not in was)
         yield BasisDifference(f"libraries: {gone or 'none'} → {new or 'none'}")
     if names := _differing(before.reference, after.reference):
-        asked = frozenset(question.id for question in rubric.questions if question.reference)
+        asked = frozenset(
+            question.id for question in rubric.questions if question.reference or question.id in rubric.checks
+        )
         yield BasisDifference(f"reference changed: {names}", asked)
     if names := _differing(before.release, after.release):
         yield BasisDifference(f"release changed: {names}")

@@ -14,8 +14,7 @@ from autograder.algebra.nodes import Tree
 from autograder.algebra.printing.latex import to_latex
 from autograder.algebra.printing.mathml import to_mathml
 from autograder.algebra.printing.text import to_text
-from autograder.checks.base import Draw, Evidence
-from autograder.checks.planning.drawing import SAMPLE
+from autograder.checks.base import SAMPLE, Draw, Evidence
 from autograder.checks.values.literal import NoFormula
 from autograder.course import Course
 from autograder.errors import RubricError, Unreadable

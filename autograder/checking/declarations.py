@@ -31,7 +31,7 @@ def check(
     All arguments are literals.
 
     Args:
-        points: of the item.
+        points: of the item; a deduction for wrong answers if they are negative.
         title: what students read as the item's text.
         parts: call the function once for each, with a fourth argument ``part``, and share the points among
             them; a dictionary gives each name its argument.

@@ -358,7 +358,7 @@ class _Reader:
             raise self._error(f"def {function.name}: expected the parameters {names}", function)
         check = CheckItem(
             id=function.name,
-            points=self._points(stated["points"], where, node),
+            points=self._points(stated["points"], where, node, least=-1e6),
             title=self._text(stated["title"], where, "title", node),
             told=self._text(stated["told"], where, "told", node) if stated.get("told") else {},
             parts=parts,
@@ -468,9 +468,11 @@ class _Reader:
                 node,
             ) from error
 
-    def _points(self, value: Any, where: str, node: ast.AST, *, what: str = "points") -> Decimal:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e6:
-            raise self._error(f"{where}: {what}: expected a number from 0, got {value!r}", node)
+    def _points(
+        self, value: Any, where: str, node: ast.AST, *, what: str = "points", least: float = 0
+    ) -> Decimal:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < 1e6:
+            raise self._error(f"{where}: {what}: expected a number from {least:g}, got {value!r}", node)
         return Decimal(str(value))
 
     def _text(self, value: Any, where: str, key: str, node: ast.AST) -> dict[str, str]:

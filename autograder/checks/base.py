@@ -69,20 +69,8 @@ def draw_scope(rubric: Rubric, student: str, attempt: str) -> str:
     ]
 
 
-class NoDraw(Exception):
-    """A judgement needs the draw, and the evidence has none: our fault, never the student's."""
-
-
-class TrialResults(Struct, frozen=True, eq=False):
-    """A mistake that a trial of the reference names, and what it makes of the calls of a question."""
-
-    code: str
-    text: dict[str, str]
-    """What the student reads, by language."""
-    points: Mapping[str, Decimal]
-    """Item → what it still earns, where that is stated."""
-    observed: Sequence[Observations]
-    """One entry per scenario of `HasNamedTrials.trial_plan`; shorter where the trial ended its box."""
+SAMPLE = Draw(b"sample")
+"""A draw without a secret, to find errors in a rubric when it is read."""
 
 
 class Evidence(Struct, frozen=True, eq=False):
@@ -101,28 +89,10 @@ class Evidence(Struct, frozen=True, eq=False):
     """The sources of the student's other code cells and modules, for what an answer reaches there."""
     draw: Draw | None = None
     """The draw that plan and reference plan were made with, so that sizes can be named."""
-    again: Sequence[Observations] = ()
-    """The student's, one entry per scenario of a second round, and of further calls; see `HasSecondRound`."""
     tried: Sequence[Observations] = ()
-    """The reference's, one entry per scenario of a second round."""
-    named: Sequence[TrialResults] = ()
-    """Mistakes that the reference's trials name; see `HasNamedTrials`."""
-    carried: Sequence[Observations] = ()
-    """The student's once more, with the reference's results in the place of earlier functions that are wrong:
-    one entry per scenario of `CarriesForward.carried_plan`."""
+    """The reference's, one entry per scenario of a second round; see `HasSecondRound`."""
     tests: Mapping[str, CellOutcome] = {}
     """What came of test cells, by name; see `HasCellTests`."""
-
-    @property
-    def drawn(self) -> Draw:
-        """The draw that the calls were made with, where a judgement needs it.
-
-        Raises:
-            NoDraw: there is none.
-        """
-        if self.draw is None:
-            raise NoDraw
-        return self.draw
 
 
 TRIVIAL = "answers without any work"
@@ -157,11 +127,6 @@ class Trial(Struct, frozen=True, forbid_unknown_fields=True):
     """At least one item of the question is lost; which is not stated in `loses`."""
     family: str = ""
     """Trials of one family are shown as one line."""
-    code: str = ""
-    """Names the mistake: a student's wrong results that equal this trial's are told by ``text``, and earn its
-    ``points``; see `HasNamedTrials`."""
-    text: dict[str, str] = {}
-    """What students read then, by language."""
 
 
 class Check(Protocol):
@@ -183,7 +148,7 @@ class Check(Protocol):
     def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
         """The calls to make in the student's box; empty when the answer's text is enough."""
 
-    def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:
+    def reference_plan(self) -> tuple[Scenario, ...]:
         """The calls to make in the reference's box; empty when nothing is needed.
 
         There the rubric's ``reference = "module:name"`` is bound to the name the student assigns
@@ -194,33 +159,18 @@ class Check(Protocol):
         """One result per item of the question, in the rubric's order. Pure; never raises on any evidence."""
 
 
-class SecondRound(Struct, frozen=True, eq=False):
-    """What is asked once the first answers are known."""
-
-    student: tuple[Scenario, ...] = ()
-    """In the student's box."""
-    reference: tuple[Scenario, ...] = ()
-    """In the reference's box. What a student's box answered may be among the arguments, as plain data
-    that was checked; code never is."""
-
-
 @runtime_checkable
 class HasSecondRound(Protocol):
-    """A check whose further calls follow from the first answers."""
+    """A check whose reference is asked once more, about what a student answered."""
 
-    def second_round(self, evidence: Evidence) -> SecondRound:
-        """The calls that follow from the student's and the reference's first answers.
+    def second_round(self, evidence: Evidence) -> tuple[Scenario, ...]:
+        """Return the calls in the reference's box that follow from the student's answers.
+
+        The answers may be among the arguments, as plain data that was checked; code never is.
 
         Args:
             evidence: without what the second round will bring.
         """
-
-
-@runtime_checkable
-class HasStudentSecondRound(HasSecondRound, Protocol):
-    """A check whose second round is the student's alone, so that no reference has to stay for it."""
-
-    student_alone: ClassVar[bool]
 
 
 @runtime_checkable
@@ -239,32 +189,6 @@ class HasCellTests(Protocol):
 
         Args:
             draw: of the question's hidden inputs.
-        """
-
-
-@runtime_checkable
-class HasNamedTrials(Protocol):
-    """A check that tells a wrong result by the trial of the reference that gives the same."""
-
-    def trial_plan(self, draw: Draw) -> tuple[Scenario, ...]:
-        """The calls that are made of each named trial, as they are of a student's answer."""
-
-
-@runtime_checkable
-class CarriesForward(Protocol):
-    """A check whose answer may call functions of earlier answers, which may be wrong."""
-
-    carries: tuple[str, ...]
-    """Ids of the questions whose functions may be called, in the rubric's order; none: it calls none."""
-
-    def carried_plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
-        """The calls that are made once more."""
-
-    def to_replace(self, evidence: Evidence) -> tuple[Question, ...]:
-        """The questions whose functions are replaced; none where nothing could be gained by it.
-
-        Args:
-            evidence: as it is judged with all of the student's own functions.
         """
 
 

@@ -14,16 +14,15 @@ from msgspec import Struct
 from autograder.checks.base import Draw, Evidence, Trial
 from autograder.checks.itemwise import ItemwiseCheck
 from autograder.checks.judging.oracle import COUNTING, KnownValues, MistakeValue, mistake_finding
-from autograder.checks.judging.results import Finding, combine, result, review
+from autograder.checks.judging.results import Finding, result, review
 from autograder.checks.options import (
     AnswerItem,
     ComparedOptions,
     Mistake,
     place,
 )
-from autograder.checks.planning.drawing import SAMPLE
 from autograder.checks.planning.planting import Planter, ReadPlace, as_written
-from autograder.checks.planning.targets import Targets, ValueTarget, stated
+from autograder.checks.planning.targets import FoundValue, Targets, ValueTarget, stated
 from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
 from autograder.messages import render, sentences
@@ -58,19 +57,20 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
 
     def prepare(self) -> None:
         """Find what items read, and read what the rubric says is right and wrong."""
-        self.targets = Targets(self.question, self.options, self.items, config=self.options.config)
-        # Right and wrong values of each item, read once, where they do not depend on what is drawn.
+        self.targets = Targets(self.question, self.items, config=self.options.config)
+        # The right and wrong values that the rubric states for each item, read once.
         self._read: dict[str, tuple[list[Any], list[Any]]] = {}
         for item, options in self.automatic:
             self._check(item, options)
 
     def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
-        """The variables to read, or the cases to call."""
-        return self.targets.plan(answer, draw)
+        """The variables to read."""
+        del draw
+        return self.targets.plan(answer)
 
-    def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:
-        """The same cases, or one call of the reference without arguments."""
-        return self.targets.reference_plan(draw)
+    def reference_plan(self) -> tuple[Scenario, ...]:
+        """One call of the reference."""
+        return self.targets.reference_plan()
 
     @abstractmethod
     def read(self, value: Any, item: Item, target: ValueTarget) -> tuple[Any, Finding | None]:
@@ -80,29 +80,24 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
     def differs(self, given: Any, right: Any, item: Item, target: ValueTarget) -> Finding | None:
         """How a value that was read differs from one that is right."""
 
-    def right_values(self, item: Item, options: I, evidence: Evidence) -> Iterator[tuple[ValueTarget, Any]]:
-        """Yield what an item judges with what is right there, as far as the reference could say so."""
-        for target in self.targets.of_item(item):
-            if self.has_value(item):
-                yield target, self.stated(item, evidence)[0]
-                continue
-            expected = self.targets.expected(target, options.key, evidence)
-            if expected.finding is None:
-                yield target, expected.value
+    def right_value(self, item: Item, options: I, evidence: Evidence) -> FoundValue:
+        """Return what is right for an item; the finding is our own fault."""
+        if self.has_value(item):
+            return FoundValue(self.stated(item)[0])
+        return self.targets.expected(self.targets.of_item(item), options.key, evidence)
 
     def is_right(self, stated: Any, right: Any, item: Item) -> bool:
         """Whether one of the rubric's own values counts as another one."""
         return self.differs(stated, right, item, ValueTarget("")) is None
 
-    def stated(self, item: Item, evidence: Evidence) -> tuple[Any, ...]:
+    def stated(self, item: Item) -> tuple[Any, ...]:
         """What the item's options say is right: its ``value`` first, then what it accepts besides."""
         options: Any = self.items[item.id]
         first = (options.value,) if self.has_value(item) else ()
-        return tuple(self.put_in(value, evidence) for value in (*first, *options.accept))
+        return tuple(self.put_in(value) for value in (*first, *options.accept))
 
-    def put_in(self, value: Any, evidence: Evidence) -> Any:
-        """A value of the rubric, with what was drawn for this run."""
-        del evidence
+    def put_in(self, value: Any) -> Any:
+        """A value of the rubric in the form in which answers come."""
         return value
 
     def has_value(self, item: Item) -> bool:
@@ -113,15 +108,6 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
     def read_right(self, value: Any, item: Item, target: ValueTarget) -> tuple[Any, Finding | None]:
         """The same for what the rubric or the reference says."""
         return self.read(value, item, target)
-
-    def right_here(self, right: Any, item: Item, evidence: Evidence) -> Any:
-        """A right value that was read, with what was drawn for this run."""
-        del item, evidence
-        return right
-
-    def wrong_value(self, mistake: Mistake, evidence: Evidence) -> Any:
-        """What a named mistake looks like."""
-        return self.put_in(mistake.when, evidence)
 
     def combined(self, parts: Sequence[tuple[int, Any]]) -> Any:
         """The sum of values that were read, each times a factor; None where there is none."""
@@ -144,34 +130,31 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         return as_written(value)
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
-        """What the rubric names, and values near the right one; see `autograder.checks.base.HasTrials`.
-
-        Items about cases are for the reference folder: only code can give wrong results there.
-        """
+        """What the rubric names, and values near the right one; see `autograder.checks.base.HasTrials`."""
         return tuple(
             trial
             for item in self.question.items
-            if item.id in self.items and not self.targets.cases and not self.options.sizes
+            if item.id in self.items
             for trial in self._trials(item, key)
         )
 
     def _trials(self, item: Item, key: Answer) -> Iterator[Trial]:
-        target = self.targets.of_item(item)[0]
+        target = ValueTarget(self.targets.of_item(item))
         reads = {
-            one.id: ReadPlace(self.targets.of_item(one)[0].name, self.items[one.id].key)
+            one.id: ReadPlace(self.targets.of_item(one), self.items[one.id].key)
             for one in self.question.items
             if one.id in self.items
         }
-        planter, nothing = Planter(self.question, item, reads, key), Evidence(key, ())
-        rights = list(self.stated(item, nothing))
+        planter = Planter(self.question, item, reads, key)
+        rights = list(self.stated(item))
         for value in rights:
             yield planter.right(f"accepted: {quote(str(value))}", self.as_answer(value, item))
         for mistake in self.items[item.id].mistake:
             if not (_diagnosis(mistake) and self._codes(item)):
                 name = f"mistake {mistake.code}: {quote(str(mistake.when))}"
-                value = self.as_answer(self.wrong_value(mistake, nothing), item)
+                value = self.as_answer(self.put_in(mistake.when), item)
                 yield planter.trial(name, value, mistake.points, code=mistake.code)
-        literal = stated(key, target.name)
+        literal = stated(key, self.targets.of_item(item))
         if not rights and literal is not None and self.items[item.id].key is None:
             rights = [literal.value]
         judged = (self.read_right(value, item, target) for value in rights)
@@ -207,23 +190,21 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
 
     def _check(self, item: Item, options: I) -> None:
         where = place(self.question, item)
-        if not self.has_value(item) and self.targets.needs_reference(item):
+        if not self.has_value(item):
             if not self.question.reference:
                 raise RubricError("nothing says what is right: state it or a reference", where, "value")
             if options.answer:
                 raise RubricError("the reference only knows the question's own answer", where, "value")
-        sample = Evidence(Answer("", "code", "", changed=True), (), draw=SAMPLE)
-        stated = [self.read_right(value, item, ValueTarget("")) for value in self.stated(item, sample)]
+        stated = [self.read_right(value, item, ValueTarget("")) for value in self.stated(item)]
         if any(finding is not None for _, finding in stated):
-            values = zip(self.stated(item, sample), stated, strict=True)
+            values = zip(self.stated(item), stated, strict=True)
             bad, why = next((value, one[1]) for value, one in values if one[1] is not None)
             raise RubricError(_no_answer(bad, why, self.kind), where, "value")
         rights = [right for right, _ in stated]
-        wrong = [self._check_mistake(mistake, item, rights, sample) for mistake in options.mistake]
-        if not self.options.sizes:
-            self._read[item.id] = rights, wrong
+        wrong = [self._check_mistake(mistake, item, rights) for mistake in options.mistake]
+        self._read[item.id] = rights, wrong
 
-    def _check_mistake(self, mistake: Mistake, item: Item, rights: Sequence[Any], sample: Evidence) -> Any:
+    def _check_mistake(self, mistake: Mistake, item: Item, rights: Sequence[Any]) -> Any:
         """What the mistake looks like, read; None where it is about an explanation.
 
         Raises:
@@ -239,43 +220,33 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
                 hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(sorted(known))}"
                 raise RubricError(f"no diagnosis {code!r} of this item; {hint}", where)
             return None
-        wrong, finding = self.read_right(self.wrong_value(mistake, sample), item, ValueTarget(""))
+        wrong, finding = self.read_right(self.put_in(mistake.when), item, ValueTarget(""))
         if finding is not None:
             raise RubricError(_no_answer(mistake.when, finding, self.kind), where)
-        if not self.options.sizes and any(self.is_right(wrong, right, item) for right in rights):
+        if any(self.is_right(wrong, right, item) for right in rights):
             raise RubricError(f"{mistake.when!r} is right", where)
         return wrong
 
     def verdict(self, item: Item, options: I, evidence: Evidence) -> ItemResult:
-        """What is wrong with an item's values, with how a single value was read."""
-        found = self.found(item, options, evidence)
-        return msgspec.structs.replace(result(self.question, item, found.finding), reading=found.reading)
+        """What is wrong with an item's value, with how it was read."""
+        compared = self._compare(item, options, evidence)
+        return msgspec.structs.replace(
+            result(self.question, item, compared.finding), reading=compared.reading
+        )
 
-    def found(self, item: Item, options: I, evidence: Evidence) -> Compared:
-        """What came of an item's values, and how a single one was read."""
-        judged = [self._target(item, options, target, evidence) for target in self.targets.of_item(item)]
-        finding = combine([one.finding for one in judged], item.points, credit=options.credit)
-        return Compared(finding, judged[0].reading if len(judged) == 1 else "")
-
-    def _target(self, item: Item, options: I, target: ValueTarget, evidence: Evidence) -> Compared:
-        found = self.targets.value(target, options.key, evidence)
+    def _compare(self, item: Item, options: I, evidence: Evidence) -> Compared:
+        name = self.targets.of_item(item)
+        found = self.targets.value(name, options.key, evidence)
         if found.finding is not None:
             return Compared(found.finding)
-        said, read = self.targets.said(options.key, evidence), self._read.get(item.id)
-        known = (
-            KnownValues((), said.wrong, read=tuple(read[0]))
-            if read
-            else KnownValues(self.stated(item, evidence), said.wrong)
-        )
+        said, read = self.targets.said(options.key, evidence), self._read[item.id]
+        known = KnownValues((), said.wrong, read=tuple(read[0]))
         if not self.has_value(item):
-            expected = self.targets.expected(target, options.key, evidence)
-            rights = (expected.value, *known.rights)
-            known = msgspec.structs.replace(known, rights=rights, fault=expected.finding)
-        return self.judged(found.value, known, item, target, evidence)
+            expected = self.targets.expected(name, options.key, evidence)
+            known = msgspec.structs.replace(known, rights=(expected.value,), fault=expected.finding)
+        return self.judged(found.value, known, item, ValueTarget(name))
 
-    def judged(
-        self, value: Any, known: KnownValues, item: Item, target: ValueTarget, evidence: Evidence
-    ) -> Compared:
+    def judged(self, value: Any, known: KnownValues, item: Item, target: ValueTarget) -> Compared:
         """One value of an answer against everything that is known about it."""
         given, finding = self.read(value, item, target)
         if finding is not None:
@@ -289,7 +260,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
             fault = review(f"{target.what}: the expected value is not one of kind {self.kind}")
             return Compared(fault, reading)
         differences: list[Finding] = []
-        for right in (self.right_here(right, item, evidence) for right in rights):
+        for right in rights:
             difference = self.differs(given, right, item, target)
             if difference is None:
                 return Compared(None, reading)
@@ -299,7 +270,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
             return Compared(open_ones[0], reading)
         telling = next((one for one in differences if one.code not in self.vague), differences[0])
         telling = self._explained(given, known.wrongs, telling, item, target) or telling
-        return Compared(self._named(given, telling, item, target, evidence) or telling, reading)
+        return Compared(self._named(given, telling, item, target) or telling, reading)
 
     def _explained(
         self, given: Any, wrongs: Sequence[MistakeValue], difference: Finding, item: Item, target: ValueTarget
@@ -315,21 +286,14 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         params = {"what": target.what, "value": difference.message.params.get("value", "")}
         return mistake_finding(fitting, difference.staff, params, others=others)
 
-    def _named(
-        self, given: Any, difference: Finding, item: Item, target: ValueTarget, evidence: Evidence
-    ) -> Finding | None:
-        known = self._read.get(item.id)
+    def _named(self, given: Any, difference: Finding, item: Item, target: ValueTarget) -> Finding | None:
+        wrong_values = self._read[item.id][1]
         for place_in_rubric, mistake in enumerate(self.items[item.id].mistake):
             code = _diagnosis(mistake)
             if code and self._codes(item):
                 fits = difference.code == f"{COUNTING}.{code}" or self.is_diagnosed(code, difference)
             else:
-                wrong, finding = (
-                    (known[1][place_in_rubric], None)
-                    if known is not None
-                    else self.read_right(self.wrong_value(mistake, evidence), item, target)
-                )
-                fits = finding is None and self.differs(given, wrong, item, target) is None
+                fits = self.differs(given, wrong_values[place_in_rubric], item, target) is None
             if fits:
                 message = Message(mistake.code, text=mistake.text)
                 staff = f"{target.what}: named mistake {mistake.code}; {difference.staff}".removesuffix("; ")

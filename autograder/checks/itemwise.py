@@ -12,14 +12,13 @@ from typing import ClassVar, Generic, TypeVar
 
 from msgspec import Struct
 
-from autograder.checks.base import Draw, Evidence, NoDraw
+from autograder.checks.base import Draw, Evidence
 from autograder.checks.judging.manual import manual
 from autograder.checks.judging.results import (
     Finding,
     is_blank,
     no_answer,
     result,
-    review,
 )
 from autograder.checks.options import item_options, question_options
 from autograder.records import Answer, ItemResult, Scenario
@@ -77,9 +76,8 @@ class ItemwiseCheck(ABC, Generic[Q, I]):
         del answer, draw
         return ()
 
-    def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:
+    def reference_plan(self) -> tuple[Scenario, ...]:
         """The calls to make in the reference's box."""
-        del draw
         return ()
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
@@ -100,9 +98,6 @@ class ItemwiseCheck(ABC, Generic[Q, I]):
             elif self.is_unanswered(evidence.answer):
                 found = no_answer()
             else:
-                try:
-                    found = verdict(item, self.items[item.id])
-                except NoDraw:
-                    found = review("the evidence has no draw")
+                found = verdict(item, self.items[item.id])
             results.append(found if isinstance(found, ItemResult) else result(self.question, item, found))
         return tuple(results)

@@ -15,7 +15,6 @@ from msgspec import Struct
 from autograder.errors import Key, Place, RubricError
 from autograder.rubric import Item, Question
 from autograder.tables import convert, field_names
-from autograder.wording import LocalisedText, Phrase, text_in
 
 Options = TypeVar("Options", bound=Struct)
 
@@ -48,92 +47,20 @@ class Mistake(Struct, frozen=True, forbid_unknown_fields=True):
     points: Decimal = Decimal(0)
 
 
-class Case(Struct, frozen=True, forbid_unknown_fields=True):
-    """One call of what the student wrote."""
-
-    name: str | dict[str, str] = ""
-    """Shown to students, in the assignment's languages where it is words: ``{ en = …, de = … }``. Items name
-    the case by its English name. Default ``"1"``, ``"2"``, …"""
-    args: tuple[Any, ...] = ()
-    kwargs: dict[str, Any] = {}
-    method: str = ""
-    """A method of the constructed object; empty: the object itself is called."""
-    seed: int | None = None
-    """Seeds random, numpy and torch immediately before the call."""
-    value: Any = None
-    """The right result, where no reference is asked."""
-
-    def asked(self, answer: str, known: str, sizes: str = "") -> Phrase:
-        """This call in a student's words: ``softmax [two rows]``.
-
-        Args:
-            answer: what is called.
-            known: how items name the case.
-            sizes: of its arrays, if they are told.
-        """
-        more = f": {sizes}]" if sizes else "]"
-        if isinstance(self.name, str) or not self.name:
-            return f"{answer} [{known}{more}"
-        return LocalisedText({language: f"{answer} [{name}{more}" for language, name in self.name.items()})
-
-
-class CallOptions(Struct, frozen=True):
-    """The question options of every kind that calls student code."""
-
-    case: tuple[Case, ...] = ()
-    sizes: dict[str, tuple[int, ...]] = {}
-    """Named sizes, one of each list is drawn per question: ``d_model = [12, 24]``. No two come out equal."""
-    equal_sizes: bool = False
-    """Sizes of different names may come out equal, though code that takes one for the other is then right."""
-    precision: str = "float64"
-    """dtype of drawn floating numbers, and torch's default dtype during the calls."""
-    library: Literal["torch", "numpy"] = "torch"
-    """What drawn and stated arrays arrive as."""
-    repeat: bool = True
-    """Ask every call twice: answers that change between equal calls are refused."""
-
-    @property
-    def times(self) -> int:
-        """How often every call is asked."""
-        return 2 if self.repeat else 1
-
-    @property
-    def dtype(self) -> str:
-        """torch's default dtype during the calls; empty where that is left alone."""
-        return self.precision if self.library == "torch" else ""
-
-
-class ComparedOptions(CallOptions, frozen=True):
+class ComparedOptions(Struct, frozen=True):
     """The question options of the kinds that compare a value."""
 
     config: dict[str, Any] | None = None
     """What the reference is called with; it then says besides what known mistakes lead to."""
 
 
-class CalledOptions(ComparedOptions, frozen=True):
-    """The question options of the kinds that compare a value which a function of the student's may return."""
-
-    carry_forward: tuple[str, ...] = ()
-    """Ids of earlier questions whose functions this answer may call: where one of them is wrong, the
-    reference's results stand in for it."""
-
-
-class CaseItem(Struct, frozen=True):
-    """The item options of every kind that calls student code."""
-
-    cases: tuple[str, ...] = ()
-    """Which cases the item is about; default: all."""
-    credit: Literal["all", "each"] = "all"
-    """``all``: every case or nothing; ``each``: an equal part of the points for each case."""
-
-
-class AnswerItem(CaseItem, frozen=True):
+class AnswerItem(Struct, frozen=True):
     """The item options of the kinds that compare a value."""
 
     answer: str = ""
     """The variable this item reads, where it is another one than the question's."""
     key: str | int | None = None
-    """The entry of the answer (or of what was returned) that this item is about."""
+    """The entry of the answer that this item is about."""
     mistake: tuple[Mistake, ...] = ()
 
 
@@ -170,36 +97,15 @@ def _named(record: type[Question | Item]) -> set[str]:
     return set(field_names(record)) - {"options", "items"}
 
 
-def named_cases(options: CallOptions, question: Question) -> dict[str, Case]:
-    """The cases by name, in order; by the English one, where there are several.
-
-    Raises:
-        RubricError: two cases have one name.
-    """
-    cases: dict[str, Case] = {}
-    for number, case in enumerate(options.case, start=1):
-        cases[text_in(case.name, "en") or str(number)] = case
-    if len(cases) != len(options.case):
-        raise RubricError("two cases have the same name", place(question), "case")
-    return cases
-
-
-def check_cases(item: Item, options: CaseItem, cases: Iterable[str], question: Question) -> None:
-    """Refuse items that name no case of the question, or whose points cannot be divided exactly.
-
-    Raises:
-        RubricError: names question and item.
-    """
-    names = tuple(cases)
-    for name in options.cases:
-        if name not in names:
-            raise RubricError(
-                f"no case {name!r}; known are: {', '.join(names) or 'none'}",
-                place(question, item),
-                "cases",
-            )
-    if options.credit == "each":
-        share(item.points, len(options.cases or names), place(question, item))
+def plain(value: Any) -> Any:
+    """Return a TOML value with floats instead of decimals."""
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, list | tuple):
+        return [plain(entry) for entry in value]
+    if isinstance(value, Mapping):
+        return {key: plain(entry) for key, entry in value.items()}
+    return value
 
 
 def share(points: Decimal, parts: int, where: str) -> Decimal:

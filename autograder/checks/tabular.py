@@ -26,7 +26,7 @@ from autograder.checks.judging.results import (
     result,
     review,
 )
-from autograder.checks.options import AnswerItem, CallOptions, place, share
+from autograder.checks.options import AnswerItem, place, share
 from autograder.checks.planning.planting import PlantedTable, table_trials
 from autograder.checks.planning.targets import Targets, ValueTarget
 from autograder.checks.values.tables import Columns, Matched, Names, UnreadableTable, read_table
@@ -97,7 +97,7 @@ class TableItem(Struct, frozen=True):
     """For a sum that is right for the student's own rows; default: as if it were right."""
 
 
-NOT_IN_A_TABLE = ("case", "sizes", "precision", "library", "repeat", "config")
+NOT_IN_A_TABLE = ("config",)
 """Options of questions about calls: the cells of a table are written down."""
 
 
@@ -241,7 +241,7 @@ class CellColumn:
             return failed("table.choice", str(target.what), what=target.what)
         assert self.check is not None  # noqa: S101 - one of the two was made
         known = self._known(self.check, item, evidence)
-        return self.check.judged(value, known, item, target, evidence).finding
+        return self.check.judged(value, known, item, target).finding
 
     def fits_sum(
         self, total: tuple[str, Any], parts: Mapping[str, tuple[int, Any]], what: Phrase, evidence: Evidence
@@ -274,7 +274,7 @@ class CellColumn:
 
     def _known(self, check: Compared, item: Item, evidence: Evidence) -> KnownValues:
         """What is right in one cell: what the rubric states, otherwise what the reference says."""
-        stated = check.stated(item, evidence)
+        stated = check.stated(item)
         answer, fault = (None, None)
         if check.options.config is not None:
             answer, fault = reference_value(observations_at(evidence.expected, 0), 0)
@@ -332,7 +332,7 @@ class TabularCheck(ItemwiseCheck[T, TableItem]):
         self._names = Names(names, place(question), options.beside)
         self._columns = Columns({column.id: column.aliases for column in columns})
         reads = dict.fromkeys(self.items, AnswerItem())
-        self._targets = Targets(question, CallOptions(), reads, named=False, config=options.config)
+        self._targets = Targets(question, reads, named=False, config=options.config)
         self.cells = {item.id: self._cells(item) for item, _ in self.automatic}
         self._names_asked = any(self.key in item.columns for item in self.items.values())
         if options.order == "given" and not self._names_asked:
@@ -342,11 +342,12 @@ class TabularCheck(ItemwiseCheck[T, TableItem]):
 
     def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
         """The variable, where it does not stand in the source as a literal."""
-        return self._targets.plan(answer, draw)
+        del draw
+        return self._targets.plan(answer)
 
-    def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:
+    def reference_plan(self) -> tuple[Scenario, ...]:
         """One call of the reference with the ``config``."""
-        return self._targets.reference_plan(draw)
+        return self._targets.reference_plan()
 
     def trials(self, key: Answer) -> Sequence[Trial]:
         """One for every cell and row, and other notations, where the key's table is a list in the source."""
@@ -364,22 +365,22 @@ class TabularCheck(ItemwiseCheck[T, TableItem]):
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
         """One result per item; each table is read once."""
-        read = functools.cache(lambda target: self.read(target, evidence))
+        read = functools.cache(lambda name: self.read(name, evidence))
         return self.each(
-            evidence, lambda item, _: self._judge(item, read(self._targets.of_item(item)[0]), evidence)
+            evidence, lambda item, _: self._judge(item, read(self._targets.of_item(item)), evidence)
         )
 
     def verdict(self, item: Item, options: TableItem, evidence: Evidence) -> ItemResult:
         """What is wrong in the cells of one item."""
         del options
-        return self._judge(item, self.read(self._targets.of_item(item)[0], evidence), evidence)
+        return self._judge(item, self.read(self._targets.of_item(item), evidence), evidence)
 
-    def read(self, target: ValueTarget, evidence: Evidence) -> Matched | Finding:
+    def read(self, name: str, evidence: Evidence) -> Matched | Finding:
         """The student's rows by the rubric's ids, or why there are none."""
-        found = self._targets.value(target, None, evidence)
+        found = self._targets.value(name, None, evidence)
         if found.finding is not None:
             return found.finding
-        what = target.what or self.question.answer_cell
+        what = name or self.question.answer_cell
         rows = read_table(found.value, self._columns)
         if isinstance(rows, UnreadableTable):
             return failed(rows.code, f"{what}: {rows.code} {rows.params}", what=what, **rows.params)
@@ -420,10 +421,9 @@ class TabularCheck(ItemwiseCheck[T, TableItem]):
         return cells
 
     def _judge(self, item: Item, table: Matched | Finding, evidence: Evidence) -> ItemResult:
-        target = self._targets.of_item(item)[0]
         if isinstance(table, Finding):
             return result(self.question, item, table)
-        options, what = self.items[item.id], target.what or self.question.answer_cell
+        options, what = self.items[item.id], self._targets.of_item(item) or self.question.answer_cell
         findings = [self._finding(row, column, table, what, evidence) for row, column in self.cells[item.id]]
         extra = len(table.extra) if options.extra == "refuse" else 0
         if extra:

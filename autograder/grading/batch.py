@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 from collections import deque
@@ -32,8 +31,6 @@ from autograder.stopwatch import Stopwatch
 from autograder.store import GradedEntry, Key, Outlines, Store
 from autograder.timestamps import Timing
 
-ASKED_AT_ONCE = 32
-"""Submissions for which the reference is asked in one box, where each meets inputs of its own."""
 MOST_TOGETHER = 50
 """Results that are recorded in one transaction."""
 GATHERED_SECONDS = 0.5
@@ -268,7 +265,7 @@ def _in_parallel(
     next one is graded: the slower recording is, the larger are the groups.
     """
     batch = _BatchGrader(grader, timeouts, stop_at_timeouts=len(waiting) > workers)
-    queue, stopped = _asked_ahead(grader, waiting), deque[Handin]()
+    queue, stopped = iter(waiting), deque[Handin]()
     with ThreadPoolExecutor(workers) as threads:
         running: dict[Future[Graded | None], Handin] = {}
         graded: list[tuple[Handin, Graded]] = []
@@ -305,18 +302,6 @@ def _in_parallel(
 def _emptied(queue: deque[Handin]) -> Iterator[Handin]:
     while queue:
         yield queue.popleft()
-
-
-def _asked_ahead(grader: Grader, waiting: Sequence[Handin]) -> Iterator[Handin]:
-    """The submissions. Where each meets inputs of its own, the reference is asked for many at a time."""
-    if grader.assignment.rubric.assignment.redraw == "never":
-        yield from waiting
-        return
-    for start in range(0, len(waiting), ASKED_AT_ONCE):
-        some = waiting[start : start + ASKED_AT_ONCE]
-        with contextlib.suppress(Exception):  # each is asked by itself then, and told what is the matter
-            grader.sittings.ahead((one.owner, collect(grader.assignment, one).digest()) for one in some)
-        yield from some
 
 
 class _Recorder:

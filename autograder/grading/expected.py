@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from autograder import atomic
 from autograder.assignment import Assignment
-from autograder.checks.base import Draw, Observations
+from autograder.checks.base import Observations
 from autograder.errors import BoxEnded, CourseError
 from autograder.grading_version import list_versions
 from autograder.records import Limits, Scenario
@@ -46,8 +46,6 @@ def expected_values(
 ) -> tuple[Expected, ...]:
     """The expected observations of every question that has a reference; cached on disk.
 
-    They are those of the inputs that everybody meets; see `own_values`.
-
     Args:
         assignment: the common one.
         secret: the course's.
@@ -61,7 +59,7 @@ def expected_values(
         CourseError: a reference solution is missing, raises, or ends its box.
     """
     plans: dict[str, _ReferencePlan] = {}
-    names = [_plans(one, secret, assignment, plans) for one in (assignment, *variants)]
+    names = [_plans(one, assignment, plans) for one in (assignment, *variants)]
     path = assignment.course.private / "expected" / f"{_key(assignment, secret, plans)}.values"
     found = _load(path, plans)
     if found is None:
@@ -75,26 +73,6 @@ def box_seed(secret: bytes, name: str) -> int:
     return int.from_bytes(hashlib.sha256(secret + b"\0seed\0" + name.encode()).digest()[:4], "little")
 
 
-def own_values(
-    assignment: Assignment, secret: bytes, pool: Pool, own: Sequence[tuple[Assignment, str]]
-) -> tuple[Expected, ...]:
-    """What is expected of submissions that meet inputs of their own, all asked in one box; not kept on disk.
-
-    Args:
-        assignment: the common one.
-        secret: the course's.
-        pool: gives the reference's sandbox.
-        own: what each was asked, and whose draw it meets (`autograder.checks.base.draw_scope`).
-
-    Raises:
-        CourseError: a reference solution is missing, raises, or ends its box.
-    """
-    plans: dict[str, _ReferencePlan] = {}
-    names = [_plans(asked, secret, assignment, plans, draw) for asked, draw in own]
-    found = _compute(assignment, plans, pool)
-    return tuple({question: found[name] for question, name in one.items()} for one in names)
-
-
 class _ReferencePlan(Struct, frozen=True, eq=False):
     """What the reference is asked for one question of one variant, or of several alike."""
 
@@ -104,9 +82,7 @@ class _ReferencePlan(Struct, frozen=True, eq=False):
     """SHA-256 of it, so that equal plans are found."""
 
 
-def _plans(
-    assignment: Assignment, secret: bytes, common: Assignment, plans: dict[str, _ReferencePlan], own: str = ""
-) -> dict[str, str]:
+def _plans(assignment: Assignment, common: Assignment, plans: dict[str, _ReferencePlan]) -> dict[str, str]:
     """Add the plans of an assignment that are not among ``plans`` yet.
 
     Returns:
@@ -115,17 +91,17 @@ def _plans(
     names = {}
     for question in assignment.rubric.questions:
         check = assignment.checks[question.id]
-        if not own and check is common.checks[question.id] and question.id in plans:
+        if check is common.checks[question.id] and question.id in plans:
             names[question.id] = question.id
             continue
-        scenarios = check.reference_plan(Draw.for_question(secret, assignment.rubric, question, own))
+        scenarios = check.reference_plan()
         if scenarios and not question.reference:
             raise CourseError(
                 f"question {question.id!r}: a reference is needed; state reference = 'module:name'"
             )
         if scenarios:
             plan = _ReferencePlan(question, scenarios, asked_digest(question, scenarios))
-            of_all = plan if assignment is common and not own else plans.get(question.id)
+            of_all = plan if assignment is common else plans.get(question.id)
             alike = of_all is not None and of_all.asked == plan.asked
             names[question.id] = question.id if alike else f"{question.id} {plan.asked}"
             plans.setdefault(names[question.id], plan)

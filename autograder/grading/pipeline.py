@@ -13,7 +13,6 @@ from msgspec.structs import astuple, replace
 
 from autograder.assignment import Assignment
 from autograder.checks.base import (
-    CarriesForward,
     Check,
     Draw,
     Evidence,
@@ -35,7 +34,6 @@ from autograder.errors import (
 )
 from autograder.grading import scoring, storage_limit
 from autograder.grading.answer_pictures import note_unshown_pictures, review_pictures
-from autograder.grading.carrying import RightResults, carried_forward
 from autograder.grading.cell_tests import CellTests, cells_to_run
 from autograder.grading.changed_types import review_changed_type
 from autograder.grading.expected import box_seed, tried_values
@@ -213,14 +211,12 @@ class Grader:
                 Evidence(answer, observed, answers=answers, cells=cells),
                 draw=draw,
                 expected=sitting.expected.get(question.id, ()),
-                named=sitting.named.get(question.id, ()),
                 earlier=_by_item(earlier),
                 tests=tests or {},
             )
             if evidence.observed or not (plan or is_blank(answer)):  # otherwise the run was cut off
-                evidence = self._asked_again(personal, question, evidence, ask)
-            evidence, notes = self._carried(personal, question, evidence, ask)
-            return JudgedAnswer(_results(check, plan, evidence, personal.rubric), notes=notes)
+                evidence = self._ask_reference(personal, question, evidence)
+            return JudgedAnswer(_results(check, plan, evidence, personal.rubric))
         except EndedItself:
             raise
         except SandboxFault as fault:
@@ -229,38 +225,15 @@ class Grader:
             code, staff = scoring.OUR_FAULT, f"our fault: {describe_error(error)}"
         return JudgedAnswer(_open(question, review(staff)), staff, (Note(code, staff, question.id),))
 
-    def _asked_again(
-        self,
-        assignment: Assignment,
-        question: Question,
-        evidence: Evidence,
-        ask: Callable[[tuple[Scenario, ...]], Sequence[Observations]],
-    ) -> Evidence:
-        """The evidence with the second round's answers, where the kind has one."""
+    def _ask_reference(self, assignment: Assignment, question: Question, evidence: Evidence) -> Evidence:
+        """Return the evidence with what the reference says about the answer, if the kind asks it."""
         check = assignment.checks[question.id]
-        if not isinstance(check, HasSecondRound):
+        plan = check.second_round(evidence) if isinstance(check, HasSecondRound) else ()
+        if not plan:
             return evidence
-        second = check.second_round(evidence)
         with self.stopwatch.step("calls once more"):
-            evidence = replace(evidence, again=ask(second.student) if second.student else ())
-        if not second.reference:
-            return evidence
-        tried = tried_values(assignment, question, second.reference, self.pool, self.seed)
+            tried = tried_values(assignment, question, plan, self.pool, self.seed)
         return replace(evidence, tried=tried)
-
-    def _carried(
-        self,
-        assignment: Assignment,
-        question: Question,
-        evidence: Evidence,
-        ask: Callable[[tuple[Scenario, ...]], Sequence[Observations]],
-    ) -> tuple[Evidence, tuple[Note, ...]]:
-        """The evidence with what the answer gives where earlier functions are right; see `carrying`."""
-        check = assignment.checks[question.id]
-        if not isinstance(check, CarriesForward) or not check.carries or not evidence.observed:
-            return evidence, ()
-        right = RightResults(assignment, self.pool, self.seed)
-        return carried_forward(check, question, evidence, ask, right)
 
     def grade(
         self,
@@ -574,7 +547,9 @@ class _SubmissionRun:
         # A module runs in whichever cell imports it.
         beside = self._handed.other.names
         results = with_failed_imports(results, self._failed_imports, beside, session.runs, answer)
-        results = review_stopped(results, self._stopped, self._asked.get(question.id, ()), parts)
+        named = assignment.names_asked(question.notebook).get(answer.grade_id, ())
+        asked = {*self._asked.get(question.id, ()), *named}
+        results = review_stopped(results, self._stopped, asked, parts)
         results = review_changed_type(results, answer, submission.notes)
         self.notes += (*note_stopped(results, question.id), *note_unread(results, answer, submission.notes))
         ran = session.runs if question.file else [session.runs[at] for at in parts]
@@ -620,7 +595,7 @@ def _results(
 ) -> tuple[ItemResult, ...]:
     """What a check says, without hidden inputs that the answer could have shown."""
     results = with_syntax_fault(check.judge(evidence), evidence.answer)
-    if has_hidden_inputs(plan, evidence) and rubric.assignment.redraw != "attempt":
+    if has_hidden_inputs(plan) and rubric.assignment.redraw != "attempt":
         results = redacted(results, (evidence.answer.source, *evidence.cells))
     return results
 

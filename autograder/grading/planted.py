@@ -10,11 +10,9 @@ import msgspec
 import numpy as np
 
 from autograder.assignment import Assignment
-from autograder.checks.base import HasNamedTrials, Trial
-from autograder.checks.options import check_text
-from autograder.errors import CourseError, RubricError
+from autograder.checks.base import Trial
+from autograder.errors import CourseError
 from autograder.grading.expected import ReferenceObject, ask_reference
-from autograder.messages import sentences
 from autograder.records import Call, Scenario
 from autograder.rubric import Question
 from autograder.sandbox.pool import Pool
@@ -22,8 +20,6 @@ from autograder.sandbox.retry import retry_infrastructure
 
 MOST_TRIALS = 2000
 """Planted answers to one question."""
-MOST_NAMED = 200
-"""Named mistakes among them: each is run once for a class."""
 _NAME = "planted_trials"
 _CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
@@ -49,11 +45,7 @@ def planted_trials(
         return {}
     answers = retry_infrastructure(lambda: _asked(assignment, asking, pool))
     own = {one.name: one.own for one in rubric.assignment.notebooks}
-    trials = {one.id: read_trials(answers[one.id], one, own[one.notebook]) for one in asking}
-    for question in asking:
-        tells = isinstance(assignment.checks[question.id], HasNamedTrials)
-        check_named(trials[question.id], question, rubric.assignment.languages, tells=tells)
-    return trials
+    return {one.id: read_trials(answers[one.id], one, own[one.notebook]) for one in asking}
 
 
 def _asked(assignment: Assignment, asking: Iterable[Question], pool: Pool) -> dict[str, Any]:
@@ -138,53 +130,6 @@ def check_trials(trials: Iterable[Trial], question: Question, where: str) -> Non
                     f"{at}: points: expected items that are lost and less than they are worth, "
                     f"got {item!r}: {points}"
                 )
-
-
-def check_named(
-    trials: Iterable[Trial], question: Question, languages: Iterable[str], *, tells: bool
-) -> None:
-    """Refuse named mistakes that cannot be told to a student.
-
-    Args:
-        trials: of the question.
-        question: they belong to.
-        languages: of the assignment.
-        tells: whether the question's kind tells mistakes by trials.
-
-    Raises:
-        CourseError: names the trial.
-    """
-    named: dict[str, Trial] = {}
-    for trial in trials:
-        at = f"question {question.id!r}: trials: {question.trials!r}: trial {trial.name!r}"
-        if not trial.code and not trial.text:
-            continue
-        if not tells:
-            raise CourseError(f"{at}: code: questions of kind {question.kind} name no mistake by its trial")
-        if not _CODE.fullmatch(trial.code) or trial.code in sentences():
-            raise CourseError(
-                f"{at}: code: expected a name of its own, of letters, digits, '-', '_' or '.'; "
-                f"got {trial.code!r}"
-            )
-        if not trial.loses:
-            raise CourseError(f"{at}: code: a mistake loses something; state its items in loses")
-        missing = [language for language in languages if not trial.text.get(language)]
-        if missing:
-            raise CourseError(
-                f"{at}: text: expected the assignment's languages; missing: {', '.join(missing)}"
-            )
-        try:
-            check_text(trial.text, at, ("what",))
-        except RubricError as error:
-            raise CourseError(str(error)) from error
-        first = named.setdefault(trial.code, trial)
-        if (first.text, first.points) != (trial.text, trial.points):
-            raise CourseError(f"{at}: {trial.code!r} has another text, or other points, in {first.name!r}")
-    if len(named) > MOST_NAMED:
-        raise CourseError(
-            f"question {question.id!r}: trials: expected at most {MOST_NAMED} named mistakes, "
-            f"got {len(named)}"
-        )
 
 
 def _plain(entry: Any) -> Any:

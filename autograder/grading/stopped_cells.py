@@ -89,7 +89,7 @@ def review_stopped(
     Args:
         results: of the question.
         stopped: the cells of the notebook that stopped.
-        asked: the names that the box was asked for to judge the answer.
+        asked: the names that the answer is to define, or that the box was asked for to judge it.
         parts: positions of the answer's own cells.
     """
     return tuple(_review(result, stopped, asked, parts) for result in results)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from autograder.assignment import Assignment
 from autograder.checks.base import draw_scope
 from autograder.errors import NotebookError
-from autograder.grading.expected import Expected, expected_values, own_values
-from autograder.grading.mistakes import Named, named_mistakes
+from autograder.grading.expected import Expected, expected_values
 from autograder.notebook.fill import label_of
 from autograder.records import Note
 from autograder.sandbox.pool import Pool
@@ -26,12 +25,10 @@ class StudentAssignment(Struct, frozen=True, eq=False):
     notes: tuple[Note, ...] = ()
     own: str = ""
     """Whose hidden inputs it meets, where not everybody meets the same (`checks.base.draw_scope`)."""
-    named: Named = {}
-    """What mistakes give that the reference's trials name."""
 
 
 class StudentAssignments:
-    """The sittings of a class. Thread safe: after it was made, nothing changes but what `ahead` has asked.
+    """The sittings of a class. Thread safe: it does not change after it was made.
 
     Args:
         assignment: the common one.
@@ -53,7 +50,6 @@ class StudentAssignments:
     ) -> None:
         self._common = assignment
         self._secret, self._pool = secret, pool
-        self._ahead: dict[str, tuple[Expected, Named]] = {}
         self._labels: dict[str, str] = {}
         self._digests: dict[str, str] = {}
         self._refused: dict[str, Exception] = {}
@@ -69,13 +65,8 @@ class StudentAssignments:
                 self._refused[student] = error
         every = (*variants.values(), *(drawn or {}).values())
         common, *expected = expected_values(assignment, secret, pool, every)
-        asked = [(one, "") for one in (assignment, *every)]
-        named, *others = named_mistakes(assignment, secret, pool, asked)
-        self.common = StudentAssignment(assignment, common, named=named)
-        sittings = [
-            StudentAssignment(one, values, named=mistakes)
-            for one, values, mistakes in zip(every, expected, others, strict=True)
-        ]
+        self.common = StudentAssignment(assignment, common)
+        sittings = [StudentAssignment(one, values) for one, values in zip(every, expected, strict=True)]
         self._of_variant = dict(zip(variants, sittings[: len(variants)], strict=True))
         self._drawn = dict(zip(drawn or {}, sittings[len(variants) :], strict=True))
 
@@ -90,41 +81,12 @@ class StudentAssignments:
             attempt: SHA-256 of all that was handed in.
 
         Raises:
-            CourseError: the student's variant cannot be told, a notebook that was handed out is missing, or
-                the reference fails on inputs of the student's own.
+            CourseError: the student's variant cannot be told, or a notebook that was handed out is missing.
             RubricError: the rubric is not valid with the student's variant.
         """
         sitting = self._of(student, notebooks)
         own = draw_scope(self._common.rubric, canonical_id(student), attempt)
-        if not own:
-            return sitting
-        known = self._ahead.pop(own, None) or self._of_inputs({own: sitting.assignment})[own]
-        expected, named = known
-        return replace(sitting, expected=expected, own=own, named={**sitting.named, **named})
-
-    def ahead(self, attempts: Iterable[tuple[str, str]]) -> None:
-        """Ask the reference for several submissions at once, where each meets inputs of its own.
-
-        Args:
-            attempts: student and SHA-256 of what was handed in.
-
-        Raises:
-            CourseError: the reference fails on one of them.
-        """
-        asked = {}
-        for student, attempt in attempts:
-            if own := draw_scope(self._common.rubric, canonical_id(student), attempt):
-                asked[own] = self._of(student, {}).assignment
-        self._ahead |= self._of_inputs(asked)
-
-    def _of_inputs(self, asked: Mapping[str, Assignment]) -> dict[str, tuple[Expected, Named]]:
-        """What the reference says about inputs that single submissions meet, by whose they are."""
-        common, pool, own = self._common, self._pool, [(one, name) for name, one in asked.items()]
-        found = own_values(common, self._secret, pool, own)
-        named: Sequence[Named] = [{} for _ in own]
-        if any(self.common.named.values()):  # trials are the same, whatever the inputs
-            named = named_mistakes(common, self._secret, pool, own, kept_on_disk=False)
-        return dict(zip(asked, zip(found, named, strict=True), strict=True))
+        return replace(sitting, own=own) if own else sitting
 
     def _of(self, student: str, notebooks: Mapping[str, bytes | NotebookError]) -> StudentAssignment:
         if student in self._drawn:

@@ -135,19 +135,6 @@ _FORBIDDEN = {
     "forbidden.look": "A person will look at how this was written.",
 }
 
-# Functions that call functions of earlier answers which are wrong.
-_CARRIED = {
-    "carried.right": (
-        "Right, with right results of {names} in the place of yours: the mistake there costs points there "
-        "alone."
-    ),
-    "carried.partly": (
-        "Not all right, even with right results of {names} in the place of yours; the mistake there costs "
-        "points there alone."
-    ),
-    "carried.named": "With right results of {names} in the place of yours:",
-}
-
 # What known mistakes of counting lead to. The codes are those of the mistakes in the course's reference,
 # and of the sorts (families) they belong to.
 _COUNTING = {
@@ -288,7 +275,6 @@ SENTENCES = {
     **_COUNTS,
     **_CHOICES,
     **_FORBIDDEN,
-    **_CARRIED,
     **_COUNTING,
     **_COUNTING_PARAMETERS,
     **_COUNTING_MEMORY,

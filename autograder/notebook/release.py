@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -92,18 +92,23 @@ class Release(Struct, frozen=True):
         )
 
 
-def names_asked(release: Release, questions: Iterable[Question]) -> dict[str, frozenset[str]]:
+def names_asked(
+    release: Release, questions: Iterable[Question], called: Mapping[str, Collection[str]]
+) -> dict[str, frozenset[str]]:
     """Return the names that each answer cell is to define: grade_id → of its questions and their items.
 
     Args:
         release: a notebook.
         questions: that stand in it.
+        called: question → names that its checks call, for those that state no name.
     """
     answers = {cell.grade_id for cell in release.cells if cell.is_answer}
     found: dict[str, frozenset[str]] = {}
     for question in questions:
         grade_id = next((one for one in (question.answer_cell, question.id) if one in answers), "")
         stated = [question.answer, *(item.options.get("answer", "") for item in question.items)]
+        if not any(stated):
+            stated += called.get(question.id, ())
         names = {name for name in stated if isinstance(name, str) and name.isidentifier()}
         if grade_id and names and not question.file:
             found[grade_id] = found.get(grade_id, frozenset()) | names

@@ -335,7 +335,7 @@ def _specification(
             for name, symbol in symbols.items()
         },
         "languages": list(rubric.assignment.languages),
-        "library": str(question.options.get("library", "torch")),
+        "library": "torch" if "torch" in rubric.assignment.preload else "numpy",
         # What is drawn differs from sheet to sheet, and the file beside all of them is the same.
         "given": _given(question, release) if rubric.draws is None else "",
         "closed": _closed(question, release) if kind == "choice" and rubric.draws is None else [],

@@ -137,7 +137,7 @@ def _room(question: Question, cell: ReleaseCell, points: Decimal) -> list[Piece]
     if columns:
         grid = Piece("grid", columns=columns, rows=len(_tables(question, "row")) + SPARE_ROWS)
         return [*([Piece("code", given)] if given else []), grid]
-    if form in SHORT_FORMS and not question.options.get("case"):
+    if form in SHORT_FORMS:
         return _blanks(question, given)
     parts = [Piece("code", text) for text in (before, after) if text]
     return [*parts[:1], _space(points, CODE_MILLIMETRES, LEAST_CODE, given), *parts[1:]]

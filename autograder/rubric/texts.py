@@ -41,7 +41,7 @@ def _texts(rubric: Rubric) -> Iterator[tuple[Place, Mapping[str, Any]]]:
 
 
 def _inside(options: Any, place: Place) -> Iterator[tuple[Place, Mapping[str, Any]]]:
-    """The texts of named mistakes, cases, examples and the like, wherever they stand."""
+    """The texts of named mistakes, examples and the like, wherever they stand."""
     if isinstance(options, list | tuple):
         for number, entry in enumerate(options):
             yield from _inside(entry, place.at("", number))
@@ -51,8 +51,5 @@ def _inside(options: Any, place: Place) -> Iterator[tuple[Place, Mapping[str, An
         for key, value in options.items():
             if key in _TEXTS and isinstance(value, Mapping):
                 yield inner.at(f": {key}", key), value
-            elif key == "case" and isinstance(value, list | tuple):
-                for number, case in enumerate(value):
-                    yield from _inside(case, inner.at(f", case {number + 1}", key, number))
             else:
                 yield from _inside(value, inner.at(", examples" if key == "examples" else "", key))

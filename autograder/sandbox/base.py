@@ -127,6 +127,9 @@ class Box(Protocol):
             SandboxFault: see `run_cell`.
         """
 
+    def look_for_crowding(self) -> None:
+        """Set `crowded` after student code raised something that only another box has seen."""
+
     def hand_on(
         self, target: str, told: Told, *, seconds: float, begin: Mapping[str, Any] | None = None
     ) -> Reply | Observation:

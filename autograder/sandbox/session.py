@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from itertools import takewhile
 from types import TracebackType
 from typing import Self
 
@@ -95,7 +94,6 @@ class Session:
         self.seconds_in_sandbox = 0.0
         """In which boxes were opened, ran and were closed."""
         self._used = Usage()
-        self._again_left = limits.submission_seconds  # for the cells in boxes of a scenario's own
         self._budgets = budgets(limits)
         self._altogether = MemoryBudget(self._budgets.answers_mb, Ending.ANSWERS_SIZE)
         self._room = self._altogether
@@ -155,72 +153,54 @@ class Session:
         return box
 
     def _ask(self, scenarios: Sequence[Scenario]) -> list[tuple[Observation, ...]]:
-        results: dict[int, tuple[Observation, ...]] = {}
-        waiting = list(range(len(scenarios)))
-        endings = apart = 0
-        while waiting := _without_repeats(waiting, scenarios, results):
-            name = scenarios[waiting[0]].alone
-            together = _together([scenarios[place] for place in waiting])
-            # What ended the submission's box may end a box apart in the same way.
-            over = apart >= ENDINGS_PER_QUESTION + endings if name else endings >= ENDINGS_PER_QUESTION
-            if self._room.ending or over or not self._ensure_box():
+        results: list[tuple[Observation, ...]] = []
+        endings = 0
+        while waiting := scenarios[len(results) :]:
+            if self._room.ending or endings >= ENDINGS_PER_QUESTION or not self._ensure_box():
                 ending = self._room.ending or self._given_up or Ending.NOT_ASKED
-                answers = [_ended(scenario, ending) for scenario in together]
-                over = True
-            else:
-                try:
-                    answers = self._ask_together(together)
-                except SandboxFault as fault:
-                    self._after_fault(fault)
-                    continue
-            results |= zip(waiting, answers, strict=False)
-            asked, waiting = waiting[: len(answers)], waiting[len(answers) :]
-            if not over and answers and _ending(answers[-1]):
-                apart, endings = apart + bool(name), endings + (not name)
-                if not name:
-                    self._lose_box()
-                waiting = _later(waiting, scenarios, scenarios[asked[-1]].serves)
-        return [results[place] for place in range(len(scenarios))]
+                return [*results, *(_ended(scenario, ending) for scenario in waiting)]
+            try:
+                answers = self._ask_together(waiting)
+            except SandboxFault as fault:
+                self._after_fault(fault)
+                continue
+            results += answers
+            if answers and _ending(answers[-1]):
+                endings += 1
+                self._lose_box()
+        return results
 
     def _ask_together(self, scenarios: Sequence[Scenario]) -> list[tuple[Observation, ...]]:
         """Ask scenarios in one box, as `Box.ask`, without running what is known to run out of time.
 
         A known time-out is answered, and counts against the submission's time, as it was when it was met.
         """
-        apart, ours = bool(scenarios[0].alone), scenarios[0].ours
-        before = [] if apart else self._asked
-        known, answered = self._first_known(scenarios, before)
+        known, answered = self._first_known(scenarios)
         scenarios = scenarios[: known or 1]
         calls = scenarios[0].calls[:answered] if known == 0 else None
         asked = scenarios if calls is None else [msgspec.structs.replace(scenarios[0], calls=calls)]
         answers: list[tuple[Observation, ...]] = [()]
         if calls is None or calls:
-            answers = self._ask_apart(asked) if apart else self._ask_box(asked)
+            answers = self._ask_box(asked)
         if calls is not None and not _ending(answers[0]):
             rest = len(scenarios[0].calls) - len(answers[0])
             answers = [(*answers[0], *(Observation(ok=False, ending=Ending.CALL_TIME),) * rest)]
-            if ours:
-                self._again_left -= self._limits.call_seconds
-            else:
-                self._recalled += self._limits.call_seconds
-        done = [*before, *scenarios[: len(answers)]]
+            self._recalled += self._limits.call_seconds
+        self._asked = [*self._asked, *scenarios[: len(answers)]]
         if answers and _ending(answers[-1]) is Ending.CALL_TIME and not self._visits:
             told = sum(one.ending is None for one in answers[-1])
-            self._timeouts.remember_call(done, self._skipped, told)
-        if not apart:
-            self._asked = done
+            self._timeouts.remember_call(self._asked, self._skipped, told)
         return answers
 
-    def _first_known(self, scenarios: Sequence[Scenario], before: Sequence[Scenario]) -> tuple[int, int]:
+    def _first_known(self, scenarios: Sequence[Scenario]) -> tuple[int, int]:
         """Return the place of the first known to run out of time, and how many of its calls are answered.
 
         If there is none, the place is behind the last. Tests that run between the cells may change what calls
         meet, so nothing is known of calls then.
         """
-        left = self._again_left if scenarios[0].ours else self._left()
-        if not self._visits and left >= self._limits.call_seconds:
+        if not self._visits and self._left() >= self._limits.call_seconds:
             for number in range(len(scenarios)):
-                asked = [*before, *scenarios[: number + 1]]
+                asked = [*self._asked, *scenarios[: number + 1]]
                 if (answered := self._timeouts.recall_call(asked, self._skipped)) is not None:
                     return number, answered
         return len(scenarios), 0
@@ -236,66 +216,6 @@ class Session:
             self._end_cell(known, Ending.CELL_TIME)
             self._recalled += self._limits.cell_seconds
             self._restarts_left -= 1
-
-    def _ask_apart(self, scenarios: Sequence[Scenario]) -> list[tuple[Observation, ...]]:
-        """In another box, where the cells run again first; the submission's box stays for the others.
-
-        That they run again is our wish: it is not counted as the student's time, but bounded by as much. So
-        are calls that are `ours`.
-        """
-        box, ours = self._opened(), scenarios[0].ours
-        started = time.monotonic()
-        prepared = kept = 0.0
-        try:
-            with self._inside():
-                self._run_again(box, started)
-            prepared, kept = box.computed(), box.delayed()
-            self._again_left -= max(prepared, (time.monotonic() - started) / CLOCK_FACTOR)
-            left = self._again_left if ours else self._left()
-            if left <= 0:
-                if not ours:
-                    self._out_of_time()
-                return [_ended(scenarios[0], Ending.SUBMISSION_TIME)]
-            with contextlib.nullcontext() if ours else self._passing():
-                answers = box.ask(
-                    scenarios, seconds=min(self._limits.call_seconds, left), total=left, room=self._room
-                )
-            if answers and left < self._limits.call_seconds:
-                if _ending(answers[-1]) is Ending.CALL_TIME and not ours:
-                    self._out_of_time()
-                answers[-1] = limit_notes.out_of_time(answers[-1])
-        except BoxEnded as ended:
-            return [_ended(scenarios[0], ended.ending)]
-        else:
-            return answers
-        finally:
-            with self._inside():
-                usage = box.close()
-            self._note_usage(usage)
-            self._note_crowding(box)
-            computed = max(0.0, usage.processor_seconds - prepared)
-            if ours:
-                self._again_left -= computed
-            else:
-                self._computed += computed
-                self._delayed += max(0.0, usage.delayed_seconds - kept)
-
-    def _run_again(self, box: Box, started: float) -> None:
-        """The cells as in the submission's box.
-
-        Raises:
-            BoxEnded: there, or because the time for it is used up.
-        """
-        for _, cell in self._runnable():
-            spent = max(box.computed(), (time.monotonic() - started) / CLOCK_FACTOR)
-            seconds = min(self._limits.cell_seconds, self._again_left - spent)
-            if seconds <= 0:
-                raise BoxEnded(Ending.SUBMISSION_TIME)
-            try:
-                box.run_cell(cell.source, seconds=seconds)
-            except BoxEnded as ended:
-                late = ended.ending is Ending.CELL_TIME and seconds < self._limits.cell_seconds
-                raise BoxEnded(Ending.SUBMISSION_TIME) if late else ended from None
 
     def _runnable(self) -> Iterator[tuple[int, Cell]]:
         """The code cells with their numbers, without those that ended a box."""
@@ -420,6 +340,10 @@ class Session:
                 self._visits[place](box, self._left(), self._skipped)
         except KnownTimeout as known:
             self._recalled += known.seconds
+            raise
+        except BoxEnded as ended:
+            if ended.ending is Ending.SUBMISSION_TIME:
+                self._out_of_time()
             raise
 
     def _run_together(self, box: Box, numbers: Sequence[int]) -> None:
@@ -575,27 +499,6 @@ def _fitting(files: Mapping[str, bytes], limits: Limits) -> Mapping[str, bytes]:
         if room >= 0 and len(kept) < _OF_FILES * limits.scratch_files - 8:
             kept[name] = files[name]
     return kept
-
-
-def _together(scenarios: Sequence[Scenario]) -> tuple[Scenario, ...]:
-    """The first ones that are asked in the same box."""
-    return tuple(takewhile(lambda one: one.alone == scenarios[0].alone, scenarios))
-
-
-def _without_repeats(
-    waiting: Sequence[int], scenarios: Sequence[Scenario], results: dict[int, tuple[Observation, ...]]
-) -> list[int]:
-    """Return the places that are still to be asked, and note in the results that the others are not."""
-    answers = {scenarios[place].name: answer for place, answer in results.items()}
-    repeats = [(place, scenarios[place].repeats) for place in waiting]
-    spared = [place for place, one in repeats if one and _ending(answers.get(one[0], ())[: one[1]])]
-    results |= {place: _ended(scenarios[place], Ending.NOT_ASKED) for place in spared}
-    return [place for place in waiting if place not in spared]
-
-
-def _later(waiting: Sequence[int], scenarios: Sequence[Scenario], serves: str) -> list[int]:
-    """The places in order, those of scenarios that serve this at the end."""
-    return sorted(waiting, key=lambda place: bool(serves) and scenarios[place].serves == serves)
 
 
 def _ending(observations: tuple[Observation, ...]) -> Ending | None:

@@ -224,6 +224,8 @@ class CellTester:
         if test.inside:
             return self._inside(test, student, left)
         outcome = self._outside(test, student, left)
+        if not outcome.passed:
+            student.look_for_crowding()
         doubted = test.doubtful and outcome.ending is None
         return replace(outcome, refused=outcome.refused or test.doubtful) if doubted else outcome
 
@@ -521,9 +523,12 @@ def visit(
             if has_full_time and timeouts.recall_test(name, skipped):
                 found[key] = CellOutcome(ending=Ending.CALL_TIME, inside=test.inside)
                 raise KnownTimeout(test.seconds)
-            found[key] = outcome = runner.run(test, student, left)
-            if has_full_time and outcome.ending is Ending.CALL_TIME:
+            outcome = runner.run(test, student, left)
+            if outcome.ending is Ending.CALL_TIME and has_full_time:
                 timeouts.remember_test(name, skipped)
+            elif outcome.ending is Ending.CALL_TIME:
+                outcome = replace(outcome, ending=Ending.SUBMISSION_TIME)
+            found[key] = outcome
             if outcome.ending is not None:
                 raise BoxEnded(outcome.ending)
 

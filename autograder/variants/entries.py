@@ -14,7 +14,7 @@ from autograder.variants.options import Draws, Planted
 FIXED = frozenset(
     (
         *("id", "kind", "points", "notebook", "cell", "answer_cell", "file", "answer", "needs", "manual"),
-        *("title", "symbols", "form", "credit", "key", "library", "visible"),
+        *("title", "symbols", "form", "credit", "key", "visible"),
     )
 )
 """Keys whose values are the same for every student: marks, cells, and what students' own check knows."""

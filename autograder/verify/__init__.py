@@ -28,7 +28,6 @@ from autograder.verify.questions import (
     idle_arguments,
     list_credit,
     of_visible,
-    size_warnings,
 )
 from autograder.verify.run import Run, ShowProgress
 
@@ -94,10 +93,7 @@ def verify(
         most((spent, *boxes)),
         len(boxes),
         time.monotonic() - started,
-        (
-            *size_warnings(assignment.rubric),
-            *(warning for made in matrices for warning in kept_without_work(made)),
-        ),
+        (*(warning for made in matrices for warning in kept_without_work(made)),),
         () if quick else run_mutants(grader, key, parallel),
         list_credit(assignment.rubric),
         sum((item.points for item in items if not item.manual), Decimal(0)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 
 from autograder.checks.base import TRIVIAL, Trial
@@ -17,11 +17,6 @@ _LOST_MORE = "find out why the check takes this for a mistake, or add the item t
 _OPEN = "the check could not judge this; see the words for staff"
 _EARLIER = "look for a mistake or a step that fits earlier, or state what is given"
 _SPEECHLESS = "put it into the kind's sentences.py, beside the __init__.py that its entry point names"
-_NOT_TOLD = (
-    "more than one mistake gives these results, or too little differs from what is right: ask cases that "
-    "tell them apart, or take the code out"
-)
-_TOLD_AS_ANOTHER = "ask cases that tell the two apart, or state codes if it is the same mistake"
 _NEVER_LOST = "plant a mistake that loses it: trials = 'module:function', or a named mistake in the rubric"
 
 
@@ -46,8 +41,6 @@ def row(
     rubric: Rubric,
     score: Score,
     key: Mapping[str, Mark],
-    *,
-    named: Collection[str] = (),
 ) -> Row:
     """One trial beside what came of it.
 
@@ -57,7 +50,6 @@ def row(
         rubric: of the assignment.
         score: what the paper with the planted answer earned.
         key: what became of each item (``question.item``) of the key itself; a trial is not blamed for that.
-        named: the codes of all mistakes that trials of the question name.
     """
     marks: dict[str, Mark] = {}
     findings: list[VerifyFinding] = []
@@ -79,7 +71,7 @@ def row(
         if found is not wanted:
             findings.append(_finding(trial, question, result, found, wanted))
         elif must_lose:
-            findings += _lost_otherwise(trial, question, result, named)
+            findings += _lost_otherwise(trial, question, result)
     loses = trial.loses
     if trial.loses_any:
         loses = tuple(item for item, found in marks.items() if found is Mark.LOST)
@@ -93,34 +85,16 @@ def row(
     return Row(trial.name, trial.family, loses, marks, wrong, tuple(findings))
 
 
-def _lost_otherwise(
-    trial: Trial, question: Question, result: ItemResult, named: Collection[str]
-) -> Iterator[VerifyFinding]:
-    """An item that is lost, but with another code, sentence or points than the trial says."""
+def _lost_otherwise(trial: Trial, question: Question, result: ItemResult) -> Iterator[VerifyFinding]:
+    """An item that is lost, but with another code or points than the trial says."""
     told = f"told as {result.code!r}; {got(result)}"
     name, place = paper(trial, question), f"{result.question}.{result.item}"
-    stated, points = trial.codes.get(result.item, trial.code), trial.points.get(result.item, result.points)
-    if _not_by_its_sentence(trial, result, stated):
-        yield VerifyFinding(name, place, f"told as {trial.code!r}", told, _NOT_TOLD)
-    elif points != result.points:
+    stated, points = trial.codes.get(result.item, ""), trial.points.get(result.item, result.points)
+    if points != result.points:
         expected = f"{written(points)} of {written(result.possible)} points"
         yield VerifyFinding(name, place, expected, got(result), _EARLIER)
-    elif stated not in (trial.code, result.code):
+    elif stated not in ("", result.code):
         yield VerifyFinding(name, place, f"told as {stated!r}", told, _EARLIER)
-    elif result.code in named and result.code != stated:
-        yield VerifyFinding(name, place, "not told as the mistake of another trial", told, _TOLD_AS_ANOTHER)
-
-
-def _not_by_its_sentence(trial: Trial, result: ItemResult, stated: str) -> bool:
-    """Whether a named mistake is told otherwise; an item that is worth nothing without a lost one says that.
-
-    Where something is carried forward, that is said before.
-    """
-    if not trial.code or stated != trial.code or result.code == "needs.lacking":
-        return False
-    said = result.student.text
-    says = all(said.get(language, "").endswith(text) for language, text in trial.text.items())
-    return result.code != trial.code or not says
 
 
 def coverage(matrix: Matrix) -> tuple[VerifyFinding, ...]:

@@ -1,25 +1,22 @@
-"""What is looked at besides the marks of papers: partial credit, sizes, and the checks that students see.
+"""What is looked at besides the marks of papers: partial credit, tolerances, and visible checks.
 
-Ways through partial credit and what each is worth; parts of formulas that never matter; sizes that can come
-out equal, so that code that takes one of them for the other gives the same numbers; and visible checks, which
-must pass for the answer key in the notebook's own box.
+Ways through partial credit and what each is worth; parts of formulas that never matter; tolerances that
+accept too much; and visible checks, which must pass for the answer key in the notebook's own box.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
 from autograder.checks.base import Draw, Evidence, HasPartialCredit, HasTolerance
-from autograder.checks.planning.drawing import can_differ
 from autograder.errors import SandboxError
 from autograder.grading.pipeline import Grader
 from autograder.kinds import make_check
 from autograder.notebook.student_check import FILE_NAME
 from autograder.records import Answer, Call, Cell, Scenario
-from autograder.rubric import NotebookFile, Question, Rubric
+from autograder.rubric import NotebookFile, Rubric
 from autograder.verify.findings import ItemCredit, VerifyFinding
 from autograder.verify.papers import KEY, AnswerKey
 
@@ -73,80 +70,10 @@ def accepted_results(grader: Grader) -> Iterator[VerifyFinding]:
             yield VerifyFinding(
                 "rubric",
                 f"{question.id}.{found.item}",
-                "a tolerance that refuses zeros, ones and an input unchanged",
-                f"{found.result} in the place of every result: accepted",
-                "state a smaller tolerance, or a case whose results are larger",
+                "a tolerance that refuses zeros and ones",
+                f"{found.result} in the place of the right value: accepted",
+                "state a smaller tolerance",
             )
-
-
-def size_warnings(rubric: Rubric) -> Iterator[VerifyFinding]:
-    """What is worth a look in the sizes of each question."""
-    for question in rubric.questions:
-        yield from _of_question(question)
-
-
-def _of_question(question: Question) -> Iterator[VerifyFinding]:
-    sizes = {
-        name: [int(one) for one in choices]
-        for name, choices in dict(question.options.get("sizes") or {}).items()
-        if isinstance(choices, list | tuple)
-    }
-    if question.options.get("equal_sizes"):
-        shared = sorted(_shared(sizes))
-        if shared:
-            yield _finding(
-                question,
-                f"{' and '.join(shared)} may come out equal",
-                "leave out equal_sizes, unless they have to",
-            )
-    elif not can_differ(sizes):
-        yield _finding(
-            question,
-            f"{', '.join(sizes)} always have two that are equal",
-            "give them lists without common entries",
-        )
-    for name, case in _cases(question):
-        stated = {size for part in _arguments(case) for size in _stated(part)}
-        for size, choices in sizes.items():
-            for value in sorted(stated & set(choices)):
-                yield _finding(
-                    question,
-                    f"{size} can be drawn as {value}, and case {name!r} states a size of {value} as well",
-                    f"take {value} out of {size}, or state another size there",
-                )
-
-
-def _finding(question: Question, got: str, remedy: str) -> VerifyFinding:
-    return VerifyFinding("rubric", question.id, "sizes that differ, so that a wrong index shows", got, remedy)
-
-
-def _shared(sizes: Mapping[str, list[int]]) -> set[str]:
-    return {
-        name
-        for name, choices in sizes.items()
-        for other, others in sizes.items()
-        if name != other and set(choices) & set(others)
-    }
-
-
-def _cases(question: Question) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for number, case in enumerate(question.options.get("case") or (), start=1):
-        if isinstance(case, Mapping):
-            name = case.get("name") or str(number)
-            yield (name if isinstance(name, str) else str(name.get("en", number))), case
-
-
-def _arguments(case: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    for part in (*case.get("args", ()), *dict(case.get("kwargs") or {}).values()):
-        if isinstance(part, Mapping):
-            yield part
-
-
-def _stated(argument: Mapping[str, Any]) -> Iterator[int]:
-    """The sizes that stand as numbers in a shape; an axis of one only broadcasts."""
-    for size in argument.get("shape", ()):
-        if isinstance(size, int) and size > 1:
-            yield size
 
 
 def of_visible(grader: Grader, key: AnswerKey) -> Iterator[VerifyFinding]:

@@ -44,13 +44,11 @@ class Run:
         self._workers = workers
         self._slow = slow
         self._limits = grader.assignment.rubric.assignment.limits
-        self._named: dict[str, frozenset[str]] = {}
 
     def matrices(self, planted: Mapping[str, tuple[Trial, ...]], watch: ShowProgress) -> tuple[Matrix, ...]:
         """Let all trials sit the exam: texts here, code in boxes at the same time."""
         questions = self._questions()
         trials = {one.id: self._trials(one, planted.get(one.id, ())) for one in questions}
-        self._named = {name: frozenset(one.code for one in ones if one.code) for name, ones in trials.items()}
         rows: dict[str, list[Row]] = {question.id: [] for question in questions}
         for question, made in watch(self._rows(trials), sum(map(len, trials.values()))):
             rows[question].append(made)
@@ -135,5 +133,4 @@ class Run:
         return replace(judged, findings=(*judged.findings, *beyond), spent=spent)
 
     def _row(self, question: Question, trial: Trial, score: Score) -> Row:
-        rubric, named = self._grader.assignment.rubric, self._named[question.id]
-        return row(trial, question, rubric, score, self._key.marks, named=named)
+        return row(trial, question, self._grader.assignment.rubric, score, self._key.marks)

@@ -17,7 +17,7 @@ from autograder import grading_version
 from autograder.app import basis, classes, course_log, regrade_report, regrading
 from autograder.app.published import read_published
 from autograder.app.regrading import Regrade, RegradeChoice
-from autograder.checks.base import Draw
+from autograder.checks.base import Draw, HasCellTests
 from autograder.course import Course
 from autograder.errors import CourseError
 from autograder.gradebook import Gradebook
@@ -145,7 +145,8 @@ def test_what_was_told_is_what_counts_afterwards(course: Course) -> None:
     assert {**before, **moved} == totals(course)
     [entry] = course_log.entries(course, NAME)
     assert ("regrade", done.entry, "13 counts") == (entry.action, entry.id, entry.facts["reason"])
-    assert ("3.5", "3.75") == tuple(str(entry.facts["moved"]["bob"][name]) for name in ("before", "after"))
+    logged = entry.facts["moved"]["bob"]
+    assert (Decimal("3.5"), Decimal("3.75")) == (Decimal(logged["before"]), Decimal(logged["after"]))
     assert 0 == course_log.broken(course)
     assert () == regrade(course).moved
     assert not list((course.private / "regrade").iterdir())
@@ -161,12 +162,14 @@ def test_other_items_keep_their_inputs_and_results(course: Course) -> None:
     def inputs() -> list[bytes]:
         loaded = assignments.load(course, NAME)
         draw = Draw.for_question(course.secret(), loaded.rubric, loaded.rubric.question("softmax"))
-        plan = loaded.checks["softmax"].reference_plan(draw)
-        return [one.calls[-1].args[0].tobytes() for one in plan]
+        check = loaded.checks["softmax"]
+        assert isinstance(check, HasCellTests)
+        return [test.check.seed for test in check.cell_tests(draw).values() if test.check]
 
     seeds, numbers = draws(), inputs()
     change(course, "version = 1", "version = 7")
-    change(course, "Rows add up to one", "The rows add up to one")
+    checks = course.reference / "checks" / "softmax.py"
+    small_course.changed(checks, "Rows add up to one", "The rows add up to one")
     change(course, "The activation", "Which activation")
     accept_13(course)
     assert (seeds, numbers) == (draws(), inputs())
@@ -174,7 +177,7 @@ def test_other_items_keep_their_inputs_and_results(course: Course) -> None:
     assert {("layers", "number")} == {
         (item.question, item.item) for one in found.moved for item in one.move.items
     }
-    change(course, 'reference = "small:softmax"', 'reference = "small:softmax"\ninputs_version = 2')
+    change(course, 'trials = "small:trials"', 'trials = "small:trials"\ninputs_version = 2')
     moved = {name for name, seed in draws().items() if seed != seeds[name]}
     assert ({"softmax"}, False) == (moved, numbers == inputs())
 

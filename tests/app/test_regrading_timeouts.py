@@ -66,7 +66,7 @@ def test_regrading_runs_no_known_endless_loop(tmp_path: Path, endings: Counter[E
     course = make_class(tmp_path, softmax)
     classes.grade(course, NAME, workers=1)
     first = endings.total()
-    assert 1 <= first <= 2
+    assert 1 <= first <= 3  # once for each check
     items = read_items(course)
     accept_13(course)
     trial = regrading.regrade(course, NAME, workers=1)

@@ -92,7 +92,7 @@ def test_any_values_from_a_whole_plan(rubric: Rubric, check: Check, seed: int) -
         return tuple(Observation(ok=True, value=one) for _ in range(calls))
 
     observed = [answers(len(scenario.calls)) for scenario in check.plan(given_answer, DRAW)]
-    expected = [answers(len(scenario.calls)) for scenario in check.reference_plan(DRAW)]
+    expected = [answers(len(scenario.calls)) for scenario in check.reference_plan()]
     _keeps_the_rules(rubric, check.judge(Evidence(given_answer, observed, expected, draw=DRAW)))
 
 

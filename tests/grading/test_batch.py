@@ -57,29 +57,19 @@ cell = "formula-why"
 text = { en = "The reason" }
 [[question]]
 id = "double"
-kind = "value"
+kind = "code"
 points = 3
 answer = "double"
-reference = "arithmetic:twice"
-library = "numpy"
-[[question.case]]
-name = "numbers"
-args = [{ draw = "normal", shape = [4, 3] }]
-[[question.item]]
-id = "result"
-points = 3
-text = { en = "Twice the input" }
-cases = ["numbers"]
 [[question]]
 id = "shape"
 kind = "shape"
 points = 1
 answer = "score_shape"
+reference = "arithmetic:scores"
 [[question.item]]
 id = "tuple"
 points = 1
 text = { en = "The shape of the scores" }
-value = [2, 8, 128, 128]
 [[question]]
 id = "essay"
 kind = "written"
@@ -92,13 +82,32 @@ text = { en = "The reason" }
 """
 
 
+SCORES = "def scores():\n    return (2, 8, 128, 128)\n"
+CHECKS = '''
+from autograder.checking import assert_close, check, solution
+
+solution(source="""
+def double(x):
+    return x + x
+""")
+
+
+@check(points=3, title="Twice the input")
+def result(student, reference, draw):
+    numbers = draw.normal(4, 3)
+    assert_close(student.double(numbers), reference.double(numbers))
+'''
+
+
 def make_course(root: Path) -> Course:
     """The small exam, released, with a reference of its own."""
     for folder in ("assignments/small-exam", "rubrics", "reference", f"release/{NAME}", "submitted"):
         (root / folder).mkdir(parents=True)
     (root / "rubrics" / f"{NAME}.toml").write_text(RUBRIC, encoding="utf-8")
     (root / "reference" / "__init__.py").touch()
-    (root / "reference" / "arithmetic.py").write_text("def twice(x):\n    return x + x\n", encoding="utf-8")
+    (root / "reference" / "arithmetic.py").write_text(SCORES, encoding="utf-8")
+    (root / "reference" / "checks").mkdir()
+    (root / "reference" / "checks" / "double.py").write_text(CHECKS, encoding="utf-8")
     shutil.copyfile(FAULTS / "_course" / "release.ipynb", root / "release" / NAME / f"{NAME}.ipynb")
     course = Course.at(root)
     from autograder import rubric as rubrics
@@ -316,7 +325,7 @@ def test_a_broken_reference_stops_before_anybody_is_graded(tmp_path: Path) -> No
     course = make_course(tmp_path / "course")
     (course.reference / "arithmetic.py").write_text("def double(x):\n    return 2 * x\n", encoding="utf-8")
     hand_in(course, "ada", CONTROL)
-    with pytest.raises(CourseError, match=r"'double'.*arithmetic:twice.*cannot be imported"):
+    with pytest.raises(CourseError, match=r"'shape'.*arithmetic:scores.*cannot be imported"):
         grade(course)
 
 
@@ -324,9 +333,9 @@ def test_a_reference_that_raises_is_not_remembered(tmp_path: Path) -> None:
     """Its failure is named before anybody is graded, and gone as soon as it is repaired."""
     course = make_course(tmp_path / "course")
     right = (course.reference / "arithmetic.py").read_text(encoding="utf-8")
-    (course.reference / "arithmetic.py").write_text("def twice(x):\n    return x @ 'no'\n", encoding="utf-8")
+    (course.reference / "arithmetic.py").write_text("def scores():\n    return 1 @ 'no'\n", encoding="utf-8")
     hand_in(course, "ada", CONTROL)
-    with pytest.raises(CourseError, match=r"'double'.*arithmetic:twice.* failed in"):
+    with pytest.raises(CourseError, match=r"'shape'.*arithmetic:scores.* failed in"):
         grade(course)
     (course.reference / "arithmetic.py").write_text(right, encoding="utf-8")
     assert FULL == points(grade(course)["ada"].graded)

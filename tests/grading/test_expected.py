@@ -78,7 +78,7 @@ def test_a_file_cut_at_any_length_is_not_believed(counted: Counted) -> None:
     counted.values()
     whole = counted.file.read_bytes()
     plans: dict[str, expected._ReferencePlan] = {}
-    expected._plans(counted.assignment, SECRET, counted.assignment, plans)
+    expected._plans(counted.assignment, counted.assignment, plans)
     assert expected._load(counted.file, plans) is not None
     for length in range(len(whole)):
         counted.file.write_bytes(whole[:length])
@@ -90,7 +90,7 @@ def test_a_changed_byte_anywhere_is_not_believed(counted: Counted) -> None:
     counted.values()
     whole = counted.file.read_bytes()
     plans: dict[str, expected._ReferencePlan] = {}
-    expected._plans(counted.assignment, SECRET, counted.assignment, plans)
+    expected._plans(counted.assignment, counted.assignment, plans)
     chance = random.Random(1)
     for place in range(len(whole)):
         damaged = bytearray(whole)
@@ -134,7 +134,7 @@ def test_a_full_disk_costs_the_next_run_a_moment(counted: Counted, monkeypatch: 
 def test_what_is_asked_otherwise_is_computed_anew(counted: Counted) -> None:
     """Values of other inputs never pass for those of these: what is asked is part of the name."""
     plans: dict[str, expected._ReferencePlan] = {}
-    expected._plans(counted.assignment, SECRET, counted.assignment, plans)
+    expected._plans(counted.assignment, counted.assignment, plans)
     other = {name: expected.replace(plan, asked="0" * 64) for name, plan in plans.items()}
     assert expected._key(counted.assignment, SECRET, plans) != expected._key(
         counted.assignment, SECRET, other
@@ -145,6 +145,6 @@ def test_what_is_asked_otherwise_is_computed_anew(counted: Counted) -> None:
 def test_a_busy_machine_stops_no_class(counted: Counted) -> None:
     """A reference that needs longer than a student may is waited for: its time bounds faults, not answers."""
     assert counted.assignment.rubric.assignment.limits.call_seconds == 2
-    slow = "import time\ndef twice(x):\n    time.sleep(2.5)\n    return x + x\n"
+    slow = "import time\ndef scores():\n    time.sleep(2.5)\n    return (2, 8, 128, 128)\n"
     (counted.assignment.course.reference / "arithmetic.py").write_text(slow, encoding="utf-8")
-    assert ["double"] == list(counted.values())
+    assert ["shape"] == list(counted.values())

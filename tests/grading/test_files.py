@@ -105,9 +105,8 @@ def test_the_key_earns_everything_and_planted_files_lose_what_they_must(
     found = verify(assignment, pool)
     wrong = [row for matrix in found.matrices for row in matrix.rows if row.findings or row.wrong]
     assert not wrong
-    own = {"captions": ("step", 2), "model": ("count", 1)}
-    question, count = own[name]
-    assert count == next(len(one.rows) for one in found.matrices if one.question == question)
+    question = {"captions": "step", "model": "count"}[name]
+    assert 4 == next(len(one.rows) for one in found.matrices if one.question == question)
     # Nothing is planted for a mean that the reference computes, which is the rubric's own gap.
     assert {one.place for one in found.findings} <= {"mean.number"}
 
@@ -121,7 +120,7 @@ def test_the_students_module_stands_in_the_package_that_was_given_out(grader: Gr
     """It imports the helpers beside it, and its mistakes are its own."""
     wrong = STARTER.replace("return 2 *", "return 3 *").encode()
     graded = handed(grader, {"captioning/rnn.py": wrong})
-    assert "value.differs" == codes(graded)["step"]
+    assert "code.failed" == codes(graded)["step"]
     assert "passed" == codes(graded)["mean"]
     assert FileState.HANDED_IN is told(graded, "captioning/rnn.py").state
     assert "-    raise NotImplementedError()" in told(graded, "captioning/rnn.py").difference
@@ -133,8 +132,8 @@ def test_a_named_mistake_of_a_module_is_told(grader: Grader) -> None:
     wrong = STARTER.replace("return 2 * squashed(state)", "return squashed(state + 0.0)").encode()
     graded = handed(grader, {"captioning/rnn.py": wrong})
     item = next(one for one in graded.score.items if one.question == "step")
-    assert ("not-doubled", Decimal(1)) == (item.code, item.points)
-    assert render(item.student, "en").endswith("it is not doubled.")
+    assert ("code.mistake", Decimal(1)) == (item.code, item.points)
+    assert render(item.student, "en").endswith("It is not doubled.")
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from autograder.grading import batch, pipeline, scoring, student_assignments
 from autograder.grading.batch import MOST_REFUSED
 from autograder.grading.pipeline import SubmittedFiles
 from autograder.grading.student_assignments import StudentAssignments
-from autograder.kinds.general.value import ValueCheck
+from autograder.kinds.general.code import CodeCheck
 from autograder.notebook import read as reading
 from autograder.sandbox.outside.box import NamespaceBox
 from autograder.sandbox.session import Session
@@ -32,6 +32,7 @@ MARK = "bob = 12345"
 """In the answer that Bob hands in, so that a stage that knows no names can be planted for him alone."""
 BY_HAND = ("essay.text", "formula.why")
 DOUBLE = ("double.result", *BY_HAND)
+SHAPE = (*BY_HAND, "shape.tuple")
 ALL = ("double.result", "essay.text", "formula.value", "formula.why", "shape.tuple")
 
 
@@ -67,8 +68,8 @@ GRADING = {
     "open a box": Stage(Session, "_ensure_box", OSError("planted")),
     "run": Stage(Session, "run", MemoryError("planted")),
     "run a cell": Stage(NamespaceBox, "run_cells", ValueError("planted")),
-    "ask": Stage(Session, "ask", ValueError("planted"), DOUBLE),
-    "judge": Stage(ValueCheck, "judge", RecursionError("planted"), DOUBLE),
+    "ask": Stage(Session, "ask", ValueError("planted"), SHAPE),
+    "judge": Stage(CodeCheck, "judge", RecursionError("planted"), DOUBLE),
     "close": Stage(Session, "close", OSError("planted"), BY_HAND),
     "score": Stage(scoring, "score", ZeroDivisionError("planted")),
     "an error without a text": Stage(assignment, "read", Textless()),
@@ -119,7 +120,10 @@ def class_of_three(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for folder in ("submitted/warm", "autograded"):
         shutil.rmtree(course.root / folder)
     hand_in(course, "ada", CONTROL)
-    hand_in(course, "bob", handed_in(f"{MARK}\ndef double(x):\n    return 2 * x"))
+    literal, computed = b"score_shape = (2, 8, 128, 128)", b"score_shape = tuple([2, 8, 128, 128])"
+    paper = handed_in(f"{MARK}\ndef double(x):\n    return 2 * x")
+    assert literal in paper
+    hand_in(course, "bob", paper.replace(literal, computed))
     hand_in(course, "cleo", handed_in("def double(x):\n    return 3 * x"))
     return course.root
 
@@ -328,7 +332,6 @@ def test_a_variant_that_cannot_be_made_concerns_one_student(monkeypatch: pytest.
         manifest=given, variant_of=variant_of, asked=lambda variant: variant, rubric=rubric
     )
     monkeypatch.setattr(student_assignments, "expected_values", lambda *_: ({}, {}))
-    monkeypatch.setattr(student_assignments, "named_mistakes", lambda *_: ({}, {}))
     sittings = StudentAssignments(common, b"", cast("Any", None))
     assert sittings.of("ada", {}).assignment is common
     with pytest.raises(ZeroDivisionError):

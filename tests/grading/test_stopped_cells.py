@@ -35,7 +35,6 @@ def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
         "%matplotlib inline\n!ls\n1 / 0",
         "%%time\n1 / 0",
         "rows = [\n    1,\n    1 / 0,\n]",
-        "def weights(scores):\n    return scores\n\n1 / 0",
     ],
     ids=repr,
 )
@@ -104,7 +103,7 @@ def test_grade_asks_a_person_when_an_answer_uses_what_a_stopped_cell_did_not_def
 )
 def test_grade_tells_staff_of_answers_that_did_not_run(source: str, told: str, grader: Grader) -> None:
     """A zero for code that no test has seen deserves a look."""
-    graded = sat(grader, weights=source)
-    notes = [note.text for note in graded.score.notes if note.code == ANSWER_NOT_RUN]
+    graded, asked = sat(grader, weights=source), (ANSWER_NOT_RUN, "weights-answer")
+    notes = [note.text for note in graded.score.notes if (note.code, note.place) == asked]
     assert bool(told) == bool(notes)
     assert told in "".join(notes)

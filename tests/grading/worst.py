@@ -45,23 +45,9 @@ submission_seconds = 10
 processor_seconds = 30
 [[question]]
 id = "work"
-kind = "count"
+kind = "code"
 points = 2
 answer = "work"
-{
-    "".join(
-        f'''
-[[question.case]]
-args = [{number}]
-value = {number + 1}
-'''
-        for number in range(CASES)
-    )
-}
-[[question.item]]
-id = "result"
-points = 2
-text = {{ en = "One more" }}
 [[question]]
 id = "table"
 kind = "table"
@@ -133,6 +119,17 @@ RIGHT = {
     "why": "Both matrices.",
 }
 POINTS = {"work": 2, "table": 2, "weights": 2, "formula": 2, "choice": 1}
+CHECKS = f"""
+from autograder.checking import assert_equal, check, solution
+
+solution(source={RIGHT["work"]!r})
+
+
+@check(points=2, title="One more")
+def result(student, reference, draw):
+    for number in range({CASES}):
+        assert_equal(student.work(number), number + 1)
+"""
 COLLIDING = (
     """b'{"v":{"$":"dict","v":[' + b','.join(b'[{"$":"int","v":"%s"},0]' % hex(k * P).encode() """
     """for k in range(1, 90_000)) + b']}}'"""
@@ -233,9 +230,10 @@ def notebook(sources: dict[str, str]) -> nbformat.NotebookNode:
 
 def load(root: Path) -> Assignment:
     """The course."""
-    for folder in (f"assignments/{NAME}", "rubrics", "reference"):
+    for folder in (f"assignments/{NAME}", "rubrics", "reference/checks"):
         (root / folder).mkdir(parents=True)
     (root / f"rubrics/{NAME}.toml").write_text(RUBRIC, encoding="utf-8")
+    (root / "reference/checks/work.py").write_text(CHECKS, encoding="utf-8")
     marked = {
         name: text if name == "why" else f"### BEGIN SOLUTION\n{text}\n### END SOLUTION"
         for name, text in RIGHT.items()

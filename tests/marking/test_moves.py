@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from autograder import rubric as rubrics
 from autograder.grades import PersonMark, automatic_points
 from autograder.grading import scoring
 from autograder.marking.following import MarkFollower, settled_points
@@ -17,7 +16,7 @@ from autograder.records import ItemResult, Message, Score, Status
 from autograder.rubric import Item, Rubric
 from tests.support import small_course
 
-RUBRIC = rubrics.parse(small_course.RUBRIC.encode())
+RUBRIC = small_course.load_rubric()
 WHY = ("formulas", "mlp-why")
 SOFTMAX = ("code", "softmax")
 

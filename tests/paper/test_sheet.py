@@ -138,18 +138,6 @@ def test_room_grows_with_points() -> None:
     assert LEAST_TEXT == heights[0] < heights[1] < heights[2] < heights[3] == MOST_MILLIMETRES
 
 
-def test_a_box_gives_way_where_it_then_fits_on_its_page() -> None:
-    """Below long given code there is a little less room; where that would not help, there is all of it."""
-    question = rubric("value", 'answer = "f"\n[[question.case]]\nvalue = 1', "").questions[0]
-
-    def room(lines: int) -> int:
-        given = cell("def f():\n" + "    # given\n" * lines + "    raise NotImplementedError()")
-        return next(piece.millimetres for piece in empty_box(question, given, Decimal(6)).pieces[1:])
-
-    assert 96 == room(2) == room(60)
-    assert 96 > room(28) > room(30) > 60
-
-
 def test_a_short_answer_has_a_line() -> None:
     """Where the release has ``...`` a blank is ruled; without, each asked name has one."""
     question = rubric("count", 'answer = "total"', "value = 1").questions[0]
@@ -177,18 +165,6 @@ def test_what_closes_an_answer_stays_on_its_line() -> None:
     (width,) = (int(found) for found in re.findall(r"width:(\d+)mm", entry))
     assert len('"": ,' + 36 * "a") * 2.15 + width + 2 <= 160
     assert re.fullmatch(rf"names = \[{blank.format(',')} {blank.format(']')}", names)
-
-
-def test_code_has_space_where_the_stub_stood() -> None:
-    """Given lines stand before and behind the space for the answer."""
-    question = rubric(
-        "value", 'answer = "f"\nreference = "m:f"\n[[question.case]]\nargs = [1]', ""
-    ).questions[0]
-    source = "def f(x):\n    # YOUR CODE HERE\n    raise NotImplementedError()\n\nprint(f(1))"
-    pieces = empty_box(question, cell(source), Decimal(1)).pieces
-    assert [("code", "def f(x):"), ("space", ""), ("code", "print(f(1))")] == [
-        (piece.kind, piece.text) for piece in pieces
-    ]
 
 
 def test_a_table_is_ruled_without_its_rows_names() -> None:

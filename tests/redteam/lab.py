@@ -51,15 +51,11 @@ path = "model.safetensors"
 most_mb = 0.1
 """
 QUESTIONS: Mapping[str, str] = {
-    "step": 'kind = "value"\nanswer = "step"\nlibrary = "numpy"\nfile = "lm.py"\n'
-    '[[question.case]]\nargs = [{ draw = "normal", shape = [4] }]',
+    "step": 'kind = "code"\nanswer = "step"\nfile = "lm.py"',
     "predictions": 'kind = "value"\nanswer = "predictions"\nfile = "predictions.npy"',
-    "weights": 'kind = "value"\nanswer = "weights"\nlibrary = "numpy"\n'
-    '[[question.case]]\nargs = [{ draw = "normal", shape = [3, 5] }]',
-    "attend": 'kind = "value"\nanswer = "attend"\nlibrary = "numpy"\ncarry_forward = ["weights"]\n'
-    '[[question.case]]\nargs = [{ draw = "normal", shape = [3, 4] }, { draw = "normal", shape = [4, 2] }]',
-    "apart": 'kind = "value"\nanswer = "apart"\nlibrary = "numpy"\n'
-    '[[question.case]]\nargs = [{ draw = "normal", shape = [3, 5] }]',
+    "weights": 'kind = "code"',
+    "attend": 'kind = "code"',
+    "apart": 'kind = "code"',
     "predict": 'kind = "code"',
     "checkpoint": 'kind = "code"\nfile = "model.safetensors"',
 }
@@ -80,25 +76,38 @@ PREDICT = """\
 def predict(rows):
     return numpy.sin(3 * rows[:, 0]) + rows[:, 1] * rows[:, 2]
 """
-REFERENCE = f"""\
+REFERENCE = """\
 import numpy
-
-from lm import step
 
 
 def predictions():
     return numpy.load("features.npy") ** 3
-
-
-{WEIGHTS}
-
-{ATTEND}
-
-{APART}
-
-
 """
+COMPARE = """
+import numpy
+from autograder.checking import assert_close, check, solution
+
+solution(given={given!r}, source={source!r})
+
+
+@check(points=2, title={name!r}, carry={carry!r})
+def everything(student, reference, draw):
+    given = [draw.normal(*shape) for shape in {shapes}]
+    assert_close(student.{name}(*given), reference.{name}(*given))
+"""
+
+
+def _compare(name: str, source: str, *shapes: tuple[int, ...], carry: str = "") -> str:
+    """Return checks that compare a function with the solution for hidden arrays of these shapes."""
+    given = "import numpy\n\n\n" + (WEIGHTS if name in {"attend", "apart"} else "")
+    return COMPARE.format(name=name, source=source, shapes=shapes, carry=carry, given=given)
+
+
 CHECKS: Mapping[str, str] = {
+    "step": _compare("step", "def step(state):\n    return 2 * state + 1\n", (4,)),
+    "weights": _compare("weights", WEIGHTS, (3, 5)),
+    "attend": _compare("attend", ATTEND, (3, 4), (4, 2), carry="weights"),
+    "apart": _compare("apart", APART, (3, 5)),
     "predict": f"""\
 import numpy
 from autograder.checking import assert_equal, check, tiered
@@ -230,12 +239,11 @@ def npy(array: np.ndarray) -> bytes:
 
 
 def _question(name: str) -> str:
-    kind, _, cases = QUESTIONS[name].partition("\n[[question.case]]")
+    question = f'\n[[question]]\nid = "{name}"\npoints = 2\n{QUESTIONS[name]}\n'
     if name in CHECKS:
-        return f'\n[[question]]\nid = "{name}"\npoints = 2\n{kind}\n'
+        return question
     item = f'[[question.item]]\nid = "all"\npoints = 2\ntext = {{ en = "{name}" }}\n'
-    case = f"[[question.case]]{cases}\n" if cases else ""
-    return f'\n[[question]]\nid = "{name}"\npoints = 2\nreference = "{NAME}:{name}"\n{kind}\n{case}{item}'
+    return f'{question}reference = "{NAME}:{name}"\n{item}'
 
 
 def _notebook() -> nbformat.NotebookNode:

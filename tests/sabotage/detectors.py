@@ -72,7 +72,7 @@ DETECTORS: Mapping[str, Detector] = {
     "sessions": _tests("tests/sandbox/test_session.py"),
     "frames": _tests("tests/sandbox/test_wire.py", "tests/sandbox/test_frames.py"),
     "tensors": _tests("tests/sandbox/test_tensors.py"),
-    "carried": _tests("tests/checks/judging/test_carried.py"),
+    "carried": _tests("tests/kinds/general/test_code_carried.py"),
     "draws": _tests("tests/checks/test_draw.py", "tests/grading/test_redraw.py"),
     "tests of cells": _tests("tests/sandbox/test_testing.py"),
     "students' web pages": _tests("tests/web/test_student.py", "-k", "feedback"),

@@ -14,7 +14,7 @@ _WIRE = "autograder/sandbox/exchange/wire.py"
 _TENSORS = "autograder/sandbox/exchange/tensors.py"
 _VALUES = "autograder/sandbox/exchange/values.py"
 _ARRAYS = "autograder/checks/values/arrays.py"
-_CARRIED = "autograder/checks/judging/carried.py"
+_RUNNING = "autograder/checking/running.py"
 _SCORING = "autograder/grading/scoring.py"
 _RESULTS = "autograder/gradebook/results.py"
 _MARKS = "autograder/gradebook/marks.py"
@@ -337,20 +337,14 @@ JUDGES = (
     ),
     Weakening(
         "judges",
-        "names of files reach the reference",
-        (
-            Edit(
-                _CARRIED,
-                'return is_data(value) and not any("/" in text for text in _texts(value))',
-                "return is_data(value)",
-            ),
-        ),
+        "a solution's function stands in where what is printed is recorded",
+        (Edit(_RUNNING, "fresh = student.again()", "fresh = student"),),
         ("carried",),
     ),
     Weakening(
         "judges",
         "a mistake that is carried forward costs points",
-        (Edit(_CARRIED, "(again.points, named) <= (own.points, bool(own.message.text))", "named is None"),),
+        (Edit(_RUNNING, "if is_lost and item.carry and", "if not is_lost and item.carry and"),),
         ("carried",),
     ),
     Weakening(

@@ -14,7 +14,7 @@ import pytest
 from autograder.errors import BoxEnded, BoxLost, EndedItself, SandboxFault
 from autograder.limits import CLOCK_FACTOR, MemoryBudget
 from autograder.records import Call, Cell, CellRun, Ending, Limits, Markdown, Observation, Scenario
-from autograder.sandbox.base import Box, Usage
+from autograder.sandbox.base import Box
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.retry import MAX_FAULTS, MAX_LOST_BOXES
 from autograder.sandbox.session import ENDINGS_PER_QUESTION, LEFT_OUT, Session
@@ -105,65 +105,6 @@ def test_after_two_endings_a_question_is_not_tried_further() -> None:
         ]
         assert [OK] == running.ask([scenario("next")])
     assert 3 == len(fake.boxes)
-
-
-def test_what_serves_the_same_is_asked_last_after_an_ending() -> None:
-    """Cases of one item end the box: items that come between and after them are asked all the same."""
-    fake = FakeSandbox(answers={"a1": OK, "a2": Ending.CALL_TIME, "b": OK, "a3": Ending.CALL_TIME, "c": OK})
-    asked = [("a1", "a"), ("a2", "a"), ("a3", "a"), ("b", "b"), ("a3", "a"), ("c", "")]
-    with session(fake) as running:
-        answers = running.ask([msgspec.structs.replace(scenario(name), serves=of) for name, of in asked])
-    late = [Ending.CALL_TIME, Ending.CALL_TIME]
-    assert [None, *late, None, Ending.NOT_ASKED, None] == [one[0].ending for one in answers]
-    assert [["a1", "a2"], ["b", "c", "a3"]] == [log[3:] for log in logs(fake)]
-
-
-def test_a_scenario_may_have_a_box_of_its_own() -> None:
-    """The cells run again there, but for those that end boxes; what comes after it is asked where it was."""
-    fake = FakeSandbox({"two": Ending.CRASHED}, answers={"a": OK, "own": OK, "bad": Ending.CRASHED, "b": OK})
-    own, bad = (msgspec.structs.replace(scenario(name), alone=name) for name in ("own", "bad"))
-    with session(fake, restarts=1) as running:
-        answers = running.ask([scenario("a"), own, bad, scenario("b")])
-        assert fake.boxes[2].closed
-    assert [None, None, Ending.CRASHED, None] == [one[0].ending for one in answers]
-    assert [
-        ["one", "two"],
-        ["one", "three", "a", "b"],
-        ["one", "three", "own"],
-        ["one", "three", "bad"],
-    ] == logs(fake)
-    assert {3} == {box.seed for box in fake.boxes}
-
-
-def test_cells_that_run_again_for_us_have_a_time_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As much as the submission, all boxes together; it costs the student none of theirs."""
-    fake = FakeSandbox(answers={"own": OK, "q": OK})
-    monkeypatch.setattr("tests.support.fake_sandbox.FakeBox.computed", lambda box: 3.0 * len(box.log))
-    own = [msgspec.structs.replace(scenario("own"), alone=str(place + 1)) for place in range(3)]
-    with session(fake, submission_seconds=20) as running:
-        running.run()  # 9 seconds
-        answers = running.ask(own)
-        assert [None, None, Ending.SUBMISSION_TIME] == [one[0].ending for one in answers]
-        assert [OK] == running.ask([scenario("q")])
-
-
-def test_calls_for_the_students_good_are_no_time_of_theirs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They count with the cells that run again, and end with that time; others in boxes apart are theirs."""
-    fake = FakeSandbox(answers={"own": OK, "q": OK})
-    monkeypatch.setattr("tests.support.fake_sandbox.FakeBox.computed", lambda box: 3.0 * len(box.log))
-    monkeypatch.setattr("tests.support.fake_sandbox.FakeBox.close", lambda box: Usage(3.0 * len(box.log)))
-    apart = msgspec.structs.replace(scenario("own"), alone="x")
-    with session(fake, submission_seconds=40) as running:
-        running.run()
-        assert [OK] == running.ask([apart])
-        assert 3.0 == running.computed
-        ours = [msgspec.structs.replace(apart, alone=str(place), ours=True) for place in range(4)]
-        answers = running.ask(ours)  # 12 seconds each, and 9 were used
-        assert [None, None, Ending.SUBMISSION_TIME, Ending.SUBMISSION_TIME] == [
-            one[0].ending for one in answers
-        ]
-        assert 3.0 == running.computed
-        assert [OK] == running.ask([scenario("q")])
 
 
 def test_restarts_are_bounded() -> None:

@@ -220,40 +220,15 @@ def test_known_timeouts_of_tests_are_run_again_when_anything_they_depend_on_chan
     assert "endless" in run_tests(Timeouts(code.encode, met.met), basis, names=names)[0]
 
 
-def test_scenario_is_not_repeated_after_the_one_that_it_repeats_ended_its_box() -> None:
-    """The same endless call would be run once more in a box apart; others are repeated."""
-    repeats = [
-        Scenario(f"{one.name} again", one.calls, alone="again", repeats=(one.name, 1))
-        for one in (FIRST, ENDLESS, LAST)
-    ]
-    fake = FakeSandbox({}, {"first": OK, "endless": Ending.CALL_TIME, "last": OK})
-    with Session(fake, CELLS, Limits()) as session:
-        answers = session.ask([FIRST, ENDLESS, LAST, *repeats])
-    assert [one[0].ending for one in answers] == [None, Ending.CALL_TIME, None, None, Ending.NOT_ASKED, None]
-    assert count_runs(fake, "endless again") == 0
-
-
-def test_scenario_is_repeated_if_only_a_later_call_of_the_other_ended_its_box() -> None:
-    """What is repeated came out well, and would be missing otherwise."""
-    base = Scenario("base", (Call("fine"), Call("endless")))
-    again = Scenario("last", (Call("fine"),), alone="again", repeats=("base", 1))
-    late = Observation(ok=False, ending=Ending.CALL_TIME)
-    fake = FakeSandbox({}, {"base": (*OK, late), "last": OK})
-    with Session(fake, CELLS, Limits()) as session:
-        answers = session.ask([base, again])
-    assert [[one.ending for one in answer] for answer in answers] == [[None, Ending.CALL_TIME], [None]]
-
-
 @pytest.mark.sandbox
-@pytest.mark.parametrize("alone", ["", "apart"])
-def test_calls_before_a_known_timeout_are_answered(plain_sandbox: NamespaceSandbox, alone: str) -> None:
+def test_calls_before_a_known_timeout_are_answered(plain_sandbox: NamespaceSandbox) -> None:
     """A scenario may build on earlier calls; these are made, and the endless one is not."""
     cells = (
         Cell(
             "count = 0\ndef f():\n    global count\n    count += 1\n    while count > 1: pass\n    return 7"
         ),
     )
-    scenarios = [Scenario("twice", (Call("f"), Call("f"), Call("f")), alone=alone), FIRST]
+    scenarios = [Scenario("twice", (Call("f"), Call("f"), Call("f"))), FIRST]
     limits = Limits(call_seconds=0.5)
     seen = []
     met: dict[str, int] = {}

@@ -11,7 +11,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autograder import rubric as rubrics
 from autograder.app import open_course
 from autograder.generate import generate
 from autograder.grading import scoring
@@ -111,10 +110,11 @@ def worth(question: str, item: str, points: str) -> Callable[[str], str]:
     """Return an edit of a rubric's text: an item is worth something else, and the sums follow."""
 
     def edit(text: str) -> str:
-        stated = rubrics.parse(text.encode()).question(question).item(item).points
-        more = Decimal(points) - stated
         head, name, rest = text.partition(f'id = "{question}"\n')
         own, item_name, behind = rest.partition(f'id = "{item}"\n')
+        stated = re.search(r"^points = (\S+)$", behind, flags=re.M)
+        assert stated, (question, item)
+        more = Decimal(points) - Decimal(stated[1])
         return _raised(head, more) + name + _raised(own, more) + item_name + _raised(behind, more)
 
     return edit

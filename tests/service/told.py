@@ -7,7 +7,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autograder import rubric as rubrics
 from autograder.records import ExecutedNotebook, Graded, ItemResult, Markdown, Message, Score, Status
 from tests.service import course
 from tests.support import small_course
@@ -15,7 +14,7 @@ from tests.support import small_course
 if TYPE_CHECKING:
     from autograder.service.models import Attempt, Offer
 
-RUBRIC = rubrics.parse(small_course.RUBRIC.encode(), "small")
+RUBRIC = small_course.load_rubric()
 RIGHT = Message("passed")
 UNKNOWN = Message("choice.unknown", {"name": "softplus"})
 

@@ -1,4 +1,4 @@
-"""A course of three functions of which each calls the one before, with mistakes that trials name."""
+"""A course of three functions of which each calls the one before."""
 
 from __future__ import annotations
 
@@ -30,79 +30,21 @@ call_seconds = 5
 
 [[question]]
 id = "weights"
-kind = "value"
+kind = "code"
 points = 2
 title = { en = "Weights", de = "Gewichte" }
-answer = "weights"
-library = "numpy"
-reference = "calling:weights"
-trials = "calling:weights_trials"
-
-[[question.case]]
-name = "scores"
-args = [{ draw = "normal", shape = [3, 5] }]
-
-[[question.item]]
-id = "rows"
-points = 2
-text = { en = "Rows add up to one", de = "Zeilen ergeben eins" }
 
 [[question]]
 id = "attend"
-kind = "value"
+kind = "code"
 points = 4
 title = { en = "Sum", de = "Summe" }
-answer = "attend"
-library = "numpy"
-reference = "calling:attend"
-trials = "calling:attend_trials"
-carry_forward = ["weights"]
-
-[[question.case]]
-name = "few"
-[question.case.kwargs]
-query = { draw = "normal", shape = [2, 4] }
-key = { draw = "normal", shape = [5, 4] }
-value = { draw = "normal", shape = [5, 3] }
-
-[[question.case]]
-name = "many"
-[question.case.kwargs]
-query = { draw = "normal", shape = [6, 3] }
-key = { draw = "normal", shape = [7, 3] }
-value = { draw = "normal", shape = [7, 3] }
-
-[[question.item]]
-id = "few"
-points = 2
-text = { en = "Few", de = "Wenige" }
-cases = ["few"]
-
-[[question.item]]
-id = "many"
-points = 2
-text = { en = "Many", de = "Viele" }
-cases = ["many"]
 
 [[question]]
 id = "twice"
-kind = "value"
+kind = "code"
 points = 2
 title = { en = "Twice", de = "Zweimal" }
-answer = "twice"
-library = "numpy"
-reference = "calling:twice"
-trials = "calling:twice_trials"
-carry_forward = ["weights", "attend"]
-
-[[question.case]]
-name = "rows"
-args = [{ draw = "normal", shape = [4, 4] }]
-
-[[question.item]]
-id = "rows"
-points = 2
-text = { en = "Applied twice", de = "Zweimal angewandt" }
 """
 
 WEIGHTS = """\
@@ -124,61 +66,78 @@ UNDIVIDED = WEIGHTS.replace(" / powers.sum(axis=-1, keepdims=True)", "")
 UNSCALED = ATTEND.replace(" / key.shape[1] ** 0.5", "")
 ONCE = TWICE.replace("    rows = attend(rows, rows, rows)\n", "")
 
-REFERENCE = f"""\
+HEAD = """\
+from autograder.checking import assert_close, check, mutant, planted, solution
+"""
+
+CHECKS: Mapping[str, str] = {
+    "weights": f'''\
+{HEAD}
+solution(given="import numpy", source="""
+{WEIGHTS}""")
+
+
+@check(points=2, title={{"en": "Rows add up to one", "de": "Zeilen ergeben eins"}})
+def rows(student, reference, draw):
+    scores = draw.normal(3, 5)
+    assert_close(student.weights(scores), reference.weights(scores))
+
+
+mutant("columns", old="axis=-1", new="axis=0", points={{"rows": 0.5}})
+mutant("not divided", old=" / powers.sum(axis=-1, keepdims=True)", new="")
+planted("nothing", source="def weights(scores):\\n    return scores\\n", loses="rows")
+''',
+    "attend": f'''\
+{HEAD}
+solution(given="""
+import numpy
+
+{WEIGHTS}""", source="""
+{ATTEND}""")
+
+
+def compare(student, draw, queries, keys, width):
+    """Compare with the student's own weights, so that a mistake there costs nothing here."""
+    query, key, value = draw.normal(queries, width), draw.normal(keys, width), draw.normal(keys, 3)
+    right = student.weights(query @ key.T / width**0.5) @ value
+    assert_close(student.attend(query, key, value), right)
+
+
+@check(points=2, title={{"en": "Few", "de": "Wenige"}})
+def few(student, reference, draw):
+    compare(student, draw, 2, 5, 1)
+
+
+@check(points=2, title={{"en": "Many", "de": "Viele"}})
+def many(student, reference, draw):
+    compare(student, draw, 6, 7, 3)
+
+
+mutant("not scaled", old=" / key.shape[1] ** 0.5", new="", loses="many")
+planted("nothing", source="def attend(query, key, value):\\n    return query\\n", loses=["few", "many"])
+''',
+    "twice": f'''\
+{HEAD}
+solution(given="""
 import numpy
 
 {WEIGHTS}
 
-{ATTEND}
-
-{TWICE}
-
-def weights_trials():
-    return [
-        {{
-            "name": "columns",
-            "source": {COLUMNS!r},
-            "loses": ["rows"],
-            "code": "columns",
-            "text": {{"en": "{{what}}: these are columns.", "de": "{{what}}: das sind Spalten."}},
-            "points": {{"rows": 0.5}},
-        }},
-        {{
-            "name": "not divided",
-            "source": {UNDIVIDED!r},
-            "loses": ["rows"],
-            "code": "undivided",
-            "text": {{"en": "Divide by the sum.", "de": "Teilen Sie durch die Summe."}},
-        }},
-        {{"name": "nothing", "source": "def weights(scores):\\n    return scores\\n", "loses": ["rows"]}},
-        {{"name": "other names", "source": {WEIGHTS.replace("powers", "p")!r}, "loses": []}},
-    ]
+{ATTEND}""", source="""
+{TWICE}""")
 
 
-UNSCALED = {{
-    "source": {UNSCALED!r},
-    "loses": ["few", "many"],
-    "code": "unscaled",
-    "text": {{"en": "The scale is missing.", "de": "Die Skalierung fehlt."}},
-    "points": {{"few": 1, "many": 1}},
-}}
-WRONG_WEIGHTS = {{"weights": {COLUMNS!r}}}
+@check(points=2, title={{"en": "Applied twice", "de": "Zweimal angewandt"}})
+def rows(student, reference, draw):
+    """Compare with the student's own function, so that a mistake there costs nothing here."""
+    given = draw.normal(4, 4)
+    once = student.attend(given, given, given)
+    assert_close(student.twice(given), student.attend(once, once, once))
 
 
-def attend_trials():
-    return [
-        {{"name": "not scaled", **UNSCALED}},
-        {{"name": "right, on wrong weights", "source": {ATTEND!r}, "loses": [], "earlier": WRONG_WEIGHTS}},
-        {{"name": "not scaled, on wrong weights", **UNSCALED, "earlier": WRONG_WEIGHTS}},
-    ]
-
-
-def twice_trials():
-    return [
-        {{"name": "once", "source": {ONCE!r}, "loses": ["rows"]}},
-        {{"name": "right, on wrong weights", "source": {TWICE!r}, "loses": [], "earlier": WRONG_WEIGHTS}},
-    ]
-"""
+mutant("once", old="    rows = attend(rows, rows, rows)\\n", new="")
+''',
+}
 
 RIGHT: Mapping[str, str] = {"weights": WEIGHTS, "attend": ATTEND, "twice": TWICE}
 POINTS = {"weights": 2, "attend": 4, "twice": 2}
@@ -186,27 +145,11 @@ POINTS = {"weights": 2, "attend": 4, "twice": 2}
 
 def calling_course(root: Path) -> Course:
     """Write the course into an empty folder, or beside other assignments, and release it."""
-    return written_course(root, NAME, RUBRIC, REFERENCE, RIGHT, points=POINTS)
-
-
-def written_course(
-    root: Path, name: str, rubric: str, reference: str, right: Mapping[str, str], *, points: Mapping[str, int]
-) -> Course:
-    """A released course of one notebook, whose answers are functions.
-
-    Args:
-        root: its folder.
-        name: of the assignment, and of the module of the reference.
-        rubric: as text.
-        reference: the module.
-        right: the answer key by question.
-        points: of the questions.
-    """
     cells = [cell("setup", "import numpy\nfrom coursecheck import check")]
-    for one, source in right.items():
-        cells += [answer(f"{one}-answer", f"# def {one}(...): ...", source), check(one, points[one])]
-    course = write_course(root, name, rubric, {name: cells}, reference)
-    generate(course, name)
+    for one, source in RIGHT.items():
+        cells += [answer(f"{one}-answer", f"# def {one}(...): ...", source), check(one, POINTS[one])]
+    course = write_course(root, NAME, RUBRIC, {NAME: cells}, "", checks=CHECKS)
+    generate(course, NAME)
     return course
 
 
@@ -221,8 +164,3 @@ def sat(grader: Grader, key: Mapping[str, str] = RIGHT, **answers: str) -> Grade
 def results(graded: Graded) -> dict[str, ItemResult]:
     """The results by ``question.item``."""
     return {f"{one.question}.{one.item}": one for one in graded.score.items}
-
-
-def told(graded: Graded) -> dict[str, tuple[str, str]]:
-    """Points and code of each item."""
-    return {name: (f"{one.points.normalize():f}", one.code) for name, one in results(graded).items()}

@@ -24,19 +24,10 @@ path = "predictions.npy"
 most_mb = 0.01
 [[question]]
 id = "step"
-kind = "value"
+kind = "code"
 points = 3
 file = "captioning/rnn.py"
 answer = "step"
-library = "numpy"
-reference = "captions:step"
-trials = "captions:trials"
-[[question.case]]
-args = [{ draw = "normal", shape = [4] }]
-[[question.item]]
-id = "value"
-points = 3
-text = { en = "One step of the network" }
 [[question]]
 id = "mean"
 kind = "value"
@@ -72,26 +63,11 @@ def step(state):
     ### END SOLUTION
 '''
 REFERENCE = """
-import inspect
-
 import numpy
-
-from captioning import rnn
-from captioning.rnn import step
 
 
 def mean():
     return float(numpy.load("features.npy").mean())
-
-
-def trials():
-    source = inspect.getsource(rnn)
-    return [
-        {"name": "not doubled", "source": source.replace("2 * ", ""), "loses": ["value"],
-         "code": "not-doubled", "text": {"en": "{what}: it is not doubled."}, "points": {"value": 1}},
-        {"name": "written otherwise", "source": source.replace("2 * squashed(state)", "squashed(state) * 2"),
-         "loses": []},
-    ]
 """
 MODEL = """
 version = 1
@@ -105,19 +81,10 @@ data = ["corpus.txt"]
 starter = ["lm.py", "report.md"]
 [[question]]
 id = "count"
-kind = "value"
+kind = "code"
 points = 3
 file = "lm.py"
 answer = "count"
-library = "numpy"
-reference = "model:count"
-trials = "model:trials"
-[[question.case]]
-args = ["the"]
-[[question.item]]
-id = "of-word"
-points = 3
-text = { en = "How often a word occurs" }
 [[question]]
 id = "report"
 kind = "written"
@@ -135,17 +102,47 @@ LM = """def count(word):
         return file.read().split().count(word)
     ### END SOLUTION
 """
-MODEL_REFERENCE = """
-import inspect
+STEP_CHECKS = '''
+from autograder.checking import assert_close, check, mutant, planted, solution
 
-import lm
-from lm import count
+solution(
+    source="""
+from captioning.layers import squashed
 
 
-def trials():
-    source = inspect.getsource(lm)
-    return [{"name": "parts of words", "source": source.replace(".split()", ""), "loses": ["of-word"]}]
+def step(state):
+    return 2 * squashed(state)
 """
+)
+
+
+@check(points=3, title="One step of the network")
+def value(student, reference, draw):
+    state = draw.normal(4)
+    assert_close(student.step(state), reference.step(state))
+
+
+mutant("not doubled", old="2 * ", new="", title="It is not doubled.", points={"value": 1})
+'''
+COUNT_CHECKS = '''
+from autograder.checking import assert_equal, check, mutant, solution
+
+solution(
+    source="""
+def count(word):
+    with open("corpus.txt") as file:
+        return file.read().split().count(word)
+"""
+)
+
+
+@check(points=3, title="How often a word occurs")
+def of_word(student, reference, draw):
+    assert_equal(student.count("the"), 2)
+
+
+mutant("parts of words", old=".split()", new="")
+'''
 
 
 CELLS = (
@@ -159,8 +156,8 @@ CELLS = (
 
 def written(root: Path) -> Course:
     """A course with both assignments, as an instructor writes them."""
-    write_course(root, "captions", CAPTIONS, {"captions": CELLS}, REFERENCE)
-    write_course(root, "model", MODEL, {}, MODEL_REFERENCE)
+    write_course(root, "captions", CAPTIONS, {"captions": CELLS}, REFERENCE, checks={"step": STEP_CHECKS})
+    write_course(root, "model", MODEL, {}, "", checks={"count": COUNT_CHECKS})
     texts = {
         "assignments/captions/captioning/__init__.py": "",
         "assignments/captions/captioning/layers.py": HELPER,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import nbformat
 
+from autograder import rubric as rubrics
 from autograder.course import Course
+from autograder.rubric import Rubric
 
 NAME = "small"
 
@@ -125,44 +128,11 @@ right = ["value"]
 
 [[question]]
 id = "softmax"
-kind = "value"
+kind = "code"
 notebook = "code"
 points = 3
 answer = "softmax"
-library = "numpy"
-reference = "small:softmax"
 trials = "small:trials"
-
-[[question.case]]
-name = "scores"
-args = [{ draw = "normal", shape = [3, 5] }]
-
-[[question.case]]
-name = "large scores"
-args = [{ draw = "uniform", shape = [3, 5], low = 800, high = 2000 }]
-
-[[question.case]]
-name = "a batch"
-args = [{ draw = "normal", shape = [2, 3, 5] }]
-
-[[question.item]]
-id = "rows"
-points = 2
-text = { en = "Rows add up to one" }
-cases = ["scores"]
-
-[[question.item]]
-id = "batch"
-points = 1
-needs = ["rows"]
-text = { en = "Of a batch as well" }
-cases = ["a batch"]
-
-[[question.item]]
-id = "overflow"
-points = -0.5
-text = { en = "Large scores" }
-cases = ["large scores"]
 
 [[question]]
 id = "thoughts"
@@ -215,6 +185,31 @@ def trials():
         {{"name": "other names", "source": RIGHT.replace("weights", "w"), "loses": []}},
     ]
 '''
+
+CHECKS = """\
+from autograder.checking import assert_close, call, check, solution
+
+solution("small.py")
+
+
+def compare(student, reference, scores):
+    assert_close(call(student.softmax, scores=scores), reference.softmax(scores))
+
+
+@check(points=2, title="Rows add up to one")
+def rows(student, reference, draw):
+    compare(student, reference, draw.normal(3, 5))
+
+
+@check(points=1, title="Of a batch as well", needs="rows")
+def batch(student, reference, draw):
+    compare(student, reference, draw.normal(2, 3, 5))
+
+
+@check(points=-0.5, title="Large scores")
+def overflow(student, reference, draw):
+    compare(student, reference, 800 + 1200 * draw.uniform(3, 5))
+"""
 
 _CODE = {"schema_version": 3, "grade": False, "solution": False, "locked": True, "task": False}
 
@@ -270,6 +265,8 @@ def write_course(
     rubric: str,
     notebooks: Mapping[str, Iterable[nbformat.NotebookNode]],
     reference: str,
+    *,
+    checks: Mapping[str, str] = {},
 ) -> Course:
     """Write an assignment into a folder, in which others may lie already.
 
@@ -279,9 +276,11 @@ def write_course(
         rubric: as text.
         notebooks: their cells, with solutions, by the name of the notebook.
         reference: the source of the module.
+        checks: question → the source of its checks.
     """
     folder = root / "assignments" / name
     texts = {f"rubrics/{name}.toml": rubric, "reference/__init__.py": "", f"reference/{name}.py": reference}
+    texts |= {f"reference/checks/{question}.py": text for question, text in checks.items()}
     for path in (folder / name, *(root / text for text in texts)):
         path.parent.mkdir(parents=True, exist_ok=True)
     for path, text in texts.items():
@@ -295,7 +294,14 @@ def write_course(
 
 def small_course(root: Path) -> Course:
     """Write the course into an empty folder, or beside other assignments."""
-    return write_course(root, NAME, RUBRIC, {"formulas": FORMULAS, "code": CODE}, REFERENCE)
+    notebooks = {"formulas": FORMULAS, "code": CODE}
+    return write_course(root, NAME, RUBRIC, notebooks, REFERENCE, checks={"softmax": CHECKS})
+
+
+def load_rubric() -> Rubric:
+    """Return the rubric with the items of its checks."""
+    with tempfile.TemporaryDirectory() as folder:
+        return rubrics.load(small_course(Path(folder)).rubric(NAME))
 
 
 def changed(path: Path, old: str, new: str) -> None:

@@ -1,7 +1,6 @@
 """What a reference that is an oracle replies, and how a mistake is named that it knows.
 
-An oracle is called with the ``config`` of the question. It replies in one form, to which a kind may add
-facts::
+An oracle is called with the ``config`` of the question. It replies in this form, and may add facts::
 
     {"right": …, "mistakes": [{"code": "no-gate", "family": "less", "values": …}, …]}
 

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from autograder.checks.base import Evidence
 from autograder.messages import localised
 from autograder.records import Ending, ItemResult, Message, Scenario
 
@@ -57,9 +56,9 @@ _WITHOUT_TEXT = {"raised": "raised.withheld"}
 """Sentences that end in such words, and the same without."""
 
 
-def has_hidden_inputs(plan: Sequence[Scenario], evidence: Evidence) -> bool:
+def has_hidden_inputs(plan: Sequence[Scenario]) -> bool:
     """Whether a box was given anything that could be repeated."""
-    return bool(evidence.again) or any(call.args or call.kwargs for one in plan for call in one.calls)
+    return any(call.args or call.kwargs for one in plan for call in one.calls)
 
 
 def redacted(results: Iterable[ItemResult], sources: Sequence[str]) -> tuple[ItemResult, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,6 @@ import numpy as np
 from autograder.records import Opaque, Ref, Tensor
 
 MAX_TEXT = 120
-MAX_NAMES, MAX_NAME = 12, 60
-"""Names in one list, and characters of each: the parameters of a layer with biases fit."""
 MAX_BITS = 400
 """Integers above this are described by their size: printing them takes quadratic time."""
 MAX_AXES = 12
@@ -24,14 +22,6 @@ def quote(text: str, limit: int = MAX_TEXT) -> str:
     if head.isascii() and head.isprintable():
         return head.strip()
     return "".join(_visible(character) for character in head).strip()
-
-
-def quote_names(names: Sequence[str]) -> str:
-    """Return a list of names, each of them whole unless it is long, with how many more there are."""
-    shown = [quote(name, MAX_NAME) for name in names[:MAX_NAMES]]
-    if len(names) > MAX_NAMES:
-        shown.append(f"… (+{len(names) - MAX_NAMES})")
-    return ", ".join(shown)
 
 
 def quote_integer(number: int) -> str:

@@ -28,11 +28,10 @@ from autograder.sandbox.inside.callbacks import Abandoned
 from autograder.sandbox.inside.hints import MEMORY, reported_limits
 from autograder.sandbox.inside.judge import JUDGE, Judge
 from autograder.sandbox.inside.plain import GuestEncoder, own_array
-from autograder.sandbox.inside.recorder import RECORDER, Recorder
+from autograder.sandbox.inside.recorder import Recorder
 from autograder.sandbox.inside.remote import Remote
 from autograder.sandbox.inside.shared import Encoded
 from autograder.sandbox.inside.shell import CapturedStream, NotebookShell, Outputs, make_shell
-from autograder.sandbox.inside.stand_in import STAND_IN, StandIns
 
 __all__ = ["make_shell", "serve"]
 
@@ -138,7 +137,6 @@ class Guest:
         self._pipes = pipes
         self._now = ""
         self._recorder = Recorder()
-        self._own = {RECORDER: self._recorder, STAND_IN: stand_ins(shell.user_ns)}
         self._ends: dict[str, Remote | Judge] = {}
         self._max_reply = int(limits["reply_mb"]) << 20
         shell.outputs.limit(int(limits["output_kb"]) << 10)
@@ -341,8 +339,6 @@ class Guest:
         target = call["target"]
         if isinstance(target, dict):
             found = kept[target["v"]]
-        elif target in self._own:
-            found = self._own[target]
         elif target.startswith("@"):
             found = sys.modules[target[1:]]
         elif target in self._shell.user_ns:
@@ -356,28 +352,6 @@ class Guest:
         args = decoder.decode(call["args"]) if "args" in call else ()
         kwargs = decoder.decode(call["kwargs"]) if "kwargs" in call else {}
         return found(*args, **kwargs)
-
-
-def stand_ins(namespace: dict[str, Any]) -> StandIns:
-    """What can stand in for functions of a notebook; values are kept in the form in which they travel."""
-
-    def encoded(value: Any) -> tuple[Any, Mapping[str, np.ndarray]]:
-        encoder = GuestEncoder()
-        return encoder.encode(value), encoder.arrays
-
-    def decoded(tree: Any, arrays: Mapping[str, np.ndarray]) -> Any:
-        return wire.Decoder(arrays, own_array, _left_out).decode(tree)
-
-    return StandIns(namespace, encoded, decoded)
-
-
-def _left_out(tag: str, tree: Mapping[str, Any]) -> _LeftOut:
-    del tag, tree
-    return _LeftOut()
-
-
-class _LeftOut:
-    """In the place of an argument without a plain form; the other side sees that it is none."""
 
 
 def _output_waits() -> bool:

@@ -1,8 +1,8 @@
-"""Sees which functions of torch a call goes through, and lets forbidden ones fail. Runs in the box.
+"""Lets forbidden functions of torch fail. Runs in the box.
 
-It is made before any student code runs, from torch's own parts as they are by then. Names are written down by
-one of torch's function modes; that what is forbidden fails is a matter of torch's dispatcher, which every way
-to an operator passes: another thread, ``torch.ops``, ``torch._C``, a function kept in a variable.
+It is made before any student code runs, from torch's own parts as they are by then. That what is forbidden
+fails is a matter of torch's dispatcher, which every way to an operator passes: another thread, ``torch.ops``,
+``torch._C``, a function kept in a variable.
 
 A box in which something was forbidden is of no use for anything else.
 """
@@ -19,8 +19,6 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
-RECORDER = "@recorder"
-"""The target of calls by which plans reach the recorder of a box."""
 _KEYS = (
     "CPU",
     "AutogradCPU",
@@ -32,19 +30,17 @@ _KEYS = (
 )
 """Where an operator may have a kernel that runs here."""
 _REFUSAL = "forbidden here"
-_text, _function = str, types.FunctionType  # as they are before student code runs, as the next two
+_function = types.FunctionType  # as it is before student code runs, as the next two
 _own_id, _send = os.getpid, os.kill
 
 
 class Recorder:
-    """What a plan asks for in a box of its own: `forbid` first, then `call`."""
+    """Lets forbidden functions fail in the box of a check that forbids them."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, bool] = {}
         self._kept: list[Any] = []
         self._forbidden = 0
         self._torch: Any = None
-        self._mode: Any = None
         if "torch" in sys.modules:
             self._prepare()
 
@@ -62,42 +58,16 @@ class Recorder:
         self._forbidden = self._fail_operators(sought) + _fail_functions(patterns)
         return self._forbidden
 
-    def call(self, called: Callable[..., Any], *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """Call something; what came of it, and the names of what it went through."""
-        self._prepare()
-        self._seen.clear()
-        self._push(self._mode)
-        try:
-            came = {"value": called(*args, **kwargs)}
-        except BaseException as error:  # noqa: BLE001 - whatever it is, what it went through is told
-            came = {"error": _text(error)[:200]}
-        finally:
-            self._pop()
-        return {**came, "seen": list(self._seen)}
-
     def _prepare(self) -> None:
         if self._torch is not None:
             return
         import torch
-        from torch.overrides import TorchFunctionMode
 
-        seen = self._seen
-
-        class Mode(TorchFunctionMode):
-            def __torch_function__(
-                self, function: Any, kinds: Any, args: Any = (), kwargs: Any = None
-            ) -> Any:
-                del kinds
-                seen[_text(function)[:200]] = True
-                return function(*args, **(kwargs or {}))
-
-        names = (
-            *("_push_on_torch_function_stack", "_pop_torch_function_stack"),
-            *("_dispatch_library", "_dispatch_get_all_op_names"),
-        )
         native = vars(torch)["_C"]
-        self._torch, self._mode = torch, Mode()
-        self._push, self._pop, self._library, self._operators = (getattr(native, name) for name in names)
+        self._torch = torch
+        self._library, self._operators = (
+            getattr(native, name) for name in ("_dispatch_library", "_dispatch_get_all_op_names")
+        )
 
     def _fail_operators(self, sought: re.Pattern[str]) -> int:
         names = [name for name in self._operators() if name.startswith("aten::") and sought.search(name)]
@@ -116,10 +86,7 @@ class Recorder:
         return len(names)
 
     def _failing(self, name: str) -> Callable[..., Any]:
-        seen = self._seen
-
         def fail(*_: Any, **__: Any) -> Any:
-            seen[name] = True
             raise RuntimeError(f"{name} is forbidden here")
 
         return fail

@@ -204,7 +204,7 @@ class NamespaceBox:
         if self._shown > FLOOD_FACTOR * self._limits.output_kb << 10:
             self._fail(Ending.OUTPUT, "the reply holds more output than is kept")
         if run.error:
-            self._look_for_crowding()
+            self.look_for_crowding()
         return run, values.reported_limits(reply), follows
 
     def _settle(self) -> None:
@@ -213,7 +213,7 @@ class NamespaceBox:
             self._watch.met()
             self._unsettled = False
 
-    def _look_for_crowding(self) -> None:
+    def look_for_crowding(self) -> None:
         """After something was raised or the box ended: a shortage of what others share may be why."""
         self.crowded = self.crowded or self._watch.was_crowded()
 
@@ -287,7 +287,7 @@ class NamespaceBox:
             answer, asks = values.told_of_end(reply)
             self._longest = max(self._longest, time.monotonic() - started)
             if "v" not in answer:
-                self._look_for_crowding()
+                self.look_for_crowding()
             return Reply(found, asks) if "v" in answer else values.raised(answer)
         except (wire.ProtocolError, KeyError, TypeError, ValueError) as error:
             self._fail(Ending.PROTOCOL, str(error))
@@ -320,7 +320,7 @@ class NamespaceBox:
         passed = time.monotonic() - started
         self._longest = max(self._longest, passed)
         if not all(answer.ok for answer in answers):
-            self._look_for_crowding()
+            self.look_for_crowding()
         return answers, told
 
     def computed(self) -> float:
@@ -486,7 +486,7 @@ class NamespaceBox:
     def _fail(self, ending: Ending, detail: str = "") -> NoReturn:
         if self._why is None:
             self._why = ending
-            self._look_for_crowding()
+            self.look_for_crowding()
         self.close()
         raise BoxEnded(self._why, detail)
 

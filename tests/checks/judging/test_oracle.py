@@ -11,7 +11,7 @@ from autograder.checks.judging.oracle import MistakeValue, mistake_finding, read
 from autograder.errors import RubricError
 from autograder.messages import render, sentences, template
 from autograder.records import ItemResult, Status
-from tests.checks.asking import DRAW, check_of, error, judge, value
+from tests.checks.asking import check_of, error, judge, value
 
 COUNT = """
 [[question]]
@@ -51,7 +51,7 @@ def told(rubric: str, given: Any, oracle: Any = None) -> ItemResult:
 
 def test_the_reference_is_called_with_the_config() -> None:
     """One call, with the dictionary of the rubric; decimals arrive as floats."""
-    (scenario,) = check_of(COUNT).reference_plan(DRAW)
+    (scenario,) = check_of(COUNT).reference_plan()
     (call,) = scenario.calls
     assert ({"model": {"n_layers": 2}, "share": 0.5},) == call.args
 
@@ -160,12 +160,11 @@ def test_a_quantity_is_named_in_any_unit(given: Any, code: str) -> None:
     ("change", "message"),
     [
         (('reference = "counting.oracle:experts"\n', ""), "config: it needs a reference"),
-        (("[[question.item]]", "[[question.case]]\nargs = [1]\n[[question.item]]"), "there can be no cases"),
         (("config = { model", "confg = { model"), "did you mean 'config'"),
     ],
 )
 def test_errors_in_a_rubric_are_named(change: tuple[str, str], message: str) -> None:
-    """A config without a reference, and one beside cases, are refused."""
+    """A config without a reference is refused."""
     with pytest.raises(RubricError, match=message):
         check_of(COUNT.replace(*change))
 

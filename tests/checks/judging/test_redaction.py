@@ -6,33 +6,13 @@ from decimal import Decimal
 
 import pytest
 
-from autograder.checks.base import Evidence
 from autograder.checks.judging.redaction import redacted
 from autograder.checks.judging.results import first_failure
 from autograder.messages import languages, render
 from autograder.records import ItemResult, Message, Observation, Status
 from autograder.wording import Phrase
-from tests.checks.asking import DRAW, answer, check_of
-from tests.support.local_box import LocalBox
 
 SOURCE = 'class NoMask(ValueError): pass\ndef f(k):\n    raise NoMask("no mask at all")\n'
-
-HIDDEN = """
-[[question]]
-id = "q"
-kind = "value"
-points = 1
-answer = "f"
-sizes = { width = [777, 779] }
-[[question.case]]
-args = [{ size = "width" }, { draw = "normal", shape = [2, 3] }, 12.75]
-kwargs = { most = 31337 }
-value = 1
-[[question.item]]
-id = "i"
-points = 1
-text = { en = "i" }
-"""
 
 
 def page(code: str, /, **params: Phrase) -> str:
@@ -74,17 +54,6 @@ def test_numbers_that_were_returned_are_short() -> None:
     """A long number could hold anything."""
     assert "f: 12 is" in page("count.wrong", what="f", value="12")
     assert "123" not in page("count.wrong", what="f", value="123456789")
-
-
-def test_no_sentence_of_ours_holds_a_hidden_number() -> None:
-    """Numbers among the arguments are told to nobody."""
-    check = check_of(HIDDEN)
-    source = "def f(width, x, share, most): return 2"
-    plan = check.plan(answer(source), DRAW)
-    observed = LocalBox(source).ask(plan)
-    (found,) = check.judge(Evidence(answer(source), observed, draw=DRAW))
-    told = " ".join(render(found.student, language) for language in languages())
-    assert not any(number in told for number in ("777", "779", "12.75", "31337"))
 
 
 def test_staff_reads_all() -> None:

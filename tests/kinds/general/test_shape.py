@@ -11,7 +11,7 @@ from autograder.errors import RubricError
 from autograder.kinds import make_check
 from autograder.records import Opaque, Status, Tensor
 from autograder.rubric import parse
-from tests.checks.asking import DRAW, answer, check_of, judge, value
+from tests.checks.asking import answer, check_of, judge, value
 
 SCORES = """
 [[question]]
@@ -34,21 +34,6 @@ text = { en = "Each head has its own." }
 SYMBOLIC = SCORES.replace("[8, 12, 128, 64]", '["batch", "n_heads", "seq", "d_head"]').replace(
     "[8, 128, 64]", '["batch", "seq", "d_head"]'
 )
-CALLED = """
-[[question]]
-id = "q"
-kind = "shape"
-points = 1
-answer = "split"
-sizes = { n_heads = [2, 3], d_head = [4, 6] }
-[[question.case]]
-args = [{ draw = "normal", shape = [2, 5, "n_heads*d_head"] }, { size = "n_heads" }]
-[[question.item]]
-id = "shape"
-points = 1
-text = { en = "Split" }
-value = [2, "n_heads", 5, "d_head"]
-"""
 
 
 @pytest.mark.parametrize(
@@ -124,18 +109,6 @@ def test_symbolic_shapes(written: str, code: str) -> None:
     """Entries may be formulas in the assignment's symbols, compared exactly."""
     (item,) = judge(check_of(SYMBOLIC), f"shape = r'{written}'")
     assert code == item.code
-
-
-def test_sizes_that_were_drawn_are_put_in() -> None:
-    """The right shape of a call follows from the sizes the call had."""
-    check = check_of(CALLED)
-    (scenario,) = check.plan(answer("def split(x, h): ..."), DRAW)
-    array, heads = scenario.calls[0].args
-    right = Tensor(np.zeros((2, heads, 5, array.array.shape[-1] // heads)), "float64")
-    wrong = Tensor(array.array, "float64")
-    assert Status.PASSED == judge(check, "def split(x, h): ...", [value(right, right)])[0].status
-    (item,) = judge(check, "def split(x, h): ...", [value(wrong, wrong)])
-    assert (Status.FAILED, Decimal(0)) == (item.status, item.points)
 
 
 def test_huge_entries_are_not_printed() -> None:
@@ -302,47 +275,6 @@ def test_heads_may_be_stated() -> None:
     assert "shape.one-head" == item.code
 
 
-JOIN = """
-[[question]]
-id = "join"
-kind = "shape"
-points = 1
-answer = "join"
-sizes = { heads_here = [3, 5], d_head = [7, 11] }
-[[question.case]]
-args = [{ draw = "normal", shape = [2, "heads_here", 13, "d_head"] }]
-[[question.item]]
-id = "shape"
-points = 1
-text = { en = "One row for all heads" }
-value = [2, 13, "heads_here*d_head"]
-heads = "heads_here"
-"""
-
-
-@pytest.mark.parametrize("name", ["heads_here", "n_heads"])
-def test_the_number_of_heads_may_be_a_drawn_size(name: str) -> None:
-    """Heads are explained where their number is drawn, too: by the option, or by the size's own name."""
-    text = JOIN.replace("heads_here", name)
-    if name == "n_heads":
-        text = text.replace('heads = "n_heads"\n', "")
-    check = check_of(text)
-    (scenario,) = check.plan(answer("x"), DRAW)
-    _, heads, _, width = scenario.calls[0].args[0].array.shape
-    for shape, code in (
-        ((2, 13, heads * width), ""),
-        ((2, 13, heads, width), "shape.heads-not-joined"),
-        ((2, 13, width), "shape.one-head"),
-        ((2, 13, heads * width * heads), "shape.all-heads"),
-    ):
-        observed = value(np.zeros(shape), np.zeros(shape))
-        assert code == judge(check, "def join(x): ...", [observed])[0].code
-    diagnosed = text.replace(
-        "value =", 'mistake = [{ code = "x", when = "diagnosis:one-head", text = { en = "X" } }]\nvalue ='
-    )
-    assert "shape" == check_of(diagnosed).kind
-
-
 @pytest.mark.parametrize(
     ("rubric", "change", "message"),
     [
@@ -361,7 +293,6 @@ def test_the_number_of_heads_may_be_a_drawn_size(name: str) -> None:
         (ATTENTION, ("n_heads*d_head", "n_heads*"), "assumptions|assume"),
         (SCORES, ("value =", "heads = [12]\nvalue ="), "heads"),
         (SCORES, ("value =", 'heads = "-1"\nvalue ='), "heads: '-1' is no size"),
-        (JOIN, ('heads = "heads_here"', 'heads = "heads_there"'), "heads: 'heads_there' is no size"),
         (SCORES, ("value =", "axis = []\nvalue ="), "did you mean 'axes'"),
     ],
 )

@@ -36,12 +36,12 @@ def test_plans_ask_only_for_what_the_source_hides() -> None:
 
 def test_the_reference_is_called_where_it_is_needed() -> None:
     """The plan for the reference's box calls the question's name; without a reference it is empty."""
-    (scenario,) = CHECKS["b"].reference_plan(DRAW)
+    (scenario,) = CHECKS["b"].reference_plan()
     assert isinstance(scenario, Scenario)
     (call,) = scenario.calls
     assert isinstance(call, Call)
     assert ("mlp", False) == (call.target, call.read)
-    assert () == CHECKS["c"].reference_plan(DRAW)
+    assert () == CHECKS["c"].reference_plan()
 
 
 @pytest.mark.parametrize(

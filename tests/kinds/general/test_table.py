@@ -387,7 +387,6 @@ def test_a_reference_that_does_not_know_a_cell_is_our_fault(expected: Any) -> No
         (('id = "wpe"', 'id = "wpe"\nsum = ["wqe"]'), "sum: no other row 'wqe'"),
         (("when = 589824", "when = 589824\npoints = 0.5"), "a cell is right or wrong"),
         (('columns = ["name"]\nextra = "refuse"', 'columns = ["shape"]'), "it is judged in the column"),
-        (('aliases = ["Form"]', "sizes = { d = [1] }"), "sizes: cells are written down"),
         (('answer = "table"', 'answer = "table"\nreference = "a:b"'), "what is the reference called with"),
     ],
 )  # fmt: skip

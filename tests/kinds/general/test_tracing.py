@@ -49,10 +49,9 @@ def judged(check: TracingCheck, own: Mapping[str, Any]) -> ItemResult:
     rows = [(row, shape) for row, shape in {**RIGHT, **own}.items() if shape is not None]
     given = answer(f"shapes = {rows!r}")
     assert () == check.plan(given, DRAW)
-    evidence = Evidence(given, (), REFERENCE.ask(check.reference_plan(DRAW)), draw=DRAW)
+    evidence = Evidence(given, (), REFERENCE.ask(check.reference_plan()), draw=DRAW)
     second = check.second_round(evidence)
-    assert () == second.student
-    tried = REFERENCE.ask(second.reference)
+    tried = REFERENCE.ask(second)
     assert all(one.ok for scenario in tried for one in scenario)
     (result,) = check.judge(replace(evidence, tried=tried))
     assert all(render(result.student, language) for language in languages())
@@ -67,8 +66,8 @@ def test_right_shapes_are_not_asked_about_again() -> None:
     """All right is all points, and the reference is asked once."""
     assert isinstance(TOLD, HasSecondRound)
     rows = list(RIGHT.items())
-    evidence = Evidence(answer(f"shapes = {rows!r}"), (), REFERENCE.ask(TOLD.reference_plan(DRAW)), draw=DRAW)
-    assert () == TOLD.second_round(evidence).reference
+    evidence = Evidence(answer(f"shapes = {rows!r}"), (), REFERENCE.ask(TOLD.reference_plan()), draw=DRAW)
+    assert () == TOLD.second_round(evidence)
     assert Status.PASSED is judged(TOLD, {}).status
 
 
@@ -109,7 +108,7 @@ def test_nothing_is_credited_by_itself() -> None:
 def test_a_second_answer_of_another_form_costs_nothing(told: Any) -> None:
     """Where a line may be credited and the reference fails, a person decides; otherwise it stays wrong."""
     rows = list({**RIGHT, "scores": SHORT}.items())
-    expected = REFERENCE.ask(TOLD.reference_plan(DRAW))
+    expected = REFERENCE.ask(TOLD.reference_plan())
     evidence = Evidence(answer(f"shapes = {rows!r}"), (), expected, draw=DRAW, tried=[value(told)])
     for tried in ([value(told)], [error("ValueError")], ()):
         again = replace(evidence, tried=tried)
@@ -121,22 +120,22 @@ def test_a_table_that_people_mark_is_not_asked_about_again() -> None:
     """Without an item of its own the kind has nothing to follow."""
     check = question(manual=True)
     evidence = Evidence(answer("shapes = [('qkv', '(1,)')]"), (), [value({})], draw=DRAW)
-    assert () == check.second_round(evidence).reference
+    assert () == check.second_round(evidence)
     assert Status.NEEDS_REVIEW is check.judge(evidence)[0].status
 
 
 def test_a_reference_that_says_nothing_costs_nothing() -> None:
     """Our own fault goes to a person, and nothing is asked again."""
     evidence = Evidence(answer(f"shapes = {list(RIGHT.items())!r}"), (), [value({"right": {}})], draw=DRAW)
-    assert () == TOLD.second_round(evidence).reference
+    assert () == TOLD.second_round(evidence)
     assert Status.NEEDS_REVIEW is TOLD.judge(evidence)[0].status
 
 
 def test_answers_that_are_no_table_are_not_asked_about() -> None:
     """An empty cell and a number have no second round."""
-    expected = REFERENCE.ask(TOLD.reference_plan(DRAW))
+    expected = REFERENCE.ask(TOLD.reference_plan())
     for given in (answer("", changed=False), answer("shapes = 3")):
-        assert () == TOLD.second_round(Evidence(given, (), expected, draw=DRAW)).reference
+        assert () == TOLD.second_round(Evidence(given, (), expected, draw=DRAW))
 
 
 @pytest.mark.parametrize(

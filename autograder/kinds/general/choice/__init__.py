@@ -15,7 +15,7 @@ from autograder.checks.base import Draw, Evidence, Trial
 from autograder.checks.itemwise import ItemwiseCheck
 from autograder.checks.judging.results import NO_POINTS, Finding, failed, no_answer, result, review
 from autograder.checks.kind import Kind
-from autograder.checks.options import AnswerItem, CallOptions, Mistake, place
+from autograder.checks.options import AnswerItem, Mistake, place
 from autograder.checks.options import share as equal_share
 from autograder.checks.planning.planting import Planter, ReadPlace
 from autograder.checks.planning.targets import Targets, ValueTarget
@@ -208,20 +208,20 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
             name: AnswerItem(answer=item.answer, key=item.key, mistake=item.mistake)
             for name, item in self.items.items()
         }
-        self._targets = Targets(self.question, CallOptions(), reads, named=False)
+        self._targets = Targets(self.question, reads, named=False)
         for item, options in self.automatic:
             self._check(item, options)
             self._check_distinct(item, self.rubric)
 
     def asked(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
         """The variables that do not stand in the source as literals."""
-        return self._targets.plan(answer, draw)
+        del draw
+        return self._targets.plan(answer)
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
         """Every other option, alone or beside right ones; see `autograder.checks.base.HasTrials`."""
         reads = {
-            item.id: ReadPlace(self._targets.of_item(item)[0].name, options.key)
-            for item, options in self.automatic
+            item.id: ReadPlace(self._targets.of_item(item), options.key) for item, options in self.automatic
         }
         known = tuple(dict.fromkeys(self._ids_by_name.values()))
         made = (
@@ -239,13 +239,14 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
 
     def verdict(self, item: Item, options: ChoiceItem, evidence: Evidence) -> ItemResult | Finding:
         """What is wrong with a choice, with what was chosen."""
-        target = self._targets.of_item(item)[0]
-        found = self._targets.value(target, options.key, evidence)
+        name = self._targets.of_item(item)
+        found = self._targets.value(name, options.key, evidence)
         if found.finding is not None:
             return found.finding
         written = self._entries(item, found.value)
         chosen = Chosen() if written is None else self._chosen(written)
-        judged = result(self.question, item, self.chosen_finding(item, found.value, target, evidence.earlier))
+        finding = self.chosen_finding(item, found.value, ValueTarget(name), evidence.earlier)
+        judged = result(self.question, item, finding)
         return msgspec.structs.replace(judged, chosen=chosen.ids)
 
     def chosen_finding(

@@ -120,8 +120,13 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         )
 
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
-        """One result per item; students read no hidden input that their own code repeats."""
+        """One result per item; students read no hidden input that their own code repeats.
+
+        If each attempt meets other inputs, such a text is of no use for the next one.
+        """
         results = super().judge(evidence)
+        if self.rubric.assignment.redraw == "attempt":
+            return results
         return redacted(results, (evidence.answer.source, *evidence.cells))
 
     def verdict(self, item: Item, options: CodeItem, evidence: Evidence) -> Verdict:

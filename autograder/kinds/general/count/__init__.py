@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
-from autograder.checks.called import CalledCheck
+from autograder.checks.compared import ComparedCheck
 from autograder.checks.judging.results import Finding, failed, no_answer, unread
 from autograder.checks.kind import Kind
-from autograder.checks.options import AnswerItem, CalledOptions
+from autograder.checks.options import AnswerItem, ComparedOptions
 from autograder.checks.planning.targets import ValueTarget, nothing_written
 from autograder.checks.values.arrays import NotWhole, whole
 from autograder.checks.values.quoting import quote_integer
@@ -16,7 +16,7 @@ from autograder.records import Message
 from autograder.rubric import Item
 
 
-class CountQuestion(CalledOptions, frozen=True):
+class CountQuestion(ComparedOptions, frozen=True):
     """Options of a ``count`` question."""
 
 
@@ -29,8 +29,8 @@ class CountItem(AnswerItem, frozen=True):
     """Further right numbers."""
 
 
-class CountCheck(CalledCheck[CountQuestion, CountItem]):
-    """Whole numbers from a variable, or from a function called on several configurations."""
+class CountCheck(ComparedCheck[CountQuestion, CountItem]):
+    """Whole numbers from a variable."""
 
     kind: ClassVar[str] = "count"
     vague: ClassVar[frozenset[str]] = frozenset({"count.wrong"})

@@ -218,16 +218,14 @@ class QuantityCheck(ComparedCheck[QuantityQuestion, QuantityItem]):
         found = []
         for item, options in self.automatic:
             rules = self._rules[item.id]
+            target, right_value = ValueTarget(""), self.right_value(item, options, evidence)
+            right, _ = self.read_right(right_value.value, item, target)
+            if right_value.finding is not None or right is None:
+                continue
             for name, number in (("zeros", Fraction(0)), ("ones", Fraction(1))):
-                given, _ = self.read(self._written(number, rules), item, ValueTarget(""))
-                right = [
-                    self.read_right(value, item, target)[0]
-                    for target, value in self.right_values(item, options, evidence)
-                ]
-                if not right or None in right or given is None:
-                    continue
-                accepted = all(self.differs(given, one, item, ValueTarget("")) is None for one in right)
-                if accepted and any(one.readings[0].amount != number * rules.asked.factor for one in right):
+                given, _ = self.read(self._written(number, rules), item, target)
+                is_accepted = given is not None and self.differs(given, right, item, target) is None
+                if is_accepted and right.readings[0].amount != number * rules.asked.factor:
                     found.append(AcceptedResult(item.id, name))
         return tuple(found)
 

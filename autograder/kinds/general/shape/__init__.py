@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from msgspec import Struct
 
 from autograder.algebra.equality.compare import Comparer
 from autograder.algebra.nodes import Node, Num, Relation, Sym, Tuple
@@ -17,12 +16,11 @@ from autograder.algebra.printing.text import to_text
 from autograder.algebra.sizes import shapes
 from autograder.algebra.sizes.shapes import Axes, Roles, ShapeDifference
 from autograder.algebra.values.points import Points
-from autograder.checks.base import Draw, Evidence
-from autograder.checks.called import CalledCheck
+from autograder.checks.base import SAMPLE, Draw, Evidence
+from autograder.checks.compared import ComparedCheck
 from autograder.checks.judging.results import Finding, failed, no_answer, review, unread
 from autograder.checks.kind import Kind
-from autograder.checks.options import AnswerItem, CalledOptions, item_options, place
-from autograder.checks.planning.drawing import SAMPLE, Inputs, sizes_in
+from autograder.checks.options import AnswerItem, ComparedOptions, item_options, place
 from autograder.checks.planning.targets import ValueTarget, nothing_written
 from autograder.checks.values.arrays import Whole, whole
 from autograder.checks.values.quoting import quote, quote_integer, quote_shape, type_name
@@ -41,7 +39,7 @@ MOST_WRITTEN_BITS = 400
 _OWN_CODES = ("placeholder", "ellipsis", "no-size")
 
 
-class ShapeQuestion(CalledOptions, frozen=True):
+class ShapeQuestion(ComparedOptions, frozen=True):
     """Options of a ``shape`` question."""
 
 
@@ -49,7 +47,7 @@ class ShapeItem(AnswerItem, frozen=True):
     """Options of an item of a ``shape`` question."""
 
     value: tuple[int | str, ...] | None = None
-    """The right sizes: numbers, sizes of the question, or formulas in the assignment's symbols."""
+    """The right sizes: numbers, or formulas in the assignment's symbols."""
     accept: tuple[tuple[int | str, ...], ...] = ()
     """Further right shapes."""
     axes: tuple[str, ...] = ()
@@ -57,21 +55,13 @@ class ShapeItem(AnswerItem, frozen=True):
     assume: tuple[str, ...] = ()
     """Names of relations in ``assignment.assume`` that are granted."""
     heads: int | str | None = None
-    """How many heads there are, where neither ``axes``, the sizes nor the symbols say so."""
+    """How many heads there are, where neither ``axes`` nor the symbols say so."""
 
 
-class _Right(Struct, frozen=True, eq=False):
-    """A right shape, with the number of heads where that was drawn."""
-
-    axes: Axes
-    heads: Node | None
-
-
-class ShapeCheck(CalledCheck[ShapeQuestion, ShapeItem]):
-    """A shape that was written down, or the shape of what student code returns."""
+class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
+    """A shape that was written down."""
 
     kind: ClassVar[str] = "shape"
-    enough: ClassVar[int] = 1
     vague: ClassVar[frozenset[str]] = frozenset({"shape.count", "shape.axes", "shape.axis"})
     question_type = ShapeQuestion
     item_type = ShapeItem
@@ -137,9 +127,8 @@ class ShapeCheck(CalledCheck[ShapeQuestion, ShapeItem]):
 
     def differs(self, given: Any, right: Any, item: Item, target: ValueTarget) -> Finding | None:
         """Axis by axis; the explanation never names a right size."""
-        right, heads = (right.axes, right.heads) if isinstance(right, _Right) else (right, None)
         try:
-            difference = self._difference(given, right, self._roles(item, right, heads), item)
+            difference = self._difference(given, right, self._roles(item, right), item)
         except Undecided:
             return review(f"{target.what}: could not decide {_written(given)} against {_written(right)}")
         if difference is None:
@@ -150,13 +139,6 @@ class ShapeCheck(CalledCheck[ShapeQuestion, ShapeItem]):
         staff = f"{target.what}: {shape}, expected {_written(right)}"
         params = {"what": target.what, "shape": shape, "count": str(len(given))}
         return failed(f"shape.{difference.code}", staff, **params, axes=", ".join(named))
-
-    def plain(self, read: Any) -> Any:
-        """The sizes, or the formulas as text."""
-        sizes = tuple(
-            int(axis.value) for axis in read if isinstance(axis, Num) and axis.value == int(axis.value)
-        )
-        return sizes if len(sizes) == len(read) else to_text(Tuple(read))
 
     def wrong_values(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
         """Two axes swapped, one missing, one too many."""
@@ -174,10 +156,6 @@ class ShapeCheck(CalledCheck[ShapeQuestion, ShapeItem]):
         del item
         yield "as a text", to_text(Tuple(right))
 
-    def put_in(self, value: Any, evidence: Evidence) -> Any:
-        """A shape with the sizes that were drawn."""
-        return self._drawn(value, evidence) if isinstance(value, list | tuple) else value
-
     def reading(self, given: Any) -> str:
         """The shape as it was read, where there are symbols in it."""
         return "" if all(isinstance(axis, Num) for axis in given) else to_text(Tuple(given))
@@ -186,8 +164,7 @@ class ShapeCheck(CalledCheck[ShapeQuestion, ShapeItem]):
         """Every difference that can be told of this item's shapes, and every family."""
         options = self.items[item.id]
         sizes = options.value or (1,) * len(options.axes)
-        heads = self._drawn_heads(item, SAMPLE)
-        roles = self._roles(item, tuple(Num(1) for _ in sizes), heads)
+        roles = self._roles(item, tuple(Num(1) for _ in sizes))
         unknown = shapes.NEEDS_HEADS if roles.head_count is None else frozenset()
         if roles.batch < 0:
             unknown |= {"batch-missing"}
@@ -202,7 +179,7 @@ class ShapeCheck(CalledCheck[ShapeQuestion, ShapeItem]):
         if options.axes and options.value is not None and len(options.axes) != len(options.value):
             raise RubricError("one name for each entry of value is needed", where, "axes")
         self._under(options.assume, where)
-        if options.heads is not None and self._drawn_heads(item, SAMPLE) is None:
+        if options.heads is not None:
             try:
                 self._heads[item.id] = shapes.read_size(str(options.heads), self._vocabulary)
             except Unreadable as error:
@@ -234,20 +211,6 @@ class ShapeCheck(CalledCheck[ShapeQuestion, ShapeItem]):
         except AlgebraError as error:
             raise RubricError(f"{error}", where, "assume") from error
 
-    def right_here(self, right: Any, item: Item, evidence: Evidence) -> Any:
-        """With the number of heads that was drawn, which explanations need."""
-        return _Right(right, self._drawn_heads(item, evidence.draw))
-
-    def _drawn_heads(self, item: Item, draw: Draw | None) -> Node | None:
-        """How many heads were drawn; None where that does not depend on a drawn size."""
-        stated = self.items[item.id].heads
-        if stated is None:
-            stated = next(filter(shapes.names_heads, self.options.sizes), None)
-        if draw is None or not self.options.sizes or not isinstance(stated, str):
-            return None
-        (heads,) = sizes_in((stated,), Inputs(self.options, draw).sizes)
-        return Num(heads) if isinstance(heads, int) else None
-
     def _difference(self, given: Axes, right: Axes, roles: Roles, item: Item) -> ShapeDifference | None:
         """How it differs under what is granted, explained with every relation there is."""
         granted = self._granted[self.items[item.id].assume]
@@ -259,8 +222,8 @@ class ShapeCheck(CalledCheck[ShapeQuestion, ShapeItem]):
         except Undecided:
             return difference
 
-    def _roles(self, item: Item, right: Axes, drawn: Node | None) -> Roles:
-        """What the axes of a right shape are, by the rubric's names, its sizes and its symbols."""
+    def _roles(self, item: Item, right: Axes) -> Roles:
+        """What the axes of a right shape are, by the rubric's names, sizes and symbols."""
         options = self.items[item.id]
         named = options.axes if len(options.axes) == len(right) else ()
         sizes = options.value if options.value is not None and len(options.value) == len(right) else ()
@@ -269,10 +232,10 @@ class ShapeCheck(CalledCheck[ShapeQuestion, ShapeItem]):
             for axis, size in enumerate(right)
         ]
         usual = shapes.head_count(self._vocabulary)
-        return shapes.roles_of(names, right, self._heads.get(item.id) or drawn, usual)
+        return shapes.roles_of(names, right, self._heads.get(item.id), usual)
 
     def _spellings(self, sizes: Sequence[int | str | Node]) -> list[str]:
-        """Every name of a size that is a symbol, or a named size of the question."""
+        """Every name of a size that is a symbol."""
         found: list[str] = []
         for size in sizes:
             name = size.name if isinstance(size, Sym) else size
@@ -280,14 +243,6 @@ class ShapeCheck(CalledCheck[ShapeQuestion, ShapeItem]):
                 declared = self._vocabulary.names.get(name, name)
                 found += (name, *(other for other, of in self._vocabulary.names.items() if of == declared))
         return found
-
-    def _drawn(self, shape: Sequence[int | str], evidence: Evidence) -> tuple[int | str, ...] | None:
-        """A shape with the question's sizes put in; None when they are not known."""
-        if not self.options.sizes or not any(isinstance(size, str) for size in shape):
-            return tuple(shape)
-        if evidence.draw is None:
-            return None
-        return sizes_in(shape, Inputs(self.options, evidence.draw).sizes)
 
     def _entries(self, entries: Sequence[Any], target: ValueTarget) -> tuple[Any, Finding | None]:
         if len(entries) > MAX_AXES:

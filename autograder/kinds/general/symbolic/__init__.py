@@ -25,13 +25,12 @@ from autograder.algebra.nodes import Node, Relation, Tree, Tuple
 from autograder.algebra.notation.parse import parse
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.values.points import Points
-from autograder.checks.base import Draw, Evidence, IdleArgument, PartialCredit, Trial
+from autograder.checks.base import SAMPLE, Draw, Evidence, IdleArgument, PartialCredit, Trial
 from autograder.checks.judging import results
 from autograder.checks.judging.manual import manual
 from autograder.checks.judging.results import Finding
 from autograder.checks.kind import Kind
 from autograder.checks.options import item_options
-from autograder.checks.planning.drawing import SAMPLE
 from autograder.checks.planning.planting import Planter, ReadPlace
 from autograder.checks.values.literal import NoFormula, answer_literal, markdown_formula
 from autograder.errors import Undecided, Unreadable
@@ -165,7 +164,7 @@ class SymbolicCheck:
         """Read the variables whose values the source does not show."""
         return tuple(Scenario(name, (Call(name, read=True),)) for name in self._asked(answer))
 
-    def reference_plan(self, draw: Draw) -> tuple[Scenario, ...]:  # noqa: ARG002 - nothing hidden
+    def reference_plan(self) -> tuple[Scenario, ...]:
         """Compute the reference formula, where an item needs it."""
         if any(item.uses_reference for item in self._items.values()):
             return (Scenario("reference", (Call(self._question.answer),)),)

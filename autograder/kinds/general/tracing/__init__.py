@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 
 from autograder.algebra.nodes import Node
 from autograder.algebra.values.evaluate import Irrational, TooLarge, Undefined, exact
-from autograder.checks.base import Evidence, SecondRound
+from autograder.checks.base import Evidence
 from autograder.checks.judging.results import (
     Finding,
     failed,
@@ -23,8 +23,7 @@ from autograder.checks.judging.results import (
     review,
 )
 from autograder.checks.kind import Kind
-from autograder.checks.options import place
-from autograder.checks.planning.drawing import plain
+from autograder.checks.options import place, plain
 from autograder.checks.planning.targets import ValueTarget
 from autograder.checks.tabular import TableQuestion, TabularCheck
 from autograder.checks.values.tables import Matched
@@ -67,17 +66,16 @@ class TracingCheck(TabularCheck[TracingQuestion]):
             raise RubricError("config, reference: which listing is run?", where)
         self._shapes = shapes.check
 
-    def second_round(self, evidence: Evidence) -> SecondRound:
+    def second_round(self, evidence: Evidence) -> tuple[Scenario, ...]:
         """The listing once more with the student's own shapes, if one of them is wrong."""
         if is_blank(evidence.answer) or not self.items:
-            return SecondRound()
-        target = next(self._targets.of_item(item)[0] for item in self.question.items if item.id in self.items)
-        table = self.read(target, evidence)
+            return ()
+        table = self.read(self.question.answer, evidence)
         if isinstance(table, Finding) or not any(self._wrong_rows(table, evidence)):
-            return SecondRound()
+            return ()
         own = {row: list(sizes) for row, sizes in self._own(table, evidence).items()}
         call = Call(self.question.answer, args=(plain(self.options.config), own))
-        return SecondRound(reference=(Scenario(f"{self.question.id}: own shapes", (call,)),))
+        return (Scenario(f"{self.question.id}: own shapes", (call,)),)
 
     def own_result(
         self, cell: tuple[str, str], table: Matched, what: Phrase, finding: Finding, evidence: Evidence

@@ -6,18 +6,17 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from autograder.checks.base import AcceptedResult, Evidence
-from autograder.checks.called import CalledCheck
+from autograder.checks.compared import ComparedCheck
 from autograder.checks.judging.results import Finding, differing
 from autograder.checks.kind import Kind
-from autograder.checks.options import AnswerItem, CalledOptions, Rules
-from autograder.checks.planning.drawing import plain
+from autograder.checks.options import AnswerItem, ComparedOptions, Rules, plain
 from autograder.checks.planning.targets import ValueTarget
 from autograder.checks.values.arrays import compare_values
 from autograder.checks.values.trivial import accepted_results
 from autograder.rubric import Item
 
 
-class ValueQuestion(CalledOptions, frozen=True):
+class ValueQuestion(ComparedOptions, frozen=True):
     """Options of a ``value`` question."""
 
     compare: Rules = Rules()
@@ -34,8 +33,8 @@ class ValueItem(AnswerItem, frozen=True):
     """Instead of the question's."""
 
 
-class ValueCheck(CalledCheck[ValueQuestion, ValueItem]):
-    """Numbers, arrays, tensors and nests of them, from a variable or from calls."""
+class ValueCheck(ComparedCheck[ValueQuestion, ValueItem]):
+    """Numbers, arrays, tensors and nests of them, from a variable."""
 
     kind: ClassVar[str] = "value"
     vague: ClassVar[frozenset[str]] = frozenset({"value.number", "value.differs"})
@@ -60,16 +59,14 @@ class ValueCheck(CalledCheck[ValueQuestion, ValueItem]):
         """Look at what every item judges."""
         found = []
         for item, options in self.automatic:
-            cases = [
-                (right, self.targets.arguments(target, evidence.drawn))
-                for target, right in self.right_values(item, options, evidence)
-            ]
-            found += [AcceptedResult(item.id, one) for one in accepted_results(cases, self.rules(item))]
+            right = self.right_value(item, options, evidence)
+            if right.finding is None:
+                names = accepted_results(right.value, self.rules(item))
+                found += [AcceptedResult(item.id, name) for name in names]
         return tuple(found)
 
-    def put_in(self, value: Any, evidence: Evidence) -> Any:
-        """An array of the rubric as an array."""
-        del evidence
+    def put_in(self, value: Any) -> Any:
+        """Numbers as floats."""
         return plain(value)
 
     def wrong_values(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
