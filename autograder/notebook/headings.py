@@ -29,6 +29,11 @@ _NUMBER = re.compile(
     r"(?<![\w.-])(\d+(?:\.\d+)*)(?:\s*[.–-]?\s*\(?([a-z])\)?)?(?![^\W_])|(?<!\w)\(?([a-z])\)", re.IGNORECASE
 )
 """A number in the heading of a student: "4c", "4 (c)", "4.2", "(c)", "c)"."""
+_LINE_LABEL = re.compile(
+    r"^[ \t>#*_-]*(?:[^\W\d_]{2,}[ \t]+)?(\d+(?:\.\d+)*)[ \t]*[.:–-]?[ \t]*(?:\(([a-z])\)|([a-z])(?=[).:]))",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""How a line begins that answers another question: "2b) …", "Task 2 (i): …", "# 4c: …" in code."""
 _ENTRY = re.compile(r"\s*\(?(?:\d+|[a-z])[).]", re.IGNORECASE)
 """How an entry of a list begins: "1. Old data" continues an answer and need not name question 1."""
 _MOST_WORDS = 8
@@ -48,6 +53,8 @@ class _Question(Struct, frozen=True):
     ids: list[Words] = []
     written: list[str] = []
     """The grade_ids of its written answers."""
+    answers: list[str] = []
+    """Those of all of its answers."""
 
     def is_numbered(self, key: Words) -> bool:
         """Whether this is its number, or the letter of it."""
@@ -90,6 +97,26 @@ def name_answers(
     return found
 
 
+def find_labelled(
+    cells: Sequence[RawCell], release: Release, searched: Collection[int]
+) -> dict[str, set[int]]:
+    """Return the cells in which a line begins with the number of a question, by its answers' grade_ids.
+
+    Args:
+        cells: of the submission.
+        release: the student's own.
+        searched: positions of cells of the student's own, and of answers.
+    """
+    questions = _list_questions(release)
+    found: dict[str, set[int]] = {}
+    for index in searched:
+        keys = {_join_number(*label.groups()) for label in _LINE_LABEL.finditer(cells[index].source)}
+        named = (question for question in questions if question.number in keys)
+        for name in (name for question in named for name in question.answers):
+            found.setdefault(name, set()).add(index)
+    return found
+
+
 def _list_questions(release: Release) -> list[_Question]:
     questions: list[_Question] = []
     numbers: dict[int, Words] = {}  # of the headings above, by level
@@ -104,10 +131,11 @@ def _list_questions(release: Release) -> list[_Question]:
             numbers[level] = whole
             titles.append(_words(_POINTS.sub("", text[label.end() :] if label and number else text)))
         if headings:
-            questions.append(_Question(_last(numbers), tuple(titles), [], []))
+            questions.append(_Question(_last(numbers), tuple(titles), [], [], []))
         if questions and cell.grade_id and (cell.is_answer or cell.points is not None):
             questions[-1].ids.append(_words(cell.grade_id))
             questions[-1].written.extend([cell.grade_id] * (cell.is_answer and cell.cell_type == "markdown"))
+            questions[-1].answers.extend([cell.grade_id] * cell.is_answer)
     return [question for question in questions if question.ids]
 
 

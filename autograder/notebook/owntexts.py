@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from autograder.notebook.copies import parse_cell
+from autograder.notebook.copies import is_unwritten, parse_cell
 from autograder.notebook.displaced import MOST_TEXTS, SearchedNotebook, bound_by
 from autograder.notebook.document import RawCell, canonical, name_cells
+from autograder.notebook.headings import find_labelled
 from autograder.notebook.match import LOST, region
 from autograder.notebook.release import ReleaseCell
 from autograder.records import Note
@@ -36,6 +37,7 @@ _END_OF_LIST = re.compile(r"^([ \t]*(?:[-*+]|\d+[.)])[ \t].*[.!?][ \t]*)\n(?=([^
 _CONTINUES = re.compile(r"[ \t]*(?:[-*+][ \t]|\||```)")
 _ASSIGNED = re.compile(r"\b([^\W\d]\w*)[`*$ \t]*(?::[ \t]*\w+[ \t]*)?=(?!=)")
 """A name and its value, in a text or in code of any depth; an argument looks the same."""
+_DEFINED = re.compile(r"^[ \t>]*(?:class|def)[ \t]+([^\W\d]\w*)", re.MULTILINE)
 _COMMENT = re.compile(r"^[^'\"\n]*?#[ \t]*(.+)$", re.MULTILINE)
 _SHOWING = ("print", "display")
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -50,6 +52,8 @@ class _Known(Struct, frozen=True):
     """Names that answers define."""
     used: set[str]
     """Names that code uses otherwise than to show their values."""
+    needed: set[str]
+    """Those of them for which a definition is no answer: trying an answer in a line of its own is no use."""
     defined: set[str]
     """Names that code defines."""
 
@@ -58,10 +62,14 @@ def find_texts(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple
     """Return the blank answers that may stand in texts of the student's own: grade_id → these cells."""
     answers = [cell for cell in notebook.release.cells if cell.is_answer]
     blank = [cell for cell in answers if notebook.is_blank(cell.grade_id)]
-    added, found = _find_added(notebook) if blank else set(), dict[str, set[int]]()
+    found = dict[str, set[int]]()
+    added = {kind: _find_added(notebook, kind) for kind in {cell.cell_type for cell in blank}}
+    read = {index for cell in answers for index in notebook.cells_of(cell.grade_id)}
+    labelled = find_labelled(notebook.cells, notebook.release, {*notebook.own} | read) if blank else {}
     for original in blank:
         name, near = original.grade_id, _find_beside(notebook, original)
-        found[name] = {index for index in added if index in near and _may_be(notebook, index, name)}
+        own = added[original.cell_type]
+        found[name] = {index for index in own if index in near and _may_be(notebook, index, name)}
         found[name] |= _cells_with_names(notebook, original)
     beside = set().union(*found.values())
     texts = _texts_of_no_answer(notebook) - beside
@@ -70,6 +78,8 @@ def find_texts(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple
         if original.cell_type != "code":
             found[name] |= {index for index in texts if _may_be(notebook, index, name)}
             found[name] |= _shared_cells(notebook, original)
+        found[name] |= _texts_below_prompt(notebook, original)
+        found[name] |= labelled.get(name, set()) - {*notebook.cells_of(name)}
         at = _expected_position(notebook, original)
         nearest = sorted(found[name], key=lambda index: abs(index - at))[:MOST_TEXTS]
         found[name] = {*nearest}
@@ -140,8 +150,8 @@ def _may_be(notebook: SearchedNotebook, index: int, grade_id: str) -> bool:
     return grade_id in notebook.named.get(index, (grade_id,))
 
 
-def _find_added(notebook: SearchedNotebook) -> set[int]:
-    """The student's own cells that may be an answer beside them.
+def _find_added(notebook: SearchedNotebook, kind: str) -> set[int]:
+    """The student's own cells that may be an answer beside them, in code or written.
 
     What follows a text in an answer's own cell may be the next answer; other cells that are read as an answer
     are that one.
@@ -150,7 +160,8 @@ def _find_added(notebook: SearchedNotebook) -> set[int]:
     answers = [cell.grade_id for cell in notebook.release.cells if cell.is_answer]
     asked = set[str]().union(*map(notebook.names_of, answers))
     defined = set[str]().union(*map(bound_by, code))
-    known = _Known(_given_lines(notebook), asked, _names_used(notebook.cells), defined)
+    used, needed = _names_used(notebook.cells)
+    known = _Known(_given_lines(notebook), asked, used, needed if kind == "code" else used, defined)
     taken = {
         index
         for index, ids in owners.items()
@@ -182,7 +193,7 @@ def _says(statement: ast.stmt, known: _Known) -> bool:
     nodes = [*ast.walk(statement)]
     loaded = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
     if isinstance(statement, _Definition):
-        return not (loaded & known.asked) and statement.name not in known.used
+        return not (loaded & known.asked) and statement.name not in known.needed
     texts = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     if not known.given.issuperset(text.strip() for text in texts):
         return True
@@ -190,6 +201,8 @@ def _says(statement: ast.stmt, known: _Known) -> bool:
         return not (loaded & known.asked) and bool(bound_names(statement) - known.used)
     shown = [node for value in _list_shown(statement) for node in ast.walk(value)]
     names = {node.id for node in shown if isinstance(node, ast.Name)}
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.BinOp):
+        return not names & known.asked  # a formula
     is_called = any(isinstance(node, ast.Call) for node in shown)
     return bool(shown) and not is_called and not names & (known.asked | known.used | known.defined)
 
@@ -352,20 +365,49 @@ def _cells_with_names(notebook: SearchedNotebook, original: ReleaseCell) -> set[
     read = {index for name in known if known[name].is_answer for index in notebook.cells_of(name)}
     texts = {index for index in read if _is_text(notebook.cells[index])}
     return {
-        index
-        for index in {*notebook.own, *texts}
-        if wanted.intersection(_ASSIGNED.findall(notebook.cells[index].source))
+        index for index in {*notebook.own, *texts} if wanted.intersection(_names_given(notebook.cells[index]))
     }
 
 
-def _names_used(cells: Sequence[RawCell]) -> set[str]:
-    """The names that code uses otherwise than to show their values; to call is to use."""
+def _names_given(cell: RawCell) -> list[str]:
+    """The names to which a text or code gives a value, and those that code in a text defines."""
+    defined = _DEFINED.findall(cell.source) if _is_text(cell) else []
+    return _ASSIGNED.findall(cell.source) + defined
+
+
+def _texts_below_prompt(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:
+    """The written answers that are asked for together with a blank code answer: students write all there."""
+    if original.cell_type != "code":
+        return set()
+    below, found = list[ReleaseCell](), list[ReleaseCell]()
+    for cell in notebook.release.cells:
+        if cell.is_answer:
+            below.append(cell)
+        elif cell.cell_type == "markdown":
+            below = []
+        if any(one.grade_id == original.grade_id for one in below):
+            found = below
+    known = notebook.release.by_id
+    places = {one.grade_id: notebook.places.get(one.grade_id) for one in found if one.cell_type != "code"}
+    return {
+        place
+        for name, place in places.items()
+        if place is not None and not is_unwritten(notebook.cells[place].source, known[name])
+    }
+
+
+def _names_used(cells: Sequence[RawCell]) -> tuple[set[str], set[str]]:
+    """The names that code uses otherwise than to show their values, and those without what it only calls."""
     trees = [parse_cell(cell.source) for cell in cells if cell.cell_type == "code"]
     statements = [statement for tree in trees if tree for statement in tree.body]
     shows = [statement for statement in statements if isinstance(statement, ast.Expr)]
     called = [node.func for one in shows for node in ast.walk(one) if isinstance(node, ast.Call)]
     others = [statement for statement in statements if not isinstance(statement, ast.Expr)]
-    nodes = [*called, *(node for one in others for node in ast.walk(one))]
+    needed = _names_loaded(node for one in others for node in ast.walk(one))
+    return needed | _names_loaded(called), needed
+
+
+def _names_loaded(nodes: Iterable[ast.AST]) -> set[str]:
     return {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
 
 

@@ -26,7 +26,7 @@ def without_placeholders(cells: Sequence[Cell | Markdown], release: Release) -> 
     for position, statements in _placeholders_above_answers(cells, release):
         lines = ran[position].source.split("\n")
         for statement in statements:
-            lines[statement.lineno - 1] = "pass"
+            lines[statement.lineno - 1] = " " * statement.col_offset + "pass"
             for number in range(statement.lineno, statement.end_lineno or statement.lineno):
                 lines[number] = ""
         ran[position] = replace(ran[position], source="\n".join(lines))
@@ -56,12 +56,13 @@ def _placeholders_above_answers(
         if tree is None:
             continue
         lines = cell.source.split("\n")
-        kept = [statement for statement in tree.body if ast.dump(statement) not in given]
-        last = kept[-1].lineno if kept else 0
         above = [
             statement
-            for statement in tree.body
-            if ast.dump(statement) in given and statement.lineno < last and _is_alone(statement, lines)
+            for body in _bodies(tree)
+            for statement in body[:-1]
+            if ast.dump(statement) in given
+            and any(ast.dump(later) not in given for later in body if later.lineno > statement.lineno)
+            and _is_alone(statement, lines)
         ]
         if above:
             yield position, above
@@ -69,10 +70,18 @@ def _placeholders_above_answers(
 
 def _raises(source: str) -> list[ast.stmt]:
     tree = parse_cell(source)
-    return [statement for statement in tree.body if isinstance(statement, ast.Raise)] if tree else []
+    bodies = _bodies(tree) if tree else ()
+    return [statement for body in bodies for statement in body if isinstance(statement, ast.Raise)]
+
+
+def _bodies(tree: ast.Module) -> Iterator[list[ast.stmt]]:
+    """Yield the statements of a cell, and those of each function in it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.body
 
 
 def _is_alone(statement: ast.stmt, lines: Sequence[str]) -> bool:
     """Whether no other statement stands on a statement's lines."""
     own = lines[statement.lineno - 1 : statement.end_lineno]
-    return own[0].startswith("raise") and not any(";" in line for line in own)
+    return own[0].lstrip().startswith("raise") and not any(";" in line for line in own)

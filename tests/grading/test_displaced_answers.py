@@ -76,6 +76,39 @@ def test_grade_runs_the_answer_below_a_placeholder(
     assert Status.PASSED in {one.status for one in graded.score.items if one.question == question}
 
 
+def test_grade_runs_the_body_below_a_placeholder(grader: Grader) -> None:
+    """Also inside a function; a method that is left abstract still raises."""
+    head, body = SOFTMAX.split("\n", 1)
+    source = f"{head}\n    raise NotImplementedError()\n{body}"
+
+    def change(cells: Cells) -> None:
+        next(cell for cell in cells if marks(cell) == "softmax-answer")["source"] = source
+
+    assert (Decimal(3), {Status.PASSED}) == of_question(sit(grader, "code", change), "softmax")
+
+
+def test_grade_looks_at_the_text_of_a_question_whose_code_is_blank(grader: Grader) -> None:
+    """Students write formula, choice and function into the cell for the reason."""
+
+    def change(cells: Cells) -> None:
+        next(cell for cell in cells if marks(cell) == "thoughts")["source"] = "exp(x)/sum(exp(x)), so that"
+
+    assert "review.cells" in of_question(sit(grader, "code", change), "softmax")[1]
+
+
+@pytest.mark.parametrize(
+    "source", ["8*d_model^2", "d_model = 7\n8*d_model**2", "def rows(a): return a\nprint(rows(3))"]
+)
+def test_grade_leaves_bare_formulas_and_renamed_functions_to_review(source: str, grader: Grader) -> None:
+    """In a cell of the student's own beside the blank answer."""
+
+    def change(cells: Cells) -> None:
+        at = next(at for at, cell in enumerate(cells) if marks(cell) == "mlp-answer")
+        cells.insert(at + 1, plain(source))
+
+    assert of_question(sit(grader, "formulas", change), "mlp")[1] == {"review.cells"}
+
+
 def test_grade_leaves_a_blank_written_answer_to_a_person_who_sees_the_text(grader: Grader) -> None:
     """A text that belongs to no answer may be it; the student reads the same."""
     text = {"cell_type": "markdown", "metadata": {}, "source": "Large scores overflow in the exponential."}
@@ -136,7 +169,6 @@ PICTURE = DRAWS.partition('b64decode(\n            "')[2].partition('"')[0]
         ("thoughts", "saved", True),
         ("thoughts", "attached", True),
         ("softmax", "attached", True),
-        ("softmax", "saved", False),
     ],
 )
 def test_grade_reviews_a_blank_answer_with_a_picture_beside_it(

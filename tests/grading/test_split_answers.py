@@ -162,7 +162,12 @@ def test_grade_keeps_both_questions_when_a_copied_cell_is_a_helper(grader: Grade
 
 def test_marker_reads_both_halves_of_a_written_answer(grader: Grader) -> None:
     """In one piece: on the marking pages, in nbgrader's copy, and in the student's feedback."""
-    graded = sit(grader, "code", lambda cells: split(cells, "thoughts", "First half.", "Second half."))
+
+    def change(cells: Cells) -> None:
+        next(cell for cell in cells if marks(cell) == "softmax-answer")["source"] = SOFTMAX
+        split(cells, "thoughts", "First half.", "Second half.")
+
+    graded = sit(grader, "code", change)
     question = next(one for one in grader.assignment.rubric.questions if one.id == "thoughts")
     assert answer_text(graded, question, question.items[0]) == "First half.\n\nSecond half."
     copied = autograded_notebook(executed(graded, "code"), grader.assignment.release_bytes["code"])

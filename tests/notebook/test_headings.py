@@ -133,6 +133,19 @@ def test_read_shows_text_with_every_answer_its_headings_name() -> None:
     assert shown_with(submission) == {"4-c", "3-b"}
 
 
+@pytest.mark.parametrize(
+    "label", ["4c) {}", "4 (c) {}", "## Task 4 (c)\n{}", "- **4c)** {}", "Aufgabe 4 (c): {}"]
+)
+def test_read_finds_a_blank_answer_in_the_cell_of_another_by_its_label(label: str) -> None:
+    """A student who writes several answers into one cell says which each is."""
+    cells = make_exam("lettered")
+    release = load_release(make_notebook(cells), "exam")
+    cells[position(cells, "3-a")]["source"] = f"3a) {TEXT}\n\n{label.format(MORE)}"
+    submission = read(make_notebook(cells), release, student="s", assignment="exam")
+    assert "4-c" in lost(submission)
+    assert "4-c" in shown_with(submission)
+
+
 def test_read_takes_no_text_for_a_blank_answer_if_its_heading_names_another() -> None:
     """The last answer is blank: without the heading, the text below would be it."""
     submission = hand_in("lettered", f"## 4c continued\n\n{MORE}", blank="4-b-why")

@@ -76,7 +76,12 @@ class Liar:
 """
 ITEMS = ("values", "short", "refused", "forgets", "ours", "length")
 FULL = {f"merge.{name}": "1 passed" for name in ITEMS}
+GPU = TOP + "    raise AssertionError('Torch not compiled with CUDA enabled')"
 ANSWERS: dict[str, tuple[str, Mapping[str, str]]] = {
+    "asks for a GPU": (
+        GPU,
+        dict.fromkeys(("values", "forgets", "ours", "length"), "0 code.device") | {"short": "0 code.device"},
+    ),
     "right": (TOP + "    return sorted(a + b)", {}),
     "a mutant": (
         TOP + "    return a + b",

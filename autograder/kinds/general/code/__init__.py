@@ -6,6 +6,7 @@ The checks reach the judge's box as sources. What came of them there is judged h
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import ClassVar
@@ -31,6 +32,8 @@ from autograder.records import Answer, CellOutcome, CellTest, CheckCall, ItemRes
 from autograder.rubric import Item
 from autograder.wording import LocalisedText
 
+_NO_DEVICE = re.compile(r"not compiled with|not linked with support|NVIDIA driver|No CUDA GPUs|accelerator")
+"""What torch says of a device that is not there, such as a GPU."""
 _LONGEST_TOLD = 1000
 """Characters of a text for students that a check chose at run time."""
 
@@ -171,6 +174,8 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
             return no_answer("name.missing", staff, name=outcome.missing)
         if outcome.error == "NotImplementedError":
             return no_answer("not-implemented", staff, name=self.question.answer or check.id)
+        if outcome.raised and _NO_DEVICE.search(outcome.message):
+            return review(staff, "code.device")
         if outcome.raised:
             text = quote(outcome.message) or "–"
             return failed("raised", staff, what=what, error=quote(outcome.error, 60), text=text)

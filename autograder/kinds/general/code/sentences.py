@@ -11,5 +11,6 @@ SENTENCES: dict[str, str] = {
     "code.carried": (
         "As asked, where the right {names} stands in for yours: a mistake there has cost points already."
     ),
+    "code.device": "Your code asks for a device, such as a GPU, that is not there where it is graded.",
     "code.review": "This item needs manual review.",
 }
