@@ -135,14 +135,16 @@ def review_unread(
 def _written_beside(
     questions: Sequence[Question], results: Results, texts: Sequence[str]
 ) -> dict[str, tuple[ItemResult, ...]]:
-    """Return the results with manual review of the written items that the notebook leaves blank."""
+    """Return the results with manual review of what the notebook leaves blank."""
     written = {(question.id, item.id) for question in questions for item in question.items if item.manual}
     files = name_files(texts)
-    staff = f"this text is not answered in the notebook, but these files were not graded: {files}"
+    staff = f"this is not answered in the notebook, but these files were not graded: {files}"
     message = Message("review.written-beside", {"files": files})
     return {
         name: tuple(
-            _reviewed((item,), message, staff)[0] if (item.question, item.item) in written else item
+            _reviewed((item,), message, staff)[0]
+            if (item.question, item.item) in written or item.status is Status.NO_ANSWER
+            else item
             for item in items
         )
         for name, items in results.items()

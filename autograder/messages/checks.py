@@ -82,7 +82,7 @@ _GENERAL = {
         "review."
     ),
     "review.written-beside": (
-        "This text is not answered in the notebook, but these files were not graded: {files}. Your answer "
+        "This is not answered in the notebook, but these files were not graded: {files}. Your answer "
         "may be in one of them, so it needs manual review."
     ),
     "review.unread": (

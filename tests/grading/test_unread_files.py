@@ -125,14 +125,17 @@ def with_text(grade_id: str, text: str, notebook: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("name", ["4a.pdf", "Antworten.docx", "scan.jpg"])
-def test_a_document_beside_a_notebook_is_named_and_one_blank_text_needs_review(
+def test_a_document_beside_a_notebook_is_named_and_blank_answers_need_review(
     name: str, grader: Grader, course: Course
 ) -> None:
     """Another text that is answered, or says where the answer is, does not hide the document."""
-    notebook = with_text("essay", f"see {name}", without_texts())
+    release = grader.assignment.releases[NAME].by_id["formula-answer"]
+    notebook = with_text("formula-answer", release.source, with_text("essay", f"see {name}", without_texts()))
     found = graded(grader, course, f"kim-{name}", {f"{NAME}.ipynb": notebook, name: b"x"})
     why = next(one for one in found.score.items if (one.question, one.item) == ("formula", "why"))
     assert (Status.NEEDS_REVIEW, "review.written-beside") == (why.status, why.code)
+    blank = next(one for one in found.score.items if one.question == "formula" and one.item != "why")
+    assert (Status.NEEDS_REVIEW, "review.written-beside") == (blank.status, blank.code)
     assert name in "".join(note.text for note in found.score.notes if note.code == "documents-beside")
     remarks = [one.message for one in found.notebooks[0].remarks if one.message.code == "notebook.not-graded"]
     assert [name] == [one.params["files"] for one in remarks]
