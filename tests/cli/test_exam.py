@@ -62,13 +62,13 @@ def test_the_late_one_is_named_and_extra_time_is_minded(course: Path) -> None:
         (
             "en",
             "4 min 7 s after the end, which was 2026-02-12 11:30 (Europe/Berlin)",
-            ("Neural networks", "Sum"),
+            ("Sequence-to-sequence models and attention", "Sum"),
             ("2026-02-12 11:34:07 (Europe/Berlin)", "2026-02-12 11:42 (Europe/Berlin)"),
         ),
         (
             "de",
             "4 min 7 s nach dem Ende; das war 12.02.2026, 11:30 Uhr (Europe/Berlin)",
-            ("Neuronale Netze", "Summe"),
+            ("Sequence-to-Sequence-Modelle und Attention", "Summe"),
             ("12.02.2026, 11:34:07 Uhr (Europe/Berlin)", "12.02.2026, 11:42 Uhr (Europe/Berlin)"),
         ),
     ],

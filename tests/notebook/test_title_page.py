@@ -84,7 +84,7 @@ def test_a_release_in_all_languages_has_each_in_its_own() -> None:
     text = title("")
     english, german = text.split("<!-- de -->")
     assert ("**Time allowed:**" in english, "**Bearbeitungszeit:**" in german) == (True, True)
-    assert "Neural networks" not in german
+    assert "Pre-trained language models" not in german
 
 
 def test_the_title_is_locked_and_the_details_are_not() -> None:

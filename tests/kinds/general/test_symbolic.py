@@ -166,7 +166,7 @@ def test_an_order_without_a_name_of_its_own() -> None:
         ("24d²", "28 d²", "layers-forgotten", "2"),
         ("12d²", "16 L d²", "formula.carried-forward", "4"),
         ("8 n^2", "L*(4 d^2 + 8 n^2)", "formula.carried-forward", "4"),
-        ("8*", "16 L d²", "formula.undecided", "0"),
+        ("8*", "16 L d²", "diagnosis.factor-too-small", "0"),
     ],
 )
 def test_carrying_forward(earlier: str, text: str, code: str, points: str) -> None:

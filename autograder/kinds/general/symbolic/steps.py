@@ -129,6 +129,10 @@ def with_value(tree: Tree, name: str, value: Node) -> Tree:
     return substitute(tree, name, value)
 
 
+_UNREAD = ("unreadable.", "formula.not-a-formula")
+"""How the codes of answers begin that could not be read."""
+
+
 def earlier_result(result: ItemResult | None, source: Source, names: Collection[str]) -> EarlierResult:
     """Read an earlier result.
 
@@ -139,7 +143,9 @@ def earlier_result(result: ItemResult | None, source: Source, names: Collection[
     """
     if result is None or not result.reading:
         status = Status.NO_ANSWER if result is None else result.status
-        return EarlierResult(known=status is not Status.NEEDS_REVIEW, there=status is Status.FAILED)
+        is_unread = result is not None and result.code.startswith(_UNREAD)  # nothing can follow from it
+        is_known = is_unread or status is not Status.NEEDS_REVIEW
+        return EarlierResult(known=is_known, there=is_unread or status is Status.FAILED)
     try:
         formula = parse_canonical(result.reading, source.vocabulary)
     except Unreadable:
