@@ -59,7 +59,7 @@ def normal(text: str) -> str:
     return _INSIDE.sub("_", cut.strip(_AROUND)).strip("_")
 
 
-class Choice(NamedTuple):
+class NamedOption(NamedTuple):
     """What one entry of an answer names."""
 
     option: str
@@ -88,13 +88,13 @@ class Options:
         self._words_of = words_of
         self._begun = begun
 
-    def read(self, text: str) -> Choice:
+    def read(self, text: str) -> NamedOption:
         """Read one entry: the name of an option, perhaps with a remark that does not contradict it."""
         cut = text[:MAX_TEXT]
         if normal(cut.partition("=")[2]) in _SWITCHED_OFF:
-            return Choice("", is_doubtful=True)
+            return NamedOption("", is_doubtful=True)
         if option := self._exact(cut):
-            return Choice(option)
+            return NamedOption(option)
         before, after = _parts(cut)
         if option := self._exact(before) or self._exact(after):
             remark = after if self._exact(before) else before
@@ -104,7 +104,7 @@ class Options:
             )
             # A negation belongs to what it stands beside: "no, not at all", but not "does not change (yes)".
             is_doubtful = is_doubtful or (remark is before and any(word in _NEGATIONS for word in left))
-            return Choice("" if is_doubtful else option, is_doubtful)
+            return NamedOption("" if is_doubtful else option, is_doubtful)
         words = _words(cut)
         named, left = self._find(words)
         if not any(named):
@@ -112,12 +112,12 @@ class Options:
             left = [words[at] for at, one in enumerate(named) if not one]
         options = set(filter(None, named))
         if len(options) != 1:
-            return Choice("", bool(options))
+            return NamedOption("", bool(options))
         (option,) = options
         is_doubtful = any(word in _HEDGES or word in _NEGATIONS for word in left)
         is_more = any(word not in self._words_of(option) for word in left if word not in _FILLING)
         is_doubtful = is_doubtful or (is_more and not _is_head(words, named))
-        return Choice("" if is_doubtful else option, is_doubtful)
+        return NamedOption("" if is_doubtful else option, is_doubtful)
 
     def _exact(self, text: str) -> str:
         return self._option_of(normal(text)) or self._option_of(normal(_ARTICLE.sub("", text.strip(_AROUND))))

@@ -10,6 +10,7 @@ something in its code. A name that a rubric asks for tells, too.
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 
@@ -376,19 +377,15 @@ def _names_given(cell: RawCell) -> list[str]:
 
 
 def _texts_below_prompt(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:
-    """The written answers that are asked for together with a blank code answer: students write all there."""
+    """The written answers below a blank code answer, for the same prompt: students write everything there."""
     if original.cell_type != "code":
         return set()
-    below, found = list[ReleaseCell](), list[ReleaseCell]()
-    for cell in notebook.release.cells:
-        if cell.is_answer:
-            below.append(cell)
-        elif cell.cell_type == "markdown":
-            below = []
-        if any(one.grade_id == original.grade_id for one in below):
-            found = below
+    cells = notebook.release.cells
+    below = itertools.takewhile(
+        lambda cell: cell.is_answer or cell.cell_type == "code", cells[cells.index(original) + 1 :]
+    )
     known = notebook.release.by_id
-    places = {one.grade_id: notebook.places.get(one.grade_id) for one in found if one.cell_type != "code"}
+    places = {one.grade_id: notebook.places.get(one.grade_id) for one in below if one.cell_type != "code"}
     return {
         place
         for name, place in places.items()

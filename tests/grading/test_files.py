@@ -106,7 +106,7 @@ def test_the_key_earns_everything_and_planted_files_lose_what_they_must(
     wrong = [row for matrix in found.matrices for row in matrix.rows if row.findings or row.wrong]
     assert not wrong
     question = {"captions": "step", "model": "count"}[name]
-    assert 4 == next(len(one.rows) for one in found.matrices if one.question == question)
+    assert 5 == next(len(one.rows) for one in found.matrices if one.question == question)
     # Nothing is planted for a mean that the reference computes, which is the rubric's own gap.
     assert {one.place for one in found.findings} <= {"mean.number"}
 
