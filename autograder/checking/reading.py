@@ -125,7 +125,8 @@ class CheckFile:
 
     def carried_source(self, check: CheckItem) -> str:
         """Return the source of the functions for which the solution's stand in; see `extract_source`."""
-        return extract_source(self.solution, check.carry, self.student_names)
+        source = "\n\n".join(filter(None, (self.given, self.solution)))
+        return extract_source(source, check.carry, self.student_names)
 
 
 def load_check_file(folder: Path, file: str) -> CheckFile:

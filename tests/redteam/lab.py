@@ -5,7 +5,7 @@ Its attackers' paper is wrong everywhere and earns nothing, so that whatever an 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from io import BytesIO
 from pathlib import Path
@@ -97,7 +97,7 @@ def everything(student, reference, draw):
 """
 
 
-def _compare(name: str, source: str, *shapes: tuple[int, ...], carry: str = "") -> str:
+def _compare(name: str, source: str, *shapes: tuple[int, ...], carry: Sequence[str] = ()) -> str:
     """Return checks that compare a function with the solution for hidden arrays of these shapes."""
     given = "import numpy\n\n\n" + (WEIGHTS if name in {"attend", "apart"} else "")
     return COMPARE.format(name=name, source=source, shapes=shapes, carry=carry, given=given)
@@ -106,7 +106,7 @@ def _compare(name: str, source: str, *shapes: tuple[int, ...], carry: str = "") 
 CHECKS: Mapping[str, str] = {
     "step": _compare("step", "def step(state):\n    return 2 * state + 1\n", (4,)),
     "weights": _compare("weights", WEIGHTS, (3, 5)),
-    "attend": _compare("attend", ATTEND, (3, 4), (4, 2), carry="weights"),
+    "attend": _compare("attend", ATTEND, (3, 4), (4, 2), carry=("weights",)),
     "apart": _compare("apart", APART, (3, 5)),
     "predict": f"""\
 import numpy
