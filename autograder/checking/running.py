@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import itertools
@@ -178,10 +179,10 @@ class CheckProgram:
         except DiffersFromStudent:
             raise
         except Exception as error:  # noqa: BLE001 - every exception is an outcome
-            return self._explain(error)
+            return self._explain(error, student)
         return CheckOutcome("passed")
 
-    def _explain(self, error: Exception) -> CheckOutcome:
+    def _explain(self, error: Exception, student: DefinedNames) -> CheckOutcome:
         raw = _text(error)
         text = f"{self._line(error)}{raw}"
         if isinstance(error, MissingName):
@@ -197,7 +198,18 @@ class CheckProgram:
             return CheckOutcome("wrong", text)
         if isinstance(error, Unclear):
             return CheckOutcome("unclear", text)
+        if isinstance(error, TypeError) and (wrong := self._find_uncallable(student)):
+            return CheckOutcome("wrong", wrong)
         return CheckOutcome("unclear", f"the check itself raised {type(error).__name__}: {text}")
+
+    def _find_uncallable(self, student: DefinedNames) -> str:
+        """Return what is wrong with a name that stands for a function or class in the solution alone."""
+        for name in self.file.student_names:
+            with contextlib.suppress(Exception):  # it is not there, or belongs to the student alone
+                value, right = getattr(student, name), getattr(self.reference, name)
+                if callable(right) and not callable(value):
+                    return f"{name} is a {type(value).__name__}, which cannot be called"
+        return ""
 
     def _line(self, error: Exception) -> str:
         """Return the line of the check at which an exception came out; without a text, what stands there."""

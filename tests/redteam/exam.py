@@ -22,7 +22,7 @@ from autograder.course import Course
 from autograder.generate import generate
 from autograder.grading.pipeline import SubmittedFiles
 from autograder.records import Limits
-from autograder.rubric import Question
+from autograder.rubric import Item, Question
 from tests.redteam.attack import HONEST, PRELUDE, Attack
 from tests.redteam.numbers import numbers
 from tests.support.attention_samples import WRONG
@@ -114,7 +114,7 @@ class Exam(Struct, frozen=True):
             if question is None or cell["cell_type"] != "code":
                 continue
             named = {question.answer, *(str(item.options.get("answer", "")) for item in question.items)}
-            wrong = "\n".join(f"{name} = {_wrong(question)!r}" for name in sorted(named - {""}))
+            wrong = "\n".join(f"{name} = {_wrong(question, name)!r}" for name in sorted(named - {""}))
             if question.kind == "repair":
                 checks = self.assignment.rubric.checks[question.id]
                 wrong = checks.listing(fault.id for fault in checks.faults)
@@ -151,12 +151,27 @@ def _with_further_question(course: Course) -> None:
     sources[0].write_bytes(written(paper))
 
 
-def _wrong(question: Question) -> object:
-    """What is certainly wrong: where names outside the list go to a person, wrong ones in the list."""
-    for item in question.items:
-        if item.options.get("others") == "review":
-            return [mistake["when"] for mistake in item.options["mistake"]]
-    return "7*n_voc"
+def _wrong(question: Question, name: str) -> object:
+    """What is certainly wrong, and can be read: all else needs manual review."""
+    items = [
+        item
+        for item in question.items
+        if not item.manual and (item.options.get("answer") or question.answer) == name
+    ]
+    keyed = {item.options["key"]: _wrong_of(question, item) for item in items if "key" in item.options}
+    return keyed or (_wrong_of(question, items[0]) if items else "7*n_voc")
+
+
+def _wrong_of(question: Question, item: Item) -> object:
+    if question.kind == "choice":
+        options = ["yes", "no"] if question.options.get("preset") else []
+        options += [option["id"] for option in question.options.get("option", ())]
+        options += question.options.get("names", ())
+        wrong = [option for option in options if option not in item.options["right"]]
+        return wrong[: item.options["pick"]] if item.options.get("pick", 1) > 1 else wrong[0]
+    if question.kind == "count":
+        return 7
+    return "d_model = 7*n_voc" if item.options.get("form") == "relation" else "7*n_voc"
 
 
 def told(targets: Mapping[str, object], limits: Limits = LIMITS) -> str:

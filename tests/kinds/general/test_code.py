@@ -78,9 +78,13 @@ ITEMS = ("values", "short", "refused", "forgets", "ours", "length")
 FULL = {f"merge.{name}": "1 passed" for name in ITEMS}
 GPU = TOP + "    raise AssertionError('Torch not compiled with CUDA enabled')"
 ANSWERS: dict[str, tuple[str, Mapping[str, str]]] = {
+    "no function": (
+        "merge = 7",
+        dict.fromkeys(("values", "short", "refused", "forgets", "ours", "length"), "0 code.failed"),
+    ),
     "asks for a GPU": (
         GPU,
-        dict.fromkeys(("values", "forgets", "ours", "length"), "0 code.device") | {"short": "0 code.device"},
+        dict.fromkeys(("values", "short", "forgets", "ours", "length"), "0 code.device"),
     ),
     "right": (TOP + "    return sorted(a + b)", {}),
     "a mutant": (
