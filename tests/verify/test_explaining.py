@@ -105,6 +105,8 @@ def test_verify_warns_of_checks_that_pass_for_no_work(course: Path) -> None:
     assert {
         ("stretch", "an answer that returns its first argument passes zeros, length"),
         ("scale", "an answer that returns its first argument passes zeros"),
+        ("stretch", "an answer that returns nothing goes to manual review by zeros, length"),
+        ("scale", "an answer that returns nothing goes to manual review by zeros"),
     } == warned
 
 

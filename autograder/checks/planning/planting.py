@@ -25,7 +25,8 @@ def assigned(key: Answer, name: str, value: object, entry: str | int | None = No
         entry: the entry of a list or dictionary, where only that is changed.
     """
     if key.cell_type != "code":
-        return str(value)
+        is_quantity = isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], str)
+        return " ".join(map(str, value)) if is_quantity else str(value)  # type: ignore[call-overload]
     if entry is None:
         return f"{key.source.rstrip()}\n{name} = {value!r}\n"
     whole = answer_literal(key.source, name)
