@@ -10,7 +10,6 @@ something in its code. A name that a rubric asks for tells, too.
 from __future__ import annotations
 
 import ast
-import itertools
 import re
 from collections.abc import Iterable, Sequence
 
@@ -79,7 +78,7 @@ def find_texts(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple
         if original.cell_type != "code":
             found[name] |= {index for index in texts if _may_be(notebook, index, name)}
             found[name] |= _shared_cells(notebook, original)
-        found[name] |= _texts_below_prompt(notebook, original)
+        found[name] |= _texts_of_question(notebook, original)
         found[name] |= labelled.get(name, set()) - {*notebook.cells_of(name)}
         at = _expected_position(notebook, original)
         nearest = sorted(found[name], key=lambda index: abs(index - at))[:MOST_TEXTS]
@@ -376,20 +375,22 @@ def _names_given(cell: RawCell) -> list[str]:
     return _ASSIGNED.findall(cell.source) + defined
 
 
-def _texts_below_prompt(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:
-    """The written answers below a blank code answer, for the same prompt: students write everything there."""
+def _texts_of_question(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:
+    """The written answers beside a blank code answer, such as ``q1-why`` of ``q1-answer``."""
     if original.cell_type != "code":
         return set()
-    cells = notebook.release.cells
-    below = itertools.takewhile(
-        lambda cell: cell.is_answer or cell.cell_type == "code", cells[cells.index(original) + 1 :]
-    )
-    known = notebook.release.by_id
-    places = {one.grade_id: notebook.places.get(one.grade_id) for one in below if one.cell_type != "code"}
+    stem = original.grade_id.removesuffix("-answer")
+    texts = [
+        cell
+        for cell in notebook.release.cells
+        if cell.is_answer and cell.cell_type != "code" and cell.grade_id.startswith(f"{stem}-")
+    ]
+    places = {text.grade_id: notebook.places.get(text.grade_id) for text in texts}
     return {
         place
-        for name, place in places.items()
-        if place is not None and not is_unwritten(notebook.cells[place].source, known[name])
+        for text in texts
+        if (place := places[text.grade_id]) is not None
+        and not is_unwritten(notebook.cells[place].source, text)
     }
 
 

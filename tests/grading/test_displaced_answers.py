@@ -91,9 +91,9 @@ def test_grade_looks_at_the_text_of_a_question_whose_code_is_blank(grader: Grade
     """Students write formula, choice and function into the cell for the reason."""
 
     def change(cells: Cells) -> None:
-        next(cell for cell in cells if marks(cell) == "thoughts")["source"] = "exp(x)/sum(exp(x)), so that"
+        next(cell for cell in cells if marks(cell) == "mlp-why")["source"] = "8 d^2, for two matrices"
 
-    assert "review.cells" in of_question(sit(grader, "code", change), "softmax")[1]
+    assert "review.cells" in of_question(sit(grader, "formulas", change), "mlp")[1]
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,7 @@ import numpy
 @check(points=2, title={{"en": "Applied twice", "de": "Zweimal angewandt"}})
 def rows(student, reference, draw):
     """Compare with the student's own function, so that a mistake there costs nothing here."""
-    given = draw.normal(4, 4)
+    given = draw.normal(4, 4) / 10  # undivided weights grow with each call
     once = student.attend(given, given, given)
     assert_close(student.twice(given), student.attend(once, once, once))
 
