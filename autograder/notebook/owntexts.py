@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from autograder.notebook.copies import is_unwritten, parse_cell
+from autograder.notebook.copies import parse_cell
 from autograder.notebook.displaced import MOST_TEXTS, SearchedNotebook, bound_by
 from autograder.notebook.document import RawCell, canonical, name_cells
 from autograder.notebook.headings import find_labelled
@@ -78,7 +78,6 @@ def find_texts(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple
         if original.cell_type != "code":
             found[name] |= {index for index in texts if _may_be(notebook, index, name)}
             found[name] |= _shared_cells(notebook, original)
-        found[name] |= _texts_of_question(notebook, original)
         found[name] |= labelled.get(name, set()) - {*notebook.cells_of(name)}
         at = _expected_position(notebook, original)
         nearest = sorted(found[name], key=lambda index: abs(index - at))[:MOST_TEXTS]
@@ -373,25 +372,6 @@ def _names_given(cell: RawCell) -> list[str]:
     """The names to which a text or code gives a value, and those that code in a text defines."""
     defined = _DEFINED.findall(cell.source) if _is_text(cell) else []
     return _ASSIGNED.findall(cell.source) + defined
-
-
-def _texts_of_question(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:
-    """The written answers beside a blank code answer, such as ``q1-why`` of ``q1-answer``."""
-    if original.cell_type != "code":
-        return set()
-    stem = original.grade_id.removesuffix("-answer")
-    texts = [
-        cell
-        for cell in notebook.release.cells
-        if cell.is_answer and cell.cell_type != "code" and cell.grade_id.startswith(f"{stem}-")
-    ]
-    places = {text.grade_id: notebook.places.get(text.grade_id) for text in texts}
-    return {
-        place
-        for text in texts
-        if (place := places[text.grade_id]) is not None
-        and not is_unwritten(notebook.cells[place].source, text)
-    }
 
 
 def _names_used(cells: Sequence[RawCell]) -> tuple[set[str], set[str]]:

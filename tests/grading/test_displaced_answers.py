@@ -87,15 +87,6 @@ def test_grade_runs_the_body_below_a_placeholder(grader: Grader) -> None:
     assert (Decimal(3), {Status.PASSED}) == of_question(sit(grader, "code", change), "softmax")
 
 
-def test_grade_looks_at_the_text_of_a_question_whose_code_is_blank(grader: Grader) -> None:
-    """Students write formula, choice and function into the cell for the reason."""
-
-    def change(cells: Cells) -> None:
-        next(cell for cell in cells if marks(cell) == "mlp-why")["source"] = "8 d^2, for two matrices"
-
-    assert "review.cells" in of_question(sit(grader, "formulas", change), "mlp")[1]
-
-
 @pytest.mark.parametrize(
     "source", ["8*d_model^2", "d_model = 7\n8*d_model**2", "def rows(a): return a\nprint(rows(3))"]
 )
