@@ -118,6 +118,8 @@ class Exam(Struct, frozen=True):
             if question.kind == "repair":
                 checks = self.assignment.rubric.checks[question.id]
                 wrong = checks.listing(fault.id for fault in checks.faults)
+            elif question.id == "mha":  # as an attack answers that is called by the checks
+                wrong = WRONG[0].source
             cell["source"] = (answers or {}).get(question.id, wrong)
         return paper
 
