@@ -80,7 +80,10 @@ GPU = TOP + "    raise AssertionError('Torch not compiled with CUDA enabled')"
 ANSWERS: dict[str, tuple[str, Mapping[str, str]]] = {
     "no function": (
         "merge = 7",
-        dict.fromkeys(("values", "short", "refused", "forgets", "ours", "length"), "0 code.failed"),
+        {
+            **dict.fromkeys(("values", "refused", "forgets", "ours", "length"), "0 code.failed"),
+            "short": "0 code.told",
+        },
     ),
     "asks for a GPU": (
         GPU,
