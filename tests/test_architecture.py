@@ -64,6 +64,7 @@ SUBLAYERS = {
             "answer_pictures",
             "other_assignments",
             "stopped_cells",
+            "texts_beside",
             "unread_work",
             "storage_limit",
             "handed_files",

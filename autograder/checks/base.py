@@ -192,6 +192,14 @@ class HasCellTests(Protocol):
         """
 
 
+@runtime_checkable
+class HasSpokenAnswers(Protocol):
+    """A check whose answers can be recognised in a text."""
+
+    def is_in_text(self, text: str) -> bool:
+        """Whether a text contains what looks like an answer, right or wrong."""
+
+
 class CreditPath(Struct, frozen=True):
     """One way through the partial credit of an item."""
 

@@ -48,6 +48,7 @@ from autograder.grading.stopped_cells import (
     review_stopped,
 )
 from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
+from autograder.grading.texts_beside import find_text_beside, review_blank
 from autograder.grading.unread_work import OtherFiles, note_documents, remark_other_files, review_unread
 from autograder.limits import budgets
 from autograder.notebook.match import LOST
@@ -551,6 +552,12 @@ class _SubmissionRun:
         asked = {*self._asked.get(question.id, ()), *named}
         results = review_stopped(results, self._stopped, asked, parts)
         results = review_changed_type(results, answer, submission.notes)
+        check = assignment.checks[question.id]
+        if text := find_text_beside(question, check, answer, submission.answers):
+            at = ", ".join(str(position + 1) for position in self.executed[-1].positions(text))
+            staff = f"The answer is blank; the text in cell {at} ({text}) may contain it."
+            results = review_blank(results, staff)
+            self.notes.append(Note("answer-unclear", staff, question.id))
         self.notes += (*note_stopped(results, question.id), *note_unread(results, answer, submission.notes))
         ran = session.runs if question.file else [session.runs[at] for at in parts]
         return with_lost_cell(results, ended=any(one is not None and one.ending is not None for one in ran))

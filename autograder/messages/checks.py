@@ -45,6 +45,10 @@ _GENERAL = {
         "Your answer cannot be identified with certainty in your notebook. The remark at the cells that may "
         "contain it says why. It needs manual review, and whoever marks it sees these cells."
     ),
+    "review.text-beside": (
+        "This answer's cell is blank, but your text for the same question may contain the answer. It needs "
+        "manual review."
+    ),
     "review.cell-type": (
         "Your answer stands in a cell of another type than the one you were given, so that it could not be "
         "read. It needs manual review."

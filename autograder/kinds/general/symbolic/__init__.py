@@ -37,6 +37,7 @@ from autograder.errors import Undecided, Unreadable
 from autograder.kinds.general.symbolic.answers import (
     NotAFormula,
     explained,
+    has_formula,
     most_entries,
     read,
     shown,
@@ -187,6 +188,10 @@ class SymbolicCheck:
                 known = msgspec.structs.replace(evidence, earlier={**evidence.earlier, **own})
             found[item.id] = self._result(prepared, known)
         return tuple(found.values())
+
+    def is_in_text(self, text: str) -> bool:
+        """Whether a text contains a formula; see `autograder.checks.base.HasSpokenAnswers`."""
+        return has_formula(text, self._vocabulary.names)
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
         """What the rubric names, the key in other notations, and misconceptions of the key."""
