@@ -45,6 +45,7 @@ from autograder.grading.stopped_cells import (
     find_stopped_cells,
     note_stopped,
     note_unread,
+    review_deleted,
     review_stopped,
 )
 from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
@@ -57,6 +58,7 @@ from autograder.records import (
     Answer,
     Cell,
     CellOutcome,
+    CellRun,
     ExecutedNotebook,
     Graded,
     ItemResult,
@@ -545,22 +547,36 @@ class _SubmissionRun:
             )
         self.notes += judged.notes
         results = files.explained(judged.results, question) if question.file else judged.results
+        results = self._reviewed(question, results, submission, answer, session.runs)
         # A module runs in whichever cell imports it.
-        beside = self._handed.other.names
-        results = with_failed_imports(results, self._failed_imports, beside, session.runs, answer)
+        ran = session.runs if question.file else [session.runs[at] for at in parts]
+        return with_lost_cell(results, ended=any(one is not None and one.ending is not None for one in ran))
+
+    def _reviewed(
+        self,
+        question: Question,
+        results: tuple[ItemResult, ...],
+        submission: Submission,
+        answer: Answer,
+        runs: Sequence[CellRun | None],
+    ) -> tuple[ItemResult, ...]:
+        """Return the results of a question, with manual review for zeros that may have another reason."""
+        assignment, notes = self._sitting.assignment, submission.notes
+        parts = self.executed[-1].positions(answer.grade_id)
+        results = with_failed_imports(results, self._failed_imports, self._handed.other.names, runs, answer)
         named = assignment.names_asked(question.notebook).get(answer.grade_id, ())
         asked = {*self._asked.get(question.id, ()), *named}
         results = review_stopped(results, self._stopped, asked, parts)
-        results = review_changed_type(results, answer, submission.notes)
+        results = review_deleted(results, answer, [runs[at] for at in parts], notes)
+        results = review_changed_type(results, answer, notes)
         check = assignment.checks[question.id]
         if text := find_text_beside(question, check, answer, submission.answers):
             at = ", ".join(str(position + 1) for position in self.executed[-1].positions(text))
             staff = f"The answer is blank; the text in cell {at} ({text}) may contain it."
             results = review_blank(results, staff)
             self.notes.append(Note("answer-unclear", staff, question.id))
-        self.notes += (*note_stopped(results, question.id), *note_unread(results, answer, submission.notes))
-        ran = session.runs if question.file else [session.runs[at] for at in parts]
-        return with_lost_cell(results, ended=any(one is not None and one.ending is not None for one in ran))
+        self.notes += (*note_stopped(results, question.id), *note_unread(results, answer, notes))
+        return results
 
     def _ask(self, session: Session, plan: tuple[Scenario, ...], place: str) -> Sequence[Observations]:
         """Ask until something happens that nobody foresaw; then no more.

@@ -1,8 +1,8 @@
-"""Cells that stopped at an error before they defined what stands further down.
+"""Answers that are not defined after the notebook ran, although their cells would define them.
 
-The statement that raised may have nothing to do with the answer below it: it reads a file of the student's
-own machine, asks for input, or is left over from the release. An answer that was never defined for this
-reason gets manual review instead of a zero.
+A cell stopped at an error above the definition, or later code deleted what was defined. The statement that
+raised may have nothing to do with the answer below it: it reads a file of the student's own machine, asks for
+input, or is left over from the release. Such an answer gets manual review instead of a zero.
 """
 
 from __future__ import annotations
@@ -97,8 +97,33 @@ def review_stopped(
 
 def note_stopped(results: Iterable[ItemResult], question: str) -> tuple[Note, ...]:
     """Return what staff are told about a question; nothing if no cell that stopped matters to it."""
-    told = next((result.staff for result in results if result.code == "review.stopped"), "")
+    codes = {"review.stopped", "review.deleted"}
+    told = next((result.staff for result in results if result.code in codes), "")
     return (Note(CELL_STOPPED, told.partition("; otherwise: ")[0], question),) if told else ()
+
+
+def review_deleted(
+    results: Iterable[ItemResult], answer: Answer, runs: Iterable[CellRun | None], notes: Iterable[Note]
+) -> tuple[ItemResult, ...]:
+    """Return the results of one question, with manual review if something deleted its answer unseen.
+
+    Args:
+        results: of the question.
+        answer: that they are about.
+        runs: what came of its cells.
+        notes: about the submission, one of which may name the cell that deleted it.
+    """
+    tree = code_tree(answer.source) if answer.cell_type == "code" else None
+    is_explained = any(one.place == answer.grade_id and one.code in _EXPLAINED for one in notes)
+    if tree is None or is_explained or any(run is None or run.error or run.ending for run in runs):
+        return tuple(results)
+    defined = bound_names(*tree.body)
+    return tuple(
+        _deleted(result, str(result.student.params["name"]))
+        if result.code == "name.missing" and str(result.student.params.get("name")) in defined
+        else result
+        for result in results
+    )
 
 
 def note_unread(results: Iterable[ItemResult], answer: Answer, notes: Iterable[Note]) -> tuple[Note, ...]:
@@ -173,6 +198,17 @@ def _review(
         if wanted:
             return _explained(result, cell, min(wanted))
     return result
+
+
+def _deleted(result: ItemResult, name: str) -> ItemResult:
+    return replace(
+        result,
+        status=Status.NEEDS_REVIEW,
+        points=Decimal(0),
+        student=Message("review.deleted", {"name": name}),
+        staff=f"the answer's cell defines {quote(name, 60)!r}, and code that ran later deleted it",
+        code="review.deleted",
+    )
 
 
 def _explained(result: ItemResult, cell: StoppedCell, name: str) -> ItemResult:

@@ -61,6 +61,9 @@ _GENERAL = {
         "The cell stopped with {error} before it came to “{name}”, which it defines further down. It needs "
         "manual review."
     ),
+    "review.deleted": (
+        "Your answer's cell defines “{name}”, but code that ran later deleted it. It needs manual review."
+    ),
     "review.ended": (
         "While your notebook was run, its process was ended or stood still more than once, for no reason "
         "that we can see. This was therefore not judged automatically. It needs manual review."

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import itertools
-import re
 from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
@@ -25,7 +24,6 @@ FIELDS = ("family_name", "first_name", "student_number", "programme")
 """The names that the cell below the title page assigns."""
 MOST_TEXTS = 10
 """Cells that are shown as what may be a blank answer; an honest student has a few."""
-_FORGETS_ALL = re.compile(r"^[ \t]*%reset\b", re.MULTILINE)
 
 
 class SearchedNotebook(Struct, frozen=True):
@@ -209,7 +207,7 @@ def find_rebound(notebook: SearchedNotebook, notes: list[Note]) -> Rebound:
                     f"Cell {cell.number} assigns {', '.join(sorted(assigned))} again, which is what counts."
                 )
                 notes.append(Note("answer-rebound", text, grade_id))
-            elif lost := defined if _FORGETS_ALL.search(cell.source) else defined & _deleted(cell.source):
+            elif lost := defined & _deleted(cell.source):
                 deleted[index] = tuple(sorted({*deleted.get(index, ()), *lost}))
                 text = f"Cell {cell.number} deletes {', '.join(sorted(lost))} after the answer."
                 notes.append(Note("answer-rebound", text, grade_id))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from autograder.notebook.match import LOST
-from autograder.notebook.placeholders import without_placeholders
+from autograder.notebook.placeholders import without_skipped_lines
 from autograder.notebook.read import read
 from autograder.notebook.release import load_release
 from autograder.records import Cell, Submission
@@ -312,7 +312,7 @@ def test_read_notes_a_placeholder_above_the_answer(source: str, is_skipped: bool
 
     submission = hand_in(change)
     release = load_release(make_notebook(make_release()), "exam")
-    ran = without_placeholders(submission.cells, release)
+    ran = without_skipped_lines(submission.cells, release)
     index = next(index for index, cell in enumerate(submission.cells) if cell.grade_id == "width")
     assert submission.cells[index].source == source
     assert (ran[index].source != source) == is_skipped
@@ -321,12 +321,84 @@ def test_read_notes_a_placeholder_above_the_answer(source: str, is_skipped: bool
     assert ("notebook.placeholder" in remarks(submission)) == is_skipped
 
 
+@pytest.mark.parametrize(
+    ("grade_id", "answer", "stub", "is_skipped"),
+    [
+        ("parts", 'parts = {"first": 1}', 'parts = {"first": "..."}', True),
+        ("parts", 'parts = {"first": 1}', 'parts = {\n    "first":\n        "...",\n}', True),
+        ("parts", 'parts = {"first": 1}', 'parts = {"first": "..", "second": 2}', False),
+        ("parts", 'pieces = {"first": 1}', 'parts = {"first": "..."}', False),
+        ("parts", 'parts = {"first": 1}', 'note = 1; parts = {"first": "..."}', False),
+        (
+            "area",
+            "def area(a):\n    return a * a",
+            'def area(a):\n    """Square."""\n    raise NotImplementedError()',
+            True,
+        ),
+        ("area", "def area(a):\n    return a * a", "def area(a):\n    raise NotImplementedError()", False),
+        ("area", "def area(a):\n    return a * a", "def helper(a):\n    return 2 * a", False),
+    ],
+    ids=[
+        "dictionary",
+        "in other lines",
+        "edited",
+        "another name above",
+        "beside other code",
+        "function",
+        "another function",
+        "given code",
+    ],
+)
+def test_read_notes_a_placeholder_below_the_answer(
+    grade_id: str, answer: str, stub: str, is_skipped: bool
+) -> None:
+    """Only what was given out and cannot be an answer is not run."""
+    given = (
+        'def helper(a):\n    return 2 * a\n\ndef area(a):\n    """Square."""\n    raise NotImplementedError()'
+    )
+    released = [*make_release(), make_cell(given, "area", answer=True)]
+    release = load_release(make_notebook(released), "exam")
+    write(released, grade_id, f"{answer}\n{stub}\n# end")
+    submission = read(make_notebook(released), release, student="s", assignment="exam")
+    ran = without_skipped_lines(submission.cells, release)
+    source = next(cell.source for cell in ran if cell.grade_id == grade_id)
+    expected = "pass" + "\n" * stub.count("\n") if is_skipped else stub
+    assert source == f"{answer}\n{expected}\n# end"
+    assert submission.answers[grade_id].source == source
+    assert ("placeholder-skipped" in {note.code for note in submission.notes}) == is_skipped
+    assert ("notebook.placeholder.below" in remarks(submission)) == is_skipped
+
+
+@pytest.mark.parametrize(
+    ("source", "ran"),
+    [
+        ("%reset -f", "pass"),
+        ("  %reset\nwidth = 4", "  pass\nwidth = 4"),
+        ("text = '''\n%reset\n'''", ""),
+        ("%reset_selective -f x", ""),
+        ("%%writefile a.py\n%reset", ""),
+    ],
+)
+def test_read_does_not_run_a_reset(source: str, ran: str) -> None:
+    """Whoever cleans up at the end withdraws no answer."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells)
+        cells.append(make_cell(source))
+
+    submission = hand_in(change)
+    release = load_release(make_notebook(make_release()), "exam")
+    assert without_skipped_lines(submission.cells, release)[-1].source == (ran or source)
+    assert bool(ran) == ("reset-skipped" in {note.code for note in submission.notes})
+    assert bool(ran) == ("notebook.reset" in remarks(submission))
+
+
 def test_read_leaves_an_untouched_cell_as_it_is() -> None:
     """Code that the release has below its own placeholder is not run either."""
     stub = make_cell("raise NotImplementedError()\nprint(width)", "width", answer=True)
     release = load_release(make_notebook([stub]), "exam")
     submission = read(make_notebook([stub]), release, student="s", assignment="exam")
-    assert list(submission.cells) == without_placeholders(submission.cells, release)
+    assert list(submission.cells) == without_skipped_lines(submission.cells, release)
 
 
 def insert_beside(cells: Cells, grade_id: str, source: str, kind: str = "markdown") -> None:
@@ -503,7 +575,6 @@ def test_read_counts_a_deleted_answer_as_none_if_nothing_else_was_written(grade_
     ("later", "what", "remark"),
     [
         ("del width", "deletes width after the answer.", "notebook.rebound"),
-        ("%reset -f", "deletes width after the answer.", "notebook.rebound"),
         ("width = width * 2", "assigns width again, which is what counts.", "notebook.reassigned"),
         (
             "for width in range(3):\n    pass",
