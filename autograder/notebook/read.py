@@ -85,13 +85,8 @@ def read(
     skipped = find_skipped_lines(ran, release)
     lost = _find_damaged(cells, document, places, answer_cells)
     restored += _review_damaged(lost, release)
-    found = (
-        *prepared.notes,
-        *matching.notes,
-        *recovery.notes,
-        *restored,
-        *(one.note(ran[one.position]) for one in skipped),
-    )
+    told_staff = (one.note(ran[one.position]) for one in skipped)
+    found = (*prepared.notes, *matching.notes, *recovery.notes, *restored, *told_staff)
     notes = (*document.notes, *_language(document, release), *found)
     outcome = (cells, release, matching, recovery, positions)
     told = remarks(*outcome, skipped=skipped, damaged=lost.values(), prepared=prepared)
