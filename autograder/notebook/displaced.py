@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.notebook.copies import is_unwritten, names, parse_cell, redefines
-from autograder.notebook.document import RawCell, name_cells
+from autograder.notebook.document import RawCell, canonical, name_cells
 from autograder.notebook.match import LOST
 from autograder.notebook.release import Release
 from autograder.records import Note
@@ -189,11 +189,12 @@ class Rebound(Struct, frozen=True):
 def find_rebound(notebook: SearchedNotebook, notes: list[Note]) -> Rebound:
     """Find the cells that assign or delete what an answer above them defines."""
     owners = notebook.owners()
+    stubs = {canonical(cell.source) for cell in notebook.release.cells if cell.is_answer}
     deleted: dict[int, tuple[str, ...]] = {}
     reassigned: dict[str, tuple[int, ...]] = {}
     for index in sorted({*notebook.own, *owners}):
         cell = notebook.cells[index]
-        if cell.cell_type != "code":
+        if cell.cell_type != "code" or canonical(cell.source) in stubs:
             continue
         for grade_id in notebook.names_asked:
             cells = notebook.cells_of(grade_id)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -61,18 +61,22 @@ def find_skipped_lines(cells: Sequence[Cell | Markdown], release: Release) -> li
     """Return the lines that are not run."""
     raises, stubs = _list_placeholders(release)
     unchanged = {canonical(cell.source) for cell in release.cells if cell.is_answer}
-    found = []
+    found, bound = [], set[str]()
     for position, cell in enumerate(cells):
         if not isinstance(cell, Cell) or cell.locked:
             continue
         if resets := _find_resets(cell.source):
             found.append(SkippedLines(position, "reset", resets))
-        if canonical(cell.source) in unchanged:
+        is_copy = not cell.grade_id  # of a placeholder, perhaps below the cell with the answer
+        if canonical(cell.source) in unchanged and not is_copy:
             continue
         if above := _find_raises_above(cell.source, raises):
             found.append(SkippedLines(position, "placeholder", above))
-        if below := _find_stubs_below(cell.source, stubs):
+        if below := _find_stubs_below(cell.source, stubs, bound if is_copy else ()):
             found.append(SkippedLines(position, "placeholder.below", below))
+        tree = parse_cell(cell.source)
+        answers = [one for one in (tree.body if tree else ()) if ast.dump(one) not in stubs]
+        bound |= bound_names(*answers)
     return found
 
 
@@ -114,10 +118,18 @@ def _find_raises_above(source: str, raises: Collection[str]) -> tuple[tuple[int,
     )
 
 
-def _find_stubs_below(source: str, stubs: Collection[str]) -> tuple[tuple[int, int], ...]:
-    """Return where the release's placeholder stands below a definition of all of its names."""
+def _find_stubs_below(
+    source: str, stubs: Collection[str], above: Iterable[str] = ()
+) -> tuple[tuple[int, int], ...]:
+    """Return where the release's placeholder stands below a definition of all of its names.
+
+    Args:
+        source: of a cell.
+        stubs: the placeholders.
+        above: names that cells above it define.
+    """
     tree = parse_cell(source) if stubs else None
-    found, bound = list[tuple[int, int]](), set[str]()
+    found, bound = list[tuple[int, int]](), set(above)
     for statement in tree.body if tree else ():
         if ast.dump(statement) not in stubs:
             bound |= bound_names(statement)

@@ -369,6 +369,46 @@ def test_read_notes_a_placeholder_below_the_answer(
     assert ("notebook.placeholder.below" in remarks(submission)) == is_skipped
 
 
+def test_read_does_not_run_a_copy_of_the_placeholder_below_the_answer() -> None:
+    """In a cell of the student's own it is no second answer."""
+    stub = 'parts = {"first": "..."}'
+
+    def change(cells: Cells) -> None:
+        answer_all(cells)
+        cells.append(make_cell(f"{stub}\nraise NotImplementedError()"))
+
+    submission = hand_in(change)
+    release = load_release(make_notebook(make_release()), "exam")
+    last = without_skipped_lines(submission.cells, release)[-1].source
+    assert last == "pass\nraise NotImplementedError()"
+    assert text_of(submission, "parts") == "parts = 3"
+    assert {note.code for note in submission.notes} == {"placeholder-skipped"}
+
+
+@pytest.mark.parametrize(
+    ("own", "is_lost"),
+    [
+        (
+            "def square(side, scale):\n    return side * side * scale\nfor n in range(3):\n    square(n, 1)",
+            True,
+        ),
+        ("def square(side):\n    return side * side\nfor n in range(3):\n    square(n)", False),
+        ("def show():\n    print(1)\nfor n in range(3):\n    show()", False),
+    ],
+    ids=["all parameters", "others", "none"],
+)
+def test_read_leaves_a_blank_function_to_manual_review_if_another_has_its_parameters(
+    own: str, is_lost: bool
+) -> None:
+    """It was given another name and is used under it."""
+    stub = "def area(side, scale):\n    raise NotImplementedError()"
+    release = load_release(make_notebook([make_cell(stub, "area", answer=True)]), "exam")
+    cells = [make_cell(stub, "area", answer=True), make_cell(own)]
+    asked = {"area": {"area"}}
+    submission = read(make_notebook(cells), release, student="s", assignment="exam", names_asked=asked)
+    assert lost(submission) == ({"area"} if is_lost else set())
+
+
 @pytest.mark.parametrize(
     ("source", "ran"),
     [
