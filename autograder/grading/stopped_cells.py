@@ -10,12 +10,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from decimal import Decimal
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from autograder.checks.judging.results import is_blank
+from autograder.checks.judging.results import AUTOMATIC, is_blank, review_instead
 from autograder.checks.values.literal import code_tree
 from autograder.checks.values.quoting import quote
 from autograder.records import Answer, Cell, CellRun, ItemResult, Markdown, Message, Note, Status
@@ -99,7 +97,7 @@ def note_stopped(results: Iterable[ItemResult], question: str) -> tuple[Note, ..
     """Return what staff are told about a question; nothing if no cell that stopped matters to it."""
     codes = {"review.stopped", "review.deleted"}
     told = next((result.staff for result in results if result.code in codes), "")
-    return (Note(CELL_STOPPED, told.partition("; otherwise: ")[0], question),) if told else ()
+    return (Note(CELL_STOPPED, told.partition(AUTOMATIC)[0], question),) if told else ()
 
 
 def review_deleted(
@@ -142,8 +140,10 @@ def note_unread(results: Iterable[ItemResult], answer: Answer, notes: Iterable[N
         if result.status not in {Status.FAILED, Status.NO_ANSWER}:
             continue
         if result.code in {"answer.not-python", "answer.unreadable"}:
-            line = f": line {result.student.params['line']}" if "line" in result.student.params else ""
-            return (Note(ANSWER_NOT_RUN, f"the answer's cell is not valid Python{line}", answer.grade_id),)
+            params = result.student.params
+            reason = f": line {params['line']}: {params['reason']}" if "line" in params else ""
+            text = f"the answer's cell is not valid Python, so nothing of it was run{reason}"
+            return (Note(ANSWER_NOT_RUN, text, answer.grade_id),)
         if result.code == "name.missing":
             name = quote(str(result.student.params.get("name", "")), 60)
             text = f"{name!r} is not defined after the notebook ran, though something was answered"
@@ -201,25 +201,12 @@ def _review(
 
 
 def _deleted(result: ItemResult, name: str) -> ItemResult:
-    return replace(
-        result,
-        status=Status.NEEDS_REVIEW,
-        points=Decimal(0),
-        student=Message("review.deleted", {"name": name}),
-        staff=f"the answer's cell defines {quote(name, 60)!r}, and code that ran later deleted it",
-        code="review.deleted",
-    )
+    staff = f"the answer's cell defines {quote(name, 60)!r}, and code that ran later deleted it"
+    return review_instead(result, Message("review.deleted", {"name": name}), staff)
 
 
 def _explained(result: ItemResult, cell: StoppedCell, name: str) -> ItemResult:
     error = quote(cell.error, 60)
     place = f"cell {cell.position + 1} stopped at line {cell.line or '?'}"
     where = f"{place} with {error}, before it defined {name!r}"
-    return replace(
-        result,
-        status=Status.NEEDS_REVIEW,
-        points=Decimal(0),
-        student=Message("review.stopped", {"name": name, "error": error}),
-        staff=f"{where}; otherwise: {result.staff}",
-        code="review.stopped",
-    )
+    return review_instead(result, Message("review.stopped", {"name": name, "error": error}), where)

@@ -7,12 +7,9 @@ write both into the text, which nothing reads, so the blank answer gets manual r
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
-
-from msgspec.structs import replace
 
 from autograder.checks.base import Check, HasSpokenAnswers
-from autograder.checks.judging.results import is_blank
+from autograder.checks.judging.results import is_blank, review_instead
 from autograder.records import Answer, ItemResult, Message, Status
 from autograder.rubric import Question
 
@@ -46,14 +43,7 @@ def review_blank(results: Sequence[ItemResult], staff: str) -> tuple[ItemResult,
         staff: the reason, for staff.
     """
     return tuple(
-        replace(
-            result,
-            status=Status.NEEDS_REVIEW,
-            points=Decimal(0),
-            student=Message("review.text-beside"),
-            staff=staff,
-            code="review.text-beside",
-        )
+        review_instead(result, Message("review.text-beside"), staff)
         if result.status is Status.NO_ANSWER
         else result
         for result in results

@@ -26,7 +26,9 @@ _GENERAL = {
         "“{name}” is not there: the cell with your answer was stopped or ended Python, and the rest of the "
         "notebook was run without it. The remark at that cell says why."
     ),
-    "answer.not-python": "The answer cell is not valid Python: line {line}.",
+    "answer.not-python": (
+        "The answer cell is not valid Python, so nothing of it was run. Line {line}: {reason}."
+    ),
     "answer.unreadable": (
         "The answer cell is not valid Python, or is too long or too deeply nested to be read."
     ),

@@ -141,7 +141,7 @@ def test_one_reason_is_told_once() -> None:
     page = Page(render(middling(), RUBRIC)).text
     sentence = "Moving a memory position that is blocked still changed the output."
     assert 2 == page.count(sentence)
-    assert "One reason for these 3: " + sentence in page
+    assert "For all 3 lines above: " + sentence in page
     repair = view(middling()).questions[2]
     assert [1, 1, 3, 1, 1, 1] == [len(reason.items) for reason in repair.reasons]
     assert "−3" == repair.losses[0].lost

@@ -110,7 +110,10 @@ def test_grade_asks_a_person_about_an_answer_that_was_deleted(later: str, code: 
 @pytest.mark.parametrize(
     ("source", "told"),
     [
-        ("def weights(scores)\n    return scores", "not valid Python: line 1"),
+        (
+            "def weights(scores)\n    return scores",
+            "not valid Python, so nothing of it was run: line 1: expected ':'",
+        ),
         ("weights = input()", "'weights' is not defined"),
         (WEIGHTS.replace("def weights", "def wheights"), "'weights' is not defined"),
         ("# def weights(...): ...", ""),

@@ -40,6 +40,9 @@ def judge_run(
 def describe_outcome(outcome: CellOutcome) -> str:
     """Return what staff read of an outcome."""
     raised = ": ".join(filter(None, (outcome.error, outcome.message)))
+    if outcome.error == "MissingName":
+        line = outcome.message.partition(":")[0] or "a line"
+        raised = f"{outcome.missing!r} is not defined after the notebook ran; {line} of the check needs it"
     refused = f"not judged: {outcome.refused}" if outcome.refused else ""
     ending = f"the student's box ended: {outcome.ending.value}" if outcome.ending else ""
     words = f"the student's own word was taken: {', '.join(outcome.own_words)}" if outcome.own_words else ""

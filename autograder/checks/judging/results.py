@@ -93,6 +93,29 @@ def review(staff: str, code: str = "review.fault") -> Finding:
     return Finding(Status.NEEDS_REVIEW, Message(code), staff)
 
 
+AUTOMATIC = "; the automatic result would be: "
+"""Stands between why a result needs manual review and what it would be otherwise, for staff."""
+
+
+def review_instead(result: ItemResult, message: Message, staff: str) -> ItemResult:
+    """Return a result that needs manual review in the place of another one.
+
+    Args:
+        result: that would count otherwise.
+        message: for the student.
+        staff: the reason, for staff.
+    """
+    earned = f"{result.points:f} of {result.possible:f} points, " if result.points else ""
+    return msgspec.structs.replace(
+        result,
+        status=Status.NEEDS_REVIEW,
+        points=NO_POINTS,
+        student=message,
+        staff=f"{staff}{AUTOMATIC}{earned}{result.staff or result.code}",
+        code=message.code,
+    )
+
+
 def is_blank(answer: Answer) -> bool:
     """Whether a cell was left as it was handed out, or emptied."""
     return not answer.changed or not answer.source.strip()
