@@ -201,7 +201,7 @@ def _review(
 
 
 def _deleted(result: ItemResult, name: str) -> ItemResult:
-    staff = f"the answer's cell defines {quote(name, 60)!r}, and code that ran later deleted it"
+    staff = f"the answer's cell ran; {quote(name, 60)!r} stands under a condition or was deleted later"
     return review_instead(result, Message("review.deleted", {"name": name}), staff)
 
 

@@ -64,7 +64,8 @@ _GENERAL = {
         "manual review."
     ),
     "review.deleted": (
-        "Your answer's cell defines “{name}”, but code that ran later deleted it. It needs manual review."
+        "Your answer's cell contains a definition of “{name}”, but it is not defined after your notebook "
+        "ran: its condition did not hold, or something deleted it. It needs manual review."
     ),
     "review.ended": (
         "While your notebook was run, its process was ended or stood still more than once, for no reason "

@@ -27,7 +27,10 @@ _NOTES = {
     "placeholder.below": "The release's placeholder stands below the answer; it is not run.",
     "reset": "%reset would delete all answers above it; it is not run.",
 }
-_RAISED_CALL = "Raise(exc=Call(func=Name(id='NotImplementedError'"
+_NOT_IMPLEMENTED = (
+    "Raise(exc=Name(id='NotImplementedError'",
+    "Raise(exc=Call(func=Name(id='NotImplementedError'",
+)
 _ELLIPSIS = "Expr(value=Constant(value=Ellipsis"
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -112,10 +115,16 @@ def _find_raises_above(source: str, raises: Collection[str]) -> tuple[tuple[int,
         _span(statement)
         for body in (_bodies(tree) if tree else ())
         for number, statement in enumerate(body)
-        if ast.dump(statement) in raises
-        and any(ast.dump(later) not in raises for later in body[number + 1 :])
+        if _is_placeholder(statement, raises)
+        and not all(_is_placeholder(later, raises) for later in body[number + 1 :])
         and _is_alone(statement, source)
     )
+
+
+def _is_placeholder(statement: ast.stmt, raises: Collection[str]) -> bool:
+    """Whether a statement raises as the release's does, or ``NotImplementedError`` in another spelling."""
+    dumped = ast.dump(statement)
+    return dumped in raises or dumped.startswith(_NOT_IMPLEMENTED)
 
 
 def _find_stubs_below(
@@ -159,8 +168,7 @@ def _is_stub(statement: ast.stmt) -> bool:
         values = (node.value for node in ast.walk(statement.value) if isinstance(node, ast.Constant))
         return any(value is ... or (isinstance(value, str) and "..." in value) for value in values)
     return isinstance(statement, _Definition) and any(
-        ast.dump(body[-1]).startswith(("Raise(exc=Name(id='NotImplementedError'", _RAISED_CALL, _ELLIPSIS))
-        for body in _bodies(statement)
+        ast.dump(body[-1]).startswith((*_NOT_IMPLEMENTED, _ELLIPSIS)) for body in _bodies(statement)
     )
 
 

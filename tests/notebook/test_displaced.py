@@ -296,12 +296,23 @@ def test_read_does_not_take_the_answer_to_a_question_about_the_same_name() -> No
     [
         ("raise NotImplementedError()\nwidth = 7", True),
         ("# width = ...\n# YOUR CODE HERE\nraise NotImplementedError()\n\nwidth = 7", True),
+        ("raise NotImplementedError\nwidth = 7", True),
+        ('raise NotImplementedError("to do")\nwidth = 7', True),
         ("width = 7\nraise NotImplementedError()", False),
         ("def width():\n    raise NotImplementedError()\nwidth()", False),
         ("raise ValueError()\nwidth = 7", False),
         ("text = '''\nraise NotImplementedError()\n'''", False),
     ],
-    ids=["bare", "below the comments", "below the answer", "in a function", "another error", "in a text"],
+    ids=[
+        "bare",
+        "below the comments",
+        "a class",
+        "with a text",
+        "below the answer",
+        "in a function",
+        "another error",
+        "in a text",
+    ],
 )
 def test_read_notes_a_placeholder_above_the_answer(source: str, is_skipped: bool) -> None:
     """The release's own statement is not run; the cell is shown as it was handed in."""

@@ -251,10 +251,11 @@ def test_what_is_nested_too_deeply_is_not_sent(make: type) -> None:
         (lambda pandas: pandas.Series([1.5, 2]), [1.5, 2.0]),
         (lambda pandas: pandas.DataFrame({"a": [1, 2], "b": "x"}), [{"a": 1, "b": "x"}, {"a": 2, "b": "x"}]),
         (lambda pandas: pandas.DataFrame({"a": [1]}, index=["wte"]), {"wte": {"a": 1}}),
+        (lambda pandas: pandas.DataFrame([("a", 1), ("b", 2)]), [("a", 1), ("b", 2)]),
         (lambda pandas: pandas.Series([1, 2], index=["wte", "wte"]), Opaque("Series")),
         (lambda pandas: pandas.DataFrame([[1, 2]], columns=["a", "a"]), Opaque("DataFrame")),
     ],
-    ids=["series", "without names", "frame", "frame with names", "name twice", "column twice"],
+    ids=["series", "without names", "frame", "frame with names", "rows", "name twice", "column twice"],
 )
 def test_series_and_frames_are_sent_as_what_they_hold(made: Any, expected: object) -> None:
     """Students keep tables in them; what stands under one name twice is not lost unseen."""

@@ -75,7 +75,9 @@ def _pandas_content(pandas: Any, value: Any) -> Any:
     is_named = not isinstance(value.index, pandas.RangeIndex)
     if isinstance(value, pandas.Series):
         return dict(zip(value.index.tolist(), value.tolist(), strict=True)) if is_named else value.tolist()
-    rows = [dict(zip(value.columns, row, strict=True)) for row in value.itertuples(index=False, name=None)]
+    rows: list[Any] = list(value.itertuples(index=False, name=None))
+    if not isinstance(value.columns, pandas.RangeIndex):
+        rows = [dict(zip(value.columns, row, strict=True)) for row in rows]
     return dict(zip(value.index.tolist(), rows, strict=True)) if is_named else rows
 
 
