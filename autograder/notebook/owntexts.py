@@ -65,7 +65,11 @@ def find_texts(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple
     found = dict[str, set[int]]()
     added = {kind: _find_added(notebook, kind) for kind in {cell.cell_type for cell in blank}}
     read = {index for cell in answers for index in notebook.cells_of(cell.grade_id)}
-    labelled = find_labelled(notebook.cells, notebook.release, {*notebook.own} | read) if blank else {}
+    labelled = (
+        find_labelled(notebook.cells, notebook.release, {*notebook.own} | read, notebook.places)
+        if blank
+        else {}
+    )
     for original in blank:
         name, near = original.grade_id, _find_beside(notebook, original)
         own = added[original.cell_type]
