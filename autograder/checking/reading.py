@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.checking.carrying import extract_source
+from autograder.checking.declarations import CHECK_SECONDS
 from autograder.checking.drawing import derive_seed
 from autograder.checking.edits import CheckFileError as CheckFileError  # noqa: PLC0414 - exported here as well
 from autograder.checking.edits import apply_edits, check_faults, read_edits
@@ -364,7 +365,7 @@ class _Reader:
             told=self._text(stated["told"], where, "told", node) if stated.get("told") else {},
             parts=parts,
             needs=self._names(stated.get("needs", ()), where, "needs", node),
-            seconds=float(self._points(stated.get("seconds", 30.0), where, node, what="seconds")),
+            seconds=float(self._points(stated.get("seconds", CHECK_SECONDS), where, node, what="seconds")),
             line=function.lineno,
             edits=read_edits(stated),
             carry=self._names(stated.get("carry", ()), where, "carry", node),
