@@ -125,6 +125,10 @@ class Trial(Struct, frozen=True, forbid_unknown_fields=True):
     """Path → what is handed in there instead of the answer key's file; None: nothing."""
     loses_any: bool = False
     """At least one item of the question is lost; which is not stated in `loses`."""
+    review: tuple[str, ...] = ()
+    """Ids of items that need manual review, because the check cannot decide."""
+    told_as: str = ""
+    """The code of at least one lost item's result; `verify` warns if there is none."""
     family: str = ""
     """Trials of one family are shown as one line."""
 

@@ -349,6 +349,14 @@ MISTAKES = {
         RUBRIC + '[[question.item]]\nid = "values"\npoints = 2\ntext = { en = "V" }\n',
         "2 are stated here, and 1 in reference/checks/merge.py, line 13",
     ),
+    "checks of another kind": (
+        RUBRIC.replace('kind = "code"', 'kind = "count"\nchecks = "merge.py"'),
+        "only questions of kind code and repair have checks",
+    ),
+    "a reference": (
+        RUBRIC + 'reference = "merge:merge"\n',
+        "checks import what they compare with",
+    ),
     "another file": (RUBRIC + 'checks = "merg.py"\n', "did you mean 'merge.py'?"),
 }
 

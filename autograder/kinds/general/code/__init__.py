@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.checking.packing import pack_checks
-from autograder.checking.reading import CheckFile, CheckItem, SourceMutant
+from autograder.checking.reading import CheckFile, CheckItem, SourceMutant, drop_planted
 from autograder.checking.trivial import list_trivial
 from autograder.checks.base import TRIVIAL, Draw, Evidence, Trial
 from autograder.checks.itemwise import ItemwiseCheck, Verdict
@@ -61,8 +61,8 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         self.shows_values = False
         """Whether outcomes tell what was drawn and compared."""
         self._program = pack_checks(self.file)
-        told = msgspec.json.encode(sorted(self.file.modules.items()))
-        self._digest = hashlib.sha256(told).hexdigest()
+        told = sorted((name, drop_planted(source)) for name, source in self.file.modules.items())
+        self._digest = hashlib.sha256(msgspec.json.encode(told)).hexdigest()
         self.mutants: Mapping[str, SourceMutant] = {mutant.name: mutant for mutant in self.file.mutants}
         self.parts: dict[str, list[str]] = {}
         """Item → the names of its tests."""
@@ -266,11 +266,14 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
                     self.with_needing(loses or ()),
                     points={item: points[item] for item in points if item in (loses or ())},
                     loses_any=loses is None,
+                    told_as="code.mistake" if mutant.title else "",
                     family="mutants",
                 )
             )
-        planted = self.file.planted
-        found += (Trial(one.name, one.source, self.with_needing(one.loses)) for one in planted)
+        for planted in self.file.planted:
+            review = self.with_needing(planted.review)
+            loses = tuple(name for name in self.with_needing(planted.loses) if name not in review)
+            found.append(Trial(planted.name, planted.source, loses, review=review))
         every = tuple(item.id for item in self.question.items)
         asked = [self.file.names.get(name, name) for name in self.file.student_names]
         found += (
