@@ -321,7 +321,7 @@ class CellOutcome(Struct, frozen=True):
     inside: bool = False
     """It ran in the student's own box."""
     raised: bool = False
-    """Of a check: the student's code raised ``error``, not the check."""
+    """Of a check: the student's code raised ``error``, not the check; or so a fresh box of theirs ended."""
     missing: str = ""
     """Of a check: the name that the notebook does not define, or the file that cannot be read."""
     forbidden: str = ""

@@ -258,8 +258,9 @@ _COUNTING_ADAPTERS = {
     "counting.square-adapter": "{what}: the input and the output of this matrix are not equally wide.",
 }
 
-# Words inside of sentences, in the place of what a page does not repeat.
+# Words inside of sentences.
 _PHRASES = {
+    "phrase.your-code": "Your code",
     "phrase.exception": "an exception",
 }
 

@@ -21,7 +21,7 @@ from autograder.checking.trivial import list_trivial
 from autograder.checks.base import TRIVIAL, Draw, Evidence, Trial
 from autograder.checks.itemwise import ItemwiseCheck, Verdict
 from autograder.checks.judging import forbidden
-from autograder.checks.judging.outcomes import describe_outcome, judge_run
+from autograder.checks.judging.outcomes import describe_outcome, judge_exception, judge_run
 from autograder.checks.judging.redaction import redacted
 from autograder.checks.judging.results import Finding, combine, failed, no_answer, result, review
 from autograder.checks.kind import Kind
@@ -30,7 +30,6 @@ from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
 from autograder.records import Answer, CellOutcome, CellTest, CheckCall, ItemResult, Message, Status
 from autograder.rubric import Item
-from autograder.wording import LocalisedText
 
 _NO_DEVICE = re.compile(r"not compiled with|not linked with support|NVIDIA driver|No CUDA GPUs|accelerator")
 """What torch says of a device that is not there, such as a GPU."""
@@ -157,11 +156,10 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
 
     def _finding(self, item: Item, check: CheckItem, outcome: CellOutcome | None) -> Finding | None:
         """What is wrong in one part of a check."""
-        what = LocalisedText(item.title(final=False))
         if outcome is None:
             return review("the check was not run")
         limits = self.rubric.assignment.limits
-        finding = judge_run(outcome, item, limits=limits, seconds=check.seconds, review_code="code.review")
+        finding = judge_run(outcome, limits=limits, seconds=check.seconds, review_code="code.review")
         if finding is not None:
             return finding
         staff = describe_outcome(outcome)
@@ -177,11 +175,10 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         if outcome.raised and _NO_DEVICE.search(outcome.message):
             return review(staff, "code.device")
         if outcome.raised:
-            text = quote(outcome.message) or "–"
-            return failed("raised", staff, what=what, error=quote(outcome.error, 60), text=text)
+            return judge_exception(outcome, limits)
         points = share_of(item.points / len(check.parts), outcome.share)
         told, lacking = self._told(check, outcome)
-        message = Message("code.told", text=told) if told else Message("code.failed", {"what": what})
+        message = Message("code.told", text=told) if told else Message("code.failed")
         return Finding(Status.FAILED, message, "; ".join(filter(None, (staff, lacking))), points)
 
     def _told(self, check: CheckItem, outcome: CellOutcome) -> tuple[dict[str, str], str]:
