@@ -54,6 +54,8 @@ def describe_outcome(outcome: CellOutcome) -> str:
     raised = ": ".join(filter(None, (outcome.error, outcome.message)))
     refused = f"not judged: {outcome.refused}" if outcome.refused else ""
     ending = f"the student's box ended: {outcome.ending.value}" if outcome.ending else ""
+    if outcome.ending is Ending.NOT_ASKED:
+        ending = "not run: others of this question had ended the student's box before"
     words = f"the student's own word was taken: {', '.join(outcome.own_words)}" if outcome.own_words else ""
     inside = _INSIDE if outcome.inside else ""
     mistakes = f"mutants with the same values: {', '.join(outcome.mistakes)}" if outcome.mistakes else ""
