@@ -173,8 +173,8 @@ def drop_planted(source: str) -> str:
         return source
     lines = source.splitlines(keepends=True)
     for statement in reversed(tree.body):
-        is_call = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
-        if is_call and _last_name(statement.value.func) == "planted":
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        if isinstance(call, ast.Call) and _last_name(call.func) == "planted":
             del lines[statement.lineno - 1 : statement.end_lineno]
     return "".join(lines)
 

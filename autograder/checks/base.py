@@ -1,9 +1,4 @@
-"""What a question kind is: a plan of calls, and a pure judgement of what they returned.
-
-A `Check` is made once per question and rubric. For each submission it says which calls to make in the
-student's box (`plan`); the same plan, bound to the reference solution, gave the expected observations
-in a box of its own. `judge` compares the two outside, without any sandbox: it is a pure function.
-"""
+"""What checks of questions are given, and what they tell; see `autograder.checks.itemwise.ItemwiseCheck`."""
 
 from __future__ import annotations
 
@@ -11,13 +6,11 @@ import hashlib
 import hmac
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 
-from autograder.records import Answer, CellOutcome, CellTest, ItemResult, Observation, Scenario
+from autograder.records import Answer, CellOutcome, ItemResult, Observation
 from autograder.rubric import Question, Rubric
 from autograder.stream import derived
 
@@ -90,9 +83,9 @@ class Evidence(Struct, frozen=True, eq=False):
     draw: Draw | None = None
     """The draw that plan and reference plan were made with, so that sizes can be named."""
     tried: Sequence[Observations] = ()
-    """The reference's, one entry per scenario of a second round; see `HasSecondRound`."""
+    """The reference's, one entry per scenario of a second round; see `ItemwiseCheck.second_round`."""
     tests: Mapping[str, CellOutcome] = {}
-    """What came of test cells, by name; see `HasCellTests`."""
+    """What came of test cells, by name; see `ItemwiseCheck.cell_tests`."""
 
 
 TRIVIAL = "answers without any work"
@@ -133,69 +126,6 @@ class Trial(Struct, frozen=True, forbid_unknown_fields=True):
     """Trials of one family are shown as one line."""
 
 
-class Check(Protocol):
-    """One question, ready to be asked and judged."""
-
-    kind: ClassVar[str]
-    question_type: type[Any]
-    """The record of the question's options."""
-    item_type: type[Any]
-    """The record of the options of its items."""
-
-    def __init__(self, question: Question, rubric: Rubric) -> None:
-        """Validate the question's options.
-
-        Raises:
-            RubricError: an option is missing, misspelt or of the wrong type; names the question.
-        """
-
-    def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
-        """The calls to make in the student's box; empty when the answer's text is enough."""
-
-    def reference_plan(self) -> tuple[Scenario, ...]:
-        """The calls to make in the reference's box; empty when nothing is needed.
-
-        There the rubric's ``reference = "module:name"`` is bound to the name the student assigns
-        (`Question.answer`), so a plan that does not depend on the answer can be returned as it is.
-        """
-
-    def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
-        """One result per item of the question, in the rubric's order. Pure; never raises on any evidence."""
-
-
-@runtime_checkable
-class HasSecondRound(Protocol):
-    """A check whose reference is asked once more, about what a student answered."""
-
-    def second_round(self, evidence: Evidence) -> tuple[Scenario, ...]:
-        """Return the calls in the reference's box that follow from the student's answers.
-
-        The answers may be among the arguments, as plain data that was checked; code never is.
-
-        Args:
-            evidence: without what the second round will bring.
-        """
-
-
-@runtime_checkable
-class HasCellTests(Protocol):
-    """A check whose items are test cells, which run while the notebook stands at their place."""
-
-    @property
-    def after(self) -> str:
-        """The grade_id of the cell before which they run; empty: after the last one."""
-
-    def is_unanswered(self, answer: Answer) -> bool:
-        """Whether there is nothing to test."""
-
-    def cell_tests(self, draw: Draw) -> Mapping[str, CellTest]:
-        """The test of each item, by its id; several of one item have names of their own.
-
-        Args:
-            draw: of the question's hidden inputs.
-        """
-
-
 class CreditPath(Struct, frozen=True):
     """One way through the partial credit of an item."""
 
@@ -226,50 +156,3 @@ class AcceptedResult(Struct, frozen=True):
     item: str
     result: str
     """In words, e.g. ``"zeros"``."""
-
-
-@runtime_checkable
-class HasTolerance(Protocol):
-    """A check that compares numbers within a tolerance."""
-
-    def accepted_results(self, evidence: Evidence) -> tuple[AcceptedResult, ...]:
-        """Return results without any work, such as zeros, that are taken for right though they are wrong."""
-
-
-@runtime_checkable
-class HasPartialCredit(Protocol):
-    """A check whose partial credit has steps, and whose right answers are formulas."""
-
-    @property
-    def ways(self) -> Mapping[str, PartialCredit]:
-        """The partial credit of each item that has some, by its id."""
-
-    def idle_arguments(self, evidence: Evidence) -> tuple[IdleArgument, ...]:
-        """Arguments of maxima and minima in right answers that were nowhere seen to decide."""
-
-
-@runtime_checkable
-class HasTrials(Protocol):
-    """A check whose wrong answers follow from the rubric."""
-
-    def trials(self, key: Answer) -> Sequence[Trial]:
-        """Answers that must lose exactly what they say, and accepted alternatives, which lose nothing.
-
-        Args:
-            key: the answer key's answer, which is right.
-        """
-
-
-def trials_of(check: Check, key: Answer) -> tuple[Trial, ...]:
-    """The trials that a check makes by itself; none where it makes none.
-
-    Where two have one name, as mistakes that are stated twice, the later one is numbered.
-    """
-    made: dict[str, Trial] = {}
-    for trial in check.trials(key) if isinstance(check, HasTrials) else ():
-        name, number = trial.name, 1
-        while name in made:
-            number += 1
-            name = f"{trial.name} ({number})"
-        made[name] = replace(trial, name=name)
-    return tuple(made.values())

@@ -15,7 +15,6 @@ from autograder.assignment import Assignment
 from autograder.checks.base import (
     Draw,
     Evidence,
-    HasSecondRound,
     Observations,
 )
 from autograder.checks.judging.results import Finding, is_blank, review, with_lost_cell, with_syntax_fault
@@ -226,7 +225,7 @@ class Grader:
     def _ask_reference(self, assignment: Assignment, question: Question, evidence: Evidence) -> Evidence:
         """Return the evidence with what the reference says about the answer, if the kind asks it."""
         check = assignment.checks[question.id]
-        plan = check.second_round(evidence) if isinstance(check, HasSecondRound) else ()
+        plan = check.second_round(evidence)
         if not plan:
             return evidence
         with self.stopwatch.step("calls once more"):

@@ -72,17 +72,9 @@ class CannotJudge(BaseException):
 
 
 class StudentExit(Exception):
-    """The student's code tried to end the program, or a fresh box of theirs has ended."""
+    """The student's code tried to end the program, or a fresh box of theirs has ended (its `Ending`)."""
 
-    def __init__(self, text: str, ending: str = "") -> None:
-        """Describe it.
-
-        Args:
-            text: for staff.
-            ending: how a fresh box ended, as `autograder.records.Ending` has it.
-        """
-        super().__init__(text)
-        self.ending = ending
+    ending = ""
 
 
 class Handle:

@@ -51,8 +51,7 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
     kind: ClassVar[str] = "code"
     question_type = CodeQuestion
     item_type = CodeItem
-    after: ClassVar[str] = ""
-    """See `autograder.checks.base.HasCellTests`."""
+    runs_tests: ClassVar[bool] = True
 
     def prepare(self) -> None:
         """Refuse points that cannot be shared, mutants that earn too much, and texts that lack a language."""

@@ -67,6 +67,7 @@ class NotebookTestsCheck(ItemwiseCheck[NotebookTestsQuestion, NotebookTestsItem]
     kind: ClassVar[str] = "tests"
     question_type = NotebookTestsQuestion
     item_type = NotebookTestsItem
+    runs_tests: ClassVar[bool] = True
 
     def prepare(self) -> None:
         """Refuse a test without code, and one that takes points away."""
@@ -79,7 +80,7 @@ class NotebookTestsCheck(ItemwiseCheck[NotebookTestsQuestion, NotebookTestsItem]
 
     @property
     def after(self) -> str:
-        """See `autograder.checks.base.HasCellTests`."""
+        """See `ItemwiseCheck.after`."""
         return self.options.after
 
     def cell_tests(self, draw: Draw) -> Mapping[str, CellTest]:
