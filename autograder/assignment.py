@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from autograder import atomic
 from autograder import rubric as rubrics
-from autograder.checks.itemwise import Check
+from autograder.checks.base import Check
 from autograder.course import Course
 from autograder.course import manifest as manifests
 from autograder.course.manifest import Manifest, StudentRelease

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from autograder.checks.base import Evidence, Trial
-from autograder.checks.itemwise import trials_of
+from autograder.checks.base import Evidence, Trial, trials_of
 from autograder.kinds import make_check
 from autograder.messages import render, sentences
 from autograder.records import Answer, ItemResult, Observation, Status

@@ -13,7 +13,7 @@ import nbformat
 import pytest
 import torch
 
-from autograder.checks.itemwise import trials_of
+from autograder.checks.base import trials_of
 from autograder.kinds import make_check
 from autograder.notebook.build import build_release
 from autograder.records import Answer

@@ -1,16 +1,24 @@
-"""What checks of questions are given, and what they tell; see `autograder.checks.itemwise.ItemwiseCheck`."""
+"""What a question kind is: what is asked, and a pure judgement of what came of it.
+
+For each submission a `Check` says which variables to read in the student's box (`plan`), or which tests to
+run (`cell_tests`); the reference solution was asked in a box of its own (`reference_plan`). `judge` compares
+outside, without any sandbox.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from typing import Any, ClassVar
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
-from autograder.records import Answer, CellOutcome, ItemResult, Observation
+from autograder.records import Answer, CellOutcome, CellTest, ItemResult, Observation, Scenario
 from autograder.rubric import Question, Rubric
 from autograder.stream import derived
 
@@ -83,9 +91,9 @@ class Evidence(Struct, frozen=True, eq=False):
     draw: Draw | None = None
     """The draw that plan and reference plan were made with, so that sizes can be named."""
     tried: Sequence[Observations] = ()
-    """The reference's, one entry per scenario of a second round; see `ItemwiseCheck.second_round`."""
+    """The reference's, one entry per scenario of a second round; see `Check.second_round`."""
     tests: Mapping[str, CellOutcome] = {}
-    """What came of test cells, by name; see `ItemwiseCheck.cell_tests`."""
+    """What came of test cells, by name; see `Check.cell_tests`."""
 
 
 TRIVIAL = "answers without any work"
@@ -156,3 +164,102 @@ class AcceptedResult(Struct, frozen=True):
     item: str
     result: str
     """In words, e.g. ``"zeros"``."""
+
+
+class Check(ABC):
+    """One question, ready to be asked and judged; made once per question and rubric."""
+
+    kind: ClassVar[str]
+    question_type: type[Any]
+    """The record of the question's options."""
+    item_type: type[Any]
+    """The record of the options of its items."""
+    runs_tests: ClassVar[bool] = False
+    """Its items are tests, which run while the notebook stands at their place; see `cell_tests`."""
+    asks_again: ClassVar[bool] = False
+    """The reference is asked about single answers; see `second_round`."""
+
+    @abstractmethod
+    def plan(self, answer: Answer, draw: Draw) -> tuple[Scenario, ...]:
+        """The variables to read in the student's box; empty when the answer's text is enough."""
+
+    def reference_plan(self) -> tuple[Scenario, ...]:
+        """The calls to make in the reference's box; empty when nothing is needed.
+
+        There the rubric's ``reference = "module:name"`` is bound to the name the student assigns
+        (`Question.answer`).
+        """
+        return ()
+
+    def second_round(self, evidence: Evidence) -> tuple[Scenario, ...]:
+        """Return further calls in the reference's box, which follow from the student's answers.
+
+        The answers may be among the arguments, as plain data that was checked; code never is.
+
+        Args:
+            evidence: without what the second round will bring.
+        """
+        del evidence
+        return ()
+
+    @property
+    def after(self) -> str:
+        """The grade_id of the cell before which tests run; empty: after the last one."""
+        return ""
+
+    def cell_tests(self, draw: Draw) -> Mapping[str, CellTest]:
+        """Return the test of each item, by its id; several of one item have names of their own.
+
+        Args:
+            draw: of the question's hidden inputs.
+        """
+        del draw
+        return {}
+
+    def trials(self, key: Answer) -> Sequence[Trial]:
+        """Return answers that must lose exactly what they say, and alternatives, which lose nothing.
+
+        Args:
+            key: the answer key's answer, which is right.
+        """
+        del key
+        return ()
+
+    @property
+    def ways(self) -> Mapping[str, PartialCredit]:
+        """The partial credit of each item that has some, by its id."""
+        return {}
+
+    def idle_arguments(self, evidence: Evidence) -> tuple[IdleArgument, ...]:
+        """Return arguments of maxima and minima in right answers that were nowhere seen to decide."""
+        del evidence
+        return ()
+
+    def accepted_results(self, evidence: Evidence) -> tuple[AcceptedResult, ...]:
+        """Return results without any work, such as zeros, that are taken for right though they are wrong."""
+        del evidence
+        return ()
+
+    def is_unanswered(self, answer: Answer) -> bool:
+        """Return whether there is nothing to test."""
+        del answer
+        return False
+
+    @abstractmethod
+    def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
+        """One result per item of the question, in the rubric's order. Pure; never raises on any evidence."""
+
+
+def trials_of(check: Check, key: Answer) -> tuple[Trial, ...]:
+    """The trials that a check makes by itself.
+
+    Where two have one name, as mistakes that are stated twice, the later one is numbered.
+    """
+    made: dict[str, Trial] = {}
+    for trial in check.trials(key):
+        name, number = trial.name, 1
+        while name in made:
+            number += 1
+            name = f"{trial.name} ({number})"
+        made[name] = replace(trial, name=name)
+    return tuple(made.values())

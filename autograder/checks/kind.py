@@ -27,7 +27,7 @@ class Kind(Struct, frozen=True):
     """
 
     check: type[Any]
-    """See `autograder.checks.itemwise.ItemwiseCheck`; its ``kind`` is the name that rubrics write."""
+    """See `autograder.checks.base.Check`; its ``kind`` is the name that rubrics write."""
     form: Form = ""
     aliases: tuple[str, ...] = ()
     """Plain words that ``autograder new`` takes for the name."""

@@ -11,8 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from autograder.assignment import Assignment
-from autograder.checks.base import Draw
-from autograder.checks.itemwise import Check
+from autograder.checks.base import Check, Draw
 from autograder.checks.judging.judgeable import (
     imports_of,
     names_bound,
@@ -120,10 +119,10 @@ class CellTests:
         self, question: Question, check: Check, answer: Answer | None, draw: Draw, *, is_known: bool
     ) -> None:
         """Find the place of the tests of one question."""
-        if answer is not None and check.is_unanswered(answer):
+        if not check.runs_tests or (answer is not None and check.is_unanswered(answer)):
             return
         tests = {(question.id, item): test for item, test in check.cell_tests(draw).items()}
-        if not tests or (is_known and not any(test.shared for test in tests.values())):
+        if is_known and not any(test.shared for test in tests.values()):
             return
         places = {
             cell.grade_id: place

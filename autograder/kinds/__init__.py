@@ -16,7 +16,7 @@ from importlib.metadata import EntryPoint
 from typing import Any
 
 from autograder import installed
-from autograder.checks.itemwise import Check
+from autograder.checks.base import Check
 from autograder.checks.judging.manual import ManualItem, manual_options
 from autograder.checks.kind import Kind
 from autograder.checks.options import place

@@ -8,8 +8,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from autograder.checks.base import Trial
-from autograder.checks.itemwise import trials_of
+from autograder.checks.base import Trial, trials_of
 from autograder.grading.pipeline import Grader
 from autograder.grading.planted import check_trials
 from autograder.records import Graded, Score

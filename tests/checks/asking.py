@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from autograder.checks.base import Draw, Evidence
-from autograder.checks.itemwise import Check
+from autograder.checks.base import Check, Draw, Evidence
 from autograder.kinds import make_check
 from autograder.records import Answer, Ending, ItemResult, LimitEvent, LimitKind, Observation
 from autograder.rubric import parse

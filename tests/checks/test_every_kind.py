@@ -15,8 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import autograder
-from autograder.checks.base import Draw, Evidence
-from autograder.checks.itemwise import Check
+from autograder.checks.base import Check, Draw, Evidence
 from autograder.kinds import make_check
 from autograder.messages import checks, languages, render, sentences
 from autograder.records import Answer, Ending, ItemResult, Observation, Status

@@ -8,8 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from autograder.checks.base import Evidence, Trial
-from autograder.checks.itemwise import ItemwiseCheck, trials_of
+from autograder.checks.base import Check, Evidence, Trial, trials_of
 from autograder.grading import scoring
 from autograder.kinds import make_check
 from autograder.records import Answer, ItemResult, Observation
@@ -386,4 +385,4 @@ def test_these_kinds_try_themselves(kind: str) -> None:
         rubric for one in EXAMPLES for rubric in [rubric_of(one)] if rubric.questions[0].kind == kind
     )
     own = type(make_check(rubric.questions[0], rubric)).trials
-    assert own is not ItemwiseCheck.trials
+    assert own is not Check.trials

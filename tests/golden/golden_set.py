@@ -23,7 +23,7 @@ from msgspec import Struct
 from autograder import assignment as assignments
 from autograder.assignment import Assignment
 from autograder.authoring import start
-from autograder.checks.itemwise import trials_of
+from autograder.checks.base import trials_of
 from autograder.course import Course
 from autograder.errors import NotebookError
 from autograder.generate import generate, sources

@@ -109,9 +109,9 @@ def test_honest_keys_have_hashes_of_their_own(of: Any) -> None:
 @pytest.mark.parametrize(
     "message",
     [
-        {"id": "x", "n": 0, "call": 0, "observed": {"v": 1}, "seconds": 0, "junk": []},
-        {"id": "x", "n": 0, "call": 0, "observed": {"v": 1, "junk": []}, "seconds": 0},
-        {"id": "x", "n": 0, "call": 0, "observed": {"v": {"$": "tuple", "v": [], "junk": 0}}, "seconds": 0},
+        {"id": "x", "n": 0, "call": 0, "observed": {"v": 1}, "junk": []},
+        {"id": "x", "n": 0, "call": 0, "observed": {"v": 1, "junk": []}},
+        {"id": "x", "n": 0, "call": 0, "observed": {"v": {"$": "tuple", "v": [], "junk": 0}}},
     ],
 )
 def test_what_nobody_reads_is_refused(message: dict[str, Any]) -> None:
@@ -124,7 +124,7 @@ def test_an_array_stands_at_one_place() -> None:
     """Else one large array could be judged a hundred thousand times."""
     once = {"$": "numpy", "k": "0"}
     for tree, right in (([once], True), ([once, once], False)):
-        reply = {"id": "x", "n": 0, "call": 0, "observed": {"v": tree}, "seconds": 0}
+        reply = {"id": "x", "n": 0, "call": 0, "observed": {"v": tree}}
         if right:
             assert values.observation(reply, {"0": np.zeros(2)}, 0, 0).ok
         else:
@@ -135,7 +135,7 @@ def test_an_array_stands_at_one_place() -> None:
 @pytest.mark.parametrize("place", [{"n": 1}, {"call": 0}, {"call": 2}, {"call": None}, {"n": [0]}])
 def test_a_reply_answers_the_call_that_was_made(place: dict[str, Any]) -> None:
     """No answer passes for another call's."""
-    reply = {"id": "x", "n": 0, "call": 1, "observed": {"v": 1}, "seconds": 0}
+    reply = {"id": "x", "n": 0, "call": 1, "observed": {"v": 1}}
     assert values.observation(reply, {}, 0, 1).value == 1
     with pytest.raises(wire.ProtocolError, match="does not fit"):
         values.observation({**reply, **place}, {}, 0, 1)

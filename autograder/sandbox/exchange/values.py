@@ -26,7 +26,7 @@ what is told along."""
 _MOST_WORDS = 8
 _OF_CELL = frozenset(("id", "outputs", "error", "truncated", "met", "seconds", "follows"))
 _OF_OUTPUT = frozenset(("kind", "name", "data"))
-_OF_CALL = frozenset(("id", "n", "call", "observed", "seconds"))
+_OF_CALL = frozenset(("id", "n", "call", "observed"))
 _OF_END = frozenset(("id", "observed", "asks"))
 _OF_ANSWER = frozenset(("v", "error", "message", "met"))
 SKIPPED = Observation(ok=False, error="Skipped")

@@ -6,8 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from autograder.checks.base import Evidence
-from autograder.checks.itemwise import trials_of
+from autograder.checks.base import Evidence, trials_of
 from autograder.errors import RubricError
 from autograder.kinds.general.symbolic import SymbolicCheck
 from autograder.records import Answer, ItemResult, Status

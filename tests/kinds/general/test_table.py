@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import autograder
-from autograder.checks.itemwise import Check
+from autograder.checks.base import Check
 from autograder.errors import RubricError
 from autograder.kinds.general.table import sentences as tables
 from autograder.messages import render

@@ -219,7 +219,7 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
         return self._targets.plan(answer)
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
-        """Every other option, alone or beside right ones; see `ItemwiseCheck.trials`."""
+        """Every other option, alone or beside right ones; see `Check.trials`."""
         reads = {
             item.id: ReadPlace(self._targets.of_item(item), options.key) for item, options in self.automatic
         }

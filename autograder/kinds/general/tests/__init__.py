@@ -80,7 +80,7 @@ class NotebookTestsCheck(ItemwiseCheck[NotebookTestsQuestion, NotebookTestsItem]
 
     @property
     def after(self) -> str:
-        """See `ItemwiseCheck.after`."""
+        """See `Check.after`."""
         return self.options.after
 
     def cell_tests(self, draw: Draw) -> Mapping[str, CellTest]:
