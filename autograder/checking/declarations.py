@@ -137,15 +137,18 @@ def mutant(
     del name, old, new, edits, title, points, loses
 
 
-def planted(name: str, source: str, *, loses: str | Sequence[str] = ()) -> None:
+def planted(
+    name: str, source: str, *, loses: str | Sequence[str] = (), review: str | Sequence[str] = ()
+) -> None:
     """State an answer for ``autograder verify`` to grade.
 
     Args:
         name: in a few words.
         source: of the answer's cell.
         loses: the checks that it must fail, all of them; none: it is right.
+        review: the checks that must not decide, so that the answer needs manual review.
     """
-    del name, source, loses
+    del name, source, loses, review
 
 
 def forbid(*names: str) -> None:

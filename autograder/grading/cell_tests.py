@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from autograder.assignment import Assignment
-from autograder.checks.base import Check, Draw, HasCellTests
+from autograder.checks.base import Check, Draw
 from autograder.checks.judging.judgeable import (
     imports_of,
     names_bound,
@@ -119,7 +119,7 @@ class CellTests:
         self, question: Question, check: Check, answer: Answer | None, draw: Draw, *, is_known: bool
     ) -> None:
         """Find the place of the tests of one question."""
-        if not isinstance(check, HasCellTests) or (answer is not None and check.is_unanswered(answer)):
+        if not check.runs_tests or (answer is not None and check.is_unanswered(answer)):
             return
         tests = {(question.id, item): test for item, test in check.cell_tests(draw).items()}
         if is_known and not any(test.shared for test in tests.values()):

@@ -13,13 +13,10 @@ from msgspec.structs import astuple, replace
 
 from autograder.assignment import Assignment
 from autograder.checks.base import (
-    Check,
     Draw,
     Evidence,
-    HasSecondRound,
     Observations,
 )
-from autograder.checks.judging.redaction import has_hidden_inputs, redacted
 from autograder.checks.judging.results import Finding, is_blank, review, with_lost_cell, with_syntax_fault
 from autograder.checks.judging.results import result as item_result
 from autograder.checks.values.literal import has_several_formulas
@@ -219,7 +216,7 @@ class Grader:
             )
             if evidence.observed or not (plan or is_blank(answer)):  # otherwise the run was cut off
                 evidence = self._ask_reference(personal, question, evidence)
-            return JudgedAnswer(_results(check, plan, evidence, personal.rubric))
+            return JudgedAnswer(with_syntax_fault(check.judge(evidence), answer))
         except EndedItself:
             raise
         except SandboxFault as fault:
@@ -231,7 +228,7 @@ class Grader:
     def _ask_reference(self, assignment: Assignment, question: Question, evidence: Evidence) -> Evidence:
         """Return the evidence with what the reference says about the answer, if the kind asks it."""
         check = assignment.checks[question.id]
-        plan = check.second_round(evidence) if isinstance(check, HasSecondRound) else ()
+        plan = check.second_round(evidence)
         if not plan:
             return evidence
         with self.stopwatch.step("calls once more"):
@@ -611,16 +608,6 @@ class _SubmissionRun:
         note = "needs-review" if code == "review.fault" else "answer-unclear"
         self.notes.append(Note(note, staff, question.id))
         return _open(question, review(staff, code))
-
-
-def _results(
-    check: Check, plan: tuple[Scenario, ...], evidence: Evidence, rubric: Rubric
-) -> tuple[ItemResult, ...]:
-    """What a check says, without hidden inputs that the answer could have shown."""
-    results = with_syntax_fault(check.judge(evidence), evidence.answer)
-    if has_hidden_inputs(plan) and rubric.assignment.redraw != "attempt":
-        results = redacted(results, (evidence.answer.source, *evidence.cells))
-    return results
 
 
 def _by_item(earlier: Mapping[str, Sequence[ItemResult]]) -> dict[str, ItemResult]:

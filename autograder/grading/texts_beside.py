@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from autograder.checks.base import Check, HasSpokenAnswers
+from autograder.checks.base import Check
 from autograder.checks.judging.results import is_blank, review_instead
 from autograder.records import Answer, ItemResult, Message, Status
 from autograder.rubric import Question
@@ -23,7 +23,7 @@ def find_text_beside(question: Question, check: Check, answer: Answer, answers: 
         answer: to it.
         answers: all answers of the notebook, by grade_id.
     """
-    if not is_blank(answer) or answer.cell_type != "code" or not isinstance(check, HasSpokenAnswers):
+    if not is_blank(answer) or answer.cell_type != "code":
         return ""
     cells = {item.cell for item in question.items}
     stem = f"{answer.grade_id.removesuffix('-answer')}-"  # "task3-a-why" may be a question of its own

@@ -39,9 +39,6 @@ _GENERAL = {
         "{what} stopped with {error}. What it says is not repeated here, because hidden inputs could stand "
         "in it; call it yourself with inputs of your own to see it."
     ),
-    "unsteady": (
-        "{what} gave two different results for the same input. The same input must give the same result."
-    ),
     "review.fault": "This could not be judged automatically. It needs manual review; you lose nothing by it.",
     "review.cells": (
         "Your answer cannot be identified with certainty in your notebook. The remark at the cells that may "
@@ -271,12 +268,10 @@ _COUNTING_ADAPTERS = {
     "counting.square-adapter": "{what}: the input and the output of this matrix are not equally wide.",
 }
 
-# Words inside of sentences: in the place of what a page does not repeat, and for calls of a class.
+# Words inside of sentences.
 _PHRASES = {
+    "phrase.your-code": "Your code",
     "phrase.exception": "an exception",
-    "phrase.left-out": "(left out)",
-    "phrase.other-class": "object of another class",
-    "phrase.something-else": "something else",
 }
 
 SENTENCES = {

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.itemwise import ItemwiseCheck
-from autograder.checks.judging.results import Finding, repeated_value, failed, observations_at
+from autograder.checks.judging.results import Finding, failed, first_failure, observations_at
 from autograder.checks.kind import Kind
 from autograder.records import Answer, Call, Scenario
 from autograder.rubric import Item
@@ -50,10 +50,12 @@ class RiddleCheck(ItemwiseCheck[RiddleQuestion, RiddleItem]):
 
     def verdict(self, item: Item, options: RiddleItem, evidence: Evidence) -> Finding | None:
         name = self.question.answer
-        value, finding = repeated_value(observations_at(evidence.observed, 0), 0, 1, name, name)
-        if finding is not None or str(value).casefold() == options.word.casefold():
+        observations = observations_at(evidence.observed, 0)
+        finding = first_failure(observations, 1, name, name)
+        if finding is not None:
             return finding
-        return failed("riddle.wrong", word=str(value))
+        value = str(observations[0].value)
+        return None if value.casefold() == options.word.casefold() else failed("riddle.wrong", word=value)
 
 
 KIND = Kind(RiddleCheck, form="value", aliases=("puzzle",))

@@ -16,10 +16,10 @@ from autograder.checks.judging.oracle import OracleReply, read_reply
 from autograder.checks.judging.results import (
     Finding,
     failed,
+    first_failure,
     no_answer,
     observations_at,
     reference_value,
-    repeated_value,
 )
 from autograder.checks.options import AnswerItem, check_mistakes, place, plain
 from autograder.checks.values.literal import Literal, answer_literal
@@ -106,8 +106,10 @@ class Targets:
             return _entry(literal.value, key, name)
         asked = self._asked(evidence.answer)
         observations: Observations = observations_at(evidence.observed, asked.index(name))
-        value, finding = repeated_value(observations, 0, 1, name, name)
-        return FoundValue(finding=finding) if finding is not None else _entry(value, key, name)
+        finding = first_failure(observations, 1, name, name)
+        if finding is not None:
+            return FoundValue(finding=finding)
+        return _entry(observations[0].value, key, name)
 
     def expected(self, name: str, key: str | int | None, evidence: Evidence) -> FoundValue:
         """Return what the reference has there; the finding is our own fault."""

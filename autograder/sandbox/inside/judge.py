@@ -361,7 +361,9 @@ class Judge:
         if "failed" in told:
             raise CannotJudge(f"what the student's code returned could not be read: {told['failed']}")
         if "ended" in told:
-            raise StudentExit(f"a fresh process of the student's ended: {told['ended']}")
+            ended = StudentExit(f"a fresh process of the student's ended: {told['ended']}")
+            ended.ending = str(told["ended"])
+            raise ended
         if "raised" in told:
             raise self._exception(told["raised"])
         found = told["v"]

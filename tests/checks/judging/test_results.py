@@ -8,7 +8,6 @@ from autograder.checks.judging.results import (
     failed,
     first_failure,
     no_answer,
-    repeated_value,
     result,
     review,
 )
@@ -66,17 +65,6 @@ def test_a_deduction_takes_points_away_and_gives_none() -> None:
 def seen(*values: object) -> tuple[Observation, ...]:
     """Calls that returned these values."""
     return tuple(Observation(ok=True, value=value) for value in values)
-
-
-def test_equal_calls_have_to_return_the_same() -> None:
-    """The first of them is the answer; one that differs makes it none, and so does None."""
-    assert (7, None) == repeated_value(seen("made", 7, 7), 1, 2, "number", "number")
-    value, finding = repeated_value(seen("made", 7, 8), 1, 2, "number", "number")
-    assert finding is not None
-    assert (None, Status.FAILED, "unsteady") == (value, finding.status, finding.message.code)
-    value, finding = repeated_value(seen(None, None), 0, 2, "number", "number")
-    assert finding is not None
-    assert (None, Status.NO_ANSWER, "value.none") == (value, finding.status, finding.message.code)
 
 
 def test_an_answer_that_is_not_whole_is_for_a_person() -> None:

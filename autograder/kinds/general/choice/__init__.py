@@ -223,7 +223,7 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
         return self._targets.plan(answer)
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
-        """Every other option, alone or beside right ones; see `autograder.checks.base.HasTrials`."""
+        """Every other option, alone or beside right ones; see `Check.trials`."""
         reads = {
             item.id: ReadPlace(self._targets.of_item(item), options.key) for item, options in self.automatic
         }
@@ -242,7 +242,7 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
         return tuple(trial for one in made for trial in one.all())
 
     def is_in_text(self, text: str) -> bool:
-        """Whether a text names an option by itself; see `autograder.checks.base.HasSpokenAnswers`."""
+        """Return whether a text names an option by itself."""
         names = map(normal, _CLAUSES.split(text))
         return any(name in self._ids_by_name for name in names if len(name) > 1)  # "n" may be a symbol
 

@@ -153,7 +153,7 @@ class QuantityCheck(ComparedCheck[QuantityQuestion, QuantityItem]):
     item_type = QuantityItem
 
     def __init__(self, question: Question, rubric: Rubric) -> None:
-        """Validate the options; see `autograder.checks.base.Check`."""
+        """Validate the options; see `Check`."""
         self._rules: dict[str, _Rules] = {}
         super().__init__(question, rubric)
 

@@ -25,7 +25,7 @@ from autograder.algebra.nodes import Node, Relation, Tree, Tuple
 from autograder.algebra.notation.parse import parse
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.values.points import Points
-from autograder.checks.base import SAMPLE, Draw, Evidence, IdleArgument, PartialCredit, Trial
+from autograder.checks.base import SAMPLE, Check, Draw, Evidence, IdleArgument, PartialCredit, Trial
 from autograder.checks.judging import results
 from autograder.checks.judging.manual import manual
 from autograder.checks.judging.results import Finding
@@ -90,7 +90,7 @@ class _Basis(Struct, frozen=True):
     carried: Carried = Carried()
 
 
-class SymbolicCheck:
+class SymbolicCheck(Check):
     """One question whose answers are formulas."""
 
     kind: ClassVar[str] = "symbolic"
@@ -190,7 +190,7 @@ class SymbolicCheck:
         return tuple(found.values())
 
     def is_in_text(self, text: str) -> bool:
-        """Whether a text contains a formula; see `autograder.checks.base.HasSpokenAnswers`."""
+        """Return whether a text contains a formula."""
         return has_formula(text, self._vocabulary.names)
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
