@@ -129,8 +129,8 @@ def coverage(matrix: Matrix) -> tuple[VerifyFinding, ...]:
 
 
 _WITHOUT_WORK = (
-    (Mark.KEPT, "passes", "compare with the reference there, or state needs= with a check that does"),
-    (Mark.OPEN, "goes to manual review by", "look at the value with assert_close or assert_equal first"),
+    (Mark.KEPT, "earned by", "compare with the reference there, or state needs= with a check that does"),
+    (Mark.OPEN, "manual review for", "look at the value with assert_close or assert_equal first"),
 )
 
 
@@ -141,14 +141,16 @@ def list_warnings(matrix: Matrix) -> Iterator[VerifyFinding]:
     """
     for row in matrix.rows:
         yield from row.warnings
-        if row.family != TRIVIAL:
-            continue
-        for mark, got, remedy in _WITHOUT_WORK:
-            items = [item for item, found in row.marks.items() if found is mark and item not in matrix.manual]
-            if items:
+    idle = [row for row in matrix.rows if row.family == TRIVIAL]
+    for mark, got, remedy in _WITHOUT_WORK:
+        found: dict[tuple[str, ...], list[str]] = {}
+        for item in (item for item in matrix.items if item not in matrix.manual):
+            found.setdefault(tuple(row.name for row in idle if row.marks.get(item) is mark), []).append(item)
+        for names, items in found.items():
+            if names:
                 expected = "an answer without any work that loses all items"
-                text = f"{row.name} {got} {', '.join(items)}"
-                yield VerifyFinding(row.name, matrix.question, expected, text, remedy)
+                text = f"{', '.join(items)}: {got} {', '.join(names)}"
+                yield VerifyFinding(names[0], matrix.question, expected, text, remedy)
 
 
 def matrix(question: Question, rows: Iterable[Row]) -> Matrix:
