@@ -49,8 +49,7 @@ def test_nothing_of_a_student_becomes_markup(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)], ids=["1280-light", "390-dark"])
 @pytest.mark.parametrize("name", PAGES)
 def test_a_browser_finds_nothing_to_complain_of(
     browser: Browser, name: str, width: int, dark: bool, tmp_path: Path

@@ -22,7 +22,7 @@ from tests.support.rotation import rotating
 
 pytestmark = [pytest.mark.long, pytest.mark.sandbox, pytest.mark.apart]
 
-ATTACKS = rotating(here(), parts=5)
+ATTACKS = rotating(here(), parts=15)
 HOSTILE = [one.name for one in (*ATTACKS, *UPLOADS)]
 HONEST = [control.title for control in CONTROLS]
 

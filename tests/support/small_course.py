@@ -196,17 +196,17 @@ def compare(student, reference, scores):
     assert_close(call(student.softmax, scores=scores), reference.softmax(scores))
 
 
-@check(points=2, title="Rows add up to one")
+@check(points=2, title="Rows add up to one", seconds=3)
 def rows(student, reference, draw):
     compare(student, reference, draw.normal(3, 5))
 
 
-@check(points=1, title="Of a batch as well", needs="rows")
+@check(points=1, title="Of a batch as well", needs="rows", seconds=3)
 def batch(student, reference, draw):
     compare(student, reference, draw.normal(2, 3, 5))
 
 
-@check(points=-0.5, title="Large scores")
+@check(points=-0.5, title="Large scores", seconds=3)
 def overflow(student, reference, draw):
     compare(student, reference, 800 + 1200 * draw.uniform(3, 5))
 """

@@ -101,7 +101,7 @@ def test_killed_at_every_step(changed: Path, tmp_path: Path) -> None:
     """
     wanted = _unkilled(changed, tmp_path / "unkilled")
     others = [one for one in product(STEPS, ("before", "after")) if one not in MATTER_MOST]
-    for step, when in [*MATTER_MOST, *rotating(others, parts=4)]:
+    for step, when in [*MATTER_MOST, *rotating(others, parts=8)]:
         assert wanted == _killed_at(changed, tmp_path / "killed", step, when), (step, when)
 
 
