@@ -46,12 +46,15 @@ def course(tmp_path: Path) -> Course:
 def test_a_misspelt_name_stops_the_release(course: Course, key: str, stated: str, message: str) -> None:
     """With file, line, question and key, and the nearest name; before anything is written."""
     path = course.rubric(NAME)
-    changed(path, 'trials = "small:trials"', f'{key} = "{stated}"')
+    question, old = (
+        ("softmax", 'trials = "small:trials"') if key == "trials" else ("layers", 'kind = "count"')
+    )
+    changed(path, old, f'{old}\n{key} = "{stated}"' if key == "reference" else f'{key} = "{stated}"')
     line = path.read_text().split("\n").index(f'{key} = "{stated}"') + 1
     with pytest.raises(RubricError) as caught:
         generate.generate(course, NAME)
     said = str(caught.value)
-    assert said.startswith(f"{path}, line {line}: question 'softmax': {key}: ")
+    assert said.startswith(f"{path}, line {line}: question {question!r}: {key}: ")
     assert message in said
     assert not course.release(NAME).exists()
 
