@@ -193,7 +193,7 @@ def _of_student(
 ) -> list[str]:
     assignment = rubric.assignment.name
     submitted, folder = student.parent, student / assignment
-    # Whoever has no other folder is in no table, so nobody would miss the page.
+    # A student without another folder is in no table, so staff would not notice that the page is missing.
     effect = "" if folder.exists() else f"; until then {ascii(student.name)[1:-1]} has no mark and no page"
     sentences = [
         _sentence(submitted, one, f"{student.name}/{assignment}/") + effect

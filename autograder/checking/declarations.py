@@ -14,8 +14,8 @@ Text = str | Mapping[str, str]
 """A sentence, or one for each language: ``{"en": …, "de": …}``."""
 Points = int | float
 CHECK_SECONDS = 10.0
-"""Processor time of a check that states none. An endless loop costs it in every check of a question, and no
-check of the shipped assignments takes a fifth of it for right answers."""
+"""Processor time of a check that states none. An endless loop costs it in two checks of a question; right
+answers to the shipped assignments take less than a fifth of it."""
 
 
 def check(

@@ -288,9 +288,7 @@ def _is_telling(value: Any) -> bool:
 
 
 def _text(error: BaseException) -> str:
-    told = vars(error).get(
-        "told"
-    )  # what it said in the student's box: a library's class may say nothing here
+    told = vars(error).get("told")  # its text in the student's box; a class of a library may have none here
     try:
         return (told if isinstance(told, str) else str(error))[:_MOST_TEXT]
     except Exception:  # noqa: BLE001 - the class may be the student's

@@ -61,7 +61,7 @@ def _return_ones(function: ast.FunctionDef, first: str) -> list[ast.stmt] | None
 def _change_results(
     function: ast.FunctionDef, change: Callable[[ast.expr], ast.expr]
 ) -> list[ast.stmt] | None:
-    """Change what a function returns; where it raises or this is no number, it returns nothing."""
+    """Change what a function returns. If it raises, or the result is no number, it returns nothing."""
     found = _Results(change)
     body = [found.visit(step) for step in function.body]
     handler = ast.ExceptHandler(ast.Name("Exception", ast.Load()), None, [ast.Return(ast.Constant(None))])
@@ -70,7 +70,7 @@ def _change_results(
 
 
 class _Results(ast.NodeTransformer):
-    """Changes the results of one function, those of functions inside it aside."""
+    """Changes the results of one function, but not of functions inside it."""
 
     def __init__(self, change: Callable[[ast.expr], ast.expr]) -> None:
         self._change = change

@@ -544,12 +544,12 @@ class _SubmissionRun:
             )
         self.notes += judged.notes
         results = files.explained(judged.results, question) if question.file else judged.results
-        results = self._reviewed(question, results, submission, answer, session.runs)
+        results = self._review_zeros(question, results, submission, answer, session.runs)
         # A module runs in whichever cell imports it.
         ran = session.runs if question.file else [session.runs[at] for at in parts]
         return with_lost_cell(results, ended=any(one is not None and one.ending is not None for one in ran))
 
-    def _reviewed(
+    def _review_zeros(
         self,
         question: Question,
         results: tuple[ItemResult, ...],

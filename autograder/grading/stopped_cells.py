@@ -117,7 +117,7 @@ def review_deleted(
         return tuple(results)
     defined = bound_names(*tree.body)
     return tuple(
-        _deleted(result, str(result.student.params["name"]))
+        _review_deleted_name(result, str(result.student.params["name"]))
         if result.code == "name.missing" and str(result.student.params.get("name")) in defined
         else result
         for result in results
@@ -200,7 +200,7 @@ def _review(
     return result
 
 
-def _deleted(result: ItemResult, name: str) -> ItemResult:
+def _review_deleted_name(result: ItemResult, name: str) -> ItemResult:
     staff = f"the answer's cell ran; {quote(name, 60)!r} stands under a condition or was deleted later"
     return review_instead(result, Message("review.deleted", {"name": name}), staff)
 

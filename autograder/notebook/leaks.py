@@ -244,7 +244,7 @@ class _Shown:
         self.given = given
         computed = _plain(given.text, compute=True) if given.code else given.text
         forms = {given.text, computed, *([_plain(given.text)] if given.code else [])}
-        self._tokens = [f" {_code_tokens(form)} " for form in forms]
+        self._tokens = [f" {_read_code_tokens(form)} " for form in forms]
         self._formula = " ; ".join(
             f" {_formula_tokens(form)} " for form in dict.fromkeys((given.text, computed))
         )
@@ -407,7 +407,7 @@ def _assignments(written: ast.Module, computed: ast.Module) -> Iterator[_Assignm
         literal = ast.literal_eval(value)
         if literal not in (None, "", 0, 1, [], (), {}) and "..." not in ast.unparse(value):
             for said in dict.fromkeys(ast.unparse(form) for form in forms):
-                yield _Assignment(_code_tokens(said), said, _is_telling(ast.unparse(value)))
+                yield _Assignment(_read_code_tokens(said), said, _is_telling(ast.unparse(value)))
 
 
 def _is_plain(node: ast.expr) -> bool:
@@ -444,7 +444,7 @@ def _is_formula(text: str) -> bool:
 def _code_lines(plain: str) -> tuple[_CodeLine, ...]:
     lines: dict[str, _CodeLine] = {}
     for line in plain.split("\n"):
-        tokens = _code_tokens(_RETURN.sub("", line))
+        tokens = _read_code_tokens(_RETURN.sub("", line))
         weight = tokens.count(" ") + 1
         if weight >= _LINE_TOKENS and not _UNCOUNTED.match(line.strip()):
             lines[tokens] = _CodeLine(tokens, weight, line.strip())
@@ -495,7 +495,7 @@ def _tokens(text: str) -> str:
     return " ".join(token.replace("_", "") if token[0].isdigit() else token for token in _TOKEN.findall(text))
 
 
-def _code_tokens(text: str) -> str:
+def _read_code_tokens(text: str) -> str:
     """The tokens of code, the same however Python allows to lay it out; in a text it is not parsed."""
     joined_lines = _LAYOUT.sub(" ", text).replace("\\", "")
     return _tokens(_DECIMAL.sub(lambda found: repr(float(found[0])).removesuffix(".0"), joined_lines))

@@ -74,7 +74,7 @@ def find_texts(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple
         name, near = original.grade_id, _find_beside(notebook, original)
         own = added[original.cell_type]
         found[name] = {index for index in own if index in near and _may_be(notebook, index, name)}
-        found[name] |= _cells_with_names(notebook, original) | _cells_with_signature(notebook, original)
+        found[name] |= _cells_with_names(notebook, original) | _find_cells_with_signature(notebook, original)
     beside = set().union(*found.values())
     texts = _texts_of_no_answer(notebook) - beside
     for original in blank:
@@ -372,14 +372,14 @@ def _cells_with_names(notebook: SearchedNotebook, original: ReleaseCell) -> set[
     }
 
 
-def _cells_with_signature(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:
+def _find_cells_with_signature(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:
     """The student's own cells with a function of another name that has all parameters of a blank one."""
-    wanted = _signatures(original.source) - {()}
+    wanted = _list_signatures(original.source) - {()}
     own = (index for index in notebook.own if notebook.cells[index].cell_type == "code")
-    return {index for index in own if wanted & _signatures(notebook.cells[index].source)}
+    return {index for index in own if wanted & _list_signatures(notebook.cells[index].source)}
 
 
-def _signatures(source: str) -> set[tuple[str, ...]]:
+def _list_signatures(source: str) -> set[tuple[str, ...]]:
     """The names of the parameters of each function that a cell defines."""
     tree = parse_cell(source)
     functions = [one for one in (tree.body if tree else ()) if isinstance(one, ast.FunctionDef)]

@@ -56,7 +56,7 @@ def without_skipped_lines(cells: Sequence[Cell | Markdown], release: Release) ->
     ran = list(cells)
     for skipped in find_skipped_lines(cells, release):
         cell = ran[skipped.position]
-        ran[skipped.position] = replace(cell, source=_without_lines(cell.source, skipped.spans))
+        ran[skipped.position] = replace(cell, source=_blank_lines(cell.source, skipped.spans))
     return ran
 
 
@@ -85,10 +85,10 @@ def find_skipped_lines(cells: Sequence[Cell | Markdown], release: Release) -> li
 
 def without_stubs_below(source: str, release: Release) -> str:
     """Return the source of an answer without the release's placeholders below it."""
-    return _without_lines(source, _find_stubs_below(source, _list_placeholders(release)[1]))
+    return _blank_lines(source, _find_stubs_below(source, _list_placeholders(release)[1]))
 
 
-def _without_lines(source: str, spans: Sequence[tuple[int, int]]) -> str:
+def _blank_lines(source: str, spans: Sequence[tuple[int, int]]) -> str:
     lines = lines_of(source)
     for first, last in spans:
         ends = [line[len(line.rstrip("\r\n")) :] for line in lines[first - 1 : last]]
@@ -112,8 +112,8 @@ def _find_raises_above(source: str, raises: Collection[str]) -> tuple[tuple[int,
     """Return where the release's ``raise`` stands above other code."""
     tree = parse_cell(source) if raises and "raise" in source else None
     return tuple(
-        _span(statement)
-        for body in (_bodies(tree) if tree else ())
+        _find_span(statement)
+        for body in (_list_bodies(tree) if tree else ())
         for number, statement in enumerate(body)
         if _is_placeholder(statement, raises)
         and not all(_is_placeholder(later, raises) for later in body[number + 1 :])
@@ -143,7 +143,7 @@ def _find_stubs_below(
         if ast.dump(statement) not in stubs:
             bound |= bound_names(statement)
         elif bound_names(statement) <= bound and _is_alone(statement, source):
-            found.append(_span(statement))
+            found.append(_find_span(statement))
     return tuple(found)
 
 
@@ -154,7 +154,7 @@ def _list_placeholders(release: Release) -> tuple[set[str], set[str]]:
     raises = {
         ast.dump(statement)
         for tree in trees
-        for body in _bodies(tree)
+        for body in _list_bodies(tree)
         for statement in body
         if isinstance(statement, ast.Raise)
     }
@@ -168,24 +168,24 @@ def _is_stub(statement: ast.stmt) -> bool:
         values = (node.value for node in ast.walk(statement.value) if isinstance(node, ast.Constant))
         return any(value is ... or (isinstance(value, str) and "..." in value) for value in values)
     return isinstance(statement, _Definition) and any(
-        ast.dump(body[-1]).startswith((*_NOT_IMPLEMENTED, _ELLIPSIS)) for body in _bodies(statement)
+        ast.dump(body[-1]).startswith((*_NOT_IMPLEMENTED, _ELLIPSIS)) for body in _list_bodies(statement)
     )
 
 
-def _bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
+def _list_bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
     """Yield the statements of a cell, and those of each function in it."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef):
             yield node.body
 
 
-def _span(statement: ast.stmt) -> tuple[int, int]:
+def _find_span(statement: ast.stmt) -> tuple[int, int]:
     return first_line(statement), statement.end_lineno or statement.lineno
 
 
 def _is_alone(statement: ast.stmt, source: str) -> bool:
     """Whether no other statement stands on a statement's lines."""
-    first, last = _span(statement)
+    first, last = _find_span(statement)
     lines = lines_of(source)
     before = lines[first - 1].encode()[: statement.col_offset]
     after = lines[last - 1].encode()[statement.end_col_offset :].decode().lstrip()

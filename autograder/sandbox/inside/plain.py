@@ -49,7 +49,7 @@ class GuestEncoder(wire.Encoder):
         if type(value) in (getattr(pandas, "Series", None), getattr(pandas, "DataFrame", None)) and all(
             axis.is_unique for axis in value.axes
         ):
-            return self.encode(_pandas_content(pandas, value), depth + 1)
+            return self.encode(_read_pandas(pandas, value), depth + 1)
         for plain in (int, float, str, tuple, list, dict):
             # bool cannot be subclassed. The constructors read the object's own storage for exact bases.
             if isinstance(value, plain) and type(value) is not plain:
@@ -70,7 +70,7 @@ class GuestEncoder(wire.Encoder):
             return self.array(plain.contiguous().numpy(), tag)
 
 
-def _pandas_content(pandas: Any, value: Any) -> Any:
+def _read_pandas(pandas: Any, value: Any) -> Any:
     """Return a series as a dictionary, or a list if its rows have no names; a frame as one of such rows."""
     is_named = not isinstance(value.index, pandas.RangeIndex)
     if isinstance(value, pandas.Series):
