@@ -148,7 +148,7 @@ def imports(name: str) -> frozenset[str]:
 
 
 def part(module: str) -> str:
-    """The part of autograder a module belongs to: ``autograder.kinds.general.value`` → ``kinds``.
+    """The part of autograder a module belongs to: ``autograder.kinds.general.shape`` → ``kinds``.
 
     A ``__main__`` is a command, wherever it lies: nothing imports it.
     """
@@ -236,7 +236,7 @@ def test_imports_between_the_rooms_of_a_part_go_down_only() -> None:
 
 
 def kind_of(module: str) -> str:
-    """The kind a module belongs to, ``general.value`` for ``autograder.kinds.general.value``; or none."""
+    """The kind a module belongs to, ``general.shape`` for ``autograder.kinds.general.shape``; or none."""
     parts = module.split(".")
     return ".".join(parts[2:4]) if parts[:2] == ["autograder", "kinds"] and len(parts) > 3 else ""
 

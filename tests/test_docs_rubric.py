@@ -10,7 +10,7 @@ import pytest
 
 from autograder.authoring.schema import reachable
 from autograder.checks.judging.manual import ManualItem
-from autograder.checks.options import AnswerItem, ComparedOptions, Mistake, Rules
+from autograder.checks.options import AnswerItem, ComparedOptions, Mistake
 from autograder.checks.tabular import TableRow
 from autograder.errors import RubricError
 from autograder.kinds import kinds, make_check, registered
@@ -40,7 +40,6 @@ RECORDS = (
         ResultFile,
         ConstructorArguments,
         Visible,
-        Rules,
         Mistake,
         AnswerItem,
         ComparedOptions,

@@ -122,7 +122,7 @@ ordinary blank does so if there are two groups or more, because a sign may be mi
 
 EXACT = """\
 Numbers are exact. `0.1*d + 0.2*d` equals `0.3*d`, but `0.333*d` does not equal `d/3`: where rounded numbers
-are to be handed in, ask for a quantity with a tolerance. Percent signs are not read. A minus before `//`
+are to be handed in, ask for a number with a tolerance. Percent signs are not read. A minus before `//`
 belongs to what is divided, as in Python: `-(-n//2)` is `n/2` rounded up.
 
 An answer is equal to the right one if both have equal values for all values of the symbols, each from its

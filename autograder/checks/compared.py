@@ -1,4 +1,4 @@
-"""What the kinds ``count``, ``shape``, ``value`` and ``quantity`` share: read, compare, name the mistake."""
+"""What the kinds ``number`` and ``shape`` share: read, compare, name the mistake."""
 
 from __future__ import annotations
 
@@ -269,6 +269,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         if open_ones:  # it may yet be right
             return Compared(open_ones[0], reading)
         telling = next((one for one in differences if one.code not in self.vague), differences[0])
+        telling = next((one for one in differences if one.is_unread), telling)
         telling = self._explained(given, known.wrongs, telling, item, target) or telling
         return Compared(self._named(given, telling, item, target) or telling, reading)
 

@@ -65,7 +65,7 @@ class Column(Struct, frozen=True):
     """One column; ``options`` are those of a question of its kind."""
 
     id: str
-    kind: Literal["key", "count", "quantity", "shape", "choice"]
+    kind: Literal["key", "number", "shape", "choice"]
     aliases: tuple[str, ...] = ()
     options: dict[str, Any] = {}
 
@@ -178,8 +178,7 @@ T = TypeVar("T", bound=TableQuestion)
 """The kind's question options."""
 
 _WRONG: Mapping[str, Any] = {
-    "count": -1,
-    "quantity": -1,
+    "number": -1,
     "shape": (0, 0, 0, 0, 0),
     "choice": "no such choice",
 }

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from autograder.algebra.notation.characters import REWRITTEN
 from autograder.algebra.notation.vocabulary import COMMANDS, FUNCTION_SPELLINGS, SIGNS
 from autograder.algebra.reading import read_text
-from autograder.algebra.sizes.numerals import read_whole
+from autograder.algebra.sizes.quantities import read_whole
 from autograder.algebra.sizes.shapes import read_shape
 from autograder.errors import Unreadable
 from autograder.messages import languages, render

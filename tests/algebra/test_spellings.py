@@ -11,7 +11,7 @@ from autograder.algebra.notation.parse import parse, parse_canonical, parse_tupl
 from autograder.algebra.notation.vocabulary import FUNCTION_SPELLINGS, Symbol, Vocabulary
 from autograder.algebra.printing.mathml import to_mathml
 from autograder.algebra.printing.text import to_text
-from autograder.algebra.sizes.numerals import read_whole
+from autograder.algebra.sizes.quantities import read_whole
 from autograder.errors import Unreadable
 from tests.algebra.examples import VOCABULARY
 

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.itemwise import ItemwiseCheck
-from autograder.checks.judging.results import Finding, repeated_value, failed, observations_at
+from autograder.checks.judging.results import Finding, failed, get_value, observations_at
 from autograder.checks.kind import Kind
 from autograder.records import Answer, Call, Scenario
 from autograder.rubric import Item
@@ -49,8 +49,7 @@ class RiddleCheck(ItemwiseCheck[RiddleQuestion, RiddleItem]):
         return (Scenario("riddle", (Call(self.question.answer, read=True),)),)
 
     def verdict(self, item: Item, options: RiddleItem, evidence: Evidence) -> Finding | None:
-        name = self.question.answer
-        value, finding = repeated_value(observations_at(evidence.observed, 0), 0, 1, name, name)
+        value, finding = get_value(observations_at(evidence.observed, 0), self.question.answer)
         if finding is not None or str(value).casefold() == options.word.casefold():
             return finding
         return failed("riddle.wrong", word=str(value))

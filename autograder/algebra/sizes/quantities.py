@@ -17,7 +17,15 @@ from msgspec import Struct
 
 from autograder.algebra.printing.text import decimal
 from autograder.algebra.sizes.numerals import NUMERALS, plain_numerals, value_of
-from autograder.algebra.sizes.units import Dimension, Unit, UnitReading, base_text, possible, read_unit
+from autograder.algebra.sizes.units import (
+    Dimension,
+    Unit,
+    UnitReading,
+    base_text,
+    only_unit,
+    possible,
+    read_unit,
+)
 from autograder.algebra.values.evaluate import EXACT_BITS
 from autograder.errors import Unreadable
 
@@ -61,21 +69,26 @@ class ReadQuantity(Struct, frozen=True):
         readings: every quantity it may stand for, the likeliest first; at least one.
         settled: whether the first may be taken for what was meant.
         text: what was written, where it was a text.
+        rough: whether zeros at the end may come from rounding, as in ``124M`` and ``1.2e9``.
+        doubt: why it may mean something else altogether, which a person must decide unless it is right.
     """
 
     readings: tuple[Quantity, ...]
     settled: bool = True
     text: str = ""
+    rough: bool = False
+    doubt: str = ""
 
 
 _RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹"
-_SPLIT = re.compile(rf"(?P<number>.*[0-9{_RAISED})}}\]½¼¾])(?P<unit>[^0-9]*)", re.DOTALL)
+_SPLIT = re.compile(rf"(?P<number>.*[0-9{_RAISED})}}\]½¼¾!])(?P<unit>[^0-9]*)", re.DOTALL)
 _LONG_EXPONENT = re.compile(r"(?<=[0-9.])[eE][+-]?[0-9]{4}")
 _RANGE = re.compile(r"[0-9)]\s*[-–—−]\s*[0-9(]")
-"""Four to five, which is not four minus five."""
+"""Four to five, or four minus five."""
+_OPENING, _CLOSING = "([", ")]"
 _POWER_OF_TEN = re.compile(r"(?<=[0-9.])[eE][+-]?[0-9]|10\s*(?:\^|\*\*|[" + _RAISED + "])")
 _LEFT_SIDE = re.compile(r"[^\W\d][\w.{}\\ ]*(?:=|:)(?!=)")
-_ABOUT = re.compile(
+ABOUT = re.compile(
     r"(?:\s|[≈~∼≃=]|\\approx\b|\\sim\b|\b(?:ca|approx)\.|\b(?:about|approximately|circa|etwa|rund|ungefähr)\b)+"
 )
 _MARKUP = re.compile(
@@ -83,7 +96,7 @@ _MARKUP = re.compile(
 )
 _LATEX = (
     (_MARKUP, r" \1 "),
-    (re.compile(r"\\!"), ""),
+    (re.compile(r"\\!\s*"), ""),
     (re.compile(r"\{([,.]|\\[,;:])\}"), r"\1"),
     (re.compile(r"\\[,;: ]|\\(?:q?quad|thinspace)(?![A-Za-z])|~"), " "),
     (re.compile(r"\\%"), "%"),
@@ -106,7 +119,7 @@ def read_quantity(text: str, asked: Unit, mark: DecimalMark = "either") -> ReadQ
     """
     if len(text) > MAX_CHARS:
         raise Unreadable("too-long", MAX_CHARS, limit=str(MAX_CHARS))
-    parts = _SPLIT.fullmatch(_cleaned(text))
+    parts = _SPLIT.fullmatch(clean(text))
     if parts is None:
         raise Unreadable("no-number")
     numbers = _numbers(parts["number"], ("point", "comma") if mark == "either" else (mark,))
@@ -117,7 +130,28 @@ def read_quantity(text: str, asked: Unit, mark: DecimalMark = "either") -> ReadQ
     # Nobody writes 1.234 MB or 1.234e6 for thousands; whether 1,234 MB are thousands is open.
     scientific = _POWER_OF_TEN.search(parts["number"]) is not None or _scaled(units[0])
     likely = scientific and len(units) == 1 and "," not in parts["number"]
-    return ReadQuantity(distinct, settled=len(distinct) == 1 or likely, text=text)
+    doubt = "not-a-number" if _RANGE.search(parts["number"]) else ""
+    return ReadQuantity(distinct, len(distinct) == 1 or likely, text, scientific, doubt)
+
+
+def keep_whole(read: ReadQuantity) -> ReadQuantity:
+    """Leave out the readings that are no whole numbers, if others remain."""
+    whole = tuple(one for one in read.readings if one.amount.denominator == 1)
+    settled = len(whole) == 1 or read.settled
+    return ReadQuantity(whole, settled, read.text, read.rough, read.doubt) if whole else read
+
+
+def read_whole(text: str) -> int:
+    """Read a whole number without a unit.
+
+    Raises:
+        Unreadable: see `read_quantity`; ``not-a-number`` if it is no whole number, or may be two of them.
+    """
+    read = keep_whole(read_quantity(text, only_unit("")))
+    amount, *others = (one.amount for one in read.readings)
+    if others or amount.denominator != 1 or read.readings[0].dimension or read.doubt:
+        raise Unreadable("not-a-number", 0, text=text)
+    return int(amount)
 
 
 def of_number(number: float | Decimal | Fraction, asked: Unit) -> Quantity:
@@ -155,26 +189,35 @@ def _written(number: Fraction) -> str:
     return f"{sign}{text}{'0' if len(part) == 3 and len(whole) < 4 and whole != '0' else ''}"
 
 
-def _cleaned(text: str) -> str:
-    """The text without what stands around the number: a name, a word for about, markup."""
+def clean(text: str) -> str:
+    """Return the text without what stands around the number: a name, a word for about, markup, brackets."""
     plain = text.strip(" \t\r\n$`*_")
     left = _LEFT_SIDE.match(plain)
     if left is not None:
         plain = plain[left.end() :]
-    about = _ABOUT.match(plain)
+    about = ABOUT.match(plain)
     if about is not None:
         plain = plain[about.end() :]
     for pattern, by in _LATEX:
         plain = pattern.sub(by, plain)
-    return plain.strip(" $`*_")
+    plain = plain.strip(" $`*_")
+    return plain[1:-1] if plain[:1] in _OPENING and find_opening(plain) == 0 else plain
+
+
+def find_opening(text: str) -> int:
+    """Return where the bracket opens that closes at the end of the text; -1 if there is none."""
+    depth = 0
+    for position in range(len(text) - 1, -1, -1):
+        depth += (text[position] in _CLOSING) - (text[position] in _OPENING)
+        if depth <= 0:
+            return position if text[position] in _OPENING else -1
+    return -1
 
 
 def _numbers(text: str, marks: Sequence[str]) -> dict[str, Fraction]:
     """The number by each convention that fits."""
     if _LONG_EXPONENT.search(text):
         raise Unreadable("number-too-large")
-    if _RANGE.search(text):
-        raise Unreadable("not-a-number", 0, text=text)
     numbers: dict[str, Fraction] = {}
     for mark in marks:
         plain = plain_numerals(text, NUMERALS[mark])

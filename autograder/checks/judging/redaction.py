@@ -42,8 +42,6 @@ _NAMED: Mapping[str, str] = {
     "got": "phrase.something-else",
     "came": "phrase.something-else",
     "entries": "…",
-    "device": "…",
-    "dtype": "…",
     "names": "…",
     "place": "…",
     "value": "…",

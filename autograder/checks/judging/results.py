@@ -10,8 +10,6 @@ import msgspec
 from msgspec import Struct
 
 from autograder.checks.base import Observations
-from autograder.checks.options import Rules
-from autograder.checks.values.arrays import INCOMPARABLE, Mismatch, compare_values
 from autograder.checks.values.literal import syntax_fault
 from autograder.checks.values.quoting import quote
 from autograder.records import Answer, Ending, ItemResult, Message, Observation, Status
@@ -20,7 +18,6 @@ from autograder.wording import Phrase
 
 NO_POINTS = Decimal(0)
 _NAME_MISSING = "name.missing"
-_STEADY = Rules(rtol=1e-9, atol=1e-12, dtype="any", nan="equal")
 
 
 class Finding(Struct, frozen=True):
@@ -75,14 +72,6 @@ def unread(message: Message, staff: str) -> Finding:
     return Finding(Status.FAILED, message, staff, is_unread=True)
 
 
-def differing(difference: Mismatch, what: Phrase) -> Finding:
-    """An answer that differs from what is right; a right value that cannot be compared is our fault."""
-    staff = f"{what}: {difference.staff or difference.code}"
-    if difference.code == INCOMPARABLE:
-        return review(staff)
-    return failed(difference.code, staff, **{**difference.params, "what": what})
-
-
 def no_answer(code: str = "no-answer", staff: str = "", /, **params: Phrase) -> Finding:
     """There is nothing to judge."""
     return Finding(Status.NO_ANSWER, Message(code, params), staff or "no answer")
@@ -128,27 +117,13 @@ def first_failure(observations: Observations, calls: int, name: str, what: Phras
     return None
 
 
-def repeated_value(
-    observations: Observations, start: int, calls: int, name: str, what: Phrase
-) -> tuple[Any, Finding | None]:
-    """What equal calls returned, all of them the same; or what is wrong with that.
-
-    Args:
-        observations: of the scenario.
-        start: how many calls come before.
-        calls: how many equal ones there are.
-        name: what the student assigns or defines.
-        what: the call in words, for the student.
-    """
-    finding = first_failure(observations, start + calls, name, what)
+def get_value(observations: Observations, name: str) -> tuple[Any, Finding | None]:
+    """Return what a variable of the student's holds, or what is wrong with that."""
+    finding = first_failure(observations, 1, name, name)
     if finding is not None:
         return None, finding
-    first, *others = (observation.value for observation in observations[start : start + calls])
-    if not all(same_value(first, other) for other in others):
-        return None, failed("unsteady", f"{what}: two equal calls differ", what=what)
-    if first is None:
-        return None, no_answer("value.none", f"{what} is None", what=what)
-    return first, None
+    value = observations[0].value
+    return value, None if value is not None else no_answer("value.none", f"{name} is None", what=name)
 
 
 def reference_value(observations: Observations, index: int) -> tuple[Any, Finding | None]:
@@ -160,12 +135,6 @@ def reference_value(observations: Observations, index: int) -> tuple[Any, Findin
     if len(observations) <= index:
         return None, review("the reference solution was not asked")
     return observations[index].value, None
-
-
-def same_value(first: Any, second: Any) -> bool:
-    """Whether two equal calls gave the same; objects that cannot be compared count as the same."""
-    difference = compare_values(first, second, _STEADY)
-    return difference is None or difference.code == INCOMPARABLE
 
 
 def _ended(ending: Ending, what: Phrase, limit: str) -> Finding:

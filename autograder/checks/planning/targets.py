@@ -1,6 +1,6 @@
 """Where an answer comes from: a literal in the source, or a variable in the box.
 
-Shared by the kinds that compare a value (count, shape, value). A plan depends only on the question and the
+Shared by the kinds that compare a value (number and shape). A plan depends only on the question and the
 answer's text, so `judge` can find the scenarios again by recomputing their order.
 """
 
@@ -11,15 +11,15 @@ from typing import Any
 
 from msgspec import Struct
 
-from autograder.checks.base import Evidence, Observations
+from autograder.checks.base import Evidence
 from autograder.checks.judging.oracle import OracleReply, read_reply
 from autograder.checks.judging.results import (
     Finding,
     failed,
+    get_value,
     no_answer,
     observations_at,
     reference_value,
-    repeated_value,
 )
 from autograder.checks.options import AnswerItem, check_mistakes, place, plain
 from autograder.checks.values.literal import Literal, answer_literal
@@ -105,8 +105,7 @@ class Targets:
         if literal is not None:
             return _entry(literal.value, key, name)
         asked = self._asked(evidence.answer)
-        observations: Observations = observations_at(evidence.observed, asked.index(name))
-        value, finding = repeated_value(observations, 0, 1, name, name)
+        value, finding = get_value(observations_at(evidence.observed, asked.index(name)), name)
         return FoundValue(finding=finding) if finding is not None else _entry(value, key, name)
 
     def expected(self, name: str, key: str | int | None, evidence: Evidence) -> FoundValue:

@@ -142,7 +142,7 @@ def test_answers_that_are_no_table_are_not_asked_about() -> None:
     ("before", "after", "match"),
     [
         ('id = "shape"\nkind = "shape"', 'id = "size"\nkind = "shape"', 'the second with id = "shape"'),
-        ('id = "shape"\nkind = "shape"', 'id = "shape"\nkind = "count"', 'the second with id = "shape"'),
+        ('id = "shape"\nkind = "shape"', 'id = "shape"\nkind = "number"', 'the second with id = "shape"'),
         ('config = { listing = "attention" }', "", "config"),
         ('config = { listing = "attention" }', 'following = "counted"', "following"),
     ],

@@ -106,7 +106,7 @@ def test_what_is_stated_for_graders_is_read_in_every_kind() -> None:
     mixed = """
 [[question]]
 id = "q"
-kind = "count"
+kind = "number"
 points = 1
 answer = "n"
 [[question.item]]

@@ -22,7 +22,7 @@ from autograder.checks.judging.results import Finding, failed, no_answer, review
 from autograder.checks.kind import Kind
 from autograder.checks.options import AnswerItem, ComparedOptions, item_options, place
 from autograder.checks.planning.targets import ValueTarget, nothing_written
-from autograder.checks.values.arrays import Whole, whole
+from autograder.checks.values.arrays import whole
 from autograder.checks.values.quoting import quote, quote_integer, quote_shape, type_name
 from autograder.errors import AlgebraError, RubricError, Undecided, Unreadable
 from autograder.messages.reading import unreadable
@@ -111,7 +111,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
                 return shapes.read_shape(value, self._spoken), None
             if isinstance(value, list | tuple):
                 return self._entries(value, target)
-            if isinstance(whole(value), Whole) and self._has_one_axis(item):
+            if whole(value) is not None and self._has_one_axis(item):
                 return self._entries((value,), target)
         except Unreadable as error:
             return None, _unreadable(error, value if isinstance(value, str) else self._failing(value), target)
@@ -276,12 +276,12 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
             raise Unreadable("placeholder" if entry is None else "ellipsis", 0, sign=str(entry or "..."))
         text = entry.text if isinstance(entry, Opaque) else entry
         size = whole(entry)
-        if not isinstance(size, Whole):
+        if size is None:
             return shapes.read_size(text, self._spoken) if isinstance(text, str) and text else None
-        if size.number < 0:
-            code = "placeholder" if size.number == -1 else "no-size"
-            raise Unreadable(code, 0, sign="-1", value=quote_integer(size.number))
-        return Num(size.number)
+        if size < 0:
+            code = "placeholder" if size == -1 else "no-size"
+            raise Unreadable(code, 0, sign="-1", value=quote_integer(size))
+        return Num(size)
 
 
 def _equal(comparer: Comparer) -> shapes.Equal:

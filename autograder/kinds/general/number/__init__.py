@@ -1,4 +1,4 @@
-"""The kind ``quantity``: a number with a unit, exact or within a stated tolerance."""
+"""The kind ``number``: a number with or without a unit, exact or within a stated tolerance."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from typing import Any, ClassVar, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from autograder.algebra.sizes.answers import read_number
 from autograder.algebra.sizes.quantities import (
     DecimalMark,
     Quantity,
     ReadQuantity,
+    keep_whole,
     of_number,
     read_quantity,
     write_quantity,
@@ -22,6 +24,7 @@ from autograder.algebra.sizes.quantities import (
 from autograder.algebra.sizes.tolerance import (
     DIFFERENCES,
     Tolerance,
+    agrees,
     can_differ,
     difference,
     right_in_some_unit,
@@ -33,9 +36,10 @@ from autograder.checks.judging.results import Finding, failed, no_answer, unread
 from autograder.checks.kind import Kind
 from autograder.checks.options import AnswerItem, ComparedOptions, place
 from autograder.checks.planning.targets import ValueTarget, nothing_written
-from autograder.checks.values.arrays import numbers
+from autograder.checks.values.arrays import read_scalar
 from autograder.checks.values.quoting import quote, type_name
 from autograder.errors import RubricError, Unreadable, inside
+from autograder.messages.reading import unreadable_number
 from autograder.records import Message, Opaque, Status
 from autograder.rubric import Item, Question, Rubric
 from autograder.tables import convert
@@ -103,16 +107,21 @@ Units = Literal["required", "optional", "forbidden"]
 _OTHER_UNITS = ("B", "KiB", "MB", "FLOP", "TFLOP", "min", "million parameters", "tokens")
 """Units that trials are written in."""
 
-_UNREADABLE = {"number-too-large": "quantity.too-large"}
-"""Codes of readers whose sentence has another name."""
 _POLICY = ("unit-missing", "unit-forbidden")
+_NOT_WHOLE = "whole"
+"""A whole number is asked for, and the answer is none."""
+_OTHER_UNIT = "other-unit"
+"""Where no unit is asked for, the right number of something: manual review."""
+_OF_WHOLE = ("dimension", "sign", "digits")
+"""Explanations that can be true of numbers of things; prefixes and percentages are about measures."""
+_ZERO = Quantity(Fraction(0))
 
 
-class QuantityQuestion(ComparedOptions, frozen=True):
-    """Options of a ``quantity`` question; each item may have its own instead."""
+class NumberQuestion(ComparedOptions, frozen=True):
+    """Options of a ``number`` question; each item may have its own instead."""
 
     unit: str | None = None
-    """What is asked for; a number alone counts in it. Empty: a number without a unit."""
+    """What is asked for; a number alone counts in it. Default: that of the right value, if it has one."""
     units: Units = "optional"
     """Whether the answer must, may or must not have a unit."""
     tolerance: Any = "exact"
@@ -121,8 +130,8 @@ class QuantityQuestion(ComparedOptions, frozen=True):
     """Which mark stands before decimals; with ``"either"``, an open case is asked back."""
 
 
-class QuantityItem(AnswerItem, frozen=True):
-    """Options of an item of a ``quantity`` question."""
+class NumberItem(AnswerItem, frozen=True):
+    """Options of an item of a ``number`` question."""
 
     value: Any = None
     """What is right: a number in ``unit``, or a text with its own unit; without it the reference is asked."""
@@ -141,16 +150,22 @@ class _Rules(Struct, frozen=True):
     units: Units
     tolerance: Tolerance
     decimal: DecimalMark
+    is_whole: bool = False
+    """Every right value that the rubric states is a whole number without a unit, and is compared exactly."""
+
+    def asks_whole(self, right: Quantity) -> bool:
+        """Whether only a whole number can be this right one, so that a mark in it separates thousands."""
+        return not self.asked.text and self.tolerance == Tolerance() and right.amount.denominator == 1
 
 
-class QuantityCheck(ComparedCheck[QuantityQuestion, QuantityItem]):
+class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
     """Numbers with units from a variable, a text, or calls."""
 
-    kind: ClassVar[str] = "quantity"
-    vague: ClassVar[frozenset[str]] = frozenset({"quantity.wrong", "quantity.dimension"})
-    form_only: ClassVar[frozenset[str]] = frozenset({"quantity.unit-missing", "quantity.unit-forbidden"})
-    question_type = QuantityQuestion
-    item_type = QuantityItem
+    kind: ClassVar[str] = "number"
+    vague: ClassVar[frozenset[str]] = frozenset({"number.wrong", "number.dimension"})
+    form_only: ClassVar[frozenset[str]] = frozenset({"number.unit-missing", "number.unit-forbidden"})
+    question_type = NumberQuestion
+    item_type = NumberItem
 
     def __init__(self, question: Question, rubric: Rubric) -> None:
         """Validate the options; see `autograder.checks.base.Check`."""
@@ -164,22 +179,23 @@ class QuantityCheck(ComparedCheck[QuantityQuestion, QuantityItem]):
             value = value[0]
         if nothing_written(value):
             return None, no_answer()
+        if isinstance(value, bool):
+            return None, _unreadable(Unreadable("bool"), str(value), target)
         shown = type_name(value)
+        if isinstance(value, Opaque) and value.type_name == "int":  # too large for the wire
+            return None, _unreadable(Unreadable("number-too-large"), shown, target)
         try:
-            if isinstance(value, bool):
-                return None, failed("quantity.bool", what=target.what, value=str(value))
-            if isinstance(value, Opaque) and value.type_name == "int":  # too large for the wire
-                return None, failed("quantity.too-large", what=target.what)
             text, mark = _text_of(value, rules.decimal)
             if text is not None:
                 shown = quote(text)
-                return read_quantity(text, rules.asked, mark), None
-            number = _number_of(value)
+                read = read_number(text, rules.asked, mark)
+                return (keep_whole(read) if rules.is_whole else read), None
+            number = read_scalar(value)
             if number is not None:
                 return ReadQuantity((of_number(number, rules.asked),)), None
         except Unreadable as error:
             return None, _unreadable(error, shown, target)
-        code = "quantity.comma" if _decimal_comma(value) else "quantity.form"
+        code = "number.comma" if _decimal_comma(value) else "number.form"
         message = Message(code, {"what": target.what, "form": shown})
         return None, unread(message, f"{target.what}: {shown}")
 
@@ -191,15 +207,17 @@ class QuantityCheck(ComparedCheck[QuantityQuestion, QuantityItem]):
             except Unreadable as error:
                 return None, _unreadable(error, type_name(value), target)
         written, finding = self.read(value, item, target)
-        if finding is None and not written.settled:
-            return None, failed("quantity.ambiguous", f"{target.what}: {value!r} has two readings")
+        if finding is None and (written.doubt or not written.settled):
+            return None, failed("number.ambiguous", f"{target.what}: {value!r} has two readings")
         if finding is None and written.readings[0].dimension != self._rules[item.id].asked.dimension:
-            return None, failed("quantity.dimension", f"{target.what}: {value!r} measures something else")
+            return None, failed("number.dimension", f"{target.what}: {value!r} measures something else")
         return written, finding
 
     def differs(self, given: Any, right: Any, item: Item, target: ValueTarget) -> Finding | None:
         """In words that never tell the right number."""
         rules, wanted = self._rules[item.id], right.readings[0]
+        if rules.asks_whole(wanted):
+            given = keep_whole(given)
         codes = [_difference(reading, wanted, rules) for reading in given.readings]
         first = given.readings[0]
         read = [write_quantity(reading) for reading in given.readings]
@@ -207,11 +225,15 @@ class QuantityCheck(ComparedCheck[QuantityQuestion, QuantityItem]):
         staff = f"{target.what}: read as {' or '.join(read)}, expected {write_quantity(wanted)}"
         if codes[0] == "" and (given.settled or not any(codes)):
             return None
+        if given.doubt:
+            return _unreadable(Unreadable(given.doubt), quote(given.text), target)
+        if codes[0] == _OTHER_UNIT:
+            return unread(Message("number.dimension", params), staff)
         if "" in codes or not given.settled:
             params = {"what": target.what, "value": quote(given.text), "first": read[0], "second": read[1]}
             status = Status.NEEDS_REVIEW if "" in codes else Status.FAILED
-            return Finding(status, Message("quantity.ambiguous", params), staff)
-        return failed(f"quantity.{codes[0]}", staff, **params, number=write_quantity(replace(first, unit="")))
+            return Finding(status, Message("number.ambiguous", params), staff)
+        return failed(f"number.{codes[0]}", staff, **params, number=write_quantity(replace(first, unit="")))
 
     def accepted_results(self, evidence: Evidence) -> tuple[AcceptedResult, ...]:
         """Compare zero and one, in the unit that is asked for, with what is right."""
@@ -252,7 +274,9 @@ class QuantityCheck(ComparedCheck[QuantityQuestion, QuantityItem]):
         number = amount / rules.asked.factor
         yield "more than twice as much", self._written(2 * number + 1, rules)
         yield "the other sign", self._written(-number - 1, rules)
-        for name in _OTHER_UNITS:
+        if rules.asks_whole(right.readings[0]):
+            yield from (("one more", _plain(number + 1)), ("one less", _plain(number - 1)))
+        for name in _OTHER_UNITS if rules.asked.text else ():
             other = only_unit(name)
             if (other.dimension, other.factor) != (rules.asked.dimension, rules.asked.factor):
                 yield f"so many {name}", (_plain(number), name)
@@ -260,8 +284,10 @@ class QuantityCheck(ComparedCheck[QuantityQuestion, QuantityItem]):
             yield "without its unit", _plain(number)
 
     def other_spellings(self, right: Any, item: Item) -> Iterator[tuple[str, Any]]:
-        """In another unit of the same."""
+        """In another unit of the same; a whole number as a floating one."""
         rules, quantity = self._rules[item.id], right.readings[0]
+        if rules.asks_whole(quantity) and abs(quantity.number) < 1 << 53:
+            yield "as a floating number", float(quantity.number)
         for name in _OTHER_UNITS if rules.units != "forbidden" else ():
             other = only_unit(name)
             if other.dimension == rules.asked.dimension:
@@ -280,9 +306,11 @@ class QuantityCheck(ComparedCheck[QuantityQuestion, QuantityItem]):
         """What an answer to this item may have wrong."""
         rules = self._rules[item.id]
         policy = {"required": _POLICY[:1], "forbidden": _POLICY[1:], "optional": ()}[rules.units]
-        return frozenset((*policy, *(one for one in DIFFERENCES if can_differ(one, rules.asked.dimension))))
+        whole = (_NOT_WHOLE,) if rules.asks_whole(_ZERO) else ()
+        known = (one for one in DIFFERENCES if can_differ(one, rules.asked.dimension))
+        return frozenset((*policy, *whole, *known))
 
-    def _check(self, item: Item, options: QuantityItem) -> None:
+    def _check(self, item: Item, options: NumberItem) -> None:
         where = place(self.question, item)
         own = self.options
         asked = _asked(own.unit if options.unit is None else options.unit, options.value, where)
@@ -294,6 +322,9 @@ class QuantityCheck(ComparedCheck[QuantityQuestion, QuantityItem]):
             asked, units, read_tolerance(tolerance, asked, where), options.decimal or own.decimal
         )
         super()._check(item, options)
+        rules, rights = self._rules[item.id], [one.readings[0] for one in self._read[item.id][0]]
+        is_whole = self.has_value(item) and all(map(rules.asks_whole, rights))
+        self._rules[item.id] = replace(rules, is_whole=is_whole)
 
 
 def _plain(number: Fraction) -> int | float:
@@ -305,7 +336,14 @@ def _difference(given: Quantity, right: Quantity, rules: _Rules) -> str:
     if rules.units == "required" and not given.has_unit and right_in_some_unit(given, right, rules.tolerance):
         return "unit-missing"
     code = difference(given, right, rules.tolerance)
-    return "unit-forbidden" if not code and rules.units == "forbidden" and given.has_unit else code
+    if not code:
+        return "unit-forbidden" if rules.units == "forbidden" and given.has_unit else ""
+    is_whole = rules.asks_whole(right)
+    if given.has_unit and not rules.asked.text and (is_whole or code == "dimension"):
+        return _OTHER_UNIT if agrees(Quantity(given.number), right, rules.tolerance) else code
+    if is_whole and given.amount.denominator != 1:
+        return _NOT_WHOLE
+    return "wrong" if is_whole and code not in _OF_WHOLE else code
 
 
 def _text_of(value: Any, mark: DecimalMark) -> tuple[str | None, DecimalMark]:
@@ -329,24 +367,8 @@ def _decimal_comma(value: Any) -> bool:
     return isinstance(value, tuple) and [type(part) for part in value] == [int, int]
 
 
-def _number_of(value: Any) -> int | float | None:
-    """A number as the wire brings it; also an array of one."""
-    if isinstance(value, int | float):
-        return value
-    array = None if isinstance(value, list | tuple) else numbers(value)
-    if array is not None and array.array.size == 1 and array.kind in ("int", "float"):
-        number = array.array.reshape(()).item()
-        return number if isinstance(number, int | float) else None
-    return None
-
-
 def _unreadable(error: Unreadable, shown: str, target: ValueTarget) -> Finding:
-    code = _UNREADABLE.get(error.code, f"quantity.{error.code}")
-    if error.code == "unknown-unit" and error.params["suggestion"]:
-        code = "quantity.unknown-unit-near"
-    params = {name: quote(text, 60) for name, text in error.params.items() if name != "text"}
-    message = Message(code, {"value": shown, **params, "what": target.what})
-    return unread(message, f"{target.what}: {shown}: {error.code}")
+    return unread(unreadable_number(error, target.what, shown), f"{target.what}: {shown}: {error.code}")
 
 
 def _explained(error: Unreadable) -> str:
@@ -359,22 +381,20 @@ def _explained(error: Unreadable) -> str:
 
 
 def _asked(unit: str | None, value: Any, where: str) -> Unit:
-    """The unit that is asked for: as the rubric says, or that of the right value.
+    """The unit that is asked for: as the rubric says, or that of the right value, or none.
 
     Raises:
-        RubricError: there is none, it is not known, or it has two meanings.
+        RubricError: it is not known, or has two meanings.
     """
     if unit is None and isinstance(value, str):
         with contextlib.suppress(Unreadable):
             readings = read_quantity(value, only_unit(""), "point").readings
             if len(readings) == 1 and readings[0].has_unit:
                 return Unit(readings[0].unit, readings[0].factor, readings[0].dimension)
-    if unit is None:
-        raise RubricError('what is asked for? State it; unit = "" is a number without a unit', where, "unit")
     try:
-        return only_unit(unit)
+        return only_unit(unit or "")
     except Unreadable as error:
         raise RubricError(f"{_explained(error)}", where, "unit") from error
 
 
-KIND = Kind(QuantityCheck, form="quantity")
+KIND = Kind(NumberCheck, form="number")
