@@ -122,10 +122,6 @@ class _Struct(metaclass=_Kind):
         return hash((type(self), *self.__dict__.values()))
 
 
-def _replace(record: Any, **changes: Any) -> Any:
-    return type(record)(**{**vars(record), **changes})
-
-
 class _Whole(int):
     """What they use of flint's integers."""
 
@@ -159,7 +155,6 @@ def _decimal_comma(languages: Iterable[str]) -> bool:
 _SAID: dict[str, Any] = {}
 _STAND_INS: Mapping[str, Any] = {
     "msgspec": types.SimpleNamespace(Struct=_Struct),
-    "msgspec.structs": types.SimpleNamespace(replace=_replace),
     "flint": types.SimpleNamespace(fmpz=_Whole),
     "autograder.records": types.SimpleNamespace(Message=_Message),
     "autograder.messages.catalogue": types.SimpleNamespace(sentence=_sentence, sentences=_sentences),

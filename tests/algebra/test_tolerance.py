@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autograder.algebra.sizes.numerals import half_a_unit, significant_digits
 from autograder.algebra.sizes.quantities import Quantity, of_number, read_quantity
 from autograder.algebra.sizes.tolerance import (
     DIFFERENCES,
@@ -16,8 +17,6 @@ from autograder.algebra.sizes.tolerance import (
     agrees,
     can_differ,
     difference,
-    half_a_unit,
-    significant_digits,
 )
 from autograder.algebra.sizes.units import only_unit
 

@@ -101,7 +101,7 @@ def test_a_solution_inside_a_function_keeps_its_head() -> None:
     """A body alone would not say whose it is; an assignment stands alone, without what students got."""
     body = "def f(x):\n    ### BEGIN SOLUTION\n    return 2 * x\n    ### END SOLUTION"
     assignment = "# y = ...\n### BEGIN SOLUTION\ny = 1\n### END SOLUTION"
-    (question,) = rubric("value", 'answer = "y"', "value = 1").questions
+    (question,) = rubric("number", 'answer = "y"', "value = 1").questions
     shown = [solved_box(question, cell(""), Decimal(1), key).pieces[0].text for key in (body, assignment)]
     assert ["def f(x):\n    return 2 * x", "y = 1"] == shown
 

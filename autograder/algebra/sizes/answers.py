@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.algebra.notation.wrapping import without_unit
+from autograder.algebra.sizes.numerals import half_a_unit, significant_digits
 from autograder.algebra.sizes.quantities import (
     ABOUT,
     MAX_CHARS,
@@ -24,7 +25,6 @@ from autograder.algebra.sizes.quantities import (
     keep_whole,
     read_quantity,
 )
-from autograder.algebra.sizes.tolerance import half_a_unit, significant_digits
 from autograder.algebra.sizes.units import Unit
 from autograder.errors import Unreadable
 

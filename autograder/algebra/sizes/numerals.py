@@ -57,3 +57,28 @@ def value_of(text: str) -> Fraction:
     if value is None:
         raise Unreadable("not-a-number", 0, text=text)
     return Fraction(value)
+
+
+def half_a_unit(number: Fraction, digits: int) -> Fraction:
+    """Half a unit in the last of so many significant digits of a number."""
+    return Fraction(10) ** (_leading(number) - digits + 1) / 2 if number else Fraction(0)
+
+
+def significant_digits(number: Fraction) -> int:
+    """How many digits a number has without zeros at either end; 0 when its decimals do not end."""
+    numerator, denominator = abs(number.numerator), number.denominator
+    twos = (denominator & -denominator).bit_length() - 1
+    odd, fives = denominator >> twos, 0
+    while odd % 5 == 0:
+        odd, fives = odd // 5, fives + 1
+    if odd != 1:
+        return 0
+    shift = max(twos, fives)
+    return len(str(numerator * 10**shift // denominator).rstrip("0"))
+
+
+def _leading(number: Fraction) -> int:
+    """The power of ten of the first digit."""
+    size = abs(number)
+    power = len(str(size.numerator)) - len(str(size.denominator))
+    return power if size >= Fraction(10) ** power else power - 1
