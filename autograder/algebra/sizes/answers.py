@@ -2,7 +2,7 @@
 
 An answer is cut at signs of equality, between sentences, and before a bracket behind a number. Its parts must
 agree: one of them is the answer, and every other one is the same number or a rounding of it. Words without a
-number say nothing, unless they are the unit or an alternative.
+number say nothing, unless they are the unit or make another number of it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ _BETWEEN = re.compile(
 _NUMERAL = re.compile(r"(?<!\w)(?<![^\W\d_]-)[0-9]|[½¼¾]")
 """A digit, but not one of ``float32`` or ``GPT-2``."""
 _BEFORE_REMARK = re.compile(r"(?:[0-9]|[\w%)\]]\s)\Z")
-_OR = re.compile(r"\b(?:or|oder|bzw)\b", re.IGNORECASE)
+_ANOTHER = re.compile(r"\b(?:or|oder|bzw|plus|minus|times|mal)\b", re.IGNORECASE)
+"""Words that make another number of it."""
 
 
 def read_number(text: str, asked: Unit, mark: DecimalMark = "either") -> ReadQuantity:
@@ -106,13 +107,13 @@ def _read_parts(pieces: Sequence[tuple[str, bool]], asked: Unit, mark: DecimalMa
     """Yield the parts with a number as they are read.
 
     Raises:
-        Unreadable: one cannot be read, there is none, or words name an alternative.
+        Unreadable: one cannot be read, there is none, or words make another number of it.
     """
     numbers: list[tuple[str, bool]] = []
     for piece, is_rough in pieces:
         if _NUMERAL.search(piece):
             numbers.append((piece, is_rough))
-        elif _OR.search(piece):
+        elif _ANOTHER.search(piece):
             raise Unreadable("not-a-number", 0, text=piece)
         elif numbers:
             last, rough = numbers[-1]

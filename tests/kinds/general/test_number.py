@@ -111,7 +111,7 @@ IN_DOUBT = (
     ("2307, 2304", "contradiction"), ("2307 (2310)", "contradiction"), ("2, 307", "contradiction"),
     ("2307 (2306.7)", "contradiction"), ("768 * 3 = 2304 + 3 = 2307", "contradiction"),
     ("3 (769 + 1)", "contradiction"), ("2307 or 2304", "not-a-number"),
-    ("2307 (or 2304)", "not-a-number"), ("2307 (oder mehr)", "not-a-number"),
+    ("2307 (or 2304)", "not-a-number"), ("2307 (oder mehr)", "not-a-number"), ("2307, times two", "not-a-number"),
     ("2307 (3 classes)", "unknown-unit"), ("768*3 = 2304, + 3 biases", "unknown-unit"),
     ("2300-2310", "not-a-number"), ("2300 – 2310", "not-a-number"), ("2307 ± 1", "not-a-number"),
     ("2307 neurons", "unknown-unit"), ("2307 Neuronen", "unknown-unit"), ("2307x", "unknown-unit"),
@@ -457,6 +457,7 @@ def test_the_reading_is_kept() -> None:
     """How an answer was read is part of the result, for the feedback."""
     assert "497,759,232 B" == one(MEMORY, "497.759.232 bytes").reading
     assert "497.759232 MB" == one(MEMORY, 497.759232).reading
+    assert "" == one(WHOLE, "2307 (2304)").reading
 
 
 def test_a_text_cell_holds_a_quantity() -> None:

@@ -321,6 +321,7 @@ def summed(unit: str, given: Any, change: tuple[str, str] = ("", "")) -> list[It
         ((100, 10, 220), (4, 2), ""),
         ((100, 7, 184), (2, 2), "table.own-sum"),
         ((100, 11, 232), (2, 2), "table.own-sum"),
+        ((100, "1.024", "12.388"), (2, 2), "table.own-sum"),
         ((100, 11, 220), (2, 2), ""),
         ((100, 11, 231), (2, 0), "WRONG"),
         ((100, 10, 184), (4, 0), "counting.no-gate"),

@@ -255,9 +255,11 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
         """Quantities of one dimension that can be read in one way only, and are not negative, add up."""
         first = parts[0][1].readings[0]
         amount = Fraction(0)
-        for factor, written in parts:
+        for factor, read in parts:
+            written = read if first.unit else keep_whole(read)
             one = written.readings[0]
-            if not written.settled or one.dimension != first.dimension or one.amount < 0:
+            is_clear = written.settled and not written.doubt
+            if not is_clear or one.dimension != first.dimension or one.amount < 0:
                 return None
             amount += factor * one.amount
         return ReadQuantity((replace(first, number=amount / first.factor),))
@@ -300,7 +302,8 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
 
     def reading(self, given: Any) -> str:
         """The quantity, where there is no doubt about it."""
-        return write_quantity(given.readings[0]) if len(given.readings) == 1 else ""
+        is_clear = len(given.readings) == 1 and not given.doubt
+        return write_quantity(given.readings[0]) if is_clear else ""
 
     def diagnoses(self, item: Item) -> frozenset[str]:
         """What an answer to this item may have wrong."""
