@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autograder.algebra.sizes.answers import read_number
 from autograder.algebra.sizes.quantities import Quantity, of_number, read_quantity, write_quantity
 from autograder.algebra.sizes.units import PREFIXES, only_unit
 from autograder.errors import Unreadable
@@ -206,19 +207,21 @@ def test_a_difference_may_be_a_range(text: str) -> None:
 
 @given(
     st.text(
-        st.sampled_from(list("0123456789.,eE+-*/^() _'x×·⁹½%kMGiBbs\\{}$~≈=ap¹١\u00a0\u202f\n"))
+        st.sampled_from(list("0123456789.,eE+-*/^() _'x×·⁹½%kMGiBbs\\{}$~≈=;:[]–ap¹١\u00a0\u202f\n"))
         | st.characters(),
         max_size=60,
     )
 )
 def test_any_text_is_read_or_refused(text: str) -> None:
     """Reading is total, and what was read can be written."""
-    try:
-        written = read_quantity(text, only_unit("MB"))
-    except Unreadable:
-        return
-    assert 1 <= len(written.readings) <= 4
-    assert all(write_quantity(one) for one in written.readings)
+    for read in (read_quantity, read_number):
+        for unit in ("MB", ""):
+            try:
+                written = read(text, only_unit(unit))
+            except Unreadable:
+                continue
+            assert 1 <= len(written.readings) <= 4
+            assert all(write_quantity(one) for one in written.readings)
 
 
 @given(FRACTIONS, st.sampled_from(UNITS), st.booleans())

@@ -117,7 +117,7 @@ text = { en = "Why" }
 value = 3
 guide = "Any reason."
 """
-    assert "count" == check_of(mixed).kind
+    assert "number" == check_of(mixed).kind
     with pytest.raises(RubricError, match="guide"):
         check_of(mixed.replace('"Any reason."', "3"))
     with pytest.raises(RubricError, match="item 'why': unknown key 'giude'; did you mean 'guide'"):

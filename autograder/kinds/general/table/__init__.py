@@ -1,4 +1,4 @@
-"""The kind ``table``: rows by name, whose cells are numbers, quantities, shapes and choices."""
+"""The kind ``table``: rows by name, whose cells are numbers, shapes and choices."""
 
 from __future__ import annotations
 
