@@ -55,7 +55,7 @@ class RiddleCheck(ItemwiseCheck[RiddleQuestion, RiddleItem]):
         return failed("riddle.wrong", word=str(value))
 
 
-KIND = Kind(RiddleCheck, form="value", aliases=("puzzle",))
+KIND = Kind(RiddleCheck, form="choice", aliases=("puzzle",))
 ''',
     "riddles/sentences.py": 'SENTENCES = {"riddle.wrong": "It is not “{word}”."}',
     "riddles/locale/de/LC_MESSAGES/autograder.po": """
