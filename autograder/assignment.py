@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from autograder import atomic
 from autograder import rubric as rubrics
-from autograder.checks.base import Check, HasCellTests, HasSecondRound
+from autograder.checks.base import Check
 from autograder.course import Course
 from autograder.course import manifest as manifests
 from autograder.course.manifest import Manifest, StudentRelease
@@ -75,7 +75,7 @@ class Assignment(Struct, frozen=True, eq=False):
         return Environment(
             preload=self.rubric.assignment.preload,
             files=(*self._silent(), *self._given(notebook)),
-            tests=any(isinstance(self.checks[one.id], HasCellTests) for one in self.questions(notebook.name)),
+            tests=any(self.checks[one.id].runs_tests for one in self.questions(notebook.name)),
         )
 
     def _silent(self) -> Iterator[tuple[str, Path]]:
@@ -119,7 +119,7 @@ class Assignment(Struct, frozen=True, eq=False):
     @property
     def reference_stays(self) -> bool:
         """Whether the reference is asked about single submissions, and not only before all of them."""
-        return any(isinstance(check, HasSecondRound) for check in self.checks.values())
+        return any(check.asks_again for check in self.checks.values())
 
     @contextlib.contextmanager
     def preloading(self) -> Iterator[None]:

@@ -152,39 +152,21 @@ class Opaque(Struct, frozen=True):
 
 
 class Call(Struct, frozen=True, eq=False):
-    """One question to a box: call something by name, or read it.
+    """One question to a box: call a function of the notebook by name, or read a variable.
 
-    ``target`` is a name in the notebook's namespace, ``"@module"`` for a preloaded module whatever the
-    notebook calls it, or a `Ref` kept by an earlier call of the same `Scenario`. Arrays among the
-    arguments arrive as they are sent: `Tensor` as torch tensors, ``numpy.ndarray`` as numpy arrays; a
-    `Ref` is replaced by the kept object.
+    Arrays among the arguments arrive as they are sent: `Tensor` as torch tensors, ``numpy.ndarray`` as numpy
+    arrays.
     """
 
-    target: str | Ref
-    attribute: str = ""
-    """Dotted path below the target, e.g. ``"load_state_dict"``."""
+    target: str
+    """A name in the notebook's namespace."""
     args: tuple[Any, ...] = ()
-    kwargs: Mapping[str, Any] = {}
     read: bool = False
-    """Read the value (or attribute) instead of calling it; args and kwargs are ignored."""
-    keep: str = ""
-    """Keep the result in the box under this name; the observation's value is then ``Ref(keep)``."""
-    seed: int | None = None
-    """Seed random, numpy and torch immediately before."""
-    grad: bool = False
-    """Run with autograd on, as a notebook does; otherwise under ``torch.no_grad``.
-
-    A plan asks for it wherever student code is called as itself; it leaves it out where it changes numbers
-    in place.
-    """
-    default_dtype: str = ""
-    """torch's default dtype while the call runs, e.g. ``"float64"``; empty: unchanged."""
-    brief: bool = False
-    """Answered along with those after it, as calls of libraries are; if they end the box, none of them is."""
+    """Read the variable instead of calling it; args are ignored."""
 
 
 class Scenario(Struct, frozen=True, eq=False):
-    """Calls that build on one another. They run in order in one box; the first failure skips the rest."""
+    """Calls that follow one another in one box; the first failure skips the rest."""
 
     name: str
     calls: tuple[Call, ...]
@@ -254,8 +236,6 @@ class Observation(Struct, frozen=True, eq=False):
     met: tuple[LimitEvent, ...] = ()
     limit: str = ""
     """How much was allowed where a limit was met, e.g. ``"10 s"``; see `autograder.limits`."""
-    kinds: tuple[str, ...] = ()
-    """The names of Python's own exceptions that the raised one is a kind of: its bases, itself included."""
 
 
 class CellOutput(Struct, frozen=True):
@@ -341,7 +321,7 @@ class CellOutcome(Struct, frozen=True):
     inside: bool = False
     """It ran in the student's own box."""
     raised: bool = False
-    """Of a check: the student's code raised ``error``, not the check."""
+    """Of a check: the student's code raised ``error``, not the check; or so a fresh box of theirs ended."""
     missing: str = ""
     """Of a check: the name that the notebook does not define, or the file that cannot be read."""
     forbidden: str = ""

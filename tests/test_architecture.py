@@ -64,14 +64,13 @@ SUBLAYERS = {
             "answer_pictures",
             "other_assignments",
             "stopped_cells",
+            "texts_beside",
             "unread_work",
             "storage_limit",
             "handed_files",
             "cell_tests",
         },
-        {"planted", "carrying"},
-        {"mistakes"},
-        {"listings"},
+        {"planted"},
         {"student_assignments"},
         {"pipeline"},
         {"batch"},
@@ -81,9 +80,8 @@ SUBLAYERS = {
         {"values"},
         {"judging"},
         {"planning"},
-        {"itemwise", "properties"},
+        {"itemwise"},
         {"compared"},
-        {"called"},
         {"tabular"},
     ),
 }
@@ -250,19 +248,6 @@ def test_kinds_import_no_other_kind() -> None:
         if kind_of(module) and kind_of(module) != kind_of(name) and name not in KNOW_A_KIND
     ]
     assert [] == wrong
-
-
-def test_nobody_names_a_kind_of_the_subject() -> None:
-    """Outside of its folder only the demo's class and the sentences name a kind about transformers."""
-    names = {path.parent.name for path in (PROGRAM / "kinds" / "transformers").glob("*/__init__.py")}
-    named = [
-        f"{name}: {node.value}"
-        for name in OURS
-        if part(name) not in {"demo", "messages"} and not name.startswith("autograder.kinds.transformers.")
-        for node in ast.walk(tree(name))
-        if isinstance(node, ast.Constant) and node.value in names
-    ]
-    assert [] == named
 
 
 SUBJECT = re.compile(

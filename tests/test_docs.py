@@ -241,7 +241,8 @@ def test_tutorial_proves_its_checks(warmup: Path) -> None:
     """With the tutorial's mutants every check is seen to fail; without them the check is named."""
     bare = run("verify", "warmup", "--json", cwd=warmup)
     (missing,) = only_object(bare.stdout)["assignments"][0]["findings"]
-    assert (1, "softmax.rows", "kept by all 4 trials") == (bare.returncode, missing["place"], missing["got"])
+    assert (1, "softmax.rows") == (bare.returncode, missing["place"])
+    assert missing["got"].startswith("kept by all")
     checks = warmup / "reference/checks/softmax.py"
     checks.write_text(f"{block('python', 0)}\n\n{block('python', 2)}", "utf-8")
     proven = run("verify", "warmup", cwd=warmup)

@@ -41,12 +41,15 @@ def shadowing_names(
     Args:
         tests: of one question.
         before: the code cells that stand before them, each with whether it is a test.
-        imports: the code cells whose imports tests see.
+        imports: the code cells whose imports tests see: those that are no answers.
     """
     last_bound: dict[str, bool] = {}
-    taken = {name for name, _, _ in imports_of(imports)} | {*dir(builtins)}
+    given = {name for name, _, _ in imports_of(imports)}
+    taken = given | {*dir(builtins)}
     for source, is_test in before:
         names = names_bound(source)
+        if not is_test:  # what an answer imports, tests do not see of themselves
+            names |= {name for name, _, _ in imports_of([source])} - given
         last_bound |= dict.fromkeys(names, is_test)
         taken |= names if is_test else set()
     used = {name for one in tests for name in unbound_names(one.code, doctests=one.doctest)}

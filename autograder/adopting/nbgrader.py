@@ -138,6 +138,7 @@ def _questions(
     answer, before = "", list[tuple[str, bool]]()
     code = [cell for cell in described.cells if cell.cell_type == "code"]
     plain = [cell for cell in code if not (cell.grade and cell.is_locked)]
+    given = [cell.source for cell in code if not cell.is_answer]
     for cell in described.cells:
         if cell.is_answer and not cell.grade:
             answer = cell.grade_id
@@ -161,7 +162,7 @@ def _questions(
                 question = replace(
                     question,
                     tests=with_reasons(question.tests, texts, data, read),
-                    notebook_names=shadowing_names(question.tests, before, [one.source for one in code]),
+                    notebook_names=shadowing_names(question.tests, before, given),
                 )
             yield question
         if cell.cell_type == "code":

@@ -121,10 +121,11 @@ def _judged(question: FoundQuestion, notebook: _Notebook, code: Sequence[str]) -
     ]
     at = checked.index(True) if True in checked else len(code)
     before = [(source, False) for source in code[:at]]
+    given = [cell.given or "" for cell in notebook.cells if cell.cell_type == "code"]
     return replace(
         question,
         tests=with_reasons(question.tests, code[:at], notebook.data),  # otter's tests bind names in a copy
-        notebook_names=shadowing_names(question.tests, before, code),
+        notebook_names=shadowing_names(question.tests, before, given),
     )
 
 

@@ -193,8 +193,10 @@ def _of_student(
 ) -> list[str]:
     assignment = rubric.assignment.name
     submitted, folder = student.parent, student / assignment
+    # Whoever has no other folder is in no table, so nobody would miss the page.
+    effect = "" if folder.exists() else f"; until then {ascii(student.name)[1:-1]} has no mark and no page"
     sentences = [
-        _sentence(submitted, one, f"{student.name}/{assignment}/")
+        _sentence(submitted, one, f"{student.name}/{assignment}/") + effect
         for one in _folders(student)
         if one.name not in others and _is_like(one.name, assignment) and not _is_same(one, folder)
     ]

@@ -65,7 +65,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             AnswerRow(
                 answer,
                 _run_all(
-                    program, answer.source, f"<{answer.name}>", options.seed, show_values=options.values
+                    program,
+                    answer.source,
+                    f"<{answer.name}>",
+                    options.seed,
+                    name_mistakes=bool(answer.mutant),
+                    show_values=options.values,
                 ),
             )
             for answer in list_answers(file)

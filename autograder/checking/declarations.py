@@ -13,6 +13,9 @@ F = TypeVar("F", bound=Callable[..., None])
 Text = str | Mapping[str, str]
 """A sentence, or one for each language: ``{"en": …, "de": …}``."""
 Points = int | float
+CHECK_SECONDS = 10.0
+"""Processor time of a check that states none. An endless loop costs it in every check of a question, and no
+check of the shipped assignments takes a fifth of it for right answers."""
 
 
 def check(
@@ -23,7 +26,7 @@ def check(
     needs: str | Sequence[str] = (),
     carry: str | Sequence[str] = (),
     told: Text = "",
-    seconds: float = 30.0,
+    seconds: float = CHECK_SECONDS,
 ) -> Callable[[F], F]:
     """Make a function an item of the question: ``def name(student, reference, draw)``.
 
@@ -58,7 +61,7 @@ def fault(
     edits: Sequence[tuple[str, str]] = (),
     needs: str | Sequence[str] = (),
     told: Text = "",
-    seconds: float = 30.0,
+    seconds: float = CHECK_SECONDS,
 ) -> Callable[[F], F]:
     """Plant a fault in the solution, and make a function the check that it is repaired.
 
@@ -134,15 +137,18 @@ def mutant(
     del name, old, new, edits, title, points, loses
 
 
-def planted(name: str, source: str, *, loses: str | Sequence[str] = ()) -> None:
+def planted(
+    name: str, source: str, *, loses: str | Sequence[str] = (), review: str | Sequence[str] = ()
+) -> None:
     """State an answer for ``autograder verify`` to grade.
 
     Args:
         name: in a few words.
         source: of the answer's cell.
         loses: the checks that it must fail, all of them; none: it is right.
+        review: the checks that must not decide, so that the answer needs manual review.
     """
-    del name, source, loses
+    del name, source, loses, review
 
 
 def forbid(*names: str) -> None:

@@ -73,6 +73,10 @@ class Objects:
         module = sys.modules.get(owner.__module__)
         return getattr(module, "__file__", None) in self._student_files
 
+    def error_name(self, error: BaseException) -> str:
+        """Return the name of an exception of the student's code, or how their process has ended."""
+        return "MemoryError" if isinstance(error, MemoryError) else type(error).__name__  # also NumPy's
+
     def class_name(self, value: Any) -> str:
         """Return the name of a value's class, for messages."""
         return type(value).__name__

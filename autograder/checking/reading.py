@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.checking.carrying import extract_source
+from autograder.checking.declarations import CHECK_SECONDS
 from autograder.checking.drawing import derive_seed
 from autograder.checking.edits import CheckFileError as CheckFileError  # noqa: PLC0414 - exported here as well
 from autograder.checking.edits import apply_edits, check_faults, read_edits
@@ -77,6 +78,7 @@ class PlantedSource:
     name: str
     source: str
     loses: tuple[str, ...]
+    review: tuple[str, ...]
     line: int
 
 
@@ -160,6 +162,22 @@ def parse_check_file(modules: Mapping[str, str], name: str) -> CheckFile:
         CheckFileError: something is wrong.
     """
     return _Reader(modules, f"{PACKAGE}.{FOLDER}.{name}").read()
+
+
+def drop_planted(source: str) -> str:
+    """Return the source of a file of checks without its planted answers, on which no result rests."""
+    if "planted" not in source:
+        return source
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return source
+    lines = source.splitlines(keepends=True)
+    for statement in reversed(tree.body):
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        if isinstance(call, ast.Call) and _last_name(call.func) == "planted":
+            del lines[statement.lineno - 1 : statement.end_lineno]
+    return "".join(lines)
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
@@ -286,6 +304,7 @@ class _Reader:
             self._know(check.needs, [name for name in ids if name != check.id], check.line, "needs")
         for planted in self._planted:
             self._know(planted.loses, ids, planted.line, "loses")
+            self._know(planted.review, ids, planted.line, "review")
         module, source, names = self._read_solution()
         check_faults(self._checks, source, self._file)
         file = CheckFile(
@@ -364,7 +383,7 @@ class _Reader:
             told=self._text(stated["told"], where, "told", node) if stated.get("told") else {},
             parts=parts,
             needs=self._names(stated.get("needs", ()), where, "needs", node),
-            seconds=float(self._points(stated.get("seconds", 30.0), where, node, what="seconds")),
+            seconds=float(self._points(stated.get("seconds", CHECK_SECONDS), where, node, what="seconds")),
             line=function.lineno,
             edits=read_edits(stated),
             carry=self._names(stated.get("carry", ()), where, "carry", node),
@@ -390,8 +409,10 @@ class _Reader:
             stated = self._arguments(node, ("name", "source"), "planted")
             self._need_texts(stated, ("name", "source"), "planted", node)
             where = f"planted {stated['name']!r}"
-            loses = self._names(stated.get("loses", ()), where, "loses", node)
-            self._planted.append(PlantedSource(stated["name"], stated["source"], loses, node.lineno))
+            loses, review = (
+                self._names(stated.get(key, ()), where, key, node) for key in ("loses", "review")
+            )
+            self._planted.append(PlantedSource(stated["name"], stated["source"], loses, review, node.lineno))
         else:
             stated = self._arguments(node, ("name", "old", "new"), "mutant")
             self._need_texts(stated, ("name",), "mutant", node)
@@ -511,7 +532,7 @@ _KEYWORDS: Mapping[str, tuple[str, ...]] = {
     "probe": (),
     "solution": ("file", "source", "given", "names"),
     "mutant": ("name", "old", "new", "edits", "title", "points", "loses"),
-    "planted": ("name", "source", "loses"),
+    "planted": ("name", "source", "loses", "review"),
 }
 
 

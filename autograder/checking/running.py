@@ -55,7 +55,7 @@ class CheckOutcome:
     message: str = ""
     """For staff."""
     error: str = ""
-    """The class of the exception, if the student's code raised one."""
+    """The class of the exception, if the student's code raised one; or how a fresh box of theirs ended."""
     name: str = ""
     """The name that is missing, or the path of the file."""
     share: float = 0.0
@@ -184,7 +184,7 @@ class CheckProgram:
 
     def _explain(self, error: Exception, student: DefinedNames) -> CheckOutcome:
         raw = _text(error)
-        text = f"{self._line(error)}{raw}"
+        text = f"{self._line(error, is_silent=not raw)}{raw}"
         if isinstance(error, MissingName):
             return CheckOutcome("missing", text, name=error.missing)
         if isinstance(error, UnreadableFile):
@@ -193,7 +193,7 @@ class CheckProgram:
             return CheckOutcome("wrong", text, share=min(max(error.share, 0.0), 1.0), told=error.told)
         if objects().is_raised_by_student(error):
             observe(f"raised {type(error).__name__}")
-            return CheckOutcome("raised", raw, type(error).__name__[:80])  # students read it
+            return CheckOutcome("raised", raw, objects().error_name(error)[:80])  # students read it
         if isinstance(error, AssertionError):
             return CheckOutcome("wrong", text)
         if isinstance(error, Unclear):
@@ -211,15 +211,15 @@ class CheckProgram:
                     return f"{name} is a {type(value).__name__}, which cannot be called"
         return ""
 
-    def _line(self, error: Exception) -> str:
-        """Return the line of the check at which an exception came out; without a text, what stands there."""
+    def _line(self, error: Exception, *, is_silent: bool) -> str:
+        """Return the line of the check at which an exception came out; of a silent one what stands there."""
         file = self._sources.get_filename(self.file.module)
         lines = [
             frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file
         ]
         if not lines or lines[-1] is None:
             return ""
-        source = linecache.getline(file, lines[-1], vars(self._module)).strip() if not str(error) else ""
+        source = linecache.getline(file, lines[-1], vars(self._module)).strip() if is_silent else ""
         return f"line {lines[-1]}: {source}"
 
     def _find_mistakes(
@@ -288,7 +288,10 @@ def _is_telling(value: Any) -> bool:
 
 
 def _text(error: BaseException) -> str:
+    told = vars(error).get(
+        "told"
+    )  # what it said in the student's box: a library's class may say nothing here
     try:
-        return str(error)[:_MOST_TEXT]
+        return (told if isinstance(told, str) else str(error))[:_MOST_TEXT]
     except Exception:  # noqa: BLE001 - the class may be the student's
         return ""

@@ -17,6 +17,12 @@ MARKS = {
     "unclear": "? review",
 }
 
+NOT_RECOGNISED = (
+    "The titles and points of these mutants never apply. Compare with assert_close or assert_equal of "
+    "autograder.checking: what assert, pytest.approx, torch.testing and numpy.testing compare is not seen, "
+    "and one truth value says too little."
+)
+
 
 class StatedAnswer(NamedTuple):
     """An answer that a file of checks states, by itself or as an edit of the solution."""
@@ -25,6 +31,10 @@ class StatedAnswer(NamedTuple):
     source: str
     loses: tuple[str, ...] | None
     """The checks that it must fail; None: at least one."""
+    review: tuple[str, ...] = ()
+    """The checks that must not decide."""
+    mutant: str = ""
+    """The mutant as which it must be recognised, if that says something to students or earns points."""
 
 
 class AnswerRow(NamedTuple):
@@ -40,9 +50,10 @@ def list_answers(file: CheckFile) -> Iterator[StatedAnswer]:
     if file.solution:
         yield StatedAnswer("solution", file.solution, ())
     for mutant in file.mutants:
-        yield StatedAnswer(f"mutant {mutant.name}", mutant.source, mutant.loses)
+        named = mutant.name if mutant.title or mutant.points else ""
+        yield StatedAnswer(f"mutant {mutant.name}", mutant.source, mutant.loses, mutant=named)
     for planted in file.planted:
-        yield StatedAnswer(f"planted {planted.name}", planted.source, planted.loses)
+        yield StatedAnswer(f"planted {planted.name}", planted.source, planted.loses, planted.review)
     faults = [fault.id for fault in file.faults]
     for fault in faults:
         yield StatedAnswer(f"fault {fault}", file.listing([fault]), (fault,))
@@ -84,7 +95,12 @@ def format_matrix(file: CheckFile, rows: Sequence[AnswerRow]) -> list[str]:
             loses = row.answer.loses
             wanted = ", ".join(loses or ()) or ("at least one" if loses is None else "nothing")
             remark = f"expected to lose {wanted}"
+            if row.answer.review:
+                remark += f", and manual review of {', '.join(row.answer.review)}"
         lines.append("  ".join([f"{row.answer.name:{width}}", *marks, remark]).rstrip())
+    unseen = [row.answer.mutant for row in rows if is_unrecognised(row)]
+    if unseen:
+        lines += ["", f"not recognised: {', '.join(unseen)}. {NOT_RECOGNISED}"]
     for row in rows:
         if not is_as_stated(file, row) or any(outcome.values for outcome in row.outcomes.values()):
             lines += ["", f"{row.answer.name}:", *format_answer(row.outcomes)]
@@ -96,7 +112,14 @@ def is_as_stated(file: CheckFile, row: AnswerRow) -> bool:
     lost, unclear = find_lost(file, row.outcomes), _find_unclear(file, row.outcomes)
     if row.answer.loses is None:
         return bool(lost - unclear)
-    return not unclear and lost == find_needing(file, row.answer.loses)
+    stated = [*row.answer.loses, *row.answer.review]
+    return unclear == set(row.answer.review) and lost == find_needing(file, stated)
+
+
+def is_unrecognised(row: AnswerRow) -> bool:
+    """Return whether an answer is a mutant that no check takes for it, so that its title never applies."""
+    seen = {name for outcome in row.outcomes.values() for name in outcome.mistakes}
+    return bool(row.answer.mutant) and row.answer.mutant not in seen
 
 
 def find_lost(file: CheckFile, outcomes: Mapping[str, CheckOutcome]) -> set[str]:

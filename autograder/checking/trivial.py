@@ -48,9 +48,50 @@ def _return_first(function: ast.FunctionDef, first: str) -> list[ast.stmt]:
     return ast.parse(f"return {first}").body
 
 
-def _return_zeros(function: ast.FunctionDef, first: str) -> list[ast.stmt]:
-    del function
-    return ast.parse(f"return {first} * 0").body  # of a list nothing is left
+def _return_zeros(function: ast.FunctionDef, first: str) -> list[ast.stmt] | None:
+    del first
+    return _change_results(function, lambda value: ast.BinOp(value, ast.Mult(), ast.Constant(0)))
+
+
+def _return_ones(function: ast.FunctionDef, first: str) -> list[ast.stmt] | None:
+    del first
+    return _change_results(function, lambda value: ast.BinOp(value, ast.Pow(), ast.Constant(0)))
+
+
+def _change_results(
+    function: ast.FunctionDef, change: Callable[[ast.expr], ast.expr]
+) -> list[ast.stmt] | None:
+    """Change what a function returns; where it raises or this is no number, it returns nothing."""
+    found = _Results(change)
+    body = [found.visit(step) for step in function.body]
+    handler = ast.ExceptHandler(ast.Name("Exception", ast.Load()), None, [ast.Return(ast.Constant(None))])
+    nothing = ast.Try(body, [handler], [], [])
+    return [ast.fix_missing_locations(nothing)] if found.is_changed else None
+
+
+class _Results(ast.NodeTransformer):
+    """Changes the results of one function, those of functions inside it aside."""
+
+    def __init__(self, change: Callable[[ast.expr], ast.expr]) -> None:
+        self._change = change
+        self.is_changed = False
+
+    def visit_Return(self, node: ast.Return) -> ast.Return:
+        """Change one result, or each of several."""
+        if node.value is None:
+            return node
+        self.is_changed = True
+        if isinstance(node.value, ast.Tuple):
+            return ast.Return(ast.Tuple([self._change(one) for one in node.value.elts], ast.Load()))
+        return ast.Return(self._change(node.value))
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        """Leave a function inside alone."""
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.Lambda:
+        """Leave it alone."""
+        return node
 
 
 def _stop_early(function: ast.FunctionDef, first: str) -> list[ast.stmt] | None:
@@ -75,5 +116,6 @@ _BODIES: dict[str, _Body] = {
     "returns nothing": _return_nothing,
     "returns its first argument": _return_first,
     "returns zeros": _return_zeros,
+    "returns ones": _return_ones,
     "stops after its first step": _stop_early,
 }

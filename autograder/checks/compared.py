@@ -130,7 +130,7 @@ class ComparedCheck(ItemwiseCheck[Q, I]):
         return as_written(value)
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
-        """What the rubric names, and values near the right one; see `autograder.checks.base.HasTrials`."""
+        """What the rubric names, and values near the right one; see `Check.trials`."""
         return tuple(
             trial
             for item in self.question.items

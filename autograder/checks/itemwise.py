@@ -1,18 +1,18 @@
 """What kinds have in common: options are read, a blank cell has no result, some items wait for a person.
 
-A kind derives from `ItemwiseCheck` and says what is asked (`asked`) and what is wrong with one item
-(`verdict`).
+A kind derives from `ItemwiseCheck` and says what is asked (`asked`) or tested (`cell_tests`), and what is
+wrong with one item (`verdict`).
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import ClassVar, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from msgspec import Struct
 
-from autograder.checks.base import Draw, Evidence
+from autograder.checks.base import Check, Draw, Evidence
 from autograder.checks.judging.manual import manual
 from autograder.checks.judging.results import (
     Finding,
@@ -32,10 +32,9 @@ Verdict = ItemResult | Finding | None
 """On one item: what is wrong, None where nothing is; or the whole result, where more is to be said."""
 
 
-class ItemwiseCheck(ABC, Generic[Q, I]):
-    """One question whose items are judged one by one; see `autograder.checks.base.Check`."""
+class ItemwiseCheck(Check, Generic[Q, I]):
+    """One question whose items are judged one by one."""
 
-    kind: ClassVar[str]
     question_type: type[Q]
     item_type: type[I]
 
@@ -76,12 +75,8 @@ class ItemwiseCheck(ABC, Generic[Q, I]):
         del answer, draw
         return ()
 
-    def reference_plan(self) -> tuple[Scenario, ...]:
-        """The calls to make in the reference's box."""
-        return ()
-
     def judge(self, evidence: Evidence) -> tuple[ItemResult, ...]:
-        """One result per item, in the rubric's order."""
+        """One result per item, in the rubric's order. Pure; never raises on any evidence."""
         return self.each(evidence, lambda item, options: self.verdict(item, options, evidence))
 
     @abstractmethod

@@ -25,6 +25,7 @@ from autograder.checks.judging.results import (
     reference_value,
     result,
     review,
+    unread,
 )
 from autograder.checks.options import AnswerItem, place, share
 from autograder.checks.planning.planting import PlantedTable, table_trials
@@ -32,7 +33,7 @@ from autograder.checks.planning.targets import Targets, ValueTarget
 from autograder.checks.values.tables import Columns, Matched, Names, UnreadableTable, read_table
 from autograder.errors import RubricError
 from autograder.messages import languages, render
-from autograder.records import Answer, ItemResult, Message, Scenario, Status
+from autograder.records import Answer, ItemResult, Message, Opaque, Scenario, Status
 from autograder.rubric import Item, Question, Rubric
 from autograder.tables import check_known_keys as refuse_unknown
 from autograder.tables import convert
@@ -381,6 +382,9 @@ class TabularCheck(ItemwiseCheck[T, TableItem]):
             return found.finding
         what = name or self.question.answer_cell
         rows = read_table(found.value, self._columns)
+        if isinstance(rows, UnreadableTable) and isinstance(found.value, Opaque):
+            message = Message(rows.code, {"what": what, **rows.params})
+            return unread(message, f"{what}: {rows.code} {rows.params}")
         if isinstance(rows, UnreadableTable):
             return failed(rows.code, f"{what}: {rows.code} {rows.params}", what=what, **rows.params)
         if not any(row.name or row.cells for row in rows):

@@ -207,7 +207,8 @@ def _flags(stands: Standing) -> list[Note]:
 
 def _reasons(graded: Graded, stands: Standing, rubric: Rubric) -> list[Note]:
     """Why points wait."""
-    return [Note("waits", f"waits: {one.why}", one.place) for one in waiting_items(graded, stands, rubric)]
+    waiting = waiting_items(graded, stands, rubric)
+    return [Note("waits", f"needs manual review: {one.why}", one.place) for one in waiting]
 
 
 def _remarks(graded: Graded) -> list[Note]:

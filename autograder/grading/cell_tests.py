@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from autograder.assignment import Assignment
-from autograder.checks.base import Check, Draw, HasCellTests
+from autograder.checks.base import Check, Draw
 from autograder.checks.judging.judgeable import (
     imports_of,
     names_bound,
@@ -20,7 +20,7 @@ from autograder.checks.judging.judgeable import (
     rebinding,
 )
 from autograder.grading.harmless import cannot_reach
-from autograder.notebook.placeholders import without_placeholders
+from autograder.notebook.placeholders import without_skipped_lines
 from autograder.records import Answer, Cell, CellOutcome, CellTest, Markdown, Submission
 from autograder.rubric import NotebookFile, Question
 from autograder.sandbox.base import Box, Sandbox
@@ -33,8 +33,8 @@ from autograder.stopwatch import Stopwatch
 def cells_to_run(
     cells: Sequence[Cell | Markdown], assignment: Assignment, notebook: str
 ) -> Sequence[Cell | Markdown]:
-    """Return the cells as they run: no placeholder above an answer, and the start line before plain code."""
-    ran = without_placeholders(cells, assignment.releases[notebook])
+    """Return the cells as they run: without what undoes an answer, the start line before plain code."""
+    ran = without_skipped_lines(cells, assignment.releases[notebook])
     return with_start(ran, assignment.rubric.assignment.cell_start)
 
 
@@ -119,7 +119,7 @@ class CellTests:
         self, question: Question, check: Check, answer: Answer | None, draw: Draw, *, is_known: bool
     ) -> None:
         """Find the place of the tests of one question."""
-        if not isinstance(check, HasCellTests) or (answer is not None and check.is_unanswered(answer)):
+        if not check.runs_tests or (answer is not None and check.is_unanswered(answer)):
             return
         tests = {(question.id, item): test for item, test in check.cell_tests(draw).items()}
         if is_known and not any(test.shared for test in tests.values()):

@@ -6,11 +6,8 @@ A notebook shows a student neither that text is not run nor that an error is in 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from decimal import Decimal
 
-from msgspec.structs import replace
-
-from autograder.checks.judging.results import is_blank
+from autograder.checks.judging.results import is_blank, review_instead
 from autograder.records import Answer, ItemResult, Message, Note, Status
 
 _UNREAD = frozenset({"name.missing", "answer.not-python", "answer.unreadable"})
@@ -40,11 +37,5 @@ def _is_unread(result: ItemResult, answer: Answer) -> bool:
 
 
 def _review(result: ItemResult) -> ItemResult:
-    return replace(
-        result,
-        status=Status.NEEDS_REVIEW,
-        points=Decimal(0),
-        student=Message("review.cell-type"),
-        staff=f"the cell's type differs from the release's; otherwise: {result.staff or result.code}",
-        code="review.cell-type",
-    )
+    staff = "the cell's type differs from the release's"
+    return review_instead(result, Message("review.cell-type"), staff)

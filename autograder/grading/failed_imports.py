@@ -9,12 +9,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from decimal import Decimal
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from autograder.checks.judging.results import is_blank
+from autograder.checks.judging.results import is_blank, review_instead
 from autograder.checks.values.literal import code_tree
 from autograder.notebook.copies import names
 from autograder.records import Answer, Cell, CellRun, ItemResult, Markdown, Message, Note, Status
@@ -150,15 +148,7 @@ def _reviewed(
     else:
         return result
     # A part of the item may be right without the package. All of it waits, so that it is marked once.
-    earned = f"{result.points} points: " if result.points else ""
-    return replace(
-        result,
-        status=Status.NEEDS_REVIEW,
-        points=Decimal(0),
-        student=message,
-        staff=f"{staff}; otherwise: {earned}{result.staff}",
-        code=message.code,
-    )
+    return review_instead(result, message, staff)
 
 
 def _file_needed(result: ItemResult, beside: Sequence[str], needed: Sequence[str]) -> str:

@@ -13,13 +13,10 @@ from msgspec.structs import astuple, replace
 
 from autograder.assignment import Assignment
 from autograder.checks.base import (
-    Check,
     Draw,
     Evidence,
-    HasSecondRound,
     Observations,
 )
-from autograder.checks.judging.redaction import has_hidden_inputs, redacted
 from autograder.checks.judging.results import Finding, is_blank, review, with_lost_cell, with_syntax_fault
 from autograder.checks.judging.results import result as item_result
 from autograder.checks.values.literal import has_several_formulas
@@ -45,9 +42,11 @@ from autograder.grading.stopped_cells import (
     find_stopped_cells,
     note_stopped,
     note_unread,
+    review_deleted,
     review_stopped,
 )
 from autograder.grading.student_assignments import StudentAssignment, StudentAssignments
+from autograder.grading.texts_beside import find_text_beside, review_blank
 from autograder.grading.unread_work import OtherFiles, note_documents, remark_other_files, review_unread
 from autograder.limits import budgets
 from autograder.notebook.match import LOST
@@ -56,6 +55,7 @@ from autograder.records import (
     Answer,
     Cell,
     CellOutcome,
+    CellRun,
     ExecutedNotebook,
     Graded,
     ItemResult,
@@ -216,7 +216,7 @@ class Grader:
             )
             if evidence.observed or not (plan or is_blank(answer)):  # otherwise the run was cut off
                 evidence = self._ask_reference(personal, question, evidence)
-            return JudgedAnswer(_results(check, plan, evidence, personal.rubric))
+            return JudgedAnswer(with_syntax_fault(check.judge(evidence), answer))
         except EndedItself:
             raise
         except SandboxFault as fault:
@@ -228,7 +228,7 @@ class Grader:
     def _ask_reference(self, assignment: Assignment, question: Question, evidence: Evidence) -> Evidence:
         """Return the evidence with what the reference says about the answer, if the kind asks it."""
         check = assignment.checks[question.id]
-        plan = check.second_round(evidence) if isinstance(check, HasSecondRound) else ()
+        plan = check.second_round(evidence)
         if not plan:
             return evidence
         with self.stopwatch.step("calls once more"):
@@ -544,16 +544,36 @@ class _SubmissionRun:
             )
         self.notes += judged.notes
         results = files.explained(judged.results, question) if question.file else judged.results
+        results = self._reviewed(question, results, submission, answer, session.runs)
         # A module runs in whichever cell imports it.
-        beside = self._handed.other.names
-        results = with_failed_imports(results, self._failed_imports, beside, session.runs, answer)
+        ran = session.runs if question.file else [session.runs[at] for at in parts]
+        return with_lost_cell(results, ended=any(one is not None and one.ending is not None for one in ran))
+
+    def _reviewed(
+        self,
+        question: Question,
+        results: tuple[ItemResult, ...],
+        submission: Submission,
+        answer: Answer,
+        runs: Sequence[CellRun | None],
+    ) -> tuple[ItemResult, ...]:
+        """Return the results of a question, with manual review for zeros that may have another reason."""
+        assignment, notes = self._sitting.assignment, submission.notes
+        parts = self.executed[-1].positions(answer.grade_id)
+        results = with_failed_imports(results, self._failed_imports, self._handed.other.names, runs, answer)
         named = assignment.names_asked(question.notebook).get(answer.grade_id, ())
         asked = {*self._asked.get(question.id, ()), *named}
         results = review_stopped(results, self._stopped, asked, parts)
-        results = review_changed_type(results, answer, submission.notes)
-        self.notes += (*note_stopped(results, question.id), *note_unread(results, answer, submission.notes))
-        ran = session.runs if question.file else [session.runs[at] for at in parts]
-        return with_lost_cell(results, ended=any(one is not None and one.ending is not None for one in ran))
+        results = review_deleted(results, answer, [runs[at] for at in parts], notes)
+        results = review_changed_type(results, answer, notes)
+        check = assignment.checks[question.id]
+        if text := find_text_beside(question, check, answer, submission.answers):
+            at = ", ".join(str(position + 1) for position in self.executed[-1].positions(text))
+            staff = f"The answer is blank; the text in cell {at} ({text}) may contain it."
+            results = review_blank(results, staff)
+            self.notes.append(Note("answer-unclear", staff, question.id))
+        self.notes += (*note_stopped(results, question.id), *note_unread(results, answer, notes))
+        return results
 
     def _ask(self, session: Session, plan: tuple[Scenario, ...], place: str) -> Sequence[Observations]:
         """Ask until something happens that nobody foresaw; then no more.
@@ -588,16 +608,6 @@ class _SubmissionRun:
         note = "needs-review" if code == "review.fault" else "answer-unclear"
         self.notes.append(Note(note, staff, question.id))
         return _open(question, review(staff, code))
-
-
-def _results(
-    check: Check, plan: tuple[Scenario, ...], evidence: Evidence, rubric: Rubric
-) -> tuple[ItemResult, ...]:
-    """What a check says, without hidden inputs that the answer could have shown."""
-    results = with_syntax_fault(check.judge(evidence), evidence.answer)
-    if has_hidden_inputs(plan) and rubric.assignment.redraw != "attempt":
-        results = redacted(results, (evidence.answer.source, *evidence.cells))
-    return results
 
 
 def _by_item(earlier: Mapping[str, Sequence[ItemResult]]) -> dict[str, ItemResult]:

@@ -118,7 +118,13 @@ def check_trials(trials: Iterable[Trial], question: Question, where: str) -> Non
         if not trial.name.strip() or trial.name in seen:
             raise CourseError(f"{at}: name: each trial needs a name of its own")
         seen.add(trial.name)
-        for name, items in (("loses", trial.loses), ("unstated", trial.unstated), ("codes", (*trial.codes,))):
+        stated = {
+            "loses": trial.loses,
+            "review": trial.review,
+            "unstated": trial.unstated,
+            "codes": (*trial.codes,),
+        }
+        for name, items in stated.items():
             if len(set(items) & possible.keys()) < len(items):
                 known = ", ".join(possible)
                 raise CourseError(

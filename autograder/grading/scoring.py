@@ -101,7 +101,7 @@ def refused_results(
                 NO_POINTS,
                 item.points,
                 message,
-                f"refused: {error.code}: {error}",
+                f"not graded ({error.code}): {error}",
                 error.code,
             )
             for item in question.items

@@ -1,8 +1,8 @@
-"""Cells that stopped at an error before they defined what stands further down.
+"""Answers that are not defined after the notebook ran, although their cells would define them.
 
-The statement that raised may have nothing to do with the answer below it: it reads a file of the student's
-own machine, asks for input, or is left over from the release. An answer that was never defined for this
-reason gets manual review instead of a zero.
+A cell stopped at an error above the definition, or later code deleted what was defined. The statement that
+raised may have nothing to do with the answer below it: it reads a file of the student's own machine, asks for
+input, or is left over from the release. Such an answer gets manual review instead of a zero.
 """
 
 from __future__ import annotations
@@ -10,12 +10,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from decimal import Decimal
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from autograder.checks.judging.results import is_blank
+from autograder.checks.judging.results import AUTOMATIC, is_blank, review_instead
 from autograder.checks.values.literal import code_tree
 from autograder.checks.values.quoting import quote
 from autograder.records import Answer, Cell, CellRun, ItemResult, Markdown, Message, Note, Status
@@ -97,8 +95,33 @@ def review_stopped(
 
 def note_stopped(results: Iterable[ItemResult], question: str) -> tuple[Note, ...]:
     """Return what staff are told about a question; nothing if no cell that stopped matters to it."""
-    told = next((result.staff for result in results if result.code == "review.stopped"), "")
-    return (Note(CELL_STOPPED, told.partition("; otherwise: ")[0], question),) if told else ()
+    codes = {"review.stopped", "review.deleted"}
+    told = next((result.staff for result in results if result.code in codes), "")
+    return (Note(CELL_STOPPED, told.partition(AUTOMATIC)[0], question),) if told else ()
+
+
+def review_deleted(
+    results: Iterable[ItemResult], answer: Answer, runs: Iterable[CellRun | None], notes: Iterable[Note]
+) -> tuple[ItemResult, ...]:
+    """Return the results of one question, with manual review if something deleted its answer unseen.
+
+    Args:
+        results: of the question.
+        answer: that they are about.
+        runs: what came of its cells.
+        notes: about the submission, one of which may name the cell that deleted it.
+    """
+    tree = code_tree(answer.source) if answer.cell_type == "code" else None
+    is_explained = any(one.place == answer.grade_id and one.code in _EXPLAINED for one in notes)
+    if tree is None or is_explained or any(run is None or run.error or run.ending for run in runs):
+        return tuple(results)
+    defined = bound_names(*tree.body)
+    return tuple(
+        _deleted(result, str(result.student.params["name"]))
+        if result.code == "name.missing" and str(result.student.params.get("name")) in defined
+        else result
+        for result in results
+    )
 
 
 def note_unread(results: Iterable[ItemResult], answer: Answer, notes: Iterable[Note]) -> tuple[Note, ...]:
@@ -117,8 +140,10 @@ def note_unread(results: Iterable[ItemResult], answer: Answer, notes: Iterable[N
         if result.status not in {Status.FAILED, Status.NO_ANSWER}:
             continue
         if result.code in {"answer.not-python", "answer.unreadable"}:
-            line = f": line {result.student.params['line']}" if "line" in result.student.params else ""
-            return (Note(ANSWER_NOT_RUN, f"the answer's cell is not valid Python{line}", answer.grade_id),)
+            params = result.student.params
+            reason = f": line {params['line']}: {params['reason']}" if "line" in params else ""
+            text = f"the answer's cell is not valid Python, so nothing of it was run{reason}"
+            return (Note(ANSWER_NOT_RUN, text, answer.grade_id),)
         if result.code == "name.missing":
             name = quote(str(result.student.params.get("name", "")), 60)
             text = f"{name!r} is not defined after the notebook ran, though something was answered"
@@ -175,15 +200,13 @@ def _review(
     return result
 
 
+def _deleted(result: ItemResult, name: str) -> ItemResult:
+    staff = f"the answer's cell ran; {quote(name, 60)!r} stands under a condition or was deleted later"
+    return review_instead(result, Message("review.deleted", {"name": name}), staff)
+
+
 def _explained(result: ItemResult, cell: StoppedCell, name: str) -> ItemResult:
     error = quote(cell.error, 60)
     place = f"cell {cell.position + 1} stopped at line {cell.line or '?'}"
     where = f"{place} with {error}, before it defined {name!r}"
-    return replace(
-        result,
-        status=Status.NEEDS_REVIEW,
-        points=Decimal(0),
-        student=Message("review.stopped", {"name": name, "error": error}),
-        staff=f"{where}; otherwise: {result.staff}",
-        code="review.stopped",
-    )
+    return review_instead(result, Message("review.stopped", {"name": name, "error": error}), where)

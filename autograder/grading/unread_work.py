@@ -7,11 +7,10 @@ under the name that is graded. What lies in such files is never graded; it only 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from decimal import Decimal
 
 from msgspec import Struct
-from msgspec.structs import replace
 
+from autograder.checks.judging.results import review_instead
 from autograder.course.submission_folder import SCANS, is_hidden_notebook, name_files
 from autograder.errors import NotebookError
 from autograder.notebook.document import canonical
@@ -199,19 +198,6 @@ def _reviewed(
 ) -> tuple[ItemResult, ...]:
     """Return results in which all of these wait for manual review; by default what earned nothing."""
     return tuple(
-        replace(
-            result,
-            status=Status.NEEDS_REVIEW,
-            points=Decimal(0),
-            student=message,
-            staff=f"{staff}; otherwise: {_tell_points(result)}{result.staff}",
-            code=message.code,
-        )
-        if result.possible > 0 and is_reviewed(result)
-        else result
+        review_instead(result, message, staff) if result.possible > 0 and is_reviewed(result) else result
         for result in results
     )
-
-
-def _tell_points(result: ItemResult) -> str:
-    return f"{result.points:f} of {result.possible:f} points, " if result.points else ""

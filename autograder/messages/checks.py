@@ -26,7 +26,9 @@ _GENERAL = {
         "“{name}” is not there: the cell with your answer was stopped or ended Python, and the rest of the "
         "notebook was run without it. The remark at that cell says why."
     ),
-    "answer.not-python": "The answer cell is not valid Python: line {line}.",
+    "answer.not-python": (
+        "The answer cell is not valid Python, so nothing of it was run. Line {line}: {reason}."
+    ),
     "answer.unreadable": (
         "The answer cell is not valid Python, or is too long or too deeply nested to be read."
     ),
@@ -42,6 +44,10 @@ _GENERAL = {
         "Your answer cannot be identified with certainty in your notebook. The remark at the cells that may "
         "contain it says why. It needs manual review, and whoever marks it sees these cells."
     ),
+    "review.text-beside": (
+        "This answer's cell is blank, but your text for the same question may contain the answer. It needs "
+        "manual review."
+    ),
     "review.cell-type": (
         "Your answer stands in a cell of another type than the one you were given, so that it could not be "
         "read. It needs manual review."
@@ -53,6 +59,10 @@ _GENERAL = {
     "review.stopped": (
         "The cell stopped with {error} before it came to “{name}”, which it defines further down. It needs "
         "manual review."
+    ),
+    "review.deleted": (
+        "Your answer's cell contains a definition of “{name}”, but it is not defined after your notebook "
+        "ran: its condition did not hold, or something deleted it. It needs manual review."
     ),
     "review.ended": (
         "While your notebook was run, its process was ended or stood still more than once, for no reason "
@@ -234,12 +244,10 @@ _COUNTING_ADAPTERS = {
     "counting.square-adapter": "{what}: the input and the output of this matrix are not equally wide.",
 }
 
-# Words inside of sentences: in the place of what a page does not repeat, and for calls of a class.
+# Words inside of sentences.
 _PHRASES = {
+    "phrase.your-code": "Your code",
     "phrase.exception": "an exception",
-    "phrase.left-out": "(left out)",
-    "phrase.other-class": "object of another class",
-    "phrase.something-else": "something else",
 }
 
 SENTENCES = {

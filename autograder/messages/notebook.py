@@ -40,6 +40,14 @@ SENTENCES: Mapping[str, str] = {
         "The statement that marks an empty answer stands above your answer. It was not run, so that your "
         "answer below it counts. Delete it."
     ),
+    "notebook.placeholder.below": (
+        "What you were given as a placeholder, such as “...”, stands below your answer and would undo it. It "
+        "was not run, so that your answer above it counts. Delete it."
+    ),
+    "notebook.reset": (
+        "“%reset” deletes everything that the cells above it have defined. It was not run, so that your "
+        "answers above it count. Delete it."
+    ),
     "notebook.unassigned": (
         "These answers are blank, and this cell may contain one of them: {names}. They need manual review, "
         "and whoever marks them sees this cell."

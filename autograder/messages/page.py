@@ -35,7 +35,7 @@ _PAGE: Mapping[str, str | tuple[str, str]] = {
     "page.asked": "The question",
     "page.compared": "with what is new and what is gone of what was handed out",
     "page.as-handed-out": "Lines as they were handed out: {lines}",
-    "page.one-reason": "One reason for these {number}:",
+    "page.one-reason": "For all {number} lines above:",
     "page.caret": "Where the formula breaks",
     "page.notebook": "Your notebook, as it was run",
     "page.files": "Your files",

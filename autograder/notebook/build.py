@@ -49,6 +49,8 @@ _STEPS = (
     CheckCellMetadata,
 )
 _CELL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_COMMENT = re.compile(r"<!--(.*?)(?:-->|\Z)", re.DOTALL)
+_DATA_URI = re.compile(r"\bdata:[\w/+.-]*;base64,", re.IGNORECASE)
 _GRADE_ID = re.compile(r"[A-Za-z0-9_-]+")
 _FORMAT = (4, 5)
 _READERS = {
@@ -291,9 +293,9 @@ def _bare_cell(name: str, number: int, cell: Any, seen: set[str]) -> dict[str, A
     }
     if bare["cell_type"] == "code":
         bare |= {"outputs": [], "execution_count": None}
-    elif cell.get("attachments") and not nbgrader.get("solution"):
-        _refuse_unused(cell["attachments"], bare["source"], f"notebook {name!r}, cell {number}")
-        bare["attachments"] = cell["attachments"]
+    elif not nbgrader.get("solution"):
+        _refuse_unused(cell.get("attachments"), bare["source"], f"notebook {name!r}, cell {number}")
+        bare |= {"attachments": cell["attachments"]} if cell.get("attachments") else {}
     return bare
 
 
@@ -303,6 +305,12 @@ def _refuse_unused(attachments: Any, source: str, place: str) -> None:
     Raises:
         NotebookError: ``unused-attachment``.
     """
+    if any(_DATA_URI.search(comment) for comment in _COMMENT.findall(source)):
+        raise NotebookError(
+            "unused-attachment",
+            f"{place}: an HTML comment contains a picture or file as a data URI, so students would get it "
+            "unseen: delete it, or take it out of the comment.",
+        )
     names = sorted(attachments) if isinstance(attachments, dict) else []
     unused = [attached for attached in names if not shows_attachment(source, attached)]
     if unused:

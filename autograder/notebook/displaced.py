@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import ast
 import itertools
-import re
 from collections.abc import Collection, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.notebook.copies import is_unwritten, names, parse_cell, redefines
-from autograder.notebook.document import RawCell, name_cells
+from autograder.notebook.document import RawCell, canonical, name_cells
 from autograder.notebook.match import LOST
 from autograder.notebook.release import Release
 from autograder.records import Note
@@ -25,7 +24,6 @@ FIELDS = ("family_name", "first_name", "student_number", "programme")
 """The names that the cell below the title page assigns."""
 MOST_TEXTS = 10
 """Cells that are shown as what may be a blank answer; an honest student has a few."""
-_FORGETS_ALL = re.compile(r"^[ \t]*%reset\b", re.MULTILINE)
 
 
 class SearchedNotebook(Struct, frozen=True):
@@ -191,11 +189,12 @@ class Rebound(Struct, frozen=True):
 def find_rebound(notebook: SearchedNotebook, notes: list[Note]) -> Rebound:
     """Find the cells that assign or delete what an answer above them defines."""
     owners = notebook.owners()
+    stubs = {canonical(cell.source) for cell in notebook.release.cells if cell.is_answer}
     deleted: dict[int, tuple[str, ...]] = {}
     reassigned: dict[str, tuple[int, ...]] = {}
     for index in sorted({*notebook.own, *owners}):
         cell = notebook.cells[index]
-        if cell.cell_type != "code":
+        if cell.cell_type != "code" or canonical(cell.source) in stubs:
             continue
         for grade_id in notebook.names_asked:
             cells = notebook.cells_of(grade_id)
@@ -209,7 +208,7 @@ def find_rebound(notebook: SearchedNotebook, notes: list[Note]) -> Rebound:
                     f"Cell {cell.number} assigns {', '.join(sorted(assigned))} again, which is what counts."
                 )
                 notes.append(Note("answer-rebound", text, grade_id))
-            elif lost := defined if _FORGETS_ALL.search(cell.source) else defined & _deleted(cell.source):
+            elif lost := defined & _deleted(cell.source):
                 deleted[index] = tuple(sorted({*deleted.get(index, ()), *lost}))
                 text = f"Cell {cell.number} deletes {', '.join(sorted(lost))} after the answer."
                 notes.append(Note("answer-rebound", text, grade_id))

@@ -6,7 +6,7 @@ Questions are known as the release prints them: by number, by title, and by the 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -30,10 +30,12 @@ _NUMBER = re.compile(
 )
 """A number in the heading of a student: "4c", "4 (c)", "4.2", "(c)", "c)"."""
 _LINE_LABEL = re.compile(
-    r"^[ \t>#*_-]*(?:[^\W\d_]{2,}[ \t]+)?(\d+(?:\.\d+)*)[ \t]*[.:–-]?[ \t]*(?:\(([a-z])\)|([a-z])(?=[).:]))",
+    r"^[ \t>#*_-]*"
+    r"(?:(?:[^\W\d_]{2,}[ \t]+)?(\d+(?:\.\d+)*)[ \t]*[.:–-]?[ \t]*(?:\(([a-z])\)|([a-z])(?=[).:]))"
+    r"|\(?([a-z])\)(?=\s))",
     re.IGNORECASE | re.MULTILINE,
 )
-"""How a line begins that answers another question: "2b) …", "Task 2 (i): …", "# 4c: …" in code."""
+"""How a line begins that answers another question: "2b) …", "Task 2 (i): …", "# 4c: …" in code, "c) …"."""
 _ENTRY = re.compile(r"\s*\(?(?:\d+|[a-z])[).]", re.IGNORECASE)
 """How an entry of a list begins: "1. Old data" continues an answer and need not name question 1."""
 _MOST_WORDS = 8
@@ -98,23 +100,39 @@ def name_answers(
 
 
 def find_labelled(
-    cells: Sequence[RawCell], release: Release, searched: Collection[int]
+    cells: Sequence[RawCell], release: Release, searched: Collection[int], places: Mapping[str, int]
 ) -> dict[str, set[int]]:
     """Return the cells in which a line begins with the number of a question, by its answers' grade_ids.
+
+    A letter alone stands for a question of the task in which the cell is.
 
     Args:
         cells: of the submission.
         release: the student's own.
         searched: positions of cells of the student's own, and of answers.
+        places: of the cells of the release, by grade_id.
     """
     questions = _list_questions(release)
     found: dict[str, set[int]] = {}
     for index in searched:
-        keys = {_join_number(*label.groups()) for label in _LINE_LABEL.finditer(cells[index].source)}
+        labels = {_join_number(*label.groups()) for label in _LINE_LABEL.finditer(cells[index].source)}
+        task = _find_task(index, questions, places)
+        keys = {label if label[0].isdigit() else (*task, *label) for label in labels}
         named = (question for question in questions if question.number in keys)
         for name in (name for question in named for name in question.answers):
             found.setdefault(name, set()).add(index)
     return found
+
+
+def _find_task(index: int, questions: Sequence[_Question], places: Mapping[str, int]) -> Words:
+    """Return the number of the task in which a cell stands: that of the last answer above it."""
+    above = {
+        places[name]: question.number[:-1]
+        for question in questions
+        for name in question.answers
+        if places.get(name, index + 1) <= index
+    }
+    return above[max(above)] if above else ()
 
 
 def _list_questions(release: Release) -> list[_Question]:

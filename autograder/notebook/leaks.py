@@ -34,6 +34,9 @@ _MARKER = re.compile(
 )
 """In lower case only where nothing follows: "# begin solution here" may tell students where to write."""
 _TOKEN = re.compile(r"[^\W\d]\w*|\d[\d_]*(?:\.\d+)?|[^\s\w\"'`#(),]")
+_LAYOUT = re.compile(r"\\(?:[nrt]|\s)|&nbsp;|[\xad\u200b]|(?<!\w)[rR](?=['\"])")
+"""Line ends in strings, continued lines, what stands for a space or for nothing in a text, raw strings."""
+_DECIMAL = re.compile(r"(?<![\w.])(?=\d*[.eE])(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])")
 _WORD = re.compile(r"\w+")
 _UNCOUNTED = re.compile(r"(?:async\s+)?(?:def|class|import|from|else|try|finally|pass)\b|@")
 """Lines that say nothing of a solution: names and imports are often stated in the prompt."""
@@ -241,7 +244,7 @@ class _Shown:
         self.given = given
         computed = _plain(given.text, compute=True) if given.code else given.text
         forms = {given.text, computed, *([_plain(given.text)] if given.code else [])}
-        self._tokens = [f" {_tokens(form)} " for form in forms]
+        self._tokens = [f" {_code_tokens(form)} " for form in forms]
         self._formula = " ; ".join(
             f" {_formula_tokens(form)} " for form in dict.fromkeys((given.text, computed))
         )
@@ -404,7 +407,7 @@ def _assignments(written: ast.Module, computed: ast.Module) -> Iterator[_Assignm
         literal = ast.literal_eval(value)
         if literal not in (None, "", 0, 1, [], (), {}) and "..." not in ast.unparse(value):
             for said in dict.fromkeys(ast.unparse(form) for form in forms):
-                yield _Assignment(_tokens(said), said, _is_telling(ast.unparse(value)))
+                yield _Assignment(_code_tokens(said), said, _is_telling(ast.unparse(value)))
 
 
 def _is_plain(node: ast.expr) -> bool:
@@ -441,7 +444,7 @@ def _is_formula(text: str) -> bool:
 def _code_lines(plain: str) -> tuple[_CodeLine, ...]:
     lines: dict[str, _CodeLine] = {}
     for line in plain.split("\n"):
-        tokens = _tokens(_RETURN.sub("", line))
+        tokens = _code_tokens(_RETURN.sub("", line))
         weight = tokens.count(" ") + 1
         if weight >= _LINE_TOKENS and not _UNCOUNTED.match(line.strip()):
             lines[tokens] = _CodeLine(tokens, weight, line.strip())
@@ -490,6 +493,12 @@ def _is_remark(node: Any) -> bool:
 
 def _tokens(text: str) -> str:
     return " ".join(token.replace("_", "") if token[0].isdigit() else token for token in _TOKEN.findall(text))
+
+
+def _code_tokens(text: str) -> str:
+    """The tokens of code, the same however Python allows to lay it out; in a text it is not parsed."""
+    joined_lines = _LAYOUT.sub(" ", text).replace("\\", "")
+    return _tokens(_DECIMAL.sub(lambda found: repr(float(found[0])).removesuffix(".0"), joined_lines))
 
 
 def _formula_tokens(text: str) -> str:

@@ -65,12 +65,16 @@ def find_texts(notebook: SearchedNotebook, notes: list[Note]) -> dict[str, tuple
     found = dict[str, set[int]]()
     added = {kind: _find_added(notebook, kind) for kind in {cell.cell_type for cell in blank}}
     read = {index for cell in answers for index in notebook.cells_of(cell.grade_id)}
-    labelled = find_labelled(notebook.cells, notebook.release, {*notebook.own} | read) if blank else {}
+    labelled = (
+        find_labelled(notebook.cells, notebook.release, {*notebook.own} | read, notebook.places)
+        if blank
+        else {}
+    )
     for original in blank:
         name, near = original.grade_id, _find_beside(notebook, original)
         own = added[original.cell_type]
         found[name] = {index for index in own if index in near and _may_be(notebook, index, name)}
-        found[name] |= _cells_with_names(notebook, original)
+        found[name] |= _cells_with_names(notebook, original) | _cells_with_signature(notebook, original)
     beside = set().union(*found.values())
     texts = _texts_of_no_answer(notebook) - beside
     for original in blank:
@@ -366,6 +370,20 @@ def _cells_with_names(notebook: SearchedNotebook, original: ReleaseCell) -> set[
     return {
         index for index in {*notebook.own, *texts} if wanted.intersection(_names_given(notebook.cells[index]))
     }
+
+
+def _cells_with_signature(notebook: SearchedNotebook, original: ReleaseCell) -> set[int]:
+    """The student's own cells with a function of another name that has all parameters of a blank one."""
+    wanted = _signatures(original.source) - {()}
+    own = (index for index in notebook.own if notebook.cells[index].cell_type == "code")
+    return {index for index in own if wanted & _signatures(notebook.cells[index].source)}
+
+
+def _signatures(source: str) -> set[tuple[str, ...]]:
+    """The names of the parameters of each function that a cell defines."""
+    tree = parse_cell(source)
+    functions = [one for one in (tree.body if tree else ()) if isinstance(one, ast.FunctionDef)]
+    return {tuple(argument.arg for argument in function.args.args) for function in functions}
 
 
 def _names_given(cell: RawCell) -> list[str]:

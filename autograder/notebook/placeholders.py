@@ -1,87 +1,192 @@
-"""The statement that makes an empty answer cell fail, such as ``raise NotImplementedError()``.
+"""Lines of a student's notebook that are not run, because they would stop or undo an answer in it.
 
-Students leave it above their answer, which Python then never reaches. If it is the release's own statement
-and code stands below it, it is not run.
+Students leave the release's ``raise NotImplementedError()`` above their answer, which Python then never
+reaches, or the release's ``x = "..."`` below it, which undoes it. ``%reset`` deletes all answers above it; in
+Jupyter students run it to start anew, not to withdraw them.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Literal
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.notebook.copies import parse_cell
 from autograder.notebook.document import canonical
 from autograder.notebook.release import Release
 from autograder.records import Cell, Markdown, Note
+from autograder.syntax import UNREADABLE, bound_names, first_line, lines_of, parsed
+
+_RESET = re.compile(r"^[ \t]*%reset\b", re.MULTILINE)
+_NOTES = {
+    "placeholder": "The release's placeholder statement stands above the answer; it is not run.",
+    "placeholder.below": "The release's placeholder stands below the answer; it is not run.",
+    "reset": "%reset would delete all answers above it; it is not run.",
+}
+_NOT_IMPLEMENTED = (
+    "Raise(exc=Name(id='NotImplementedError'",
+    "Raise(exc=Call(func=Name(id='NotImplementedError'",
+)
+_ELLIPSIS = "Expr(value=Constant(value=Ellipsis"
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
-def without_placeholders(cells: Sequence[Cell | Markdown], release: Release) -> list[Cell | Markdown]:
-    """Return the cells as they are run: placeholders above an answer do nothing.
+class SkippedLines(Struct, frozen=True):
+    """Lines of one cell that are not run."""
 
-    Lines keep their numbers.
-    """
+    position: int
+    """Of the cell, counted from 0."""
+    code: Literal["placeholder", "placeholder.below", "reset"]
+    """What they are; also of the sentence for the student, without ``notebook.``."""
+    spans: tuple[tuple[int, int], ...]
+    """First and last line of each statement, counted from 1."""
+
+    def note(self, cell: Cell | Markdown) -> Note:
+        """What staff are told."""
+        code = f"{self.code.partition('.')[0]}-skipped"
+        return Note(code, _NOTES[self.code], cell.grade_id or f"cell {self.position + 1}")
+
+
+def without_skipped_lines(cells: Sequence[Cell | Markdown], release: Release) -> list[Cell | Markdown]:
+    """Return the cells as they are run. Lines keep their numbers."""
     ran = list(cells)
-    for position, statements in _placeholders_above_answers(cells, release):
-        lines = ran[position].source.split("\n")
-        for statement in statements:
-            lines[statement.lineno - 1] = " " * statement.col_offset + "pass"
-            for number in range(statement.lineno, statement.end_lineno or statement.lineno):
-                lines[number] = ""
-        ran[position] = replace(ran[position], source="\n".join(lines))
+    for skipped in find_skipped_lines(cells, release):
+        cell = ran[skipped.position]
+        ran[skipped.position] = replace(cell, source=_without_lines(cell.source, skipped.spans))
     return ran
 
 
-def note_placeholders(cells: Sequence[Cell | Markdown], release: Release) -> dict[int, Note]:
-    """Return a note for each cell whose placeholder is not run, by the cell's position."""
-    text = "The release's placeholder statement stands above the answer; it is not run."
-    return {
-        position: Note("placeholder-skipped", text, cells[position].grade_id or f"cell {position + 1}")
-        for position, _ in _placeholders_above_answers(cells, release)
-    }
-
-
-def _placeholders_above_answers(
-    cells: Sequence[Cell | Markdown], release: Release
-) -> Iterator[tuple[int, list[ast.stmt]]]:
-    """Yield the positions of cells with placeholders above other code, and these placeholders."""
-    stubs = [cell.source for cell in release.cells if cell.is_answer and cell.cell_type == "code"]
-    unchanged = {canonical(stub) for stub in stubs}
-    given = {ast.dump(statement) for stub in stubs for statement in _raises(stub)}
+def find_skipped_lines(cells: Sequence[Cell | Markdown], release: Release) -> list[SkippedLines]:
+    """Return the lines that are not run."""
+    raises, stubs = _list_placeholders(release)
+    unchanged = {canonical(cell.source) for cell in release.cells if cell.is_answer}
+    found, bound = [], set[str]()
     for position, cell in enumerate(cells):
-        if not given or not isinstance(cell, Cell) or cell.locked or "raise" not in cell.source:
+        if not isinstance(cell, Cell) or cell.locked:
             continue
-        tree = None if canonical(cell.source) in unchanged else parse_cell(cell.source)
-        if tree is None:
+        if resets := _find_resets(cell.source):
+            found.append(SkippedLines(position, "reset", resets))
+        is_copy = not cell.grade_id  # of a placeholder, perhaps below the cell with the answer
+        if canonical(cell.source) in unchanged and not is_copy:
             continue
-        lines = cell.source.split("\n")
-        above = [
-            statement
-            for body in _bodies(tree)
-            for statement in body[:-1]
-            if ast.dump(statement) in given
-            and any(ast.dump(later) not in given for later in body if later.lineno > statement.lineno)
-            and _is_alone(statement, lines)
-        ]
-        if above:
-            yield position, above
+        if above := _find_raises_above(cell.source, raises):
+            found.append(SkippedLines(position, "placeholder", above))
+        if below := _find_stubs_below(cell.source, stubs, bound if is_copy else ()):
+            found.append(SkippedLines(position, "placeholder.below", below))
+        tree = parse_cell(cell.source)
+        answers = [one for one in (tree.body if tree else ()) if ast.dump(one) not in stubs]
+        bound |= bound_names(*answers)
+    return found
 
 
-def _raises(source: str) -> list[ast.stmt]:
-    tree = parse_cell(source)
-    bodies = _bodies(tree) if tree else ()
-    return [statement for body in bodies for statement in body if isinstance(statement, ast.Raise)]
+def without_stubs_below(source: str, release: Release) -> str:
+    """Return the source of an answer without the release's placeholders below it."""
+    return _without_lines(source, _find_stubs_below(source, _list_placeholders(release)[1]))
 
 
-def _bodies(tree: ast.Module) -> Iterator[list[ast.stmt]]:
+def _without_lines(source: str, spans: Sequence[tuple[int, int]]) -> str:
+    lines = lines_of(source)
+    for first, last in spans:
+        ends = [line[len(line.rstrip("\r\n")) :] for line in lines[first - 1 : last]]
+        indent = lines[first - 1][: len(lines[first - 1]) - len(lines[first - 1].lstrip())]
+        lines[first - 1 : last] = [f"{indent}pass{ends[0]}", *ends[1:]]
+    return "".join(lines)
+
+
+def _find_resets(source: str) -> tuple[tuple[int, int], ...]:
+    if not _RESET.search(source) or source.lstrip().startswith("%%"):
+        return ()
+    try:
+        parsed(source)
+    except UNREADABLE:
+        lines = enumerate(lines_of(source), 1)
+        return tuple((number, number) for number, line in lines if _RESET.match(line))
+    return ()  # a line of a text
+
+
+def _find_raises_above(source: str, raises: Collection[str]) -> tuple[tuple[int, int], ...]:
+    """Return where the release's ``raise`` stands above other code."""
+    tree = parse_cell(source) if raises and "raise" in source else None
+    return tuple(
+        _span(statement)
+        for body in (_bodies(tree) if tree else ())
+        for number, statement in enumerate(body)
+        if _is_placeholder(statement, raises)
+        and not all(_is_placeholder(later, raises) for later in body[number + 1 :])
+        and _is_alone(statement, source)
+    )
+
+
+def _is_placeholder(statement: ast.stmt, raises: Collection[str]) -> bool:
+    """Whether a statement raises as the release's does, or ``NotImplementedError`` in another spelling."""
+    dumped = ast.dump(statement)
+    return dumped in raises or dumped.startswith(_NOT_IMPLEMENTED)
+
+
+def _find_stubs_below(
+    source: str, stubs: Collection[str], above: Iterable[str] = ()
+) -> tuple[tuple[int, int], ...]:
+    """Return where the release's placeholder stands below a definition of all of its names.
+
+    Args:
+        source: of a cell.
+        stubs: the placeholders.
+        above: names that cells above it define.
+    """
+    tree = parse_cell(source) if stubs else None
+    found, bound = list[tuple[int, int]](), set(above)
+    for statement in tree.body if tree else ():
+        if ast.dump(statement) not in stubs:
+            bound |= bound_names(statement)
+        elif bound_names(statement) <= bound and _is_alone(statement, source):
+            found.append(_span(statement))
+    return tuple(found)
+
+
+def _list_placeholders(release: Release) -> tuple[set[str], set[str]]:
+    """Return the statements by which a release marks empty answers: those that raise, those that define."""
+    sources = (cell.source for cell in release.cells if cell.is_answer and cell.cell_type == "code")
+    trees = [tree for tree in map(parse_cell, sources) if tree]
+    raises = {
+        ast.dump(statement)
+        for tree in trees
+        for body in _bodies(tree)
+        for statement in body
+        if isinstance(statement, ast.Raise)
+    }
+    stubs = {ast.dump(statement) for tree in trees for statement in tree.body if _is_stub(statement)}
+    return raises, stubs
+
+
+def _is_stub(statement: ast.stmt) -> bool:
+    """Whether a statement defines a name as what cannot be an answer: ``"..."``, or a body without code."""
+    if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value:
+        values = (node.value for node in ast.walk(statement.value) if isinstance(node, ast.Constant))
+        return any(value is ... or (isinstance(value, str) and "..." in value) for value in values)
+    return isinstance(statement, _Definition) and any(
+        ast.dump(body[-1]).startswith((*_NOT_IMPLEMENTED, _ELLIPSIS)) for body in _bodies(statement)
+    )
+
+
+def _bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
     """Yield the statements of a cell, and those of each function in it."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef):
             yield node.body
 
 
-def _is_alone(statement: ast.stmt, lines: Sequence[str]) -> bool:
+def _span(statement: ast.stmt) -> tuple[int, int]:
+    return first_line(statement), statement.end_lineno or statement.lineno
+
+
+def _is_alone(statement: ast.stmt, source: str) -> bool:
     """Whether no other statement stands on a statement's lines."""
-    own = lines[statement.lineno - 1 : statement.end_lineno]
-    return own[0].lstrip().startswith("raise") and not any(";" in line for line in own)
+    first, last = _span(statement)
+    lines = lines_of(source)
+    before = lines[first - 1].encode()[: statement.col_offset]
+    after = lines[last - 1].encode()[statement.end_col_offset :].decode().lstrip()
+    return not before.strip() and not after.startswith(";")

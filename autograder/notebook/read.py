@@ -28,7 +28,7 @@ from autograder.notebook.document import (
 )
 from autograder.notebook.match import LOST, Matching, match
 from autograder.notebook.pictures import absent_pictures, take_out_pictures
-from autograder.notebook.placeholders import note_placeholders
+from autograder.notebook.placeholders import find_skipped_lines, without_stubs_below
 from autograder.notebook.prepare import prepare_cells
 from autograder.notebook.recover import Recovery, recover
 from autograder.notebook.release import Release, ReleaseCell
@@ -82,10 +82,11 @@ def read(
     program, restored = _program(cells, release, matching, recovery, types)
     positions = {index: at for at, (index, _) in enumerate(program) if index is not None}
     ran = [cell for _, cell in program]
-    skipped = note_placeholders(ran, release)
+    skipped = find_skipped_lines(ran, release)
     lost = _find_damaged(cells, document, places, answer_cells)
     restored += _review_damaged(lost, release)
-    found = (*prepared.notes, *matching.notes, *recovery.notes, *restored, *skipped.values())
+    told_staff = (one.note(ran[one.position]) for one in skipped)
+    found = (*prepared.notes, *matching.notes, *recovery.notes, *restored, *told_staff)
     notes = (*document.notes, *_language(document, release), *found)
     outcome = (cells, release, matching, recovery, positions)
     told = remarks(*outcome, skipped=skipped, damaged=lost.values(), prepared=prepared)
@@ -280,6 +281,8 @@ def _answers(
         changed = canonical(source) != canonical(original.source)
         if types[grade_id] != "code":
             source, _ = take_out_pictures(source)
+        elif changed:
+            source = without_stubs_below(source, release)
         answers[grade_id] = Answer(grade_id, types[grade_id], source, changed)
     return answers
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from autograder.notebook.copies import is_split_statement
 from autograder.notebook.document import RawCell, canonical
 from autograder.notebook.match import LOST, Matching
+from autograder.notebook.placeholders import SkippedLines
 from autograder.notebook.prepare import PreparedCells
 from autograder.notebook.recover import Recovery
 from autograder.notebook.release import Release
@@ -24,7 +25,7 @@ def remarks(
     recovery: Recovery,
     positions: Mapping[int, int],
     *,
-    skipped: Iterable[int],
+    skipped: Iterable[SkippedLines],
     damaged: Iterable[int],
     prepared: PreparedCells,
 ) -> tuple[CellRemark, ...]:
@@ -36,7 +37,7 @@ def remarks(
         matching: which cell is which.
         recovery: what was found besides.
         positions: index of a cell → its position in the notebook as it is run.
-        skipped: positions of cells with a placeholder above the answer, which is not run.
+        skipped: lines that are not run.
         damaged: cells whose text is missing from the file.
         prepared: what was done to the cells before they were matched.
     """
@@ -52,7 +53,7 @@ def remarks(
         for index, cell in enumerate(cells)
         if cell.number in prepared.joined and index in positions
     ]
-    placed += [CellRemark(position, Message("notebook.placeholder")) for position in skipped]
+    placed += [CellRemark(lines.position, Message(f"notebook.{lines.code}")) for lines in skipped]
     return tuple(sorted(placed, key=lambda remark: remark.position)[:MOST_REMARKS])
 
 

@@ -25,7 +25,11 @@ def read_check_file(table: Mapping[str, Any], folder: Path | None, place: Place)
         RubricError: the file is missing, or states something wrong.
     """
     if table.get("kind") not in KINDS:
+        if "checks" in table:
+            raise RubricError(f"only questions of kind {' and '.join(KINDS)} have checks", place, "checks")
         return None
+    if "reference" in table:
+        raise RubricError("checks import what they compare with; take it out", place, "reference")
     file = table.get("checks", f"{str(table.get('id')).replace('-', '_')}.py")
     if not isinstance(file, str):
         raise RubricError(f"expected a file in reference/checks, got {file!r}", place, "checks")

@@ -35,7 +35,7 @@ _PAGE = 4096
 _SPARE = 0.01
 """Share of a submission's time that is as good as none: a box does not measure just like its submission."""
 ENDINGS_PER_QUESTION = 2
-"""After so many endings within one question its remaining scenarios are not tried."""
+"""After so many endings within one question its remaining scenarios and tests are not tried."""
 Visit = Callable[[Box, float, Collection[int]], None]
 """What is done when the notebook stands before a cell, with the box, the seconds that are left and the cells
 that did not run there. It may run again in another box, and raises `BoxEnded` where it ended this one."""

@@ -25,6 +25,7 @@ from autograder.records import CellOutcome, CellTest, CheckCall, Ending, Observa
 from autograder.sandbox.base import Box, Reply
 from autograder.sandbox.exchange import values
 from autograder.sandbox.exchange.wire import LIMITED_BOX, ProtocolError, Told, telling
+from autograder.sandbox.session import ENDINGS_PER_QUESTION
 from autograder.sandbox.timeouts import KnownTimeout, Timeouts
 from autograder.stopwatch import Stopwatch
 from autograder.syntax import UNREADABLE, parsed
@@ -494,6 +495,11 @@ Key = tuple[str, str]
 """Question and item."""
 
 
+def _count_endings(found: Mapping[Key, CellOutcome], question: str) -> int:
+    """Return how many tests of a question have ended the student's box."""
+    return sum(key[0] == question and outcome.ending is not None for key, outcome in found.items())
+
+
 def visit(
     runner: CellTester,
     tests: Mapping[Key, CellTest],
@@ -516,6 +522,10 @@ def visit(
         runner.begin_visit()
         for key, test in tests.items():
             if key in found:
+                continue
+            if not test.shared and _count_endings(found, key[0]) >= ENDINGS_PER_QUESTION:
+                # Otherwise one function that never ends takes the time of all other questions.
+                found[key] = CellOutcome(ending=Ending.NOT_ASKED)
                 continue
             left = until - student.computed()
             has_full_time = left >= test.seconds  # otherwise it is the submission whose time is used up

@@ -36,7 +36,7 @@ from autograder.errors import (
 )
 from autograder.feedback.sanitise import printable_text
 from autograder.grading.expected import box_seed
-from autograder.notebook.placeholders import without_placeholders
+from autograder.notebook.placeholders import without_skipped_lines
 from autograder.records import Cell, CellRun, Ending, Limits, Markdown
 from autograder.sandbox.base import Box, Environment
 from autograder.sandbox.pool import Pool
@@ -432,7 +432,7 @@ class Bench:
         given = {one: files[one] for one in wanted.own if one in files}
         return _Program(
             assignment.environment(wanted),
-            tuple(without_placeholders(submission.cells, release)),
+            tuple(without_skipped_lines(submission.cells, release)),
             assignment.rubric.assignment.limits,
             box_seed(assignment.course.secret(), assignment.name),
             given,

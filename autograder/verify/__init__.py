@@ -7,6 +7,7 @@ What a rubric, a reference or a notebook has wrong shows here, before a student 
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -20,7 +21,7 @@ from autograder.sandbox.outside import orphans
 from autograder.sandbox.pool import Pool
 from autograder.verify import headroom
 from autograder.verify.findings import ItemCredit, Mark, Matrix, MutatedCell, Row, Verified, VerifyFinding
-from autograder.verify.matrix import coverage, kept_without_work, most
+from autograder.verify.matrix import coverage, list_warnings, most
 from autograder.verify.mutants import run_mutants
 from autograder.verify.papers import KEY, AnswerKey, check_key, check_release, grade_answer_key
 from autograder.verify.questions import (
@@ -93,7 +94,7 @@ def verify(
         most((spent, *boxes)),
         len(boxes),
         time.monotonic() - started,
-        (*(warning for made in matrices for warning in kept_without_work(made)),),
+        (*itertools.chain.from_iterable(map(list_warnings, matrices)),),
         () if quick else run_mutants(grader, key, parallel),
         list_credit(assignment.rubric),
         sum((item.points for item in items if not item.manual), Decimal(0)),

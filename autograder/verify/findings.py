@@ -46,6 +46,8 @@ class Row(Struct, frozen=True):
     """Those of the items that are not as the trial says."""
     findings: tuple[VerifyFinding, ...] = ()
     """About these items, and about items of other questions."""
+    warnings: tuple[VerifyFinding, ...] = ()
+    """What is allowed, and worth a look."""
     spent: Spent | None = None
     """What it used; None where its text was enough, so that nothing was run."""
 

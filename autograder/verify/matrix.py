@@ -15,6 +15,11 @@ _NOT_NOTICED = "make the check notice this, or take the item out of what the tri
 _IS_RIGHT = "this mistake is right: it equals an answer that is right; correct its 'when' or take it out"
 _LOST_MORE = "find out why the check takes this for a mistake, or add the item to what the trial loses"
 _OPEN = "the check could not judge this; see the words for staff"
+_DECIDED = "the check decides this; take the item out of what needs review, or raise Unclear for it"
+_NOT_RECOGNISED = (
+    "compare with assert_close or assert_equal of autograder.checking: what assert, pytest.approx, "
+    "torch.testing and numpy.testing compare is not seen, and one truth value says too little"
+)
 _EARLIER = "look for a mistake or a step that fits earlier, or state what is given"
 _SPEECHLESS = "put it into the kind's sentences.py, beside the __init__.py that its entry point names"
 _NEVER_LOST = "plant a mistake that loses it: trials = 'module:function', or a named mistake in the rubric"
@@ -64,7 +69,7 @@ def row(
         elif result.question in trial.earlier:
             continue
         must_lose = own and item.id in trial.loses
-        wanted = Mark.LOST if must_lose else Mark.KEPT
+        wanted = Mark.LOST if must_lose else Mark.OPEN if own and item.id in trial.review else Mark.KEPT
         is_stated = not own or (item.id not in trial.unstated and not trial.loses_any)
         if key.get(place, Mark.KEPT) is not Mark.KEPT or not is_stated:
             continue
@@ -80,9 +85,14 @@ def row(
             findings.append(
                 VerifyFinding(paper(trial, question), question.id, expected, "none", _NOT_NOTICED)
             )
+    warnings = []
+    if trial.told_as and all(result.code != trial.told_as for result in score.items):
+        expected = f"at least one item that is told as {trial.told_as!r}"
+        got = f"{trial.name} is not recognised: its title and points never apply"
+        warnings.append(VerifyFinding(paper(trial, question), question.id, expected, got, _NOT_RECOGNISED))
     places = {finding.place for finding in findings}
     wrong = tuple(item for item in marks if f"{question.id}.{item}" in places)
-    return Row(trial.name, trial.family, loses, marks, wrong, tuple(findings))
+    return Row(trial.name, trial.family, loses, marks, wrong, tuple(findings), tuple(warnings))
 
 
 def _lost_otherwise(trial: Trial, question: Question, result: ItemResult) -> Iterator[VerifyFinding]:
@@ -119,22 +129,28 @@ def coverage(matrix: Matrix) -> tuple[VerifyFinding, ...]:
 
 
 _WITHOUT_WORK = (
-    (Mark.KEPT, "passes", "compare with the reference there, or state needs= with a check that does"),
-    (Mark.OPEN, "goes to manual review by", "look at the value with assert_close or assert_equal first"),
+    (Mark.KEPT, "earned by", "compare with the reference there, or state needs= with a check that does"),
+    (Mark.OPEN, "manual review for", "look at the value with assert_close or assert_equal first"),
 )
 
 
-def kept_without_work(matrix: Matrix) -> Iterator[VerifyFinding]:
-    """Warn of automatic items that an answer without any work keeps, or that need manual review for it."""
+def list_warnings(matrix: Matrix) -> Iterator[VerifyFinding]:
+    """Warn of what rows say, and of automatic items that an answer without any work keeps.
+
+    Also of those that need manual review for such an answer.
+    """
     for row in matrix.rows:
-        if row.family != TRIVIAL:
-            continue
-        for mark, got, remedy in _WITHOUT_WORK:
-            items = [item for item, found in row.marks.items() if found is mark and item not in matrix.manual]
-            if items:
+        yield from row.warnings
+    idle = [row for row in matrix.rows if row.family == TRIVIAL]
+    for mark, got, remedy in _WITHOUT_WORK:
+        found: dict[tuple[str, ...], list[str]] = {}
+        for item in (item for item in matrix.items if item not in matrix.manual):
+            found.setdefault(tuple(row.name for row in idle if row.marks.get(item) is mark), []).append(item)
+        for names, items in found.items():
+            if names:
                 expected = "an answer without any work that loses all items"
-                text = f"{row.name} {got} {', '.join(items)}"
-                yield VerifyFinding(row.name, matrix.question, expected, text, remedy)
+                text = f"{', '.join(items)}: {got} {', '.join(names)}"
+                yield VerifyFinding(names[0], matrix.question, expected, text, remedy)
 
 
 def matrix(question: Question, rows: Iterable[Row]) -> Matrix:
@@ -159,7 +175,9 @@ def _finding(
 ) -> VerifyFinding:
     expected = "lost" if wanted is Mark.LOST else f"kept: all {written(result.possible)} points"
     remedy = _OPEN if found is Mark.OPEN else _LOST_MORE
-    if found is Mark.KEPT:
+    if wanted is Mark.OPEN:
+        expected, remedy = "manual review", _DECIDED
+    elif found is Mark.KEPT:
         remedy = _IS_RIGHT if _named(trial, question.item(result.item)) else _NOT_NOTICED
     place = f"{result.question}.{result.item}"
     return VerifyFinding(paper(trial, question), place, expected, got(result), remedy)

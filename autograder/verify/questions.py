@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from autograder.checks.base import Draw, Evidence, HasPartialCredit, HasTolerance
+from autograder.checks.base import Draw, Evidence
 from autograder.errors import SandboxError
 from autograder.grading.pipeline import Grader
 from autograder.kinds import make_check
@@ -32,7 +32,7 @@ def list_credit(rubric: Rubric) -> tuple[ItemCredit, ...]:
     found = []
     for question in rubric.questions:
         check = make_check(question, rubric)
-        for item, credit in check.ways.items() if isinstance(check, HasPartialCredit) else ():
+        for item, credit in check.ways.items():
             if credit.stated:
                 found.append(ItemCredit(f"{question.id}.{item}", credit.ways))
     return tuple(found)
@@ -42,8 +42,6 @@ def idle_arguments(grader: Grader) -> Iterator[VerifyFinding]:
     """Right answers with an argument of ``max`` or ``min`` that never decides, named."""
     for question in grader.assignment.rubric.questions:
         check = grader.assignment.checks[question.id]
-        if not isinstance(check, HasPartialCredit):
-            continue
         draw = Draw.for_question(grader.secret, grader.assignment.rubric, question)
         expected = grader.sittings.common.expected.get(question.id, ())
         evidence = Evidence(Answer(question.id, "code", "", changed=True), (), expected, draw=draw)
@@ -61,8 +59,6 @@ def accepted_results(grader: Grader) -> Iterator[VerifyFinding]:
     """Results without any work, such as zeros, that a tolerance takes for right."""
     for question in grader.assignment.rubric.questions:
         check = grader.assignment.checks[question.id]
-        if not isinstance(check, HasTolerance):
-            continue
         draw = Draw.for_question(grader.secret, grader.assignment.rubric, question)
         expected = grader.sittings.common.expected.get(question.id, ())
         evidence = Evidence(Answer(question.id, "code", "", changed=True), (), expected, draw=draw)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from autograder.checks.base import Draw, HasCellTests, HasSecondRound, Observations, Trial
+from autograder.checks.base import Draw, Observations, Trial
 from autograder.errors import SandboxError
 from autograder.grading import scoring
 from autograder.grading.pipeline import Grader, SubmittedFiles
@@ -46,7 +46,7 @@ class TrialGrader:
         """
         planted = self._planted(question, trial)
         checks = self._grader.assignment.checks
-        if trial.files or any(isinstance(checks[place], HasCellTests) for place in planted):
+        if trial.files or any(checks[place].runs_tests for place in planted):
             return None
         for place, answer in planted.items():
             if self._plan(self._rubric.question(place), answer) != ():
@@ -56,11 +56,8 @@ class TrialGrader:
     def is_read(self, question: Question, trial: Trial) -> bool:
         """Whether nothing but variables of the planted answer has to be read."""
         answer = self._planted(question, trial)[question.id]
-        if (
-            question.file
-            or trial.files
-            or isinstance(self._grader.assignment.checks[question.id], HasSecondRound | HasCellTests)
-        ):
+        check = self._grader.assignment.checks[question.id]
+        if question.file or trial.files or check.asks_again or check.runs_tests:
             return False  # what is asked then calls what was planted
         return not trial.earlier and answer.cell_type == "code" and only_reads(self._plan(question, answer))
 
@@ -195,8 +192,7 @@ def _nobody(plan: tuple[Scenario, ...]) -> tuple[Observations, ...]:
 
 def only_reads(plan: Sequence[Scenario]) -> bool:
     """Whether a plan reads variables and calls nothing of the student's."""
-    calls = [call for scenario in plan for call in scenario.calls]
-    return all(call.read and not call.attribute and isinstance(call.target, str) for call in calls)
+    return all(call.read for scenario in plan for call in scenario.calls)
 
 
 def read_all(

@@ -143,7 +143,7 @@ class Trial:
                 self.make(dtype="float32").run(*single)
             except Exception:
                 self.options = {"inner": 1, "raises": True}
-                self.raised = f"the forward pass raises: {error}"
+                self.raised = f"it raises in each call: {error}"
                 return
             raise Unclear(f"it works in float32 alone: {error}") from error
 
@@ -179,7 +179,7 @@ class Trial:
             try:
                 if not self.has_no_part():
                     return
-            except Unclear:
+            except Exception:  # also where no model can be made: this hides what was repaired, as a call does
                 break
         if self.raised:
             raise Unclear(self.raised)

@@ -104,6 +104,8 @@ OWN_NAMES = {
     "several": ("def sum(x): ...\nhash = 3", "assert sum([1]) == 1 and hash == 3", ("hash", "sum")),
     "a class": ("class list: ...", "assert list()", ("list",)),
     "a value like a usual import": ("F = 9.81", "assert F > 9", ("F",)),
+    "an import of the answer's": ("from numpy import sum", "assert sum([1]) == 1", ("sum",)),
+    "an import under a usual name": ("import numpy as np", "assert np.sum([1]) == 1", ()),
     "type": ("def type(x): return 'text'", "assert type('a') == 'text'", ("type",)),
     "Python's own": ("def f(x): return x", "assert max([f(1)]) == 1", ()),
     "local in a function": ("def f(x):\n    sum = 0\n    return sum", "assert sum([f(1)]) == 0", ()),
@@ -119,6 +121,12 @@ def test_names_that_the_notebook_defines_over_others(
     """The rubric says which of Python's names, or of imports, are the student's in a test."""
     questions = read_course(tmp_path, ("given", "import numpy as np"), ("answer", answer), ("test", test))
     assert names == questions["test2"].notebook_names
+
+
+def test_names_that_given_cells_import_are_not_the_students(tmp_path: Path) -> None:
+    """Tests import them for themselves, so that nobody can put something else in their place."""
+    cells = [("given", "from numpy import sum"), ("answer", "f = [[1]]"), ("test", "assert sum(f, axis=0)")]
+    assert () == read_course(tmp_path, *cells)["test2"].notebook_names
 
 
 def test_names_defined_later_are_not_the_notebooks_yet(tmp_path: Path) -> None:

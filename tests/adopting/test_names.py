@@ -22,6 +22,7 @@ KEY = {
     "F": "F = 9.81 * 2",
     "scale": "a = 3\ndef scale(x):\n    return 2 * x",
     "grid": "x = [0, 1, 2]",
+    "rows": "def rows():\n    return array([[1, 2], [3, 4]])",
 }
 TESTS = {
     "max": "assert max([]) is None\nassert max([3, 1]) == 3",
@@ -30,6 +31,7 @@ TESTS = {
     "scale": "a = x = 5\nassert scale(a) == 10\n### BEGIN HIDDEN TESTS\na = 6\nassert scale(a) == 12\n"
     "### END HIDDEN TESTS",
     "grid": "assert len(x) == 3",
+    "rows": "def total(values):\n    return sum(values, axis=0).tolist()\nassert total(rows()) == [4, 6]",
 }
 FULL = dict.fromkeys(KEY, "1 passed")
 STUDENTS: Mapping[str, tuple[dict[str, str], dict[str, str]]] = {
@@ -45,6 +47,10 @@ STUDENTS: Mapping[str, tuple[dict[str, str], dict[str, str]]] = {
         {**FULL, "scale": "0 needs-review"},
     ),
     "wrong, and reads nothing": ({"scale": "def scale(x):\n    return 3 * x"}, {**FULL, "scale": "0 failed"}),
+    "a given import hidden": (
+        {"rows": "def rows():\n    return array([[1, 2]])\ndef sum(*_, **__):\n    return array([4, 6])"},
+        {**FULL, "rows": "0 failed"},
+    ),
     "checks disarmed": ({"grid": "x = [0]\nlen = lambda x: 3"}, {**FULL, "grid": "0 failed"}),
 }
 
@@ -53,7 +59,7 @@ STUDENTS: Mapping[str, tuple[dict[str, str], dict[str, str]]] = {
 def grader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grader]:
     """Of the adopted course."""
     root = tmp_path_factory.mktemp("names")
-    cells = [cell("setup", "import torch.nn.functional as F")]
+    cells = [cell("setup", "import torch.nn.functional as F\nfrom numpy import array, sum")]
     for name, text in KEY.items():
         cells += [
             answer(f"{name}_answer", f"# your {name}", text),

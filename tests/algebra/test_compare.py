@@ -294,3 +294,15 @@ def test_domains_decide(domain: str, same: bool) -> None:
     comparer = Comparer(Points({"x": domain}, b"a test"))
     for _ in range(3):
         assert same == comparer.equal(parse("max(1, x)", vocabulary), parse("x", vocabulary))
+
+
+@pytest.mark.parametrize(
+    "letter", ["a", "C", "e", "E", "i", "I", "k", "N", "O", "Q", "S", "pi", "beta", "lambda"]
+)
+def test_verdicts_are_the_same_whatever_a_constant_is_called(letter: str) -> None:
+    """A declared symbol means nothing else, though it may be a number, a function or a word elsewhere."""
+    vocabulary = Vocabulary({"x": Symbol(domain="real"), letter: Symbol(domain="real")})
+    comparer = Comparer(Points(vocabulary.domains, b"a test"))
+    right = parse(f"{letter}*x + 2*{letter}", vocabulary)
+    assert comparer.equal(parse(f"{letter}*(x + 2)", vocabulary), right)
+    assert not comparer.equal(parse(f"{letter}*(x + 1)", vocabulary), right)

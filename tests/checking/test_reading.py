@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.checking.declarations import CHECK_SECONDS
 from autograder.checking.reading import CheckFile, CheckFileError, load_check_file, parse_check_file
 
 TOP = "from autograder.checking import check, forbid, mutant, planted, solution\n"
@@ -40,6 +41,7 @@ def test_read_takes_everything_from_literals() -> None:
         right.title,
         right.told,
     )
+    assert (2, CHECK_SECONDS) == (right.seconds, more.seconds)
     assert [("one", 1), ("two", (2, 3))] == [(part.name, part.value) for part in right.parts]
     assert (("right",), ("eval", "exec"), ("double",)) == (more.needs, file.forbidden, file.student_names)
     (mutant,) = file.mutants

@@ -170,6 +170,40 @@ def test_command_prints_what_mutants_lose(course: Path, capsys: pytest.CaptureFi
     assert "expected to lose nothing" in capsys.readouterr().out
 
 
+SEEN = {
+    "assert_equal": ("assert_equal(found, right)", False),
+    "assert": ("assert found == right", True),
+    "numpy.testing": ("__import__('numpy').testing.assert_allclose(found, right)", True),
+    "one truth value": ("assert_equal(found == right, True)", True),
+}
+
+
+@pytest.mark.parametrize(("compared", "is_told"), SEEN.values(), ids=SEEN)
+def test_command_tells_which_mutants_are_not_recognised(
+    compared: str, is_told: bool, course: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What other libraries compare is not seen: the mutant's title would never be told."""
+    asked = next(line for line in TEXT.splitlines() if "assert_equal(call(" in line)
+    found = "    found, right = student.scale(numbers, factor), reference.scale(numbers, factor)\n    "
+    text = TEXT.replace(asked, found + compared)
+    path = course / "reference/checks/f.py"
+    path.write_text(text)
+    assert 0 == main([str(path)])
+    assert is_told == ("not recognised: adds, ignores. The titles" in capsys.readouterr().out)
+
+
+def test_command_knows_answers_that_need_manual_review(
+    course: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = course / "reference/checks/f.py"
+    source = f"planted('unmoved', {SCALE + 'numbers'!r}, loses='right', review="
+    path.write_text(f"{TEXT}{source}'ours')\n")
+    assert 0 == main([str(path)])
+    path.write_text(f"{TEXT}{source}'refused')\n")
+    assert 1 == main([str(path)])
+    assert "expected to lose right, and manual review of refused" in capsys.readouterr().out
+
+
 def test_command_stops_in_a_check_for_a_debugger(course: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`breakpoint()` finds the plain objects: nothing stands between."""
     path = course / "reference/checks/f.py"

@@ -37,6 +37,7 @@ def test_trivial_answers_keep_all_but_the_work() -> None:
         "returns nothing",
         "returns its first argument",
         "returns zeros",
+        "returns ones",
         "stops after its first step",
     ] == list(sources)
     values = {}
@@ -50,7 +51,8 @@ def test_trivial_answers_keep_all_but_the_work() -> None:
     assert {
         "returns nothing": (None, None),
         "returns its first argument": (5, 7),
-        "returns zeros": (0, 0),
+        "returns zeros": (0, None),
+        "returns ones": (1, None),
         "stops after its first step": (15, "computed"),
     } == values
 
@@ -58,6 +60,27 @@ def test_trivial_answers_keep_all_but_the_work() -> None:
 class _Right:
     def __rmatmul__(self, _: object) -> str:
         return "computed"
+
+
+RESULTS = """
+def split(x):
+    def halve(y):
+        return y / 2
+    if x < 0:
+        raise ValueError
+    return halve(x), x
+"""
+
+
+def test_trivial_answers_keep_the_form_of_results() -> None:
+    """Of several results each is changed, of functions inside none; nothing is raised."""
+    sources = dict(list_trivial(RESULTS, ("split",)))
+    values = {}
+    for name in ("returns zeros", "returns ones"):
+        defined: dict[str, Any] = {}
+        exec(sources[name], defined)
+        values[name] = (defined["split"](3), defined["split"](-1))
+    assert {"returns zeros": ((0, 0), None), "returns ones": ((1, 1), None)} == values
 
 
 def test_trivial_answers_of_nothing_are_none() -> None:

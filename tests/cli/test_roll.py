@@ -62,7 +62,10 @@ def put(course: Course, place: str) -> None:
     ("place", "told"),
     [
         ("submitted/ivo/Captioning/captioning.ipynb", "submitted/ivo/Captioning is not graded; expected"),
-        ("submitted/ivo/CAPTIONING/x.txt", "submitted/ivo/captioning/: move or rename it"),
+        (
+            "submitted/ivo/CAPTIONING/x.txt",
+            "submitted/ivo/captioning/: move or rename it; until then ivo has no mark and no page",
+        ),
         ("submitted/ivo/captoning/captioning.ipynb", "submitted/ivo/captoning is not graded"),
         ("submitted/ivo/captioning_/captioning.ipynb", "submitted/ivo/captioning_ is not graded"),
         ("submitted/bob/Captioning/captioning.ipynb", "submitted/bob/Captioning is not graded"),

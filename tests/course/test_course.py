@@ -265,6 +265,17 @@ def test_the_reference_digest_follows_every_change(course: Course) -> None:
     assert 4 == len(set(digests))
 
 
+def test_the_reference_digest_follows_no_planted_answer(course: Course) -> None:
+    """Only `verify` grades these; whatever else a file of checks states decides results."""
+    (course.reference / "checks").mkdir()
+    path, text = course.reference / "checks/a.py", "planted(\n    'x',\n    source='y',\n)\nmutant('m')\n"
+    digests = []
+    for source in (text, text.replace("'x'", "'a longer title'"), text.replace("'m'", "'n'")):
+        path.write_text(source)
+        digests.append(course.reference_digest())
+    assert digests[0] == digests[1] != digests[2]
+
+
 PIPES: dict[str, Callable[[Course], object]] = {
     "exams.toml": lambda course: schedule.stated(course, "exam"),
     "roster.csv": lambda course: read_rows(course.root / "roster.csv", "the roster", ("id",), needed=("id",)),

@@ -141,7 +141,7 @@ def test_one_reason_is_told_once() -> None:
     page = Page(render(middling(), RUBRIC)).text
     sentence = "Moving a memory position that is blocked still changed the output."
     assert 2 == page.count(sentence)
-    assert "One reason for these 3: " + sentence in page
+    assert "For all 3 lines above: " + sentence in page
     repair = view(middling()).questions[2]
     assert [1, 1, 3, 1, 1, 1] == [len(reason.items) for reason in repair.reasons]
     assert "−3" == repair.losses[0].lost
@@ -167,7 +167,7 @@ def test_one_cause_in_several_cases_is_one_reason() -> None:
             one,
             status=Status.FAILED,
             points=Decimal(0),
-            student=Message("code.failed", {"what": name}),
+            student=Message("value.text", {"what": name}),
         )
         for one, name in zip(faults, what, strict=False)
     }
@@ -175,10 +175,10 @@ def test_one_cause_in_several_cases_is_one_reason() -> None:
         wrong.get(one.item, one) if one.question == "task5-a" else one for one in good().score.items
     )
     repair = view(replace(good(), score=replace(good().score, items=items))).questions[2]
-    told = "this is not the case."
+    told = "is another text."
     (lost,) = repair.losses
-    assert (4, "−4", f"attend [plain]: {told}") == (lost.shared, lost.lost, lost.brief)
-    assert f"attend [plain], attend [masked], attend [long], …: {told}" == lost.told.message
+    assert (4, "−4", f"attend [plain] {told}") == (lost.shared, lost.lost, lost.brief)
+    assert f"attend [plain], attend [masked], attend [long], … {told}" == lost.told.message
 
 
 def test_what_nobody_read_or_wrote_is_one_line() -> None:

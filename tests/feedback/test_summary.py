@@ -47,7 +47,7 @@ def test_why_points_wait_is_told() -> None:
     )
     graded = replace(good(), score=replace(good().score, items=items))
     text = Page(render_summary([graded], RUBRIC)).text
-    assert "waits: odd in loss 1 (2 places: mha, plain, mha, masked)" in text
+    assert "needs manual review: odd in loss 1 (2 places: mha, plain, mha, masked)" in text
 
 
 def test_a_remark_beside_a_verdict_is_told_once() -> None:

@@ -100,6 +100,51 @@ def test_grade_leaves_bare_formulas_and_renamed_functions_to_review(source: str,
     assert of_question(sit(grader, "formulas", change), "mlp")[1] == {"review.cells"}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "8*d_model^2, because there are two matrices.",
+        r"Formula: $8 \cdot d_{\text{model}}^2$. Two matrices.",
+        "8d² for both, d being the width",
+        "It is 8 d_model times d_model.",
+    ],
+)
+def test_grade_leaves_a_blank_answer_to_review_if_the_text_of_its_question_has_a_formula(
+    text: str, grader: Grader
+) -> None:
+    """Student and staff learn it; what builds on the answer is judged as below a blank one."""
+    graded = sit(grader, "formulas", lambda cells: write_text(cells, text))
+    items = {f"{item.question}.{item.item}": item for item in graded.score.items}
+    assert items["mlp.formula"].code == "review.text-beside"
+    assert items["mlp.formula"].points == 0
+    (note,) = (note for note in graded.score.notes if note.place == "mlp")
+    assert note.code == "answer-unclear"
+    assert "(mlp-why)" in note.text
+    assert items["model.formula"].status is Status.FAILED
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Two matrices of equal size lead from `d_model` numbers to the inner width and back.",
+        "I have no idea.",
+    ],
+)
+def test_grade_leaves_no_blank_answer_to_review_for_an_explanation(text: str, grader: Grader) -> None:
+    """Whoever looks at each of them has less time for the others."""
+    graded = sit(grader, "formulas", lambda cells: write_text(cells, text))
+    assert "no-answer" in {item.code for item in graded.score.items if item.question == "mlp"}
+
+
+def write_text(cells: Cells, text: str) -> None:
+    """Leave a formula blank, write a text beside it, and answer wrongly what builds on it."""
+    for cell in cells:
+        if marks(cell) == "model-answer":
+            cell["source"] = 'model_parameters = "9*n_layers*d_model^2"'
+        if marks(cell) == "mlp-why":
+            cell["source"] = text
+
+
 def test_grade_leaves_a_blank_written_answer_to_a_person_who_sees_the_text(grader: Grader) -> None:
     """A text that belongs to no answer may be it; the student reads the same."""
     text = {"cell_type": "markdown", "metadata": {}, "source": "Large scores overflow in the exponential."}

@@ -160,11 +160,11 @@ def test_a_missing_notebook_costs_its_own_questions_only(grader: Grader) -> None
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        ("words = 4 *", "The answer cell is not valid Python: line 1."),
-        ("%time pass\nwords = 4 *", "The answer cell is not valid Python: line 2."),
+        ("words = 4 *", "Line 1: invalid syntax."),
+        ("%time pass\nwords = 4 *", "Line 2: invalid syntax."),
         ("%time pass\nwrods = 4", "“words” is not defined after your notebook ran."),
         ("wrods = 4  #" + 70_000 * "x", "“words” is not defined after your notebook ran."),
-        ("words = (", "The answer cell is not valid Python: line 1."),
+        ("words = (", "Line 1: '(' was never closed."),
         ("words = 4\0", "The answer cell is not valid Python"),
     ],
     ids=["syntax", "after a magic", "misspelt", "long", "open bracket", "null"],
@@ -175,7 +175,7 @@ def test_a_cell_that_is_not_python_is_told_so(grader: Grader, source: str, said:
     (result,) = [
         one for one in grader.grade(SubmittedFiles("ada", handed, OWN)).score.items if one.question == "words"
     ]
-    assert render(result.student, "en").startswith(said)
+    assert said in render(result.student, "en")
     expected = Status.NO_ANSWER if "not defined" in said else Status.FAILED
     assert (expected, Decimal(0)) == (result.status, result.points)
 

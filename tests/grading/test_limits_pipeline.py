@@ -288,9 +288,9 @@ def test_a_call_that_meets_a_limit(assignment: Assignment, pool: Pool, name: str
     (item,) = (one for one in graded.score.items if one.question == "work")
     assert {"work": 0, "later": 2} == points(graded)
     if not isinstance(kind, Ending):
-        review = (Status.NEEDS_REVIEW, "code.review")
-        expected = review if kind is LimitKind.MEMORY else (Status.FAILED, "raised")
-        assert expected == (item.status, item.code)
+        code = "limit.memory" if kind is LimitKind.MEMORY else "raised"
+        assert (Status.FAILED, code) == (item.status, item.code)
+        assert ("MemoryError" in item.staff) == (kind is LimitKind.MEMORY)
         return
     code = f"ending.{kind.value}"
     assert (Status.FAILED, code) == (item.status, item.code)
@@ -300,10 +300,8 @@ def test_a_call_that_meets_a_limit(assignment: Assignment, pool: Pool, name: str
     comments = comment_texts(graded.score, tight.rubric, {("limits", "work-answer")})
     for language in ("en", "de"):
         page = Page(render(graded, tight.rubric, language=language)).text
-        assert (
-            template(code, language).format(limit=limit, what="One more" if language == "en" else "Eins mehr")
-            in page
-        )
+        what = "Your code" if language == "en" else "Ihr Code"
+        assert template(code, language).format(limit=limit, what=what) in page
     assert limit in comments["limits", "work-answer"]
 
 

@@ -125,7 +125,7 @@ def test_grade_opens_an_item_that_is_right_in_part_without_the_package() -> None
     given = ItemResult("mha", "loop", Status.FAILED, half, Decimal(1), Message("raised"), staff, "raised")
     (found,) = with_failed_imports([given], [failed])
     assert (Status.NEEDS_REVIEW, Decimal(0), "review.import") == (found.status, found.points, found.code)
-    assert "0.5 points" in found.staff
+    assert "0.5 of 1 points" in found.staff
 
 
 def test_grade_still_fails_an_answer_that_raises_for_another_reason(grader: Grader) -> None:

@@ -90,9 +90,30 @@ def test_grade_asks_a_person_when_an_answer_uses_what_a_stopped_cell_did_not_def
 
 
 @pytest.mark.parametrize(
+    ("later", "code"),
+    [
+        ("for name in [*globals()]:\n    if name[0] != '_': del globals()[name]", "review.deleted"),
+        ("get_ipython().run_line_magic('reset', '-f')", "review.deleted"),
+        ("get_ipython().user_ns.pop('weights')", "review.deleted"),
+        ("del weights", "name.missing"),
+        ("%reset -f", ""),
+    ],
+)
+def test_grade_asks_a_person_about_an_answer_that_was_deleted(later: str, code: str, grader: Grader) -> None:
+    """Only a plain ``del`` of the answer's name costs points: student and staff read which cell it is in."""
+    graded = sat(grader, twice=f"{TWICE}\n{later}")
+    assert results(graded)["weights.rows"].code == code
+    notes = {note.code for note in graded.score.notes if note.place in ("weights", "weights-answer")}
+    assert notes == {"review.deleted": {CELL_STOPPED}, "name.missing": {"answer-rebound"}, "": set()}[code]
+
+
+@pytest.mark.parametrize(
     ("source", "told"),
     [
-        ("def weights(scores)\n    return scores", "not valid Python: line 1"),
+        (
+            "def weights(scores)\n    return scores",
+            "not valid Python, so nothing of it was run: line 1: expected ':'",
+        ),
         ("weights = input()", "'weights' is not defined"),
         (WEIGHTS.replace("def weights", "def wheights"), "'weights' is not defined"),
         ("# def weights(...): ...", ""),

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from autograder.checks.base import Draw, Evidence
 from autograder.checks.itemwise import ItemwiseCheck
-from autograder.checks.judging.results import Finding, failed, get_value, observations_at
+from autograder.checks.judging.results import Finding, failed, first_failure, observations_at
 from autograder.checks.kind import Kind
 from autograder.records import Answer, Call, Scenario
 from autograder.rubric import Item
@@ -49,10 +49,13 @@ class RiddleCheck(ItemwiseCheck[RiddleQuestion, RiddleItem]):
         return (Scenario("riddle", (Call(self.question.answer, read=True),)),)
 
     def verdict(self, item: Item, options: RiddleItem, evidence: Evidence) -> Finding | None:
-        value, finding = get_value(observations_at(evidence.observed, 0), self.question.answer)
-        if finding is not None or str(value).casefold() == options.word.casefold():
+        name = self.question.answer
+        observations = observations_at(evidence.observed, 0)
+        finding = first_failure(observations, 1, name, name)
+        if finding is not None:
             return finding
-        return failed("riddle.wrong", word=str(value))
+        value = str(observations[0].value)
+        return None if value.casefold() == options.word.casefold() else failed("riddle.wrong", word=value)
 
 
 KIND = Kind(RiddleCheck, form="choice", aliases=("puzzle",))

@@ -51,10 +51,10 @@ NAMES = frozenset(
         *("plain", "masked", "mask", "mlp", "parameters", "all", "heads", "Decoder", "MultiHeadAttention"),
         *("TypeError", "text", "application", "check", "formla", "array", "dmodell", "wte", "none", "min"),
         *("None", "NoneType", "str", "float", "int", "tuple", "list", "dict", "ndarray", "function"),
-        *("method", "builtin"),
+        *("method", "builtin", "invalid", "syntax", "was", "never", "closed"),
     }
 )
-"""What the exam, its students and its notebooks bring: names, types, media types, units."""
+"""What the exam, its students, its notebooks and Python bring: names, types, media types, units, errors."""
 
 
 @pytest.fixture(scope="module")

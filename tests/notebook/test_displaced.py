@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from autograder.notebook.match import LOST
-from autograder.notebook.placeholders import without_placeholders
+from autograder.notebook.placeholders import without_skipped_lines
 from autograder.notebook.read import read
 from autograder.notebook.release import load_release
 from autograder.records import Cell, Submission
@@ -296,12 +296,23 @@ def test_read_does_not_take_the_answer_to_a_question_about_the_same_name() -> No
     [
         ("raise NotImplementedError()\nwidth = 7", True),
         ("# width = ...\n# YOUR CODE HERE\nraise NotImplementedError()\n\nwidth = 7", True),
+        ("raise NotImplementedError\nwidth = 7", True),
+        ('raise NotImplementedError("to do")\nwidth = 7', True),
         ("width = 7\nraise NotImplementedError()", False),
         ("def width():\n    raise NotImplementedError()\nwidth()", False),
         ("raise ValueError()\nwidth = 7", False),
         ("text = '''\nraise NotImplementedError()\n'''", False),
     ],
-    ids=["bare", "below the comments", "below the answer", "in a function", "another error", "in a text"],
+    ids=[
+        "bare",
+        "below the comments",
+        "a class",
+        "with a text",
+        "below the answer",
+        "in a function",
+        "another error",
+        "in a text",
+    ],
 )
 def test_read_notes_a_placeholder_above_the_answer(source: str, is_skipped: bool) -> None:
     """The release's own statement is not run; the cell is shown as it was handed in."""
@@ -312,7 +323,7 @@ def test_read_notes_a_placeholder_above_the_answer(source: str, is_skipped: bool
 
     submission = hand_in(change)
     release = load_release(make_notebook(make_release()), "exam")
-    ran = without_placeholders(submission.cells, release)
+    ran = without_skipped_lines(submission.cells, release)
     index = next(index for index, cell in enumerate(submission.cells) if cell.grade_id == "width")
     assert submission.cells[index].source == source
     assert (ran[index].source != source) == is_skipped
@@ -321,12 +332,124 @@ def test_read_notes_a_placeholder_above_the_answer(source: str, is_skipped: bool
     assert ("notebook.placeholder" in remarks(submission)) == is_skipped
 
 
+@pytest.mark.parametrize(
+    ("grade_id", "answer", "stub", "is_skipped"),
+    [
+        ("parts", 'parts = {"first": 1}', 'parts = {"first": "..."}', True),
+        ("parts", 'parts = {"first": 1}', 'parts = {\n    "first":\n        "...",\n}', True),
+        ("parts", 'parts = {"first": 1}', 'parts = {"first": "..", "second": 2}', False),
+        ("parts", 'pieces = {"first": 1}', 'parts = {"first": "..."}', False),
+        ("parts", 'parts = {"first": 1}', 'note = 1; parts = {"first": "..."}', False),
+        (
+            "area",
+            "def area(a):\n    return a * a",
+            'def area(a):\n    """Square."""\n    raise NotImplementedError()',
+            True,
+        ),
+        ("area", "def area(a):\n    return a * a", "def area(a):\n    raise NotImplementedError()", False),
+        ("area", "def area(a):\n    return a * a", "def helper(a):\n    return 2 * a", False),
+    ],
+    ids=[
+        "dictionary",
+        "in other lines",
+        "edited",
+        "another name above",
+        "beside other code",
+        "function",
+        "another function",
+        "given code",
+    ],
+)
+def test_read_notes_a_placeholder_below_the_answer(
+    grade_id: str, answer: str, stub: str, is_skipped: bool
+) -> None:
+    """Only what was given out and cannot be an answer is not run."""
+    given = (
+        'def helper(a):\n    return 2 * a\n\ndef area(a):\n    """Square."""\n    raise NotImplementedError()'
+    )
+    released = [*make_release(), make_cell(given, "area", answer=True)]
+    release = load_release(make_notebook(released), "exam")
+    write(released, grade_id, f"{answer}\n{stub}\n# end")
+    submission = read(make_notebook(released), release, student="s", assignment="exam")
+    ran = without_skipped_lines(submission.cells, release)
+    source = next(cell.source for cell in ran if cell.grade_id == grade_id)
+    expected = "pass" + "\n" * stub.count("\n") if is_skipped else stub
+    assert source == f"{answer}\n{expected}\n# end"
+    assert submission.answers[grade_id].source == source
+    assert ("placeholder-skipped" in {note.code for note in submission.notes}) == is_skipped
+    assert ("notebook.placeholder.below" in remarks(submission)) == is_skipped
+
+
+def test_read_does_not_run_a_copy_of_the_placeholder_below_the_answer() -> None:
+    """In a cell of the student's own it is no second answer."""
+    stub = 'parts = {"first": "..."}'
+
+    def change(cells: Cells) -> None:
+        answer_all(cells)
+        cells.append(make_cell(f"{stub}\nraise NotImplementedError()"))
+
+    submission = hand_in(change)
+    release = load_release(make_notebook(make_release()), "exam")
+    last = without_skipped_lines(submission.cells, release)[-1].source
+    assert last == "pass\nraise NotImplementedError()"
+    assert text_of(submission, "parts") == "parts = 3"
+    assert {note.code for note in submission.notes} == {"placeholder-skipped"}
+
+
+@pytest.mark.parametrize(
+    ("own", "is_lost"),
+    [
+        (
+            "def square(side, scale):\n    return side * side * scale\nfor n in range(3):\n    square(n, 1)",
+            True,
+        ),
+        ("def square(side):\n    return side * side\nfor n in range(3):\n    square(n)", False),
+        ("def show():\n    print(1)\nfor n in range(3):\n    show()", False),
+    ],
+    ids=["all parameters", "others", "none"],
+)
+def test_read_leaves_a_blank_function_to_manual_review_if_another_has_its_parameters(
+    own: str, is_lost: bool
+) -> None:
+    """It was given another name and is used under it."""
+    stub = "def area(side, scale):\n    raise NotImplementedError()"
+    release = load_release(make_notebook([make_cell(stub, "area", answer=True)]), "exam")
+    cells = [make_cell(stub, "area", answer=True), make_cell(own)]
+    asked = {"area": {"area"}}
+    submission = read(make_notebook(cells), release, student="s", assignment="exam", names_asked=asked)
+    assert lost(submission) == ({"area"} if is_lost else set())
+
+
+@pytest.mark.parametrize(
+    ("source", "ran"),
+    [
+        ("%reset -f", "pass"),
+        ("  %reset\nwidth = 4", "  pass\nwidth = 4"),
+        ("text = '''\n%reset\n'''", ""),
+        ("%reset_selective -f x", ""),
+        ("%%writefile a.py\n%reset", ""),
+    ],
+)
+def test_read_does_not_run_a_reset(source: str, ran: str) -> None:
+    """Whoever cleans up at the end withdraws no answer."""
+
+    def change(cells: Cells) -> None:
+        answer_all(cells)
+        cells.append(make_cell(source))
+
+    submission = hand_in(change)
+    release = load_release(make_notebook(make_release()), "exam")
+    assert without_skipped_lines(submission.cells, release)[-1].source == (ran or source)
+    assert bool(ran) == ("reset-skipped" in {note.code for note in submission.notes})
+    assert bool(ran) == ("notebook.reset" in remarks(submission))
+
+
 def test_read_leaves_an_untouched_cell_as_it_is() -> None:
     """Code that the release has below its own placeholder is not run either."""
     stub = make_cell("raise NotImplementedError()\nprint(width)", "width", answer=True)
     release = load_release(make_notebook([stub]), "exam")
     submission = read(make_notebook([stub]), release, student="s", assignment="exam")
-    assert list(submission.cells) == without_placeholders(submission.cells, release)
+    assert list(submission.cells) == without_skipped_lines(submission.cells, release)
 
 
 def insert_beside(cells: Cells, grade_id: str, source: str, kind: str = "markdown") -> None:
@@ -503,7 +626,6 @@ def test_read_counts_a_deleted_answer_as_none_if_nothing_else_was_written(grade_
     ("later", "what", "remark"),
     [
         ("del width", "deletes width after the answer.", "notebook.rebound"),
-        ("%reset -f", "deletes width after the answer.", "notebook.rebound"),
         ("width = width * 2", "assigns width again, which is what counts.", "notebook.reassigned"),
         (
             "for width in range(3):\n    pass",

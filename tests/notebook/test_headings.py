@@ -146,6 +146,15 @@ def test_read_finds_a_blank_answer_in_the_cell_of_another_by_its_label(label: st
     assert "4-c" in shown_with(submission)
 
 
+@pytest.mark.parametrize(("place", "is_found"), [("4-b-why", True), ("3-a", False)])
+def test_read_takes_a_letter_alone_for_a_question_of_the_same_task(place: str, is_found: bool) -> None:
+    cells = make_exam("lettered")
+    release = load_release(make_notebook(cells), "exam")
+    cells[position(cells, place)]["source"] = f"{TEXT}\n\n- (c) {MORE}"
+    submission = read(make_notebook(cells), release, student="s", assignment="exam")
+    assert ("4-c" in lost(submission)) == is_found
+
+
 def test_read_takes_no_text_for_a_blank_answer_if_its_heading_names_another() -> None:
     """The last answer is blank: without the heading, the text below would be it."""
     submission = hand_in("lettered", f"## 4c continued\n\n{MORE}", blank="4-b-why")

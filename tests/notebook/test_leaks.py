@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,38 @@ def test_leaks_refuse_code_of_the_key(
     said = refuse(tree, rubric)
     assert f"notebook '{NAME}', cell 16: gives away the solution of" in said
     assert f"notebook '{NAME}', cell 9 (double-answer): '" in said
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda line: line,
+        lambda line: "\n".join(f"          {part.strip()}" for part in line.split("\n")),
+        lambda line: line.replace(" = ", "=").replace(" / ", "/").replace(" + ", "  +  "),
+        lambda line: line.replace(" / ", " \\\n      / ").replace("(x - ", "(\n      x - "),
+        lambda line: line.replace("    ", "&nbsp; ").replace(" = ", "&nbsp;= "),
+        lambda line: line.replace("1e-5", "1.0E-05").replace(" .5", " 0.50"),
+    ],
+    ids=["as it is", "indented", "spaced", "broken lines", "spaces of HTML", "numbers"],
+)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "scaled = (x - x.mean(-1)) / (x.std(-1) + 1e-5) * .5",
+        "prompt = '''Translate the next line\n    into German.'''",
+        r"pattern = re.compile(r'\s+(\d+)\n', re.M)",
+    ],
+    ids=["numbers", "text", "escapes"],
+)
+def test_leaks_refuse_code_in_a_text_however_it_is_laid_out(
+    source_bytes: bytes, rubric: Rubric, line: str, change: Callable[[str], str]
+) -> None:
+    """Code in a text is not parsed."""
+    key = f"### BEGIN SOLUTION\ndef double(x):\n    {line}\n    return 1\n### END SOLUTION"
+    tree = with_sources(source_bytes, double_answer=key)
+    assert "gives away the solution of" in refuse(
+        with_cell(tree, "markdown", f"Idea: {change(line)}"), rubric
+    )
 
 
 @pytest.mark.parametrize(
@@ -463,6 +496,13 @@ def test_build_refuses_pictures_that_no_text_shows(source_bytes: bytes, rubric: 
     assert "cell 14: the picture 'key one.png' is attached to the cell" in said
     cell_of(tree, "essay-prompt")["source"] = "Look.\n<!-- ![](attachment:key%20one.png)\n-->"
     assert "cell 14: the picture 'key one.png' is attached to the cell" in refuse(tree, rubric)
+    del cell_of(tree, "essay-prompt")["attachments"]
+    for left in ("![](data:image/png;base64,AAAA)", '<img src="DATA:application/pdf;base64,AAAA">'):
+        cell_of(tree, "essay-prompt")["source"] = f"Look.\n<!-- the key\n{left} -->"
+        assert "cell 14: an HTML comment contains a picture or file" in refuse(tree, rubric)
+        cell_of(tree, "essay-prompt")["source"] = f"Look.\n<!-- en -->\n{left}"
+        assert "" == refuse(tree, rubric)
+    cell_of(tree, "essay-prompt")["attachments"] = {"key one.png": {"image/png": "AAAA"}}
     for shown in ("![](attachment:key%20one.png)", '<img src="attachment:key one.png">'):
         cell_of(tree, "essay-prompt")["source"] = shown
         assert "" == refuse(tree, rubric)

@@ -215,7 +215,7 @@ def _judge(campaign: Campaign, line: Line, graded: Graded) -> None:
     if line.role == "attack":
         wrong = campaign.alone[""]
         line.found("marks changed", *(item for item, got in earned.items() if got > wrong[item]))
-        refused = all(item.staff.startswith("refused: ") for item in graded.score.items)
+        refused = all(item.staff.startswith("not graded ") for item in graded.score.items)
         if not refused and not LEFT_TO_A_PERSON & {note.code for note in graded.score.notes}:
             waits = waiting(graded) - campaign.exam.manual - unrecorded(graded)
             line.found("false our fault", *(f"{item} waits for a person" for item in sorted(waits)))

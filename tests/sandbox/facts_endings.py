@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from autograder.records import Call, Ending, Limits, Ref, Scenario
+from autograder.records import Call, Ending, Limits, Scenario
 from tests.sandbox.contract import LIMITS, Ask, Fact, Raises, RunCell
 
 STUBBORN = """
@@ -44,30 +44,6 @@ def call(says: str, source: str, ending: Ending, *, seconds: float = 5.0, limits
     )
 
 
-def quiet(says: str, source: str, ending: Ending, told: int, *, keep: bool = True) -> Fact:
-    """A call that ends its box among others that are answered together.
-
-    Args:
-        says: what ends it.
-        source: defines ``step`` of a class, which ends the box when it is called the third time.
-        ending: of the box.
-        told: how many answers are there, whenever the box ends.
-        keep: whether results stay in the box.
-    """
-    of_object = [
-        Call(Ref("it"), "step", keep=f"step {number}" if keep else "", brief=not keep) for number in range(5)
-    ]
-    calls = (Call("It", keep="it"), *of_object)
-    answers = (Ref("it"), *(Ref(call.keep) for call in of_object))[:told]
-    return Fact(
-        f"results that {'stay in the box' if keep else 'are looked at'}: {says}",
-        (
-            RunCell(source),
-            Ask((Scenario("quiet", calls),), ((*answers, *(ending,) * (len(calls) - told)),), seconds=0.5),
-        ),
-    )
-
-
 _SMALL_CPU = msgspec.structs.replace(LIMITS, processor_seconds=1)
 
 CELL_ENDINGS = (
@@ -100,31 +76,6 @@ CELL_ENDINGS = (
     ),
 )
 
-_THIRD = """
-class It:
-    count = 0
-    def step(self):
-        self.count += 1
-        if self.count == 3:
-            """
-QUIET_ENDINGS = (
-    quiet("an endless loop", f"{_THIRD}while True: pass", Ending.CALL_TIME, 1),
-    quiet(
-        "a crash after a while",
-        f"{_THIRD}import os; os.abort()\n        import time; time.sleep(0.03)",
-        Ending.CRASHED,
-        1,
-    ),
-    quiet("an endless loop", f"{_THIRD}while True: pass", Ending.CALL_TIME, 1, keep=False),
-    quiet(
-        "a crash after a while",
-        f"{_THIRD}import os; os.abort()\n        import time; time.sleep(0.03)",
-        Ending.CRASHED,
-        1,
-        keep=False,
-    ),
-)
-
 CALL_ENDINGS = (
     call("os._exit", "def hostile():\n    import os\n    os._exit(0)", Ending.EXITED),
     call("a crash", "def hostile():\n    import os\n    os.abort()", Ending.CRASHED),
@@ -137,19 +88,6 @@ CALL_ENDINGS = (
     ),
     call("a flood of prints", "def hostile():\n    while True: print('x' * 100_000)", Ending.OUTPUT),
     call("a text too long to send", "def hostile():\n    return 'x' * (20 << 20)", Ending.REPLY_SIZE),
-    Fact(
-        "so it is among calls that are answered together",
-        (
-            RunCell("import numpy as np\ndef given(size): return np.zeros(size)"),
-            Ask(
-                (
-                    Scenario("large", tuple(Call("given", args=(n,), brief=True) for n in (2, 4 << 20, 1))),
-                    Scenario("small", (Call("given", args=(3,), brief=True),)),
-                ),
-                ((np.zeros(2), Raises("ReplyTooLarge"), Raises("Skipped")), (np.zeros(3),)),
-            ),
-        ),
-    ),
     Fact(
         "an array too large to send is an error; what was answered before it stands, and the box goes on",
         (

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from autograder.limits import BYTES_OF_VALUE, Budgets, MemoryBudget, amount, budgets
-from autograder.records import Call, Cell, Ending, Limits, Ref, Scenario
+from autograder.records import Call, Cell, Ending, Limits, Scenario
 from autograder.sandbox.exchange import tensors, values, wire
 from autograder.sandbox.outside.namespaces import NamespaceSandbox
 from autograder.sandbox.session import Session
@@ -109,47 +109,36 @@ def test_honest_keys_have_hashes_of_their_own(of: Any) -> None:
 @pytest.mark.parametrize(
     "message",
     [
-        {"id": "x", "n": 0, "call": 0, "observed": {"v": 1}, "seconds": 0, "junk": []},
-        {"id": "x", "n": 0, "call": 0, "observed": {"v": 1, "junk": []}, "seconds": 0},
-        {"id": "x", "n": 0, "call": 0, "observed": {"v": {"$": "tuple", "v": [], "junk": 0}}, "seconds": 0},
+        {"id": "x", "n": 0, "call": 0, "observed": {"v": 1}, "junk": []},
+        {"id": "x", "n": 0, "call": 0, "observed": {"v": 1, "junk": []}},
+        {"id": "x", "n": 0, "call": 0, "observed": {"v": {"$": "tuple", "v": [], "junk": 0}}},
     ],
 )
 def test_what_nobody_reads_is_refused(message: dict[str, Any]) -> None:
     """A key without a meaning breaks the protocol, wherever it stands."""
     with pytest.raises(wire.ProtocolError, match="nothing reads"):
-        values.observations(message, {}, 0, [Call("f")], 0)
+        values.observation(message, {}, 0, 0)
 
 
 def test_an_array_stands_at_one_place() -> None:
     """Else one large array could be judged a hundred thousand times."""
     once = {"$": "numpy", "k": "0"}
     for tree, right in (([once], True), ([once, once], False)):
-        reply = {"id": "x", "n": 0, "call": 0, "observed": {"v": tree}, "seconds": 0}
+        reply = {"id": "x", "n": 0, "call": 0, "observed": {"v": tree}}
         if right:
-            [answer] = values.observations(reply, {"0": np.zeros(2)}, 0, [Call("f")], 0)
-            assert answer.ok
+            assert values.observation(reply, {"0": np.zeros(2)}, 0, 0).ok
         else:
             with pytest.raises(wire.ProtocolError, match="missing"):
-                values.observations(reply, {"0": np.zeros(2)}, 0, [Call("f")], 0)
+                values.observation(reply, {"0": np.zeros(2)}, 0, 0)
 
 
-@pytest.mark.parametrize(
-    ("before", "says"),
-    [(None, "other calls"), ([], "other calls"), ([1, 1], "other calls"), ({"v": 1}, "other calls"),
-     ([{"$": "numpy", "k": "0"}], "missing")],
-)  # fmt: skip
-def test_what_is_told_along_is_what_was_asked(before: Any, says: str) -> None:
-    """One tree for each call before, and an array stands at one place in all of them."""
-    calls = [Call("f", keep="x", brief=True), Call("f", brief=True), Call("f", brief=True)]
-    last = {"v": {"$": "numpy", "k": "0"}}
-    reply = {"id": "x", "n": 0, "call": 2, "observed": last, "seconds": 0}
-    right = {**reply, "before": [5]}
-    assert [Ref("x"), 5] == [
-        one.value for one in values.observations(right, {"0": np.ones(1)}, 0, calls, 0)[:2]
-    ]
-    told = reply if before is None else {**reply, "before": before}
-    with pytest.raises(wire.ProtocolError, match=says):
-        values.observations(told, {"0": np.ones(1)}, 0, calls, 0)
+@pytest.mark.parametrize("place", [{"n": 1}, {"call": 0}, {"call": 2}, {"call": None}, {"n": [0]}])
+def test_a_reply_answers_the_call_that_was_made(place: dict[str, Any]) -> None:
+    """No answer passes for another call's."""
+    reply = {"id": "x", "n": 0, "call": 1, "observed": {"v": 1}}
+    assert values.observation(reply, {}, 0, 1).value == 1
+    with pytest.raises(wire.ProtocolError, match="does not fit"):
+        values.observation({**reply, **place}, {}, 0, 1)
 
 
 # ---------------------------------------------------------------- in boxes

@@ -10,10 +10,10 @@ from tests.sandbox import contract
 from tests.sandbox.contract import Fact
 from tests.sandbox.facts_asks import ASKS, TORCH
 from tests.sandbox.facts_cells import CELLS
-from tests.sandbox.facts_endings import CALL_ENDINGS, CELL_ENDINGS, QUIET_ENDINGS
+from tests.sandbox.facts_endings import CALL_ENDINGS, CELL_ENDINGS
 from tests.sandbox.facts_values import VALUES
 
-FACTS = (*CELLS, *ASKS, *TORCH, *VALUES, *CELL_ENDINGS, *CALL_ENDINGS, *QUIET_ENDINGS)
+FACTS = (*CELLS, *ASKS, *TORCH, *VALUES, *CELL_ENDINGS, *CALL_ENDINGS)
 
 
 def says(fact: Fact) -> str:

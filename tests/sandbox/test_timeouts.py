@@ -190,6 +190,25 @@ def run_tests(
     return runner.ran, repr((runs, found, session.notes)), left
 
 
+def test_one_endless_function_leaves_time_for_other_questions() -> None:
+    """After two endings the other tests of its question are not run."""
+    found = dict[Key, CellOutcome]()
+    keys = [("q", "one"), ("q", "endless"), ("q", "endless again"), ("q", "last"), ("r", "first")]
+    tests = {key: CellTest(key[1].split()[0], "code", seconds=5, shared=False) for key in keys}
+    runner = FakeRunner()
+    visits = {len(CELLS): visit(cast("CellTester", runner), tests, found, code_of("x"))}
+    with Session(fake_sandbox(), CELLS, Limits(), visits=visits) as session:
+        session.run()
+    assert runner.ran == ["one", "endless", "endless", "first"]
+    assert [outcome.ending for outcome in found.values()] == [
+        None,
+        Ending.CALL_TIME,
+        Ending.CALL_TIME,
+        Ending.NOT_ASKED,
+        None,
+    ]
+
+
 def test_known_timeouts_of_tests_are_not_run_again_and_come_out_the_same() -> None:
     """The tests before and after it run, and the submission has as much time left as if it had run."""
     met = code_of("x")

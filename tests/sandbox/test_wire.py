@@ -14,6 +14,7 @@ from hypothesis.extra import numpy as st_numpy
 
 from autograder.records import Opaque, Ref, Tensor
 from autograder.sandbox.exchange import values, wire
+from autograder.sandbox.inside.plain import GuestEncoder
 from tests.sandbox.contract import assert_same
 
 KEYS = st.one_of(st.text(max_size=5), st.integers(), st.booleans(), st.none())
@@ -241,3 +242,23 @@ def test_what_is_nested_too_deeply_is_not_sent(make: type) -> None:
     assert wire.Encoder().encode(nested(wire.MAX_DEPTH))
     with pytest.raises(wire.ProtocolError, match="nested deeper"):
         wire.Encoder().encode(nested(wire.MAX_DEPTH + 1))
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        (lambda pandas: pandas.Series({"wte": 5, "wpe": 7}), {"wte": 5, "wpe": 7}),
+        (lambda pandas: pandas.Series([1.5, 2]), [1.5, 2.0]),
+        (lambda pandas: pandas.DataFrame({"a": [1, 2], "b": "x"}), [{"a": 1, "b": "x"}, {"a": 2, "b": "x"}]),
+        (lambda pandas: pandas.DataFrame({"a": [1]}, index=["wte"]), {"wte": {"a": 1}}),
+        (lambda pandas: pandas.DataFrame([("a", 1), ("b", 2)]), [("a", 1), ("b", 2)]),
+        (lambda pandas: pandas.Series([1, 2], index=["wte", "wte"]), Opaque("Series")),
+        (lambda pandas: pandas.DataFrame([[1, 2]], columns=["a", "a"]), Opaque("DataFrame")),
+    ],
+    ids=["series", "without names", "frame", "frame with names", "rows", "name twice", "column twice"],
+)
+def test_series_and_frames_are_sent_as_what_they_hold(made: Any, expected: object) -> None:
+    """Students keep tables in them; what stands under one name twice is not lost unseen."""
+    encoder = GuestEncoder()
+    tree = encoder.encode(made(pytest.importorskip("pandas")))
+    assert_same(values.trusted_decoder(encoder.arrays).decode(tree), expected)

@@ -103,10 +103,13 @@ def test_verify_warns_of_checks_that_pass_for_no_work(course: Path) -> None:
         verified = verify(load(Course.at(course), NAME), pool)
     warned = {(warning.place, warning.got) for warning in verified.warnings}
     assert {
-        ("stretch", "an answer that returns its first argument passes zeros, length"),
-        ("scale", "an answer that returns its first argument passes zeros"),
-        ("stretch", "an answer that returns nothing goes to manual review by zeros, length"),
-        ("scale", "an answer that returns nothing goes to manual review by zeros"),
+        ("stretch", "zeros, length: earned by an answer that returns its first argument"),
+        ("scale", "zeros: earned by an answer that returns its first argument"),
+        (
+            "stretch",
+            "zeros, length: manual review for an answer that returns nothing, an answer that returns ones",
+        ),
+        ("scale", "zeros: manual review for an answer that returns nothing, an answer that returns ones"),
     } == warned
 
 

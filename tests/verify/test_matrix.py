@@ -12,7 +12,7 @@ from autograder.rubric import Item, Question, parse
 from autograder.sandbox import limit_notes
 from autograder.verify import headroom
 from autograder.verify.findings import Mark, Matrix, Row, VerifyFinding
-from autograder.verify.matrix import coverage, kept_without_work, mark, matrix, most, row
+from autograder.verify.matrix import coverage, list_warnings, mark, matrix, most, row
 
 RUBRIC = parse(
     b"""
@@ -134,6 +134,8 @@ def test_a_trial_that_does_as_it_says() -> None:
             score(first__a=LOST),
             [("first.a", "told as 'other'")],
         ),
+        (Trial("x", "", review=("a",)), score(first__a=LOST), [("first.a", "manual review")]),
+        (Trial("x", "", review=("a",)), score(), [("first.a", "manual review")]),
     ],
 )
 def test_a_trial_that_does_otherwise(trial: Trial, got: Score, expected: list[tuple[str, str]]) -> None:
@@ -184,8 +186,24 @@ def test_an_answer_without_work_should_lose_all_items() -> None:
     """What it keeps and what needs manual review are told apart; of other answers nothing is said."""
     marks = {"a": Mark.KEPT, "b": Mark.LOST, "c": Mark.OPEN}
     rows = [Row("nothing", family, (), marks, (), ()) for family in (TRIVIAL, "mutants")]
-    found = kept_without_work(Matrix("q", ("a", "b", "c"), (), tuple(rows)))
-    assert ["nothing passes a", "nothing goes to manual review by c"] == [one.got for one in found]
+    found = list_warnings(Matrix("q", ("a", "b", "c"), (), tuple(rows)))
+    assert ["a: earned by nothing", "c: manual review for nothing"] == [one.got for one in found]
+
+
+def test_an_answer_may_need_manual_review() -> None:
+    trial = Trial("x", "", ("b",), review=("a",))
+    got = score(first__a=(Status.NEEDS_REVIEW, "0"), first__b=LOST)
+    assert () == row(trial, FIRST, RUBRIC, got, {}).findings
+
+
+@pytest.mark.parametrize(("told_as", "warnings"), [("some-code", 0), ("code.mistake", 1)])
+def test_a_mutant_that_is_not_recognised_is_worth_a_look(told_as: str, warnings: int) -> None:
+    trial = Trial("mutant m", "", loses_any=True, told_as=told_as)
+    made = row(trial, FIRST, RUBRIC, score(first__a=LOST), {})
+    found = list(list_warnings(matrix(FIRST, [made])))
+    assert ["mutant m is not recognised: its title and points never apply"] * warnings == [
+        one.got for one in found
+    ]
 
 
 def test_half_of_each_limit_is_left() -> None:

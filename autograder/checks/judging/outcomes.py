@@ -5,23 +5,19 @@ from __future__ import annotations
 from autograder.checks.judging.results import Finding, failed, review
 from autograder.checks.values.quoting import quote
 from autograder.limits import amount
-from autograder.records import CellOutcome, Ending, Limits
-from autograder.rubric import Item
-from autograder.wording import LocalisedText
+from autograder.messages import localised
+from autograder.records import CellOutcome, Ending, LimitKind, Limits
 
 _LONGEST_REASON = 600
 """Characters: it says what to do at its end."""
 _INSIDE = "it ran in the student's own box, which could have changed it"
 
 
-def judge_run(
-    outcome: CellOutcome, item: Item, *, limits: Limits, seconds: float, review_code: str
-) -> Finding | None:
+def judge_run(outcome: CellOutcome, *, limits: Limits, seconds: float, review_code: str) -> Finding | None:
     """Return what is wrong with the run of a test, if it does not count as passed or failed by itself.
 
     Args:
         outcome: of the test.
-        item: that it decides.
         limits: of the assignment.
         seconds: of processor time, that this test had.
         review_code: of the sentence for students if the item needs manual review.
@@ -32,16 +28,37 @@ def judge_run(
     if outcome.ending is None:
         return None
     limit = f"{seconds:g} s" if outcome.ending is Ending.CALL_TIME else amount(outcome.ending, limits)
-    return failed(
-        f"ending.{outcome.ending.value}", staff, what=LocalisedText(item.title(final=False)), limit=limit
-    )
+    return failed(f"ending.{outcome.ending.value}", staff, what=localised("phrase.your-code"), limit=limit)
+
+
+def judge_exception(outcome: CellOutcome, limits: Limits) -> Finding:
+    """Return what is wrong if the student's code raised an exception, met a limit or ended a fresh box.
+
+    Args:
+        outcome: of a check.
+        limits: of the assignment.
+    """
+    staff, what = describe_outcome(outcome), localised("phrase.your-code")
+    endings = {ending.value: ending for ending in Ending}
+    if outcome.error in endings:
+        limit = amount(endings[outcome.error], limits)
+        return failed(f"ending.{outcome.error}", staff, what=what, limit=limit)
+    error = quote(outcome.error, 60)
+    if outcome.error == "MemoryError":
+        return failed("limit.memory", staff, what=what, error=error, limit=amount(LimitKind.MEMORY, limits))
+    return failed("raised", staff, what=what, error=error, text=quote(outcome.message) or "–")
 
 
 def describe_outcome(outcome: CellOutcome) -> str:
     """Return what staff read of an outcome."""
     raised = ": ".join(filter(None, (outcome.error, outcome.message)))
+    if outcome.error == "MissingName":
+        line = outcome.message.partition(":")[0] or "a line"
+        raised = f"{outcome.missing!r} is not defined after the notebook ran; {line} of the check needs it"
     refused = f"not judged: {outcome.refused}" if outcome.refused else ""
     ending = f"the student's box ended: {outcome.ending.value}" if outcome.ending else ""
+    if outcome.ending is Ending.NOT_ASKED:
+        ending = "not run: others of this question had ended the student's box before"
     words = f"the student's own word was taken: {', '.join(outcome.own_words)}" if outcome.own_words else ""
     inside = _INSIDE if outcome.inside else ""
     mistakes = f"mutants with the same values: {', '.join(outcome.mistakes)}" if outcome.mistakes else ""

@@ -82,6 +82,29 @@ def review(staff: str, code: str = "review.fault") -> Finding:
     return Finding(Status.NEEDS_REVIEW, Message(code), staff)
 
 
+AUTOMATIC = "; the automatic result would be: "
+"""Stands between why a result needs manual review and what it would be otherwise, for staff."""
+
+
+def review_instead(result: ItemResult, message: Message, staff: str) -> ItemResult:
+    """Return a result that needs manual review in the place of another one.
+
+    Args:
+        result: that would count otherwise.
+        message: for the student.
+        staff: the reason, for staff.
+    """
+    earned = f"{result.points:f} of {result.possible:f} points, " if result.points else ""
+    return msgspec.structs.replace(
+        result,
+        status=Status.NEEDS_REVIEW,
+        points=NO_POINTS,
+        student=message,
+        staff=f"{staff}{AUTOMATIC}{earned}{result.staff or result.code}",
+        code=message.code,
+    )
+
+
 def is_blank(answer: Answer) -> bool:
     """Whether a cell was left as it was handed out, or emptied."""
     return not answer.changed or not answer.source.strip()
@@ -115,15 +138,6 @@ def first_failure(observations: Observations, calls: int, name: str, what: Phras
     if len(observations) < calls:
         return review(f"{what}: {len(observations)} of {calls} observations")
     return None
-
-
-def get_value(observations: Observations, name: str) -> tuple[Any, Finding | None]:
-    """Return what a variable of the student's holds, or what is wrong with that."""
-    finding = first_failure(observations, 1, name, name)
-    if finding is not None:
-        return None, finding
-    value = observations[0].value
-    return value, None if value is not None else no_answer("value.none", f"{name} is None", what=name)
 
 
 def reference_value(observations: Observations, index: int) -> tuple[Any, Finding | None]:

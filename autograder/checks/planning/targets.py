@@ -16,7 +16,7 @@ from autograder.checks.judging.oracle import OracleReply, read_reply
 from autograder.checks.judging.results import (
     Finding,
     failed,
-    get_value,
+    first_failure,
     no_answer,
     observations_at,
     reference_value,
@@ -105,8 +105,11 @@ class Targets:
         if literal is not None:
             return _entry(literal.value, key, name)
         asked = self._asked(evidence.answer)
-        value, finding = get_value(observations_at(evidence.observed, asked.index(name)), name)
-        return FoundValue(finding=finding) if finding is not None else _entry(value, key, name)
+        observations = observations_at(evidence.observed, asked.index(name))
+        finding = first_failure(observations, 1, name, name)
+        if finding is not None:
+            return FoundValue(finding=finding)
+        return _entry(observations[0].value, key, name)
 
     def expected(self, name: str, key: str | int | None, evidence: Evidence) -> FoundValue:
         """Return what the reference has there; the finding is our own fault."""

@@ -10,6 +10,7 @@ from keyword import iskeyword
 
 from msgspec import Struct
 
+from autograder.checks.values.quoting import quote
 from autograder.errors import Unreadable
 from autograder.records import Answer, Message
 from autograder.syntax import UNREADABLE, parsed
@@ -164,7 +165,8 @@ def syntax_fault(source: str) -> Message | None:
         parsed(_MAGIC.sub(r"\1pass", source))
     except SyntaxError as error:
         if error.lineno:
-            return Message("answer.not-python", {"line": str(error.lineno)})
+            params = {"line": str(error.lineno), "reason": quote(str(error.msg), 200)}
+            return Message("answer.not-python", params)
         return Message("answer.unreadable")
     except UNREADABLE:
         return Message("answer.unreadable")

@@ -5,7 +5,7 @@ Replies become plain records, capped, and are refused where they have another sh
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,6 @@ from autograder.sandbox.exchange import tensors as layout
 from autograder.sandbox.exchange import wire
 from autograder.sandbox.exchange.tensors import Buffer
 
-MAX_KINDS = 8
 MAX_TEXT = 20_000
 """Characters that are kept of an expression's text."""
 MAX_OUTPUTS = 2000
@@ -27,9 +26,9 @@ what is told along."""
 _MOST_WORDS = 8
 _OF_CELL = frozenset(("id", "outputs", "error", "truncated", "met", "seconds", "follows"))
 _OF_OUTPUT = frozenset(("kind", "name", "data"))
-_OF_CALL = frozenset(("id", "n", "call", "before", "observed", "seconds"))
+_OF_CALL = frozenset(("id", "n", "call", "observed"))
 _OF_END = frozenset(("id", "observed", "asks"))
-_OF_ANSWER = frozenset(("v", "error", "kinds", "message", "met"))
+_OF_ANSWER = frozenset(("v", "error", "message", "met"))
 SKIPPED = Observation(ok=False, error="Skipped")
 """Of a call that follows a failed one. Only this side says so."""
 
@@ -66,45 +65,9 @@ class TrustedEncoder(wire.Encoder):
 
 def call_tree(call: Call, encoder: TrustedEncoder) -> dict[str, Any]:
     """One call as a tree, without what it does not say; its arrays are collected by the encoder."""
-    words = {
-        "target": {"$": "ref", "v": call.target.name} if isinstance(call.target, Ref) else call.target,
-        "attribute": call.attribute,
-        "args": encoder.encode(list(call.args)) if call.args else None,
-        "kwargs": encoder.encode(dict(call.kwargs)) if call.kwargs else None,
-        "read": call.read,
-        "keep": call.keep,
-        "grad": call.grad,
-        "default_dtype": call.default_dtype,
-        "quiet": is_quiet(call),
-    }
-    tree = {name: one for name, one in words.items() if one}
-    return tree if call.seed is None else {**tree, "seed": call.seed}
-
-
-def is_quiet(call: Call) -> bool:
-    """Whether a call is answered along with those after it: its result stays in the box, or it is brief.
-
-    Of those whose result stays not one that may take long by itself: of a function of the notebook, or of an
-    object.
-    """
-    library = isinstance(call.target, str) and call.target.startswith("@")
-    of_object = isinstance(call.target, Ref) and (bool(call.attribute) or call.read)
-    return call.brief or (bool(call.keep) and (library or of_object))
-
-
-def last_of_run(calls: Sequence[Call], first: int) -> int:
-    """The place of the last call that the next answer may be about: quiet ones are answered together."""
-    place = first
-    while place + 1 < len(calls) and is_quiet(calls[place]) and is_quiet(calls[place + 1]):
-        place += 1
-    return place
-
-
-def told_surely(calls: Sequence[Call], answered: int) -> int:
-    """How many of the answers there are whatever the time: a box may end before it tells of quiet calls."""
-    while 0 < answered < len(calls) and is_quiet(calls[answered]) and is_quiet(calls[answered - 1]):
-        answered -= 1
-    return answered
+    args = encoder.encode(list(call.args)) if call.args else None
+    words = {"target": call.target, "args": args, "read": call.read}
+    return {name: word for name, word in words.items() if word}
 
 
 def bounded_text(told: object, most: int) -> str:
@@ -138,7 +101,7 @@ def encode_observation(observation: Observation, encoder: TrustedEncoder) -> dic
     """The form in which observations travel and are stored; not for observations of an ending."""
     if observation.ok:
         return {"v": encoder.encode(observation.value)}
-    return {"error": observation.error, "kinds": list(observation.kinds), "message": observation.message}
+    return {"error": observation.error, "message": observation.message}
 
 
 def decode_observation(answer: Mapping[str, Any], decoder: wire.Decoder) -> Observation:
@@ -158,9 +121,7 @@ def raised(answer: Mapping[str, Any]) -> Observation:
         KeyError: it tells of none.
     """
     error = bounded_text(answer["error"], 80) or "Exception"
-    kinds = answer.get("kinds")
-    named = tuple(bounded_text(kind, 80) for kind in kinds[:MAX_KINDS]) if isinstance(kinds, list) else ()
-    return Observation(ok=False, error=error, message=bounded_text(answer.get("message"), 600), kinds=named)
+    return Observation(ok=False, error=error, message=bounded_text(answer.get("message"), 600))
 
 
 def weight(body: Buffer, tensors: Buffer) -> int:
@@ -207,37 +168,32 @@ def replied_value(told: wire.Told) -> Any:
     return trusted_decoder(wire.SingleUseArrays(arrays)).decode(tree)
 
 
-def observations(
-    reply: Mapping[str, Any], arrays: Mapping[str, np.ndarray], number: int, calls: Sequence[Call], first: int
-) -> list[Observation]:
-    """The answer to a call of one scenario, after those to the quiet calls before it.
+def observation(
+    reply: Mapping[str, Any], arrays: Mapping[str, np.ndarray], number: int, call: int
+) -> Observation:
+    """Return the answer to a call of a scenario.
 
-    An exception of that name does not pass for a call that was never made, which would be our fault.
+    An exception of the name of `SKIPPED` does not pass for a call that was never made, which would be our
+    fault.
+
+    Args:
+        reply: the guest's.
+        arrays: beside it.
+        number: of the scenario.
+        call: its place in the scenario.
 
     Raises:
-        ProtocolError: the reply has another shape than the scenario asked for.
+        ProtocolError: the reply answers another call.
     """
     answer: Mapping[str, Any] = reply["observed"]
     _only(reply, _OF_CALL)
     _only(answer, _OF_ANSWER)
-    place = reply.get("call")
-    if (
-        reply.get("n") != number
-        or not isinstance(place, int)
-        or not first <= place <= last_of_run(calls, first)
-    ):
+    if (reply.get("n"), reply.get("call")) != (number, call):
         raise wire.ProtocolError("the reply does not fit the scenario")
-    before, left = reply.get("before", []), wire.SingleUseArrays(arrays)
-    if not isinstance(before, list) or len(before) != sum(not call.keep for call in calls[first:place]):
-        raise wire.ProtocolError("the reply tells of other calls than were made")
-    trees = iter(before)
-    values = [
-        Ref(one.keep) if one.keep else trusted_decoder(left).decode(next(trees)) for one in calls[first:place]
-    ]
-    found = decode_observation(answer, trusted_decoder(left))
+    found = decode_observation(answer, trusted_decoder(wire.SingleUseArrays(arrays)))
     if found.error == SKIPPED.error:
-        found = Observation(ok=False, error="Exception", message=found.message)
-    return [*(Observation(ok=True, value=value) for value in values), found]
+        return Observation(ok=False, error="Exception", message=found.message)
+    return found
 
 
 def reported_limits(answer: object) -> tuple[str, ...]:

@@ -87,16 +87,9 @@ class Encoder:
     Subclasses add types by overriding `other`; it returns a dict with a ``"$"`` tag.
     """
 
-    def __init__(self, arrays: dict[str, np.ndarray] | None = None) -> None:
-        """Begin a tree; its arrays come behind those that are there, if several trees share them."""
-        self.arrays = {} if arrays is None else arrays
-        self._first = len(self.arrays)
+    def __init__(self) -> None:
+        self.arrays: dict[str, np.ndarray] = {}
         self.nodes = 0
-
-    def forget(self) -> None:
-        """Take away the arrays of the tree."""
-        for key in [*self.arrays][self._first :]:
-            del self.arrays[key]
 
     def encode(self, value: Any, depth: int = 0) -> Any:
         """The tagged tree of one value.

@@ -92,6 +92,10 @@ class HandleObjects(Objects):
         """See `Objects.is_raised_by_student`."""
         return isinstance(error, StudentExit) or instance_of(vars(error).get("student"), Handle)
 
+    def error_name(self, error: BaseException) -> str:
+        """See `Objects.error_name`."""
+        return error.ending if isinstance(error, StudentExit) and error.ending else super().error_name(error)
+
     def class_name(self, value: Any) -> str:
         """See `Objects.class_name`."""
         return table_of(value).title(value) if instance_of(value, Handle) else super().class_name(value)

@@ -7,12 +7,10 @@ that is promised to the other side is the form of the replies; their content is 
 from __future__ import annotations
 
 import array
-import builtins
 import contextlib
 import fcntl
 import functools
 import gc
-import operator
 import os
 import sys
 import termios
@@ -36,10 +34,7 @@ from autograder.sandbox.inside.shell import CapturedStream, NotebookShell, Outpu
 __all__ = ["make_shell", "serve"]
 
 MAX_MESSAGE = 600
-MAX_KINDS = 8
 MAX_REQUEST = 1 << 31
-TOGETHER_SECONDS, TOGETHER_PARTS, TOGETHER_BYTES = 0.02, 500, 1 << 16
-"""So far quiet calls are answered together: little beside what a single one may take or give."""
 Request = tuple[dict[str, Any], dict[str, np.ndarray]]
 
 
@@ -100,33 +95,6 @@ def _end_fork(process: int, error: BaseException | None = None) -> None:
         return
     code = error.code if isinstance(error, SystemExit) else error and 1
     os._exit(code & 0xFF if isinstance(code, int) else int(code is not None))
-
-
-class HeldAnswers:
-    """Those of quiet calls that wait to be told along with a later one.
-
-    Attributes:
-        trees: of what is looked at, in its order.
-        arrays: of all of them.
-    """
-
-    def __init__(self) -> None:
-        self.trees: list[Any] = []
-        self.arrays: dict[str, np.ndarray] = {}
-        self._parts, self._own, self._since = 0, 0, time.perf_counter()
-
-    def wait(self, tree: Any, parts: int, *, kept: bool) -> bool:
-        """Whether one more can wait, which is then among them."""
-        self._parts += parts
-        late = time.perf_counter() - self._since >= TOGETHER_SECONDS
-        if late or self._parts > TOGETHER_PARTS or _bytes(self.arrays) > TOGETHER_BYTES:
-            return False
-        for key in [*self.arrays][self._own :]:  # a later call may change them where they lie
-            self.arrays[key] = self.arrays[key].copy()
-        self._own = len(self.arrays)
-        if not kept:
-            self.trees.append(tree)
-        return True
 
 
 class Guest:
@@ -198,62 +166,35 @@ class Guest:
     ) -> Iterator[list[Buffer]]:
         """A frame for each call, sent before the next one begins; the first failure is the last frame.
 
-        Quiet calls that follow each other share one, or one for each 20 ms. What is printed is dropped, also
-        by what took hold of a cell's streams, as loggers do.
+        What is printed is dropped, also by what took hold of a cell's streams, as loggers do.
         """
-        kept: dict[str, Any] = {}
-        room, answers = self._max_reply, HeldAnswers()
+        room = self._max_reply
         for place, call in enumerate(calls):
-            started = time.perf_counter()
-            encoder = GuestEncoder(answers.arrays)
+            encoder = GuestEncoder()
             with self._shell.outputs.dropped(), _Streams(self._shell.outputs):
-                observed = self._call(call, arrays, kept, encoder, room)
+                observed = self._call(call, arrays, encoder, room)
             if MEMORY in observed.get("met", ()):
-                kept.clear()
                 gc.collect()
-            following = calls[place + 1 : place + 2]
-            quiet = "quiet" in call and bool(following) and "quiet" in following[0]
-            if quiet and "v" in observed and answers.wait(observed["v"], encoder.nodes, kept="keep" in call):
-                continue
-            reply = {
-                "id": request_id,
-                "n": number,
-                "call": place,
-                "observed": observed,
-                "seconds": time.perf_counter() - started,
-            }
-            if answers.trees:
-                reply["before"] = answers.trees
-            yield wire.pack(reply, answers.arrays)
+            reply = {"id": request_id, "n": number, "call": place, "observed": observed}
+            yield wire.pack(reply, encoder.arrays)
             if "v" not in observed:
                 return
-            room -= _bytes(answers.arrays)
-            answers = HeldAnswers()
+            room -= _bytes(encoder.arrays)
 
     def _call(
-        self,
-        call: Mapping[str, Any],
-        arrays: Mapping[str, np.ndarray],
-        kept: dict[str, Any],
-        encoder: GuestEncoder,
-        room: int,
+        self, call: Mapping[str, Any], arrays: Mapping[str, np.ndarray], encoder: GuestEncoder, room: int
     ) -> dict[str, Any]:
         process = os.getpid()
         try:
-            decoder = wire.Decoder(arrays, own_array, functools.partial(_guest_other, kept))
-            with _State(call):
-                value = self._value(call, kept, decoder)
+            value = self._value(call, wire.Decoder(arrays, own_array, _refuse_tag))
             _end_fork(process)
-            if "keep" in call:
-                kept[call["keep"]] = value
-                return {"v": {"$": "ref", "v": call["keep"]}}
             tree = encoder.encode(value)
             if _bytes(encoder.arrays) > room:
-                encoder.forget()
+                encoder.arrays.clear()
                 return self._too_large()
         except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt too are only answers
             _end_fork(process, error)
-            encoder.forget()
+            encoder.arrays.clear()
             return _of_error(error)
         return {"v": tree}
 
@@ -335,23 +276,14 @@ class Guest:
         self._pipes.put_back((request, beside))
         raise Abandoned
 
-    def _value(self, call: Mapping[str, Any], kept: dict[str, Any], decoder: wire.Decoder) -> Any:
+    def _value(self, call: Mapping[str, Any], decoder: wire.Decoder) -> Any:
         target = call["target"]
-        if isinstance(target, dict):
-            found = kept[target["v"]]
-        elif target.startswith("@"):
-            found = sys.modules[target[1:]]
-        elif target in self._shell.user_ns:
-            found = self._shell.user_ns[target]
-        else:
+        if target not in self._shell.user_ns:
             raise NameError(f"name '{target}' is not defined")
-        if "attribute" in call:
-            found = operator.attrgetter(call["attribute"])(found)
+        found = self._shell.user_ns[target]
         if "read" in call:
             return found
-        args = decoder.decode(call["args"]) if "args" in call else ()
-        kwargs = decoder.decode(call["kwargs"]) if "kwargs" in call else {}
-        return found(*args, **kwargs)
+        return found(*(decoder.decode(call["args"]) if "args" in call else ()))
 
 
 def _output_waits() -> bool:
@@ -417,59 +349,13 @@ class _Streams:
         sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
 
 
-class _State:
-    """Seeds, autograd and the default dtype for one call, put back afterwards.
-
-    A class that looks first: a generator that sets all of it takes longer than most calls.
-    """
-
-    def __init__(self, call: Mapping[str, Any]) -> None:
-        self._call = call
-        self._torch = sys.modules.get("torch")
-
-    def __enter__(self) -> None:
-        call, torch = self._call, self._torch
-        if "seed" in call:
-            sys.modules["random"].seed(call["seed"])
-            np.random.seed(call["seed"] % 2**32)  # student code uses the global generator
-        if torch is None:
-            return
-        if "seed" in call:
-            # torch.manual_seed formats a stack trace at every call, for devices that are not here.
-            torch.default_generator.manual_seed(call["seed"])
-        self._before = torch.get_default_dtype(), torch.is_grad_enabled()
-        name = call.get("default_dtype")
-        self._set(getattr(torch, name) if name else self._before[0], call.get("grad", False))
-
-    def __exit__(self, *_: object) -> None:
-        if self._torch is not None:
-            self._set(*self._before)
-
-    def _set(self, dtype: Any, grad: Any) -> None:
-        torch: Any = self._torch
-        if torch.get_default_dtype() is not dtype:
-            torch.set_default_dtype(dtype)
-        if torch.is_grad_enabled() != grad:
-            torch.set_grad_enabled(grad)
-
-
 def _bytes(arrays: Mapping[str, np.ndarray]) -> int:
     return sum(array.nbytes for array in arrays.values())
 
 
 def _of_error(error: BaseException) -> dict[str, Any]:
     met = reported_limits(error)
-    name, kinds = type(error).__name__[:80], _kinds_of(error)
-    return {"error": name, "kinds": kinds, "message": _text_of(error), "met": met}
-
-
-def _kinds_of(error: BaseException) -> list[str]:
-    """The exceptions of Python's own that this one is a kind of: a subclass of ValueError is a ValueError."""
-    try:
-        own = vars(builtins)
-        return [one.__name__ for one in type.mro(type(error)) if own.get(one.__name__) is one][:MAX_KINDS]
-    except BaseException:  # noqa: BLE001 - an exception class of the student's may do anything when it is looked at
-        return []
+    return {"error": type(error).__name__[:80], "message": _text_of(error), "met": met}
 
 
 def _text_of(error: BaseException) -> str:
@@ -479,7 +365,6 @@ def _text_of(error: BaseException) -> str:
         return ""
 
 
-def _guest_other(kept: Mapping[str, Any], tag: str, tree: Mapping[str, Any]) -> Any:
-    if tag == "ref":
-        return kept[tree["v"]]
+def _refuse_tag(tag: str, tree: Mapping[str, Any]) -> Any:
+    del tree
     raise wire.ProtocolError(f"unknown tag {tag!r}")

@@ -361,7 +361,9 @@ class Judge:
         if "failed" in told:
             raise CannotJudge(f"what the student's code returned could not be read: {told['failed']}")
         if "ended" in told:
-            raise StudentExit(f"a fresh process of the student's ended: {told['ended']}")
+            ended = StudentExit(f"a fresh process of the student's ended: {told['ended']}")
+            ended.ending = str(told["ended"])
+            raise ended
         if "raised" in told:
             raise self._exception(told["raised"])
         found = told["v"]
@@ -518,13 +520,15 @@ class Judge:
         """What a name stands for that the test has not defined."""
         if name.startswith("__"):
             raise KeyError(name)
-        if hasattr(builtins, name) and name not in self._students:
-            raise KeyError(name)
-        if name in self._imports and name not in self._students:
+        if name in self._students:
+            return self.look_up(name)
+        if name in self._imports:  # before Python's own: `from numpy import sum` hides that
             module, attribute = self._imports[name]
             with contextlib.suppress(ImportError, AttributeError):
                 imported = importlib.import_module(module)
                 return functools.reduce(getattr, attribute.split("."), imported) if attribute else imported
+        if hasattr(builtins, name):
+            raise KeyError(name)
         return self.look_up(name)
 
     def look_up(self, name: str) -> Any:

@@ -34,7 +34,7 @@ def own_array(array: np.ndarray, tag: Mapping[str, Any]) -> Any:
 
 
 class GuestEncoder(wire.Encoder):
-    """Adds what notebooks return: tensors, numpy scalars, exact numbers, subclasses of plain types, sympy."""
+    """Adds what notebooks return: tensors, numpy scalars, exact numbers, pandas, subclasses, sympy."""
 
     def other(self, value: Any, depth: int) -> Any:
         """The plain form of a value that is not of an exact plain type."""
@@ -45,6 +45,11 @@ class GuestEncoder(wire.Encoder):
             return self.encode(value.item(), depth + 1)
         if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
             return self.encode(np.array(value, copy=True, subok=False), depth + 1)
+        pandas = sys.modules.get("pandas")
+        if type(value) in (getattr(pandas, "Series", None), getattr(pandas, "DataFrame", None)) and all(
+            axis.is_unique for axis in value.axes
+        ):
+            return self.encode(_pandas_content(pandas, value), depth + 1)
         for plain in (int, float, str, tuple, list, dict):
             # bool cannot be subclassed. The constructors read the object's own storage for exact bases.
             if isinstance(value, plain) and type(value) is not plain:
@@ -63,6 +68,17 @@ class GuestEncoder(wire.Encoder):
             if plain.dtype not in _numpy_dtypes(torch):
                 plain = plain.to(torch.float32)
             return self.array(plain.contiguous().numpy(), tag)
+
+
+def _pandas_content(pandas: Any, value: Any) -> Any:
+    """Return a series as a dictionary, or a list if its rows have no names; a frame as one of such rows."""
+    is_named = not isinstance(value.index, pandas.RangeIndex)
+    if isinstance(value, pandas.Series):
+        return dict(zip(value.index.tolist(), value.tolist(), strict=True)) if is_named else value.tolist()
+    rows: list[Any] = list(value.itertuples(index=False, name=None))
+    if not isinstance(value.columns, pandas.RangeIndex):
+        rows = [dict(zip(value.columns, row, strict=True)) for row in rows]
+    return dict(zip(value.index.tolist(), rows, strict=True)) if is_named else rows
 
 
 def _text_instead(value: Any) -> str:

@@ -72,7 +72,9 @@ class CannotJudge(BaseException):
 
 
 class StudentExit(Exception):
-    """The student's code tried to end the program."""
+    """The student's code tried to end the program, or a fresh box of theirs has ended (its `Ending`)."""
+
+    ending = ""
 
 
 class Handle:

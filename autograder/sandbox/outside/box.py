@@ -23,7 +23,7 @@ import numpy as np
 
 from autograder.errors import BoxEnded, SandboxFault, Unplaced
 from autograder.limits import CLOCK_FACTOR, FLOOD_FACTOR, MemoryBudget
-from autograder.records import Call, CellRun, Ending, Limits, Observation, Scenario
+from autograder.records import CellRun, Ending, Limits, Observation, Scenario
 from autograder.sandbox import packages
 from autograder.sandbox.base import Reply, Usage
 from autograder.sandbox.exchange import values, wire
@@ -256,8 +256,8 @@ class NamespaceBox:
                 most = [MAX_JSON, self._limits.reply_mb << 20]
                 while len(answers) < len(scenario.calls) and (not answers or answers[-1].ok):
                     self._allow(Ending.CALL_TIME, Allowance(seconds, self.computed, self._delays), altogether)
-                    new, told = self._answer(request_id, (number, scenario.calls), len(answers), most, room)
-                    answers += new
+                    answer, told = self._answer(request_id, (number, len(answers)), most, room)
+                    answers.append(answer)
                     words = (*words, *told)
                 skipped = len(scenario.calls) - len(answers)
                 whole = (*answers, *(values.SKIPPED,) * skipped)
@@ -267,9 +267,8 @@ class NamespaceBox:
                 answers = []
         except BoxEnded as ended:
             calls = scenarios[len(results)].calls
-            known = values.told_surely(calls, len(answers))
             ending = Observation(ok=False, ending=ended.ending)
-            results.append((*answers[:known], *(ending,) * (len(calls) - known)))
+            results.append((*answers, *(ending,) * (len(calls) - len(answers))))
         return results
 
     def hand_on(
@@ -293,19 +292,13 @@ class NamespaceBox:
             self._fail(Ending.PROTOCOL, str(error))
 
     def _answer(
-        self,
-        request_id: str,
-        scenario: tuple[int, Sequence[Call]],
-        first: int,
-        most: list[int],
-        room: MemoryBudget | None,
-    ) -> tuple[list[Observation], tuple[str, ...]]:
-        """What came of one call, after the quiet ones before it, and what it says of limits.
+        self, request_id: str, place: tuple[int, int], most: list[int], room: MemoryBudget | None
+    ) -> tuple[Observation, tuple[str, ...]]:
+        """What came of one call, and what it says of limits.
 
         Args:
             request_id: of the request.
-            scenario: its number and calls.
-            first: the call after those that were answered.
+            place: the number of the scenario, and that of the call in it.
             most: how many bytes of text and of arrays the scenario's answers may still have; made smaller.
             room: what the answer counts against.
         """
@@ -313,15 +306,15 @@ class NamespaceBox:
         started = time.monotonic()
         reply, arrays = self._reply(request_id, most=most, room=room)
         try:
-            answers = values.observations(reply, arrays, *scenario, first)
+            answer = values.observation(reply, arrays, *place)
             told = values.reported_limits(reply["observed"])
         except (wire.ProtocolError, KeyError, TypeError, ValueError) as error:
             self._fail(Ending.PROTOCOL, str(error))
         passed = time.monotonic() - started
         self._longest = max(self._longest, passed)
-        if not all(answer.ok for answer in answers):
+        if not answer.ok:
             self.look_for_crowding()
-        return answers, told
+        return answer, told
 
     def computed(self) -> float:
         """See `autograder.sandbox.base.Box.computed`."""

@@ -7,7 +7,6 @@ from decimal import Decimal
 from autograder.checks.judging.results import (
     failed,
     first_failure,
-    get_value,
     no_answer,
     result,
     review,
@@ -66,14 +65,6 @@ def test_a_deduction_takes_points_away_and_gives_none() -> None:
 def seen(*values: object) -> tuple[Observation, ...]:
     """Calls that returned these values."""
     return tuple(Observation(ok=True, value=value) for value in values)
-
-
-def test_a_variable_that_is_none_is_no_answer() -> None:
-    """Any other value is taken as it is."""
-    assert (7, None) == get_value(seen(7), "number")
-    value, finding = get_value(seen(None), "number")
-    assert finding is not None
-    assert (None, Status.NO_ANSWER, "value.none") == (value, finding.status, finding.message.code)
 
 
 def test_an_answer_that_is_not_whole_is_for_a_person() -> None:

@@ -390,3 +390,31 @@ def test_a_variable_that_is_none_is_no_answer() -> None:
     """Only an entry stands for the option: a variable without a value was not answered."""
     (found,) = judge(check_of(NAMES), "named = None")
     assert Status.NO_ANSWER is found.status
+
+
+@pytest.mark.parametrize(
+    ("text", "is_named"),
+    [
+        ("fp16, since numbers take half the room.", True),
+        ("The right one is learning_rate: it decides on the steps.", True),
+        ("**Answer:** `gradient_checkpointing`. It saves room.", True),
+        ("With a smaller learning_rate the steps are smaller.", False),
+        ("I would choose another argument.", False),
+    ],
+)
+def test_is_in_text_sees_an_option_named_by_itself(text: str, is_named: bool) -> None:
+    """A word of an explanation is no answer."""
+    assert check_of(LIST).is_in_text(text) == is_named
+
+
+@pytest.mark.parametrize(
+    ("text", "is_named"),
+    [
+        ("No. The constant cancels.", True),
+        ("nein, sie kürzt sich", True),
+        ("There is no change in `n`.", False),
+    ],
+)
+def test_is_in_text_sees_yes_and_no_by_themselves(text: str, is_named: bool) -> None:
+    """They are words of ordinary sentences, too, and their first letters are symbols."""
+    assert check_of(TICK).is_in_text(text) == is_named

@@ -280,7 +280,7 @@ TOLD = {
     ),
     "a text that lacks the assignment's language": (
         TOP + "    return [0, *a, *b]",
-        ("code.failed", "How long: this is not the case."),
+        ("code.failed", "This is not the case."),
     ),
 }
 
@@ -348,6 +348,14 @@ MISTAKES = {
     "other points than the check's": (
         RUBRIC + '[[question.item]]\nid = "values"\npoints = 2\ntext = { en = "V" }\n',
         "2 are stated here, and 1 in reference/checks/merge.py, line 13",
+    ),
+    "checks of another kind": (
+        RUBRIC.replace('kind = "code"', 'kind = "count"\nchecks = "merge.py"'),
+        "only questions of kind code and repair have checks",
+    ),
+    "a reference": (
+        RUBRIC + 'reference = "merge:merge"\n',
+        "checks import what they compare with",
     ),
     "another file": (RUBRIC + 'checks = "merg.py"\n', "did you mean 'merge.py'?"),
 }

@@ -87,6 +87,20 @@ def changed(student, reference, draw):
     assert_close(given, [start - 1])
 '''
 )
+SCALE = (
+    IMPORTS
+    + '''
+solution(source="""
+def scale(x):
+    return 2 * x + 1
+""")
+
+@check(points=1, title="Of one shape")
+def shape(student, reference, draw):
+    for x in draw.normal(2, 3, 4):
+        assert_close(student.scale(x), reference.scale(x))
+'''
+)
 SLOPE = (
     IMPORTS
     + '''
@@ -138,6 +152,7 @@ CHECKS = {
     "merge": (3, MERGE + PAIRS),
     "loader": (1, LOADER),
     "step": (1, STEP),
+    "scale": (1, SCALE),
     "slope": (3, SLOPE),
 }
 ANSWERS: dict[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
@@ -206,6 +221,14 @@ ANSWERS: dict[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
             "    def forward(self, tokens):\n        return tokens[..., None].double().expand(-1, -1, 3)\n"
         },
         {"learn.weights": "0 failed"},
+    ),
+    "results are kept by the value": (
+        {"scale": "kept = {}\ndef scale(x):\n    return kept.setdefault(str(x.tolist()), 2 * x + 1)"},
+        {},
+    ),
+    "results are kept by the shape": (
+        {"scale": "kept = {}\ndef scale(x):\n    return kept.setdefault(tuple(x.shape), 2 * x + 1)"},
+        {"scale.shape": "0 failed"},
     ),
     "a leaf is changed": (
         {"slope": "def slope(scores, grad):\n    scores.data.zero_()\n    return scores * grad"},

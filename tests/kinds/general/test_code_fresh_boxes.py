@@ -10,6 +10,7 @@ import pytest
 
 from autograder.assignment import load
 from autograder.grading.pipeline import Grader, SubmittedFiles
+from autograder.messages import render
 from autograder.sandbox.base import Box
 from autograder.sandbox.pool import Pool
 from autograder.sandbox.session import Session
@@ -201,3 +202,37 @@ def steps(student, reference, draw):
         grader = Grader(load(course, NAME), pool)
         items = grade(grader, {"first": reaches, "second": steps}).score.items
     assert {"adds": "failed", "steps": "passed"} == {one.item: one.status.value for one in items}
+
+
+MET = """
+from autograder.checking import check, solution
+
+solution(source="def leave(how): return how\\n")
+
+@check(points=1, title="In the first box")
+def first(student, reference, draw):
+    student.leave("memory")
+
+@check(points=1, title="In a fresh one")
+def fresh(student, reference, draw):
+    student.again().leave("exit")
+"""
+LEAVING = """
+import os
+def leave(how):
+    if how == "exit":
+        os._exit(3)
+    bytearray(1 << 60)
+"""
+
+
+def test_students_read_which_limit_they_met_and_that_python_ended(tmp_path: Path) -> None:
+    course = code_course(tmp_path, {"leave": (2, MET)})
+    with Pool() as pool:
+        score = grade(Grader(load(course, NAME), pool), {"leave": LEAVING}).score
+    assert [(one.status.value, one.code) for one in score.items] == [
+        ("failed", "limit.memory"),
+        ("failed", "ending.exited"),
+    ]
+    assert "MemoryError" in score.items[0].staff
+    assert render(score.items[1].student, "en").startswith("Your code ended the whole Python process.")

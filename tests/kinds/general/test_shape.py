@@ -86,6 +86,23 @@ def test_a_wrong_shape_is_explained(written: str, code: str, axes: str) -> None:
     assert item.status is (Status.NEEDS_REVIEW if is_open else Status.FAILED)
 
 
+@pytest.mark.parametrize(
+    ("right", "written", "code"),
+    [
+        ("[]", "(1,)", "shape.extra-one"),
+        ("[]", "(3,)", "shape.extra"),
+        ("[]", "(1, 1)", "shape.count"),
+        ("[5]", "()", "shape.missing"),
+        ("[5, 7]", "(35,)", "shape.product"),
+    ],
+)
+def test_shapes_of_few_axes_are_explained_truly(right: str, written: str, code: str) -> None:
+    """One size is no product of several if there is none: (1,) where () is right."""
+    plain = SCORES.partition("[[question.item.mistake]]")[0].replace("[8, 12, 128, 64]", right)
+    text = plain.replace('axes = ["batch", "heads", "length", "width"]\n', "")
+    assert code == judge(check_of(text), f"shape = {written}")[0].code
+
+
 def test_a_named_shape_mistake_has_its_points() -> None:
     """A named mistake wins over the general explanation."""
     (item,) = judge(check_of(SCORES), "shape = (8, 128, 64)")

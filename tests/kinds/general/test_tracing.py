@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from autograder.checks.base import Evidence, HasSecondRound
+from autograder.checks.base import Evidence
 from autograder.errors import RubricError
 from autograder.kinds.general.tracing import TracingCheck
 from autograder.messages import languages, render
@@ -64,7 +64,6 @@ FOLLOWING = {"all_keys": "(batch, n_heads, seq, d_head)", "scores": SHORT, "weig
 
 def test_right_shapes_are_not_asked_about_again() -> None:
     """All right is all points, and the reference is asked once."""
-    assert isinstance(TOLD, HasSecondRound)
     rows = list(RIGHT.items())
     evidence = Evidence(answer(f"shapes = {rows!r}"), (), REFERENCE.ask(TOLD.reference_plan()), draw=DRAW)
     assert () == TOLD.second_round(evidence)

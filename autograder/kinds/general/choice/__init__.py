@@ -26,6 +26,10 @@ from autograder.records import Answer, ItemResult, Message, Scenario, Status
 from autograder.rubric import Item, Rubric
 
 UNKNOWN = "no such option"
+_CLAUSES = re.compile(
+    r"""[.:;,!?()*`"'“”„\n]+|[ \t][-–—][ \t]|\b(?:is|are|ist|sind|lautet)\b""", re.IGNORECASE
+)
+"""What stands around the name of an option that is an answer by itself: "no order" does not answer "no"."""
 
 
 class ChoiceTrials(Struct, frozen=True):
@@ -219,7 +223,7 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
         return self._targets.plan(answer)
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
-        """Every other option, alone or beside right ones; see `autograder.checks.base.HasTrials`."""
+        """Every other option, alone or beside right ones; see `Check.trials`."""
         reads = {
             item.id: ReadPlace(self._targets.of_item(item), options.key) for item, options in self.automatic
         }
@@ -236,6 +240,11 @@ class ChoiceCheck(ItemwiseCheck[ChoiceQuestion, ChoiceItem]):
             for item, options in self.automatic
         )
         return tuple(trial for one in made for trial in one.all())
+
+    def is_in_text(self, text: str) -> bool:
+        """Return whether a text names an option by itself."""
+        names = map(normal, _CLAUSES.split(text))
+        return any(name in self._ids_by_name for name in names if len(name) > 1)  # "n" may be a symbol
 
     def verdict(self, item: Item, options: ChoiceItem, evidence: Evidence) -> ItemResult | Finding:
         """What is wrong with a choice, with what was chosen."""

@@ -16,12 +16,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograder.checking.packing import pack_checks
-from autograder.checking.reading import CheckFile, CheckItem, SourceMutant
+from autograder.checking.reading import CheckFile, CheckItem, SourceMutant, drop_planted
 from autograder.checking.trivial import list_trivial
 from autograder.checks.base import TRIVIAL, Draw, Evidence, Trial
 from autograder.checks.itemwise import ItemwiseCheck, Verdict
 from autograder.checks.judging import forbidden
-from autograder.checks.judging.outcomes import describe_outcome, judge_run
+from autograder.checks.judging.outcomes import describe_outcome, judge_exception, judge_run
 from autograder.checks.judging.redaction import redacted
 from autograder.checks.judging.results import Finding, combine, failed, no_answer, result, review
 from autograder.checks.kind import Kind
@@ -30,7 +30,6 @@ from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
 from autograder.records import Answer, CellOutcome, CellTest, CheckCall, ItemResult, Message, Status
 from autograder.rubric import Item
-from autograder.wording import LocalisedText
 
 _NO_DEVICE = re.compile(r"not compiled with|not linked with support|NVIDIA driver|No CUDA GPUs|accelerator")
 """What torch says of a device that is not there, such as a GPU."""
@@ -52,8 +51,7 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
     kind: ClassVar[str] = "code"
     question_type = CodeQuestion
     item_type = CodeItem
-    after: ClassVar[str] = ""
-    """See `autograder.checks.base.HasCellTests`."""
+    runs_tests: ClassVar[bool] = True
 
     def prepare(self) -> None:
         """Refuse points that cannot be shared, mutants that earn too much, and texts that lack a language."""
@@ -61,8 +59,8 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         self.shows_values = False
         """Whether outcomes tell what was drawn and compared."""
         self._program = pack_checks(self.file)
-        told = msgspec.json.encode(sorted(self.file.modules.items()))
-        self._digest = hashlib.sha256(told).hexdigest()
+        told = sorted((name, drop_planted(source)) for name, source in self.file.modules.items())
+        self._digest = hashlib.sha256(msgspec.json.encode(told)).hexdigest()
         self.mutants: Mapping[str, SourceMutant] = {mutant.name: mutant for mutant in self.file.mutants}
         self.parts: dict[str, list[str]] = {}
         """Item → the names of its tests."""
@@ -157,11 +155,10 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
 
     def _finding(self, item: Item, check: CheckItem, outcome: CellOutcome | None) -> Finding | None:
         """What is wrong in one part of a check."""
-        what = LocalisedText(item.title(final=False))
         if outcome is None:
             return review("the check was not run")
         limits = self.rubric.assignment.limits
-        finding = judge_run(outcome, item, limits=limits, seconds=check.seconds, review_code="code.review")
+        finding = judge_run(outcome, limits=limits, seconds=check.seconds, review_code="code.review")
         if finding is not None:
             return finding
         staff = describe_outcome(outcome)
@@ -177,11 +174,10 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
         if outcome.raised and _NO_DEVICE.search(outcome.message):
             return review(staff, "code.device")
         if outcome.raised:
-            text = quote(outcome.message) or "–"
-            return failed("raised", staff, what=what, error=quote(outcome.error, 60), text=text)
+            return judge_exception(outcome, limits)
         points = share_of(item.points / len(check.parts), outcome.share)
         told, lacking = self._told(check, outcome)
-        message = Message("code.told", text=told) if told else Message("code.failed", {"what": what})
+        message = Message("code.told", text=told) if told else Message("code.failed")
         return Finding(Status.FAILED, message, "; ".join(filter(None, (staff, lacking))), points)
 
     def _told(self, check: CheckItem, outcome: CellOutcome) -> tuple[dict[str, str], str]:
@@ -266,11 +262,14 @@ class CodeCheck(ItemwiseCheck[CodeQuestion, CodeItem]):
                     self.with_needing(loses or ()),
                     points={item: points[item] for item in points if item in (loses or ())},
                     loses_any=loses is None,
+                    told_as="code.mistake" if mutant.title else "",
                     family="mutants",
                 )
             )
-        planted = self.file.planted
-        found += (Trial(one.name, one.source, self.with_needing(one.loses)) for one in planted)
+        for planted in self.file.planted:
+            review = self.with_needing(planted.review)
+            loses = tuple(name for name in self.with_needing(planted.loses) if name not in review)
+            found.append(Trial(planted.name, planted.source, loses, review=review))
         every = tuple(item.id for item in self.question.items)
         asked = [self.file.names.get(name, name) for name in self.file.student_names]
         found += (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 SENTENCES: dict[str, str] = {
-    "code.failed": "{what}: this is not the case.",
+    "code.failed": "This is not the case.",
     "code.told": "The answer is not as asked.",
     "code.file": "The file {name} cannot be read: it is not what its name says.",
     "code.file-missing": "There is no file {name} beside your notebook.",

@@ -168,7 +168,7 @@ class NumberCheck(ComparedCheck[NumberQuestion, NumberItem]):
     item_type = NumberItem
 
     def __init__(self, question: Question, rubric: Rubric) -> None:
-        """Validate the options; see `autograder.checks.base.Check`."""
+        """Validate the options; see `Check`."""
         self._rules: dict[str, _Rules] = {}
         super().__init__(question, rubric)
 

@@ -67,7 +67,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
     item_type = ShapeItem
 
     def __init__(self, question: Question, rubric: Rubric) -> None:
-        """Validate the options; see `autograder.checks.base.Check`."""
+        """Validate the options; see `Check`."""
         self._vocabulary = Vocabulary(rubric.symbols(question))
         self._spoken = self._vocabulary.spoken(decimal_comma=decimal_comma(rubric.assignment.languages))
         self._relations = rubric.assignment.assume

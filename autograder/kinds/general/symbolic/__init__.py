@@ -25,7 +25,7 @@ from autograder.algebra.nodes import Node, Relation, Tree, Tuple
 from autograder.algebra.notation.parse import parse
 from autograder.algebra.printing.text import to_text
 from autograder.algebra.values.points import Points
-from autograder.checks.base import SAMPLE, Draw, Evidence, IdleArgument, PartialCredit, Trial
+from autograder.checks.base import SAMPLE, Check, Draw, Evidence, IdleArgument, PartialCredit, Trial
 from autograder.checks.judging import results
 from autograder.checks.judging.manual import manual
 from autograder.checks.judging.results import Finding
@@ -37,6 +37,7 @@ from autograder.errors import Undecided, Unreadable
 from autograder.kinds.general.symbolic.answers import (
     NotAFormula,
     explained,
+    has_formula,
     most_entries,
     read,
     shown,
@@ -89,7 +90,7 @@ class _Basis(Struct, frozen=True):
     carried: Carried = Carried()
 
 
-class SymbolicCheck:
+class SymbolicCheck(Check):
     """One question whose answers are formulas."""
 
     kind: ClassVar[str] = "symbolic"
@@ -187,6 +188,10 @@ class SymbolicCheck:
                 known = msgspec.structs.replace(evidence, earlier={**evidence.earlier, **own})
             found[item.id] = self._result(prepared, known)
         return tuple(found.values())
+
+    def is_in_text(self, text: str) -> bool:
+        """Return whether a text contains a formula."""
+        return has_formula(text, self._vocabulary.names)
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
         """What the rubric names, the key in other notations, and misconceptions of the key."""

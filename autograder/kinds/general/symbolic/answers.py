@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
@@ -28,6 +29,14 @@ from autograder.records import Message, Opaque, Status, Tensor
 MAX_BITS = 4096
 """Integers above this cannot be printed in linear time."""
 MAX_ELEMENTS = 16
+
+
+_SPELLINGS = (
+    (r"\\(?:cdot|times|ast)\b|[·×⋅]", "*"),
+    (r"\\(?:text|mathrm|mathit)\b|\\(?=_)|[{}$`]", ""),
+    ("[²³]", "^2"),
+)
+"""How LaTeX and Markdown write what stands in a formula, and what has the same form in plain text."""
 
 
 class NotAFormula(Exception):
@@ -182,3 +191,28 @@ def _tuple(answer: Tuple, accept: tuple[Tree, ...], comparer: Comparer) -> Messa
     if any(one.code == "product" for one in differences):
         return Message("formula.tuple-product", {"entry": to_text(answer.elements[0])})
     return Message("formula.tuple-length", {"count": str(len(answer.elements))})
+
+
+def has_formula(text: str, names: Iterable[str]) -> bool:
+    """Whether a text contains a formula: a symbol with a factor, a summand, an exponent or in a tuple.
+
+    A symbol alone is none, because explanations mention symbols.
+
+    Args:
+        text: that a student wrote, in Markdown.
+        names: every spelling of the symbols.
+    """
+    for pattern, plain in _SPELLINGS:
+        text = re.sub(pattern, plain, text)
+    symbol = "(?:" + "|".join(map(re.escape, sorted(names, key=len, reverse=True))) + ")"
+    operand = rf"(?:\d+(?:[.,]\d+)?|{symbol})"
+    operator = r"(?:[ \t]*(?:\*\*|[*/+^])[ \t]*|[ \t](?:x|times|mal)[ \t])\(?[ \t]*"
+    forms = (
+        rf"{symbol}{operator}{operand}",
+        rf"{operand}{operator}{symbol}",
+        rf"\d(?:[ \t](?=\w\w))?{symbol}",  # "2n", but not "1 a day"
+        rf"[ \t]-[ \t]{symbol}|{symbol}[ \t]-[ \t]\d",
+        rf"\([ \t]*{symbol}[ \t]*,[ \t]*{operand}",
+        rf"\bO[ \t]*\([ \t]*{operand}",
+    )
+    return bool(names) and bool(re.search(rf"(?<![\w\\])(?:{'|'.join(forms)})(?!\w)", text))

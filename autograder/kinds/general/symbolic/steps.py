@@ -142,7 +142,9 @@ def earlier_result(result: ItemResult | None, source: Source, names: Collection[
         names: the symbols of the question that builds on it.
     """
     if result is None or not result.reading:
-        status = Status.NO_ANSWER if result is None else result.status
+        # A blank answer that a text may contain is none that a later one can be read as building on.
+        is_blank = result is None or result.code == "review.text-beside"
+        status = Status.NO_ANSWER if result is None or is_blank else result.status
         is_unread = result is not None and result.code.startswith(_UNREAD)  # nothing can follow from it
         is_known = is_unread or status is not Status.NEEDS_REVIEW
         return EarlierResult(known=is_known, there=is_unread or status is Status.FAILED)

@@ -25,7 +25,6 @@ from autograder.checks.values.quoting import quote
 from autograder.errors import RubricError
 from autograder.records import Answer, CellOutcome, CellTest, ItemResult, Message, Status
 from autograder.rubric import Item
-from autograder.wording import LocalisedText, Phrase
 
 
 class NotebookTestsQuestion(Struct, frozen=True):
@@ -68,6 +67,7 @@ class NotebookTestsCheck(ItemwiseCheck[NotebookTestsQuestion, NotebookTestsItem]
     kind: ClassVar[str] = "tests"
     question_type = NotebookTestsQuestion
     item_type = NotebookTestsItem
+    runs_tests: ClassVar[bool] = True
 
     def prepare(self) -> None:
         """Refuse a test without code, and one that takes points away."""
@@ -80,7 +80,7 @@ class NotebookTestsCheck(ItemwiseCheck[NotebookTestsQuestion, NotebookTestsItem]
 
     @property
     def after(self) -> str:
-        """See `autograder.checks.base.HasCellTests`."""
+        """See `Check.after`."""
         return self.options.after
 
     def cell_tests(self, draw: Draw) -> Mapping[str, CellTest]:
@@ -133,11 +133,11 @@ class NotebookTestsCheck(ItemwiseCheck[NotebookTestsQuestion, NotebookTestsItem]
         if blank and not outcome.passed and not outcome.refused:
             return no_answer(staff=staff)
         limits = self.rubric.assignment.limits
-        finding = judge_run(outcome, item, limits=limits, seconds=options.seconds, review_code="tests.review")
+        finding = judge_run(outcome, limits=limits, seconds=options.seconds, review_code="tests.review")
         if finding is not None:
             return finding
         if not outcome.passed:
-            return self._not_passed(item, options, outcome, staff)
+            return self._not_passed(options, outcome, staff)
         if blank:
             return review(f"nothing was written, and the test passes: {staff}", "tests.review")
         finding = _partial(item, outcome, staff) if self.options.style == "nbgrader" else None
@@ -147,19 +147,14 @@ class NotebookTestsCheck(ItemwiseCheck[NotebookTestsQuestion, NotebookTestsItem]
         said = Message("tests.passed", text=options.success) if options.success else passed.student
         return replace(passed, student=said, staff=staff or passed.staff)
 
-    def _not_passed(
-        self, item: Item, options: NotebookTestsItem, outcome: CellOutcome, staff: str
-    ) -> Finding:
+    def _not_passed(self, options: NotebookTestsItem, outcome: CellOutcome, staff: str) -> Finding:
         """Return what the student reads about a test that did not pass."""
-        what: Phrase = LocalisedText(item.text)
         if options.failure:
-            return Finding(
-                Status.FAILED, Message("tests.failed", {"what": what}, text=options.failure), staff
-            )
+            return Finding(Status.FAILED, Message("tests.failed", text=options.failure), staff)
         if options.visible:
             told = quote(": ".join(one for one in (outcome.error, outcome.message) if one))
-            return failed("tests.raised", staff, what=what, text=told)
-        return failed("tests.failed", staff, what=what)
+            return failed("tests.raised", staff, text=told)
+        return failed("tests.failed", staff)
 
     def trials(self, key: Answer) -> tuple[Trial, ...]:
         """A cell that defines nothing must lose every test."""
@@ -183,12 +178,9 @@ def _partial(item: Item, outcome: CellOutcome, staff: str) -> Finding | None:
     points = Decimal(repr(value)).quantize(CENT)
     if points >= item.points:
         return None
-    what: Phrase = LocalisedText(item.text)
     if not points:
-        return failed("tests.failed", f"its partial credit is 0: {staff}", what=what)
-    return Finding(
-        Status.FAILED, Message("tests.partial", {"what": what}), f"partial credit {points}: {staff}", points
-    )
+        return failed("tests.failed", f"its partial credit is 0: {staff}")
+    return Finding(Status.FAILED, Message("tests.partial"), f"partial credit {points}: {staff}", points)
 
 
 KIND = Kind(NotebookTestsCheck, aliases=("nbgrader", "otter"))

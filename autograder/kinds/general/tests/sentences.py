@@ -4,9 +4,9 @@ from __future__ import annotations
 
 SENTENCES: dict[str, str] = {
     "tests.passed": "The test passes.",
-    "tests.failed": "{what}: the test does not pass.",
-    "tests.raised": "{what}: the test does not pass. {text}",
-    "tests.partial": "{what}: the test gives part of the points.",
+    "tests.failed": "The test does not pass.",
+    "tests.raised": "The test does not pass. {text}",
+    "tests.partial": "The test gives part of the points.",
     "tests.together": "These points are given only where every test of the question passes.",
     "tests.review": "The result of this test needs manual review.",
 }

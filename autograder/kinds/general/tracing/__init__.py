@@ -52,6 +52,7 @@ class TracingCheck(TabularCheck[TracingQuestion]):
 
     kind: ClassVar[str] = "tracing"
     question_type = TracingQuestion
+    asks_again: ClassVar[bool] = True
     check_of = staticmethod(check_of)
 
     def prepare(self) -> None:

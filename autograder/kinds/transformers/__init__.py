@@ -1,1 +1,0 @@
-"""Kinds about transformers: attention and decoders."""
