@@ -82,7 +82,6 @@ SUBLAYERS = {
         {"planning"},
         {"itemwise"},
         {"compared"},
-        {"tabular"},
     ),
 }
 """The sublayers of a part that is too large for one, from the ground up, with the same rule between them."""

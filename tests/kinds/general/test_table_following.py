@@ -1,4 +1,4 @@
-"""The kind ``tracing``: lines are judged one by one, and a mistake is followed through the lines after it."""
+"""Tables with ``following``: lines are judged one by one, and a mistake is followed through later lines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from autograder.checks.base import Evidence
 from autograder.errors import RubricError
-from autograder.kinds.general.tracing import TracingCheck
+from autograder.kinds.general.table import TableCheck
 from autograder.messages import languages, render
 from autograder.records import ItemResult, Status
 from tests.checks.asking import DRAW, answer, check_of, error, value
@@ -29,22 +29,22 @@ RIGHT = {
 SHORT = "(batch, n_heads, seq, seq)"
 
 
-def question(more: str = "", *, manual: bool = False) -> TracingCheck:
+def question(more: str = "", *, manual: bool = False) -> TableCheck:
     """A question about six lines, a point each."""
     rows = "".join(f'[[question.row]]\nid = "{row}"\n' for row in RIGHT)
     check = check_of(
         "past = {}\n"
-        '[[question]]\nid = "q"\nkind = "tracing"\npoints = 6\nanswer = "shapes"\n'
+        '[[question]]\nid = "q"\nkind = "table"\npoints = 6\nanswer = "shapes"\n'
         f'reference = "tracing.shapes:traced"\nconfig = {{ listing = "attention" }}\n{more}\n'
         '[[question.column]]\nid = "line"\nkind = "key"\n[[question.column]]\nid = "shape"\nkind = "shape"\n'
         f'{rows}[[question.item]]\nid = "i"\npoints = 6\ntext = {{ en = "x" }}\n'
         + ("manual = true\n" if manual else 'columns = ["shape"]\n')
     )
-    assert isinstance(check, TracingCheck)
+    assert isinstance(check, TableCheck)
     return check
 
 
-def judged(check: TracingCheck, own: Mapping[str, Any]) -> ItemResult:
+def judged(check: TableCheck, own: Mapping[str, Any]) -> ItemResult:
     """The result of the right table with some rows replaced; both rounds are asked."""
     rows = [(row, shape) for row, shape in {**RIGHT, **own}.items() if shape is not None]
     given = answer(f"shapes = {rows!r}")
@@ -58,7 +58,7 @@ def judged(check: TracingCheck, own: Mapping[str, Any]) -> ItemResult:
     return result
 
 
-TOLD, CREDITED = question(), question('following = "credited"')
+TOLD, CREDITED = question('following = "told"'), question('following = "credited"')
 FOLLOWING = {"all_keys": "(batch, n_heads, seq, d_head)", "scores": SHORT, "weights": SHORT}
 
 
@@ -87,7 +87,7 @@ def test_right_shapes_are_not_asked_about_again() -> None:
     ],
 )
 def test_a_misconception_is_followed(
-    check: TracingCheck, own: Mapping[str, Any], points: int, words: str
+    check: TableCheck, own: Mapping[str, Any], points: int, words: str
 ) -> None:
     """A line that follows from own shapes is told or credited; a second misconception is one of its own."""
     result = judged(check, own)
@@ -140,24 +140,20 @@ def test_answers_that_are_no_table_are_not_asked_about() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "match"),
     [
-        ('id = "shape"\nkind = "shape"', 'id = "size"\nkind = "shape"', 'the second with id = "shape"'),
-        ('id = "shape"\nkind = "shape"', 'id = "shape"\nkind = "number"', 'the second with id = "shape"'),
+        ('kind = "shape"', 'kind = "number"', 'a second column with kind = "shape" and no other'),
         ('config = { listing = "attention" }', "", "config"),
-        ('config = { listing = "attention" }', 'following = "counted"', "following"),
+        ('following = "told"', 'following = "counted"', "following"),
     ],
 )
 def test_errors_in_a_rubric_are_named(before: str, after: str, match: str) -> None:
     """The column, the listing, and what is credited must be as they should."""
     text = (
-        '[[question]]\nid = "q"\nkind = "tracing"\npoints = 1\nanswer = "shapes"\n'
-        'reference = "tracing.shapes:traced"\nconfig = { listing = "attention" }\n'
+        '[[question]]\nid = "q"\nkind = "table"\npoints = 1\nanswer = "shapes"\n'
+        'reference = "tracing.shapes:traced"\nconfig = { listing = "attention" }\nfollowing = "told"\n'
         '[[question.column]]\nid = "line"\nkind = "key"\n[[question.column]]\nid = "shape"\nkind = "shape"\n'
         '[[question.row]]\nid = "qkv"\n[[question.item]]\nid = "i"\npoints = 1\ntext = { en = "x" }\n'
         'columns = ["shape"]\n'
     )
     check_of(text)
-    changed = text.replace(before, after)
-    if '"size"' in after:
-        changed = changed.replace('columns = ["shape"]', 'columns = ["size"]')
     with pytest.raises(RubricError, match=match):
-        check_of(changed)
+        check_of(text.replace(before, after))
