@@ -26,6 +26,9 @@ _GENERAL = {
         "“{name}” is not there: the cell with your answer was stopped or ended Python, and the rest of the "
         "notebook was run without it. The remark at that cell says why."
     ),
+    "answer.same-mistake": (
+        "{what}: not right, but by the mistake that has cost points above. It costs none here."
+    ),
     "answer.not-python": (
         "The answer cell is not valid Python, so nothing of it was run. Line {line}: {reason}."
     ),
