@@ -6,7 +6,7 @@
     │   └── SourceError        one archive or folder cannot be collected from; others can
     ├── RubricError            a rubric is not readable, or disagrees with its assignment
     ├── NotebookError          the bytes handed in are not a notebook we can grade
-    ├── AlgebraError
+    ├── FormulaError
     │   ├── Unreadable         a formula is not in the grammar; carries an offset into the text
     │   └── Undecided          two formulas could not be proven equal or different: a human's job
     ├── GradebookError         the store refused, or disagrees with the rubric
@@ -109,11 +109,11 @@ class NotebookError(AutograderError):
         self.code = code
 
 
-class AlgebraError(AutograderError):
+class FormulaError(AutograderError):
     """Base of the errors about formulas."""
 
 
-class Unreadable(AlgebraError):
+class Unreadable(FormulaError):
     """A formula is not in the grammar.
 
     Attributes:
@@ -129,7 +129,7 @@ class Unreadable(AlgebraError):
         self.params = params
 
 
-class Undecided(AlgebraError):
+class Undecided(FormulaError):
     """Two formulas could be proven neither equal nor different within the limits."""
 
 

@@ -24,7 +24,7 @@ LAYERS = (
     {"errors", "atomic", "stream"},
     {"messages", "stopwatch"},
     {"lateness"},
-    {"limits", "tables", "timestamps", "syntax", "algebra", "installed"},
+    {"limits", "tables", "timestamps", "syntax", "formulas", "installed"},
     {"mutation"},
     {"variants"},
     {"rubric"},
@@ -46,7 +46,7 @@ LAYERS = (
 """The parts of autograder from the ground up; each imports only from the layers above its own line."""
 
 SUBLAYERS = {
-    "algebra": (
+    "formulas": (
         {"nodes", "greek"},
         {"terms", "values", "printing"},
         {"notation", "forms"},
@@ -158,7 +158,7 @@ def part(module: str) -> str:
 
 
 def sublayer(module: str) -> str:
-    """The sublayer of a module: ``autograder.algebra.notation.parse`` → ``notation``."""
+    """The sublayer of a module: ``autograder.formulas.notation.parse`` → ``notation``."""
     return module.split(".")[2]
 
 
@@ -208,8 +208,8 @@ def test_imports_go_down_only() -> None:
 
 def test_formulas_stand_alone() -> None:
     """What reads and compares formulas knows our errors and our stream of numbers, nothing else of ours."""
-    known = {part(module) for name in OURS if part(name) == "algebra" for module in imports(name)}
-    assert {"algebra", "errors", "stream"} == known & set().union(*LAYERS)
+    known = {part(module) for name in OURS if part(name) == "formulas" for module in imports(name)}
+    assert {"formulas", "errors", "stream"} == known & set().union(*LAYERS)
 
 
 def test_checking_stands_alone() -> None:

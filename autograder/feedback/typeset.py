@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from latex2mathml.converter import convert
 from markupsafe import Markup, escape
 
-from autograder.algebra.nodes import Tree
-from autograder.algebra.notation.landau import parse_landau
-from autograder.algebra.notation.parse import parse, parse_tuple
-from autograder.algebra.notation.several import parse_single
-from autograder.algebra.notation.vocabulary import Vocabulary
-from autograder.algebra.printing.mathml import to_mathml
-from autograder.errors import AlgebraError, RubricError
+from autograder.errors import FormulaError, RubricError
 from autograder.feedback.sanitise import clean_mathml, printable_text
+from autograder.formulas.nodes import Tree
+from autograder.formulas.notation.landau import parse_landau
+from autograder.formulas.notation.parse import parse, parse_tuple
+from autograder.formulas.notation.several import parse_single
+from autograder.formulas.notation.vocabulary import Vocabulary
+from autograder.formulas.printing.mathml import to_mathml
 from autograder.rubric import RubricSymbol
 from autograder.wording import Phrase
 
@@ -49,7 +49,7 @@ class Typesetter:
         if self._vocabulary is None or len(reading) > MOST_READING:
             return None
         for read in (parse, parse_single, parse_tuple, parse_landau):
-            with contextlib.suppress(AlgebraError):
+            with contextlib.suppress(FormulaError):
                 return read(reading, self._vocabulary)
         return None
 

@@ -19,16 +19,16 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.key import fingerprint
-from autograder.algebra.mistakes import floats
-from autograder.algebra.nodes import Add, Neg, Num, Relation, Tree, Tuple
-from autograder.algebra.notation.parse import parse_canonical, parse_relation
-from autograder.algebra.notation.vocabulary import Vocabulary
-from autograder.algebra.values.points import Points
 from autograder.checks.base import Draw
 from autograder.checks.values import prose
 from autograder.errors import Undecided, Unreadable
+from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.key import fingerprint
+from autograder.formulas.mistakes import floats
+from autograder.formulas.nodes import Add, Neg, Num, Relation, Tree, Tuple
+from autograder.formulas.notation.parse import parse_canonical, parse_relation
+from autograder.formulas.notation.vocabulary import Vocabulary
+from autograder.formulas.values.points import Points
 from autograder.records import ItemResult, Status
 from autograder.rubric import Question, Rubric
 from autograder.stream import derived

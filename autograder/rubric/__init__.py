@@ -17,9 +17,9 @@ import msgspec
 from msgspec import Meta, Struct
 
 from autograder import atomic, limits
-from autograder.algebra.notation import vocabulary
 from autograder.checking.reading import CheckFile
 from autograder.errors import Place, RubricError
+from autograder.formulas.notation import vocabulary
 from autograder.records import Limits
 from autograder.rubric import scales
 from autograder.rubric.check_files import add_items, read_check_file

@@ -7,15 +7,15 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from autograder.algebra.nodes import Node, Num, Tree, Tuple
-from autograder.algebra.notation.tokens import MAX_DIGITS
-from autograder.algebra.notation.vocabulary import Symbol, Vocabulary
-from autograder.algebra.printing.mathml import to_mathml
-from autograder.algebra.printing.text import to_text
-from autograder.algebra.reading import read_text
-from autograder.algebra.sizes.numerals import read_whole
-from autograder.algebra.sizes.shapes import read_shape, read_size
 from autograder.errors import AutograderError, Unreadable
+from autograder.formulas.nodes import Node, Num, Tree, Tuple
+from autograder.formulas.notation.tokens import MAX_DIGITS
+from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
+from autograder.formulas.printing.mathml import to_mathml
+from autograder.formulas.printing.text import to_text
+from autograder.formulas.reading import read_text
+from autograder.formulas.sizes.numerals import read_whole
+from autograder.formulas.sizes.shapes import read_shape, read_size
 from autograder.messages.catalogue import sentence, sentences
 from autograder.messages.reading import unreadable
 from autograder.wording import decimal_comma

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from autograder.algebra.sizes.numerals import read_whole
 from autograder.checks.options import Rules
 from autograder.checks.values.quoting import quote, quote_shape, type_name
 from autograder.errors import Unreadable
+from autograder.formulas.sizes.numerals import read_whole
 from autograder.records import Opaque, Tensor
 
 MAX_DEPTH = 16

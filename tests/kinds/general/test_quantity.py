@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from autograder.algebra.sizes import quantities, units
-from autograder.algebra.sizes.tolerance import DIFFERENCES
 from autograder.checks.base import Evidence, HasTolerance
 from autograder.errors import RubricError
+from autograder.formulas.sizes import quantities, units
+from autograder.formulas.sizes.tolerance import DIFFERENCES
 from autograder.kinds.general.quantity import sentences
 from autograder.messages import languages, render
 from autograder.records import ItemResult, Message, Opaque, Ref, Status, Tensor

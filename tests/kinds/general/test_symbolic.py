@@ -9,7 +9,7 @@ import pytest
 from autograder.kinds.general.symbolic import SymbolicCheck
 from autograder.messages import render
 from autograder.records import Answer, Status
-from tests.algebra.examples import NOTATIONS
+from tests.formulas.examples import NOTATIONS
 from tests.kinds.general.symbolic_exam import CHECKS, LAYER, altered, formula, judged, own
 
 

@@ -11,22 +11,6 @@ from typing import Any, ClassVar, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.algebra.sizes.quantities import (
-    DecimalMark,
-    Quantity,
-    ReadQuantity,
-    of_number,
-    read_quantity,
-    write_quantity,
-)
-from autograder.algebra.sizes.tolerance import (
-    DIFFERENCES,
-    Tolerance,
-    can_differ,
-    difference,
-    right_in_some_unit,
-)
-from autograder.algebra.sizes.units import Unit, only_unit
 from autograder.checks.base import AcceptedResult, Evidence
 from autograder.checks.compared import ComparedCheck
 from autograder.checks.judging.results import Finding, failed, no_answer, unread
@@ -36,6 +20,22 @@ from autograder.checks.planning.targets import ValueTarget, nothing_written
 from autograder.checks.values.arrays import numbers
 from autograder.checks.values.quoting import quote, type_name
 from autograder.errors import RubricError, Unreadable, inside
+from autograder.formulas.sizes.quantities import (
+    DecimalMark,
+    Quantity,
+    ReadQuantity,
+    of_number,
+    read_quantity,
+    write_quantity,
+)
+from autograder.formulas.sizes.tolerance import (
+    DIFFERENCES,
+    Tolerance,
+    can_differ,
+    difference,
+    right_in_some_unit,
+)
+from autograder.formulas.sizes.units import Unit, only_unit
 from autograder.records import Message, Opaque, Status
 from autograder.rubric import Item, Question, Rubric
 from autograder.tables import convert

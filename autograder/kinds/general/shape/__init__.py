@@ -8,14 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.nodes import Node, Num, Relation, Sym, Tuple
-from autograder.algebra.notation.parse import parse_relation
-from autograder.algebra.notation.vocabulary import Vocabulary
-from autograder.algebra.printing.text import to_text
-from autograder.algebra.sizes import shapes
-from autograder.algebra.sizes.shapes import Axes, Roles, ShapeDifference
-from autograder.algebra.values.points import Points
 from autograder.checks.base import SAMPLE, Draw, Evidence
 from autograder.checks.compared import ComparedCheck
 from autograder.checks.judging.results import Finding, failed, no_answer, review, unread
@@ -24,7 +16,15 @@ from autograder.checks.options import AnswerItem, ComparedOptions, item_options,
 from autograder.checks.planning.targets import ValueTarget, nothing_written
 from autograder.checks.values.arrays import Whole, whole
 from autograder.checks.values.quoting import quote, quote_integer, quote_shape, type_name
-from autograder.errors import AlgebraError, RubricError, Undecided, Unreadable
+from autograder.errors import FormulaError, RubricError, Undecided, Unreadable
+from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.nodes import Node, Num, Relation, Sym, Tuple
+from autograder.formulas.notation.parse import parse_relation
+from autograder.formulas.notation.vocabulary import Vocabulary
+from autograder.formulas.printing.text import to_text
+from autograder.formulas.sizes import shapes
+from autograder.formulas.sizes.shapes import Axes, Roles, ShapeDifference
+from autograder.formulas.values.points import Points
 from autograder.messages.reading import unreadable
 from autograder.records import ItemResult, Message, Opaque, Tensor
 from autograder.rubric import Item, Question, Rubric
@@ -190,7 +190,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         """Under every relation there is, for explanations; under none where they exclude one another."""
         try:
             return self._comparer.under([self._relation(name, where) for name in self._relations])
-        except AlgebraError:
+        except FormulaError:
             return self._comparer
 
     def _relation(self, name: str, where: str) -> Relation:
@@ -208,7 +208,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
             return
         try:
             self._granted[assume] = self._comparer.under([self._relation(name, where) for name in assume])
-        except AlgebraError as error:
+        except FormulaError as error:
             raise RubricError(f"{error}", where, "assume") from error
 
     def _difference(self, given: Axes, right: Axes, roles: Roles, item: Item) -> ShapeDifference | None:

@@ -17,14 +17,6 @@ from typing import ClassVar
 import msgspec
 from msgspec import Struct
 
-from autograder.algebra.equality.cases import idle
-from autograder.algebra.key import Facts, FormulaKey
-from autograder.algebra.mistakes.diagnose import Diagnosis
-from autograder.algebra.mistakes.relations import RelationDiagnosis
-from autograder.algebra.nodes import Node, Relation, Tree, Tuple
-from autograder.algebra.notation.parse import parse
-from autograder.algebra.printing.text import to_text
-from autograder.algebra.values.points import Points
 from autograder.checks.base import SAMPLE, Draw, Evidence, IdleArgument, PartialCredit, Trial
 from autograder.checks.judging import results
 from autograder.checks.judging.manual import manual
@@ -34,6 +26,14 @@ from autograder.checks.options import item_options
 from autograder.checks.planning.planting import Planter, ReadPlace
 from autograder.checks.values.literal import NoFormula, answer_literal, markdown_formula
 from autograder.errors import Undecided, Unreadable
+from autograder.formulas.equality.cases import idle
+from autograder.formulas.key import Facts, FormulaKey
+from autograder.formulas.mistakes.diagnose import Diagnosis
+from autograder.formulas.mistakes.relations import RelationDiagnosis
+from autograder.formulas.nodes import Node, Relation, Tree, Tuple
+from autograder.formulas.notation.parse import parse
+from autograder.formulas.printing.text import to_text
+from autograder.formulas.values.points import Points
 from autograder.kinds.general.symbolic.answers import (
     NotAFormula,
     explained,

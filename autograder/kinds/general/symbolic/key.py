@@ -8,24 +8,24 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from autograder.algebra.equality.cases import always
-from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.equality.inequalities import is_strict, turned, with_sign
-from autograder.algebra.key import FormulaKey, NamedAnswer
-from autograder.algebra.mistakes.diagnose import Diagnosis
-from autograder.algebra.mistakes.relations import RelationDiagnosis
-from autograder.algebra.nodes import Fn, Node, Relation, Tree, Tuple, symbols, walk
-from autograder.algebra.notation.landau import parse_landau
-from autograder.algebra.notation.parse import parse, parse_tuple
-from autograder.algebra.notation.several import parse_list, parse_single
-from autograder.algebra.notation.vocabulary import Vocabulary
-from autograder.algebra.printing.text import to_text
-from autograder.algebra.values.points import Points
 from autograder.checks.base import Draw
 from autograder.checks.judging import results
 from autograder.checks.judging.results import Finding
 from autograder.checks.options import CENT, check_points, item_options, place, question_options, share
-from autograder.errors import AlgebraError, RubricError, Undecided, Unreadable, inside
+from autograder.errors import FormulaError, RubricError, Undecided, Unreadable, inside
+from autograder.formulas.equality.cases import always
+from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.equality.inequalities import is_strict, turned, with_sign
+from autograder.formulas.key import FormulaKey, NamedAnswer
+from autograder.formulas.mistakes.diagnose import Diagnosis
+from autograder.formulas.mistakes.relations import RelationDiagnosis
+from autograder.formulas.nodes import Fn, Node, Relation, Tree, Tuple, symbols, walk
+from autograder.formulas.notation.landau import parse_landau
+from autograder.formulas.notation.parse import parse, parse_tuple
+from autograder.formulas.notation.several import parse_list, parse_single
+from autograder.formulas.notation.vocabulary import Vocabulary
+from autograder.formulas.printing.text import to_text
+from autograder.formulas.values.points import Points
 from autograder.kinds.general.symbolic.graph import NO_POINTS, Credit, CreditGraph
 from autograder.kinds.general.symbolic.options import (
     CarryForward,
@@ -378,7 +378,7 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
         relations = [relation for relation in self.relations.values() if isinstance(relation, Relation)]
         try:
             return self.comparer.under(relations)
-        except AlgebraError:
+        except FormulaError:
             return None
 
     def _under(self, assume: tuple[str, ...], where: str) -> Comparer:
@@ -393,7 +393,7 @@ class _ItemPreparer(Struct, frozen=True, eq=False):
             chosen.append(relation)
         try:
             self.made[assume] = self.comparer.under(chosen)
-        except AlgebraError as error:
+        except FormulaError as error:
             raise RubricError(f"{error}", where, "assume") from error
         return self.made[assume]
 

@@ -10,14 +10,14 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, field
 
-from autograder.algebra.forms.flaws import FORMS, flaw, occurring
-from autograder.algebra.nodes import FUNCTIONS, Node, Relation, Tree, Tuple
-from autograder.algebra.notation.landau import body_of
-from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.checks.judging import results
 from autograder.checks.judging.results import Finding
 from autograder.checks.options import CENT, check_points
 from autograder.errors import RubricError, Undecided, inside
+from autograder.formulas.forms.flaws import FORMS, flaw, occurring
+from autograder.formulas.nodes import FUNCTIONS, Node, Relation, Tree, Tuple
+from autograder.formulas.notation.landau import body_of
+from autograder.formulas.notation.vocabulary import Vocabulary
 from autograder.records import Message, Status
 from autograder.rubric import Item
 
@@ -29,7 +29,7 @@ class FormOptions(Struct, frozen=True):
     """Item options about how an answer is written; each belongs to some values of ``form``."""
 
     must: tuple[str, ...] = ()
-    """Forms that a right answer must be in, names of `autograder.algebra.forms.flaws.FORMS`."""
+    """Forms that a right answer must be in, names of `autograder.formulas.forms.flaws.FORMS`."""
     present: tuple[str, ...] = field(name="with", default=())
     """Symbols and functions that a right answer must contain."""
     without: tuple[str, ...] = ()

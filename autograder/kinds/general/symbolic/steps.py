@@ -11,13 +11,13 @@ from typing import Literal, Protocol
 import msgspec
 from msgspec import Struct
 
-from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.mistakes.diagnose import CODES
-from autograder.algebra.nodes import Add, Node, Relation, Sym, Tree, Tuple, substitute, symbols
-from autograder.algebra.notation.parse import parse, parse_canonical
-from autograder.algebra.notation.vocabulary import Vocabulary
 from autograder.checks.options import CENT, check_points, check_text
 from autograder.errors import Place, RubricError, Unreadable, inside
+from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.mistakes.diagnose import CODES
+from autograder.formulas.nodes import Add, Node, Relation, Sym, Tree, Tuple, substitute, symbols
+from autograder.formulas.notation.parse import parse, parse_canonical
+from autograder.formulas.notation.vocabulary import Vocabulary
 from autograder.kinds.general.symbolic import options as spelling
 from autograder.kinds.general.symbolic.conditions import (
     Condition,

@@ -9,10 +9,15 @@ from decimal import Decimal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograder.algebra.equality.compare import Comparer
-from autograder.algebra.mistakes.bases import Base
-from autograder.algebra.mistakes.misconceptions import Misconception
-from autograder.algebra.nodes import (
+from autograder.checks.base import Trial
+from autograder.checks.options import item_options, question_options
+from autograder.checks.planning.planting import Planter
+from autograder.checks.values.literal import NoFormula, answer_literal, markdown_formula
+from autograder.errors import FormulaError, RubricError, Undecided
+from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.mistakes.bases import Base
+from autograder.formulas.mistakes.misconceptions import Misconception
+from autograder.formulas.nodes import (
     FUNCTIONS,
     Add,
     Div,
@@ -30,16 +35,11 @@ from autograder.algebra.nodes import (
     symbols,
     walk,
 )
-from autograder.algebra.notation.landau import body_of, sign_of
-from autograder.algebra.notation.parse import parse
-from autograder.algebra.notation.vocabulary import Vocabulary
-from autograder.algebra.printing.latex import to_latex
-from autograder.algebra.printing.text import to_text
-from autograder.checks.base import Trial
-from autograder.checks.options import item_options, question_options
-from autograder.checks.planning.planting import Planter
-from autograder.checks.values.literal import NoFormula, answer_literal, markdown_formula
-from autograder.errors import AlgebraError, RubricError, Undecided
+from autograder.formulas.notation.landau import body_of, sign_of
+from autograder.formulas.notation.parse import parse
+from autograder.formulas.notation.vocabulary import Vocabulary
+from autograder.formulas.printing.latex import to_latex
+from autograder.formulas.printing.text import to_text
 from autograder.kinds.general.symbolic.answers import NotAFormula, text_of
 from autograder.kinds.general.symbolic.conditions import is_formula
 from autograder.kinds.general.symbolic.key import PreparedItem, read_tree
@@ -327,7 +327,7 @@ class ItemTrials(Struct, frozen=True, eq=False):
             else:
                 text = "" if literal is None else text_of(literal.value)
             return read_tree(text, self.options.form, self.vocabulary, "")
-        except (AlgebraError, RubricError, NoFormula, NotAFormula):
+        except (FormulaError, RubricError, NoFormula, NotAFormula):
             return None
 
     def _mistake(self, mistake: FormulaMistake) -> Iterator[Trial]:

@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping
 from math import prod
 from typing import ClassVar, Literal
 
-from autograder.algebra.nodes import Node
-from autograder.algebra.values.evaluate import Irrational, TooLarge, Undefined, exact
 from autograder.checks.base import Evidence
 from autograder.checks.judging.results import (
     Finding,
@@ -28,6 +26,8 @@ from autograder.checks.planning.targets import ValueTarget
 from autograder.checks.tabular import TableQuestion, TabularCheck
 from autograder.checks.values.tables import Matched
 from autograder.errors import RubricError
+from autograder.formulas.nodes import Node
+from autograder.formulas.values.evaluate import Irrational, TooLarge, Undefined, exact
 from autograder.kinds import check_of
 from autograder.records import Call, Message, Scenario, Status
 from autograder.wording import Phrase

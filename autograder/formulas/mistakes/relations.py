@@ -1,0 +1,111 @@
+"""Says how a wrong relation differs from the right one.
+
+Equations are solved for the same symbol first. Of inequalities one side is compared where the other one and
+the sign are right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from autograder.errors import Undecided
+from autograder.formulas.equality.compare import Comparer, solved
+from autograder.formulas.equality.inequalities import with_sign
+from autograder.formulas.mistakes.bases import Monomial, Recogniser
+from autograder.formulas.mistakes.diagnose import SYMBOL_CODES, Diagnosis, Difference
+from autograder.formulas.nodes import Add, Div, Neg, Node, Relation, Sym, children, symbols
+
+_STRICT = ("<", ">")
+
+
+class RelationDiagnosis:
+    """What can be said about wrong arrangements of one relation. Its tables are made when needed."""
+
+    __slots__ = ("_comparer", "_made", "_main", "_recogniser", "_right")
+
+    def __init__(self, right: Relation, comparer: Comparer) -> None:
+        """Solve the right relation for each symbol for which that is possible by looking at it."""
+        self._comparer, self._main = comparer, right
+        self._recogniser = Recogniser(comparer)
+        self._right = self.arranged(right) if right.sign == "=" else {}
+        self._made: dict[str, Diagnosis] = {}
+
+    def difference(self, wrong: Relation) -> Difference | None:
+        """The first explanation that fits; None when none does."""
+        if "=" in (wrong.sign, self._main.sign):
+            return self._of_equation(wrong) if wrong.sign == self._main.sign else None
+        return self._of_inequality(wrong)
+
+    def _of_inequality(self, wrong: Relation) -> Difference | None:
+        """How one side differs where the other side and the sign are right."""
+        if (self._main.sign in _STRICT) is not (wrong.sign in _STRICT):
+            return None
+        mine, theirs = (children(with_sign(one, "<")) for one in (self._main, wrong))
+        for side, other in ((0, 1), (1, 0)):
+            if self._same(mine[other], theirs[other]):
+                name = ("smaller", "larger")[side]
+                if name not in self._made:
+                    self._made[name] = Diagnosis([mine[side]], [self._comparer])
+                found = self._made[name].difference(theirs[side])
+                note = "" if found is None else f"the {name} side: {found.note}"
+                return None if found is None else msgspec.structs.replace(found, note=note)
+        return None
+
+    def _same(self, first: Node, second: Node) -> bool:
+        try:
+            return self._comparer.equal(first, second)
+        except Undecided:
+            return False
+
+    def _of_equation(self, wrong: Relation) -> Difference | None:
+        last: Difference | None = None
+        for name, formula in self.arranged(wrong).items():
+            right = self._right.get(name)
+            if right is None:
+                continue
+            if name not in self._made:
+                self._made[name] = Diagnosis([right], [self._comparer])
+            found = self._made[name].difference(formula)
+            if found is not None and found.code not in SYMBOL_CODES:
+                return msgspec.structs.replace(found, note=f"solved for {name}: {found.note}")
+            last = last or found
+        return last
+
+    def arranged(self, relation: Relation) -> dict[str, Node]:
+        """The relation as ``symbol = formula``, for several symbols; as it was written first."""
+        found: dict[str, Node] = {}
+        as_written = solved(relation)
+        if as_written is not None:
+            found[as_written[0]] = as_written[1]
+        for name, formula in _moved_over(relation):
+            found.setdefault(name, formula)
+        value = self._comparer.value(Div(relation.left, relation.right))
+        monomial = self._recogniser.monomial(value)
+        for name, power in monomial.powers.items() if monomial is not None else ():
+            if abs(power) == 1 and monomial is not None:
+                found.setdefault(name, _solved_for(name, power, monomial).tree())
+        return found
+
+
+def _moved_over(relation: Relation) -> Iterator[tuple[str, Node]]:
+    """Solved for a term that is a symbol and stands nowhere else: ``d + 1 = n`` gives ``d = n - 1``."""
+    for side, other in ((relation.left, relation.right), (relation.right, relation.left)):
+        if not isinstance(side, Add):
+            continue
+        for place, term in enumerate(side.terms):
+            rest = (*side.terms[:place], *side.terms[place + 1 :])
+            if isinstance(term, Sym) and term.name not in symbols(Add((other, *rest))):
+                yield term.name, Add((other, *map(_negative, rest)))
+
+
+def _negative(term: Node) -> Node:
+    """A term with the other sign, without two signs in a row: students read it."""
+    return term.operand if isinstance(term, Neg) else Neg(term)
+
+
+def _solved_for(name: str, power: int, quotient: Monomial) -> Monomial:
+    """What a symbol equals where this product, in which it has the power 1 or -1, equals one."""
+    others = {other: -power * step for other, step in quotient.powers.items() if other != name}
+    return Monomial(quotient.number if power < 0 else 1 / quotient.number, others)
