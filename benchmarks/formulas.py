@@ -34,8 +34,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from autograder.checks.base import Draw, Evidence  # noqa: E402
-from autograder.errors import Undecided, Unreadable  # noqa: E402
 from autograder.formulas.equality.compare import Comparer  # noqa: E402 - the answers live in tests
+from autograder.formulas.errors import Undecided, Unreadable  # noqa: E402
 from autograder.formulas.key import FormulaKey  # noqa: E402
 from autograder.formulas.nodes import Add, Div, Mul, Neg, Node, Num, Pow, Sym  # noqa: E402
 from autograder.formulas.notation.parse import parse, parse_sides  # noqa: E402

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from autograder.authoring import grammar
-from autograder.errors import Unreadable
+from autograder.formulas.errors import Unreadable
 from autograder.formulas.notation.parse import parse
 from autograder.formulas.printing.text import to_text
 

@@ -9,16 +9,15 @@ import inspect
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from autograder.errors import Unreadable
 from autograder.feedback.typeset import caret
+from autograder.formulas import Unreadable, Vocabulary, to_text
 from autograder.formulas.greek import GREEK
 from autograder.formulas.mistakes.diagnose import CODES
 from autograder.formulas.nodes import FUNCTIONS
 from autograder.formulas.notation import descent, parse, tokens
 from autograder.formulas.notation.characters import rewrite
 from autograder.formulas.notation.several import parse_single
-from autograder.formulas.notation.vocabulary import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, SIGNS, Vocabulary
-from autograder.formulas.printing.text import to_text
+from autograder.formulas.notation.vocabulary import COMMANDS, CONSTANTS, FUNCTION_SPELLINGS, SIGNS
 from autograder.formulas.values import evaluate
 from autograder.messages import filled, sentences, template
 from autograder.messages.reading import unreadable

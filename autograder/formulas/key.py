@@ -8,8 +8,8 @@ from typing import TypeVar, cast
 
 from msgspec import Struct
 
-from autograder.errors import Undecided
 from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.errors import Undecided
 from autograder.formulas.mistakes.diagnose import Diagnosis, Difference
 from autograder.formulas.mistakes.relations import RelationDiagnosis
 from autograder.formulas.nodes import Add, Neg, Node, Relation, Tree, Tuple

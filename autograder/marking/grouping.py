@@ -21,13 +21,12 @@ from msgspec import Struct
 
 from autograder.checks.base import Draw
 from autograder.checks.values import prose
-from autograder.errors import Undecided, Unreadable
+from autograder.formulas import Undecided, Unreadable, Vocabulary
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.key import fingerprint
 from autograder.formulas.mistakes import floats
 from autograder.formulas.nodes import Add, Neg, Num, Relation, Tree, Tuple
 from autograder.formulas.notation.parse import parse_canonical, parse_relation
-from autograder.formulas.notation.vocabulary import Vocabulary
 from autograder.formulas.values.points import Points
 from autograder.records import ItemResult, Status
 from autograder.rubric import Question, Rubric
@@ -333,7 +332,7 @@ def formula_groups(
             them can write formulas that only look equal.
     """
     classes: dict[tuple[str, str], str] = {}
-    vocabulary = Vocabulary(rubric.symbols(question))
+    vocabulary = rubric.vocabulary(question)
     points = Points(vocabulary.domains, derived(Draw.for_question(secret, rubric, question).seed, "groups"))
     read = _readings(results.values())
     for item in question.items:
@@ -372,7 +371,7 @@ def _parsed(reading: str, vocabulary: Vocabulary) -> Tree | None:
 
 def _granted(names: Iterable[str], rubric: Rubric) -> list[Relation]:
     """The relations that an item grants."""
-    vocabulary = Vocabulary(rubric.assignment.symbols)
+    vocabulary = rubric.vocabulary()
     return [parse_relation(rubric.assignment.assume[name], vocabulary) for name in names]
 
 

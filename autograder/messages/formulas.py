@@ -8,7 +8,7 @@ the student's formula, ``.symbol``, ``.number``, ``.name`` for a function, ``.fi
 
 from __future__ import annotations
 
-from autograder.errors import Unreadable
+from autograder.formulas import Unreadable
 from autograder.messages.reading import code_of
 
 _AT = "Your formula could not be read at {mark} in “{excerpt}”: "

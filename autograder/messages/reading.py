@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autograder.errors import Unreadable
+from autograder.formulas.errors import Unreadable
 from autograder.records import Message
 
 EXCERPT = 24

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from autograder.errors import FormulaError, RubricError, Undecided, Unreadable
+from autograder.errors import RubricError
+from autograder.formulas import FormulaError, Undecided, Unreadable, Vocabulary
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.nodes import Tree, symbols
-from autograder.formulas.notation.vocabulary import FUNCTION_SPELLINGS, Vocabulary
+from autograder.formulas.notation.vocabulary import FUNCTION_SPELLINGS
 from autograder.formulas.reading import read_formula
 from autograder.formulas.values.evaluate import TooLarge, Undefined, constant_value
 from autograder.formulas.values.points import Points
@@ -43,7 +44,7 @@ def _asks_for_form(question: Question) -> bool:
 
 def _read_vocabulary(rubric: Rubric, question: Question) -> Iterator[Vocabulary]:
     try:
-        yield Vocabulary(rubric.symbols(question))
+        yield rubric.vocabulary(question)
     except RubricError:
         return  # told where the question is checked
 

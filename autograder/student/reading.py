@@ -7,7 +7,7 @@ import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from autograder.errors import AutograderError, Unreadable
+from autograder.formulas.errors import FormulaError, Unreadable
 from autograder.formulas.nodes import Node, Num, Tree, Tuple
 from autograder.formulas.notation.tokens import MAX_DIGITS
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
@@ -104,7 +104,7 @@ def _formula(value: Any, form: str, vocabulary: Vocabulary) -> tuple[Tree, ...]:
     for one in ANY_FORM[:-1]:
         try:
             return read_text(text, one, vocabulary)
-        except AutograderError:
+        except FormulaError:
             continue
     return read_text(text, ANY_FORM[-1], vocabulary)
 

@@ -23,8 +23,8 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
-from autograder.errors import Undecided, Unreadable
 from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.errors import Undecided, Unreadable
 from autograder.formulas.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Relation, Sym, Tree
 from autograder.formulas.notation.parse import parse, parse_canonical, parse_sides, parse_tuple
 from autograder.formulas.notation.several import parse_single

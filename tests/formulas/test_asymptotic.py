@@ -12,7 +12,7 @@ import sympy
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from autograder.errors import Undecided
+from autograder.formulas.errors import Undecided
 from autograder.formulas.growth import GrowthComparison, compared, constant, order, surplus
 from autograder.formulas.nodes import Add, Div, Fn, Mul, Node, Num, Pow, Sym
 from autograder.formulas.notation.landau import parse_landau

@@ -8,9 +8,9 @@ from random import Random
 
 import pytest
 
-from autograder.errors import Undecided
 from autograder.formulas.equality.cases import idle
 from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.errors import Undecided
 from autograder.formulas.forms import linear
 from autograder.formulas.forms.signomials import clash, excess, positive
 from autograder.formulas.notation.parse import parse

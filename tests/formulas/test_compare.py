@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from autograder.errors import FormulaError, Undecided
 from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.errors import FormulaError, Undecided
 from autograder.formulas.nodes import Add, Div, Mul, Neg, Node, Num, Pow, Sym, Tuple
 from autograder.formulas.notation.parse import parse, parse_relation, parse_tuple
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary

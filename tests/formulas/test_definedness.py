@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.errors import Undecided
 from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.errors import Undecided
 from autograder.formulas.key import FormulaKey
 from autograder.formulas.nodes import Tuple
 from autograder.formulas.notation.parse import parse, parse_relation

@@ -9,8 +9,8 @@ from itertools import combinations
 
 import pytest
 
-from autograder.errors import Undecided
 from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.errors import Undecided
 from autograder.formulas.mistakes.diagnose import CODES, Diagnosis, Difference
 from autograder.formulas.mistakes.relations import RelationDiagnosis
 from autograder.formulas.nodes import Add, Fn, Mul, Node, Relation, walk

@@ -9,7 +9,7 @@ import sympy
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from autograder.errors import Undecided, Unreadable
+from autograder.formulas.errors import Undecided, Unreadable
 from autograder.formulas.forms.flaws import FORMS, flaw, occurring
 from autograder.formulas.forms.polynomials import Ring
 from autograder.formulas.notation.parse import parse, parse_relation

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from autograder.errors import Undecided
+from autograder.formulas.errors import Undecided
 from autograder.formulas.growth import compared, order
 from autograder.formulas.notation.landau import parse_landau
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary

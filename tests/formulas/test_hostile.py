@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from autograder.errors import Undecided, Unreadable
 from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.errors import Undecided, Unreadable
 from autograder.formulas.nodes import Tree
 from autograder.formulas.notation.parse import parse
 from autograder.formulas.notation.several import parse_list, parse_single

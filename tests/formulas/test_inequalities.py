@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from autograder.errors import Undecided, Unreadable
 from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.errors import Undecided, Unreadable
 from autograder.formulas.nodes import Relation
 from autograder.formulas.notation.several import parse_chain, parse_single
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from autograder.errors import Undecided, Unreadable
 from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.errors import Undecided, Unreadable
 from autograder.formulas.growth import compared, order, surplus
 from autograder.formulas.nodes import Fn, Node, Relation
 from autograder.formulas.notation.landau import SIGNS, body_of, parse_landau, parse_statements, sign_of

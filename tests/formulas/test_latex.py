@@ -7,7 +7,7 @@ import re
 import pytest
 from hypothesis import assume, given
 
-from autograder.errors import Unreadable
+from autograder.formulas.errors import Unreadable
 from autograder.formulas.nodes import FUNCTIONS, Fn, Node, Num, Pow, Relation, Sym, Tuple
 from autograder.formulas.notation.landau import SIGNS, parse_landau
 from autograder.formulas.notation.parse import parse, parse_tuple

@@ -9,7 +9,7 @@ import pytest
 
 import autograder.formulas
 import autograder.kinds.general.symbolic
-from autograder.errors import Unreadable
+from autograder.formulas.errors import Unreadable
 from autograder.formulas.notation.parse import parse
 from autograder.messages import render, sentences
 from autograder.messages.reading import unreadable

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.errors import RubricError, Unreadable
 from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.errors import FormulaError, Unreadable
 from autograder.formulas.nodes import Add, Const, Div, Fn, Mul, Neg, Num, Pow, Relation, Sym, Tuple
 from autograder.formulas.notation.parse import parse, parse_relation, parse_sides, parse_tuple
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
@@ -262,7 +262,7 @@ def test_near_formulas_are_read_or_refused(text: str) -> None:
 )
 def test_a_vocabulary_must_be_clear(symbols: dict[str, Symbol], message: str) -> None:
     """A spelling stands for one symbol, and is a name."""
-    with pytest.raises(RubricError, match=message):
+    with pytest.raises(FormulaError, match=message):
         Vocabulary(symbols)
 
 

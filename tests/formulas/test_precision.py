@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 from flint import arb, ctx
 
-from autograder.errors import Undecided
 from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.errors import Undecided
 from autograder.formulas.notation.parse import parse
 from autograder.formulas.values.balls import precision
 from autograder.formulas.values.points import Points

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.errors import Unreadable
+from autograder.formulas.errors import Unreadable
 from autograder.formulas.sizes.quantities import Quantity, of_number, read_quantity, write_quantity
 from autograder.formulas.sizes.units import PREFIXES, only_unit
 

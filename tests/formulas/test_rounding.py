@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.errors import Undecided
 from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.errors import Undecided
 from autograder.formulas.nodes import Add, Div, Fn, Mul, Node, Num, Sym
 from autograder.formulas.notation.parse import parse, parse_relation
 from autograder.formulas.values.points import Points

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from autograder.errors import Undecided
 from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.errors import Undecided
 from autograder.formulas.notation.parse import parse
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
 from autograder.formulas.values.points import Points

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.errors import Undecided, Unreadable
 from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.errors import Undecided, Unreadable
 from autograder.formulas.nodes import Node, Num, Sym
 from autograder.formulas.notation.parse import parse, parse_relation
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.errors import Unreadable
+from autograder.formulas.errors import Unreadable
 from autograder.formulas.notation.characters import REWRITTEN
 from autograder.formulas.notation.vocabulary import COMMANDS, FUNCTION_SPELLINGS, SIGNS
 from autograder.formulas.reading import read_text

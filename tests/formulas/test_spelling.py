@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autograder.errors import Unreadable
+from autograder.formulas.errors import Unreadable
 from autograder.formulas.notation.parse import parse
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary, is_typo
 from autograder.formulas.sizes.units import read_unit

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from autograder.errors import Unreadable
+from autograder.formulas.errors import Unreadable
 from autograder.formulas.nodes import FUNCTIONS, Add, Div, Fn, Mul, Neg, Node, Num, Pow, Sym
 from autograder.formulas.notation.parse import parse, parse_canonical, parse_tuple
 from autograder.formulas.notation.vocabulary import FUNCTION_SPELLINGS, Symbol, Vocabulary

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.errors import Unreadable
+from autograder.formulas.errors import Unreadable
 from autograder.formulas.nodes import Node
 from autograder.formulas.notation.descent import Reader
 from autograder.formulas.notation.parse import parse

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
-from autograder.errors import Unreadable
 from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.errors import Unreadable
 from autograder.formulas.nodes import Relation, Tree, Tuple
 from autograder.formulas.notation.landau import SIGNS, body_of, sign_of
 from autograder.formulas.notation.parse import parse_canonical

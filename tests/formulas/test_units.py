@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from autograder.errors import Unreadable
+from autograder.formulas.errors import Unreadable
 from autograder.formulas.sizes.units import PREFIXES, UnitReading, base_text, only_unit, possible, read_unit
 
 LONG = {

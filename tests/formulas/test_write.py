@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import assume, given
 
-from autograder.errors import Unreadable
+from autograder.formulas.errors import Unreadable
 from autograder.formulas.nodes import Node, Num, Pow, Relation, Sym, Tuple, walk
 from autograder.formulas.notation.parse import ORDERS, parse, parse_canonical, parse_tuple
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary

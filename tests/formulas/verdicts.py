@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from autograder.errors import Undecided
 from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.errors import Undecided
 from autograder.formulas.key import FormulaKey, NamedAnswer
 from autograder.formulas.mistakes.diagnose import Difference
 from autograder.formulas.nodes import Tree

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autograder import rubric as rubrics
-from autograder.errors import Unreadable
+from autograder.formulas.errors import Unreadable
 from autograder.formulas.notation.vocabulary import Vocabulary
 from autograder.formulas.printing.text import to_text
 from autograder.formulas.reading import read_formula

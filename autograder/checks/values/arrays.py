@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from autograder.checks.options import Rules
 from autograder.checks.values.quoting import quote, quote_shape, type_name
-from autograder.errors import Unreadable
+from autograder.formulas import Unreadable
 from autograder.formulas.sizes.numerals import read_whole
 from autograder.records import Opaque, Tensor
 

@@ -10,7 +10,7 @@ from keyword import iskeyword
 
 from msgspec import Struct
 
-from autograder.errors import Unreadable
+from autograder.formulas import Unreadable
 from autograder.records import Answer, Message
 from autograder.syntax import UNREADABLE, parsed
 

@@ -15,7 +15,7 @@ from itertools import product
 
 from msgspec import Struct
 
-from autograder.errors import Undecided
+from autograder.formulas.errors import Undecided
 from autograder.formulas.forms.signomials import Signomial, clash, excess, inside, positive
 from autograder.formulas.nodes import (
     Add,

@@ -18,10 +18,10 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import NamedTuple
 
-from autograder.errors import FormulaError, Undecided
 from autograder.formulas.equality.cases import equal_by_cases, has_cases, has_maxima
 from autograder.formulas.equality.definedness import find_gap, is_rational
 from autograder.formulas.equality.inequalities import differ_at_boundary, excess, is_strict, same_inequality
+from autograder.formulas.errors import FormulaError, Undecided
 from autograder.formulas.nodes import Add, Neg, Node, Relation, Sym, Tree, Tuple, substitute, symbols
 from autograder.formulas.values.balls import equal_at
 from autograder.formulas.values.evaluate import Irrational, Rational, TooLarge, Undefined, exact, modular

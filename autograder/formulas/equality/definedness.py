@@ -16,8 +16,8 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from autograder.errors import Undecided
 from autograder.formulas.equality.cases import from_one, in_positive, patterns
+from autograder.formulas.errors import Undecided
 from autograder.formulas.forms.signomials import clash, excess
 from autograder.formulas.nodes import Div, Fn, Mul, Neg, Node, Num, Pow, Sym, children, symbols, walk
 from autograder.formulas.printing.text import to_text

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from fractions import Fraction
 from itertools import islice, product
 
-from autograder.errors import Undecided
+from autograder.formulas.errors import Undecided
 from autograder.formulas.nodes import Add, Mul, Neg, Node, Num, Pow, Relation, Sym, symbols, walk
 from autograder.formulas.values.evaluate import Irrational, Rational, TooLarge, Undefined, exact
 from autograder.formulas.values.points import Points, is_in_domain

@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from fractions import Fraction
 from typing import Any
 
-from autograder.errors import Undecided
+from autograder.formulas.errors import Undecided
 
 MAX_ROWS = 400  # inequalities, those that follow from others among them
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from flint import Ordering, fmpz_mpoly_ctx
 
-from autograder.errors import Undecided
+from autograder.formulas.errors import Undecided
 from autograder.formulas.nodes import Add, Div, Mul, Neg, Node, Num, Pow
 from autograder.formulas.values.evaluate import TooLarge, Undefined, constant_value
 

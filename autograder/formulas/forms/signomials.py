@@ -13,12 +13,12 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, islice
 
-from autograder.errors import Undecided
+from autograder.formulas.errors import Undecided
 from autograder.formulas.forms import linear
 from autograder.formulas.forms.polynomials import Polynomial, Ring
 from autograder.formulas.nodes import Const, Div, Fn, Mul, Node, Num, Pow, Sym
 from autograder.formulas.values.evaluate import Rational, TooLarge, Undefined, constant_value
-from autograder.stream import Stream
+from autograder.formulas.values.points import SecretNumbers
 
 MAX_TERMS = 400
 REMEMBERED = 512
@@ -255,7 +255,7 @@ def _squares(several: Sequence[Signomial]) -> list[Signomial]:
 
 
 def inside(
-    several: Sequence[Signomial], names: Sequence[str], least: Mapping[str, float], stream: Stream
+    several: Sequence[Signomial], names: Sequence[str], least: Mapping[str, float], stream: SecretNumbers
 ) -> Iterator[Mapping[str, float]]:
     """Places where some signomials are positive, as far as floating numbers tell: logarithms by name.
 

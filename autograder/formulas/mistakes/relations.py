@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from autograder.errors import Undecided
 from autograder.formulas.equality.compare import Comparer, solved
 from autograder.formulas.equality.inequalities import with_sign
+from autograder.formulas.errors import Undecided
 from autograder.formulas.mistakes.bases import Monomial, Recogniser
 from autograder.formulas.mistakes.diagnose import SYMBOL_CODES, Diagnosis, Difference
 from autograder.formulas.nodes import Add, Div, Neg, Node, Relation, Sym, children, symbols

@@ -9,8 +9,8 @@ from itertools import combinations
 
 from msgspec import Struct
 
-from autograder.errors import Undecided
 from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.errors import Undecided
 from autograder.formulas.mistakes import floats
 from autograder.formulas.mistakes.bases import expanded
 from autograder.formulas.mistakes.changes import LOGARITHMS, ONE, ROUNDINGS, swapped, total

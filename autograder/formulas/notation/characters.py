@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 
-from autograder.errors import Unreadable
+from autograder.formulas.errors import Unreadable
 
 REWRITTEN: Mapping[str, str] = {
     "·": "*", "⋅": "*", "∙": "*", "•": "*", "∗": "*", "⸱": "*", "⨉": "×", "×": "×", "✕": "×", "⨯": "×",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from autograder.errors import Unreadable
+from autograder.formulas.errors import Unreadable
 from autograder.formulas.nodes import FUNCTIONS, Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Sym
 from autograder.formulas.notation.tokens import Tokens
 from autograder.formulas.values.evaluate import MAX_EXPONENT, Rational, TooLarge, Undefined, constant_value

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from autograder.errors import Unreadable
+from autograder.formulas.errors import Unreadable
 from autograder.formulas.nodes import Add, Fn, Node
 from autograder.formulas.notation.parse import parse
 from autograder.formulas.notation.vocabulary import Vocabulary

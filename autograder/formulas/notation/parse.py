@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable
 from itertools import pairwise
 
-from autograder.errors import Unreadable
+from autograder.formulas.errors import Unreadable
 from autograder.formulas.nodes import Node, Relation, Tree, Tuple
 from autograder.formulas.notation.descent import CLOSING, Reader
 from autograder.formulas.notation.tokens import Tokens, doubtful_comma, quick_tokens, tokenize

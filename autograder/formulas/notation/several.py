@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from autograder.errors import Unreadable
+from autograder.formulas.errors import Unreadable
 from autograder.formulas.nodes import Node, Relation, Tuple
 from autograder.formulas.notation.parse import parse, parse_tuple
 from autograder.formulas.notation.tokens import doubtful_comma

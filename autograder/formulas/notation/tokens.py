@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from autograder.errors import Unreadable
+from autograder.formulas.errors import Unreadable
 from autograder.formulas.greek import GREEK
 from autograder.formulas.nodes import FUNCTIONS, Node, Num
 from autograder.formulas.notation.characters import needs_rewriting, rewrite, unknown

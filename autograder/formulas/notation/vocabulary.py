@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from msgspec import Struct
 
-from autograder.errors import RubricError
+from autograder.formulas.errors import FormulaError
 from autograder.formulas.greek import GREEK
 from autograder.formulas.nodes import FUNCTIONS, Const, Node, Num, Sym
 from autograder.formulas.notation.characters import REWRITTEN
@@ -174,14 +174,16 @@ class Vocabulary:
         "nodes", "words",
     )  # fmt: skip
 
-    def __init__(self, declared: Mapping[str, Symbol]) -> None:
-        """Take the symbols of a rubric.
+    def __init__(self, declared: Mapping[str, Symbol] | Iterable[str]) -> None:
+        """Declare symbols; names alone stand for positive integers.
 
         A symbol of the domain ``function`` is named after a function and gives it further spellings.
 
         Raises:
-            RubricError: a spelling is not a name, stands for two symbols, or a domain is unknown.
+            FormulaError: a spelling is not a name, stands for two symbols, or a domain is unknown.
         """
+        if not isinstance(declared, Mapping):
+            declared = dict.fromkeys(declared, Symbol())
         self._declared = dict(declared)
         names, functions = _spellings(declared)
         self.domains: Mapping[str, str] = {
@@ -262,17 +264,17 @@ def _spellings(declared: Mapping[str, Symbol]) -> tuple[dict[str, str], dict[str
     """Every spelling of symbols and of functions, with the name it stands for.
 
     Raises:
-        RubricError: see `Vocabulary`.
+        FormulaError: see `Vocabulary`.
     """
     names: dict[str, str] = {}
     functions: dict[str, str] = {}
     for name, symbol in declared.items():
         if symbol.domain not in _DOMAINS:
-            raise RubricError(
+            raise FormulaError(
                 f"symbol {name!r}: domain: expected one of {', '.join(_DOMAINS)}, got {symbol.domain!r}"
             )
         if symbol.domain == "function" and name not in FUNCTIONS:
-            raise RubricError(
+            raise FormulaError(
                 f"symbol {name!r}: only a function can be of the domain 'function': {', '.join(FUNCTIONS)}"
             )
         table = functions if symbol.domain == "function" else names
@@ -280,10 +282,10 @@ def _spellings(declared: Mapping[str, Symbol]) -> tuple[dict[str, str], dict[str
             plain = plain_name(spelling)
             function = plain in FUNCTIONS and symbol.domain != "function"
             if not _SPELLING.fullmatch(plain) or function:
-                raise RubricError(f"symbol {name!r}: {spelling!r} cannot be the name of a symbol")
+                raise FormulaError(f"symbol {name!r}: {spelling!r} cannot be the name of a symbol")
             other = names.get(plain) or functions.get(plain)
             if other not in (None, name):
-                raise RubricError(
+                raise FormulaError(
                     f"symbol {name!r}: {spelling!r} already stands for {other!r}; "
                     "declare one of the two anew without it"
                 )

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
-from autograder.errors import Unreadable
+from autograder.formulas.errors import Unreadable
 from autograder.formulas.notation.parse import parse
 from autograder.formulas.notation.vocabulary import Vocabulary
 from autograder.formulas.notation.wrapping import without_name, without_unit

@@ -15,7 +15,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from autograder.errors import Unreadable
+from autograder.formulas.errors import Unreadable
 from autograder.formulas.printing.text import decimal
 from autograder.formulas.sizes.numerals import NUMERALS, plain_numerals, value_of
 from autograder.formulas.sizes.units import Dimension, Unit, UnitReading, base_text, possible, read_unit

@@ -12,7 +12,7 @@ from itertools import combinations
 
 from msgspec import Struct
 
-from autograder.errors import Undecided, Unreadable
+from autograder.formulas.errors import Undecided, Unreadable
 from autograder.formulas.nodes import Mul, Node, Num, Sym
 from autograder.formulas.notation.parse import parse, parse_tuple
 from autograder.formulas.notation.vocabulary import Vocabulary

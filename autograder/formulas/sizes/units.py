@@ -14,7 +14,7 @@ from itertools import product
 
 from msgspec import Struct
 
-from autograder.errors import Unreadable
+from autograder.formulas.errors import Unreadable
 from autograder.formulas.notation.vocabulary import is_typo
 
 MAX_CHARS = 80

@@ -22,7 +22,7 @@ from typing import Literal
 
 from flint import arb, ctx
 
-from autograder.errors import Undecided
+from autograder.formulas.errors import Undecided
 from autograder.formulas.nodes import Add, Const, Div, Fn, Mul, Neg, Node, Num, Pow, Sym, symbols, walk
 from autograder.formulas.values.evaluate import TooLarge, Undefined, constant_value
 from autograder.formulas.values.points import Point, Points

@@ -6,6 +6,8 @@ makes the seed of the course secret and the question.
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from collections.abc import Mapping
 from fractions import Fraction
 
@@ -13,7 +15,6 @@ from flint import arb, fmpz
 
 from autograder.formulas.nodes import Node
 from autograder.formulas.values.evaluate import Rational
-from autograder.stream import Stream, derived
 
 POINTS = 1
 """Exact points; and primes."""
@@ -39,6 +40,24 @@ def is_in_domain(value: Rational, domain: str) -> bool:
     if domain in ("probability", "unit"):
         return 0 < value < 1 or (domain == "unit" and value in (0, 1))
     return domain == "real" or (value > 0 and (domain == "positive" or value.denominator == 1))
+
+
+class SecretNumbers:
+    """Whole numbers that follow from a seed, the same on every machine, independent for each purpose."""
+
+    __slots__ = ("_drawn", "_key")
+
+    def __init__(self, seed: bytes, purpose: str) -> None:
+        self._key = hmac.digest(seed, purpose.encode(), "sha256")
+        self._drawn = 0
+
+    def below(self, bound: int) -> int:
+        """Return one of ``range(bound)``."""
+        self._drawn += 1
+        # 64 bits more than the bound has: no number is likelier than another one by more than 2^-64.
+        size = bound.bit_length() // 8 + 9
+        drawn = hashlib.shake_256(self._key + self._drawn.to_bytes(8)).digest(size)
+        return int.from_bytes(drawn) % bound
 
 
 class Points:
@@ -79,13 +98,13 @@ class Points:
             self._primes = tuple(_prime(stream) for _ in range(POINTS))
         return self._primes
 
-    def stream(self, purpose: str) -> Stream:
+    def stream(self, purpose: str) -> SecretNumbers:
         """Numbers for a purpose of its own, from the beginning each time they are asked for."""
-        return Stream(self._seed, purpose)
+        return SecretNumbers(self._seed, purpose)
 
     def derived(self, purpose: str) -> bytes:
         """A seed for points of a purpose of its own."""
-        return derived(self._seed, purpose)
+        return hmac.digest(self._seed, purpose.encode(), "sha256")
 
     def anywhere(self, number: int) -> Point:
         """A point where formulas are seen as functions of real numbers: a whole symbol has a fraction too.
@@ -122,7 +141,7 @@ class Points:
         return point
 
 
-def _signed(value: Fraction, number: int, place: int, stream: Stream) -> Fraction:
+def _signed(value: Fraction, number: int, place: int, stream: SecretNumbers) -> Fraction:
     """With a sign: every second point is positive, the others take the patterns of signs in turn."""
     if number % 2 == 0:
         return value
@@ -130,7 +149,7 @@ def _signed(value: Fraction, number: int, place: int, stream: Stream) -> Fractio
     return -value if (number // 2 + 1 & bits).bit_count() % 2 else value
 
 
-def _ended(value: Fraction, number: int, place: int, stream: Stream) -> Fraction:
+def _ended(value: Fraction, number: int, place: int, stream: SecretNumbers) -> Fraction:
     """Zero, one or neither: every second point takes the patterns in turn."""
     if number % 2 == 0:
         return value
@@ -138,7 +157,7 @@ def _ended(value: Fraction, number: int, place: int, stream: Stream) -> Fraction
     return value if kind == 2 else Fraction(kind)
 
 
-def _drawn(domain: str, stream: Stream, span: int, *, inside: bool) -> Fraction:
+def _drawn(domain: str, stream: SecretNumbers, span: int, *, inside: bool) -> Fraction:
     """A value of a domain, of a scale of its own within so many decades, without a sign."""
     scale = int(10 ** stream.below(span))
     if domain == "positive integer" and inside:
@@ -149,7 +168,7 @@ def _drawn(domain: str, stream: Stream, span: int, *, inside: bool) -> Fraction:
     return value if domain == "positive integer" or stream.below(2) else 1 / value
 
 
-def _share(stream: Stream, scale: int) -> Fraction:
+def _share(stream: SecretNumbers, scale: int) -> Fraction:
     """A value between 0 and 1, as often as not close to one of them."""
     value = Fraction(1 + stream.below(_SCALE - 1), _SCALE)
     if stream.below(2):
@@ -157,12 +176,12 @@ def _share(stream: Stream, scale: int) -> Fraction:
     return 1 - value if stream.below(2) else value
 
 
-def _whole(domain: str, stream: Stream) -> int:
+def _whole(domain: str, stream: SecretNumbers) -> int:
     value = (1 << (BITS - 1)) + stream.below(1 << (BITS - 1))
     return -value if domain == "real" and stream.below(2) else value
 
 
-def _prime(stream: Stream) -> int:
+def _prime(stream: SecretNumbers) -> int:
     while True:
         candidate = (1 << (BITS - 1)) | stream.below(1 << (BITS - 1)) | 1
         if fmpz(candidate).is_prime():  # proven, not only probable

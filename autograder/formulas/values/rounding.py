@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 
-from autograder.errors import Undecided
+from autograder.formulas.errors import Undecided
 from autograder.formulas.nodes import (
     Add,
     Div,
@@ -40,8 +40,7 @@ from autograder.formulas.values.evaluate import (
     constant_value,
     exact,
 )
-from autograder.formulas.values.points import Points
-from autograder.stream import Stream
+from autograder.formulas.values.points import Points, SecretNumbers
 
 ROUNDING = frozenset(("ceil", "floor"))
 MAX_CLASSES = 64
@@ -240,7 +239,7 @@ def _content(denominator: Node) -> int:
     return 0
 
 
-def _drawn(domain: str, largest: int, stream: Stream) -> Rational:
+def _drawn(domain: str, largest: int, stream: SecretNumbers) -> Rational:
     value: Rational = 1 + stream.below(largest)
     if domain in ("probability", "unit"):  # the ends of the interval, where it has them
         least, parts = (0, largest) if domain == "unit" else (1, largest + 1)

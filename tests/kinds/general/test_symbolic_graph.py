@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from autograder.errors import RubricError, Undecided
+from autograder.errors import RubricError
 from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.errors import Undecided
 from autograder.formulas.key import FormulaKey
 from autograder.formulas.nodes import Num, Relation
 from autograder.formulas.notation.parse import parse_sides

@@ -19,7 +19,8 @@ from autograder.checks.options import AnswerItem, ComparedOptions, place
 from autograder.checks.planning.targets import ValueTarget, nothing_written
 from autograder.checks.values.arrays import numbers
 from autograder.checks.values.quoting import quote, type_name
-from autograder.errors import RubricError, Unreadable, inside
+from autograder.errors import RubricError, inside
+from autograder.formulas import Unreadable
 from autograder.formulas.sizes.quantities import (
     DecimalMark,
     Quantity,

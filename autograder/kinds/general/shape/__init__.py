@@ -16,12 +16,11 @@ from autograder.checks.options import AnswerItem, ComparedOptions, item_options,
 from autograder.checks.planning.targets import ValueTarget, nothing_written
 from autograder.checks.values.arrays import Whole, whole
 from autograder.checks.values.quoting import quote, quote_integer, quote_shape, type_name
-from autograder.errors import FormulaError, RubricError, Undecided, Unreadable
+from autograder.errors import RubricError
+from autograder.formulas import FormulaError, Undecided, Unreadable, to_text
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.nodes import Node, Num, Relation, Sym, Tuple
 from autograder.formulas.notation.parse import parse_relation
-from autograder.formulas.notation.vocabulary import Vocabulary
-from autograder.formulas.printing.text import to_text
 from autograder.formulas.sizes import shapes
 from autograder.formulas.sizes.shapes import Axes, Roles, ShapeDifference
 from autograder.formulas.values.points import Points
@@ -68,7 +67,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
 
     def __init__(self, question: Question, rubric: Rubric) -> None:
         """Validate the options; see `autograder.checks.base.Check`."""
-        self._vocabulary = Vocabulary(rubric.symbols(question))
+        self._vocabulary = rubric.vocabulary(question)
         self._spoken = self._vocabulary.spoken(decimal_comma=decimal_comma(rubric.assignment.languages))
         self._relations = rubric.assignment.assume
         self._heads: dict[str, Node] = {}

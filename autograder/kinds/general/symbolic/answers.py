@@ -12,12 +12,10 @@ import numpy as np
 from autograder.checks.judging.results import Finding
 from autograder.checks.planning.targets import nothing_written
 from autograder.checks.values.literal import NoFormula
-from autograder.errors import Undecided, Unreadable
+from autograder.formulas import Undecided, Unreadable, Vocabulary, to_text
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.key import Facts
 from autograder.formulas.nodes import Node, Relation, Tree, Tuple
-from autograder.formulas.notation.vocabulary import Vocabulary
-from autograder.formulas.printing.text import to_text
 from autograder.formulas.reading import read_formula, read_text
 from autograder.formulas.reading import read_tuple as read_tuple_text
 from autograder.formulas.sizes import shapes

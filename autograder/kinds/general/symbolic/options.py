@@ -13,11 +13,11 @@ from msgspec import Struct, field
 from autograder.checks.judging import results
 from autograder.checks.judging.results import Finding
 from autograder.checks.options import CENT, check_points
-from autograder.errors import RubricError, Undecided, inside
+from autograder.errors import RubricError, inside
+from autograder.formulas import Undecided, Vocabulary
 from autograder.formulas.forms.flaws import FORMS, flaw, occurring
 from autograder.formulas.nodes import FUNCTIONS, Node, Relation, Tree, Tuple
 from autograder.formulas.notation.landau import body_of
-from autograder.formulas.notation.vocabulary import Vocabulary
 from autograder.records import Message, Status
 from autograder.rubric import Item
 

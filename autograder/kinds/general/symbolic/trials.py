@@ -13,7 +13,8 @@ from autograder.checks.base import Trial
 from autograder.checks.options import item_options, question_options
 from autograder.checks.planning.planting import Planter
 from autograder.checks.values.literal import NoFormula, answer_literal, markdown_formula
-from autograder.errors import FormulaError, RubricError, Undecided
+from autograder.errors import RubricError
+from autograder.formulas import FormulaError, Undecided, Vocabulary, to_latex, to_text
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.mistakes.bases import Base
 from autograder.formulas.mistakes.misconceptions import Misconception
@@ -37,9 +38,6 @@ from autograder.formulas.nodes import (
 )
 from autograder.formulas.notation.landau import body_of, sign_of
 from autograder.formulas.notation.parse import parse
-from autograder.formulas.notation.vocabulary import Vocabulary
-from autograder.formulas.printing.latex import to_latex
-from autograder.formulas.printing.text import to_text
 from autograder.kinds.general.symbolic.answers import NotAFormula, text_of
 from autograder.kinds.general.symbolic.conditions import is_formula
 from autograder.kinds.general.symbolic.key import PreparedItem, read_tree
