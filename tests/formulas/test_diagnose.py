@@ -187,7 +187,7 @@ def test_no_mistake_in_a_relation_is_named_falsely() -> None:
         ("8*d^2", "10*d", "several-factors"),
         ("8*d^2", "7", "symbol-missing"),
         ("4*h*d*n + 8*d^2", "4*h*d*n + 8*n^2", "symbol-replaced"),
-        ("4*h*d + 8*h^2*d", "4*h*d + 8*h*d^2", "swapped-symbols"),
+        ("4*h*d + 8*h^2*d", "4*h*d + 8*h*d^2", "symbol-replaced"),
     ],
 )
 def test_functions_and_quotients(right: str, wrong: str, code: str) -> None:
@@ -229,9 +229,7 @@ def test_staff_read_the_whole_story() -> None:
     right = [parse("4*n_heads*d_model*d_head + 8*d_model^2", VOCABULARY)]
     difference = Diagnosis(right, [RAW]).difference(parse("8*d_model^2", VOCABULARY))
     assert difference is not None
-    assert "missing-term at 4*n_heads*d_model*d_head" == difference.staff.replace(
-        "d_head*d_model", "d_model*d_head"
-    )
+    assert "4*n_heads*d_model*d_head is missing" == difference.staff
     assert {} == difference.params
 
 

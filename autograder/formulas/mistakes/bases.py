@@ -1,28 +1,20 @@
-"""A right formula under one reading, with everything about it that diagnosing wrong ones needs."""
+"""A right formula under one reading, its terms recognised as monomials by their exact values."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from itertools import islice
-from math import gcd, lcm
+from math import gcd
 
 from msgspec import Struct
 
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.mistakes.changes import product
-from autograder.formulas.mistakes.misconceptions import Material, Misconception, misconceptions
-from autograder.formulas.nodes import Add, Div, Mul, Neg, Node, Num, Pow, Sym, substitute, symbols, walk
+from autograder.formulas.nodes import Div, Neg, Node, Num, Pow, Sym, substitute, symbols
 from autograder.formulas.terms import terms
 from autograder.formulas.values.evaluate import Rational
 from autograder.formulas.values.points import BITS
 
-MOST_NAMES = 12
-"""Symbols that misconceptions are tried with."""
-MOST_WORK = 6_000
-"""Parts of formulas in all mistakes together, about ten milliseconds: of a formula of 38 roots in one another
-there are hundreds of misconceptions, each as large as itself."""
-LEAST_MISCONCEPTIONS = 20
 SMALL = 1 << 14
 """Largest numerator and denominator of the number in front."""
 MOST_POWER = 8
@@ -147,7 +139,6 @@ class Base(Struct, frozen=True, eq=False):
         recogniser: tells monomials from other values there.
         monomial: the formula as one monomial; None for a sum.
         parts: its terms, like ones collected, as monomials with their values; empty where one is none.
-        table: exact value → the misconception that makes it.
     """
 
     right: Node
@@ -156,7 +147,6 @@ class Base(Struct, frozen=True, eq=False):
     recogniser: Recogniser
     monomial: Monomial | None
     parts: tuple[tuple[Monomial, Rational], ...]
-    table: dict[Rational | None, Misconception]
 
     @classmethod
     def of(cls, right: Node, comparer: Comparer) -> Base | None:
@@ -170,19 +160,8 @@ class Base(Struct, frozen=True, eq=False):
         if not value:
             return None
         recogniser = Recogniser(comparer)
-        written = terms(right)
-        parts = collected(written, comparer, recogniser)
-        trees = [part.tree() for part, _ in parts] or list(written)
-        table: dict[Rational | None, Misconception] = {}
-        material = Material(
-            _writings(right, parts), tuple(trees), written, _names(right, comparer), _sums(comparer)
-        )
-        size = sum(1 for _ in walk(right))
-        for misconception in islice(misconceptions(material), max(LEAST_MISCONCEPTIONS, MOST_WORK // size)):
-            at = comparer.value(misconception.tree)
-            if at is not None and at != value:
-                table.setdefault(at, misconception)
-        return cls(right, comparer, value, recogniser, recogniser.monomial(value), parts, table)
+        parts = collected(terms(right), comparer, recogniser)
+        return cls(right, comparer, value, recogniser, recogniser.monomial(value), parts)
 
     def lacks(self, formula: Node, name: str) -> bool:
         """Whether a symbol stands nowhere in a formula, nor in what its symbols are settled by."""
@@ -194,14 +173,6 @@ def expanded(node: Node, comparer: Comparer) -> Node:
     for name, formula in reversed(comparer.assumptions):
         node = substitute(node, name, formula)
     return node
-
-
-def _names(right: Node, comparer: Comparer) -> tuple[str, ...]:
-    """The symbols that misconceptions are tried with: those of the formula first, none that is settled."""
-    settled = {name for name, _ in comparer.assumptions}
-    own = symbols(right) - settled
-    others = [name for name in comparer.points.exact[0] if name not in own | settled]
-    return (*sorted(own), *others)[:MOST_NAMES]
 
 
 def collected(
@@ -220,39 +191,3 @@ def collected(
     return tuple(
         (Monomial(number, dict(powers)), value) for powers, (number, value) in found.items() if number
     )
-
-
-def _writings(right: Node, parts: Sequence[tuple[Monomial, Rational]]) -> tuple[Node, ...]:
-    """The formula as it stands, multiplied out, and with the common factor before the brackets."""
-    if len(parts) < 2:
-        return (right,)
-    monomials = [part for part, _ in parts]
-    multiplied_out = Add(tuple(part.tree() for part in monomials))
-    names = {name for part in monomials for name in part.powers}
-    shared = {name: min(part.powers.get(name, 0) for part in monomials) for name in sorted(names)}
-    number = Fraction(
-        gcd(*(part.number.numerator for part in monomials)),
-        lcm(*(part.number.denominator for part in monomials)),
-    )
-    common = Monomial(number, {name: power for name, power in shared.items() if power})
-    if not common.powers and number == 1:
-        return (right, multiplied_out)
-    rest = [
-        Monomial(
-            part.number / number,
-            {name: left for name, power in part.powers.items() if (left := power - shared[name])},
-        ).tree()
-        for part in monomials
-    ]
-    outside = common.tree()
-    factors = outside.factors if isinstance(outside, Mul) else (outside,)
-    return (right, multiplied_out, Mul((*factors, Add(tuple(rest)))))
-
-
-def _sums(comparer: Comparer) -> dict[str, Node]:
-    """What stands for a settled symbol when its relation is misread as a sum."""
-    return {
-        name: Add(formula.factors)
-        for name, formula in comparer.assumptions
-        if isinstance(formula, Mul) and symbols(formula)
-    }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import chain
 
 from msgspec import Struct
 
@@ -65,7 +66,7 @@ def logarithm(node: Node, base: int) -> Node:
     return Fn("log", (node, Num(base))) if base not in (0, 10) else Fn("lg" if base else "ln", (node,))
 
 
-def functions(node: Fn) -> Iterator[Change]:  # noqa: C901 - many ways
+def functions(node: Fn) -> Iterator[Change]:
     """Another function of the same arguments, or the first argument alone."""
     name, arguments = node.name, node.arguments
     first = arguments[0]
@@ -78,11 +79,6 @@ def functions(node: Fn) -> Iterator[Change]:  # noqa: C901 - many ways
             for other in group:
                 if other != name:
                     yield Change(code, Fn(other, arguments), node, "name" if code != "rounding" else "")
-    if len(arguments) > 1 and name not in ("max", "min") and not isinstance(arguments[1], Num):
-        yield Change("arguments-swapped", Fn(name, arguments[::-1]), node, "name")
-    if name == "exp":
-        for base in (2, 10):
-            yield Change("power-base", Pow(Num(base), first))
     if len(arguments) == 1:
         yield Change("function-too-much", first, node, "name")
         if name == "sqrt":
@@ -99,12 +95,10 @@ def written(node: Node) -> Iterator[Change]:
         case Div(numerator, denominator):
             yield from _quotients(numerator, denominator)
         case Pow(base, exponent):
-            yield from _powers(base, exponent)
+            yield Change("base-and-exponent", Pow(exponent, base))
+            yield Change("power-for-product", Mul((base, exponent)))
         case Fn():
             yield from functions(node)
-            yield from _within_function(node)
-        case Neg(Fn(name, (argument,)) as function):
-            yield Change("sign-inside", Fn(name, (Neg(argument),)), function, "part")
 
 
 def _neutral(node: Node) -> bool:
@@ -112,62 +106,42 @@ def _neutral(node: Node) -> bool:
     return positive(node) == ONE
 
 
-def _sums(terms: tuple[Node, ...]) -> Iterator[Change]:  # noqa: C901 - many ways
+def _sums(terms: tuple[Node, ...]) -> Iterator[Change]:
     if not any(map(_neutral, terms)):
         yield Change("sum-for-product", Mul(terms))
-        for name in ("max", "min"):
-            yield Change("sum-for-extreme", Fn(name, terms))
     for index in range(len(terms) - 1):
         first, second = terms[index], terms[index + 1]
-        for code, both in () if _neutral(first) or _neutral(second) else _pairs(first, second):
-            yield Change(code, total((*terms[:index], both, *terms[index + 2 :])))
+        if not (_neutral(first) or _neutral(second)):
+            both = Mul((first, second))
+            yield Change("sum-for-product", total((*terms[:index], both, *terms[index + 2 :])))
     for cut in range(2, len(terms) - 1):
         yield Change("sum-for-product", Mul((total(terms[:cut]), total(terms[cut:]))))
     for index, term in enumerate(terms):
-        others = (*terms[:index], *terms[index + 1 :])
-        yield Change("extra-term", total(others), positive(term), "term")
-        for place, other in enumerate(others):
+        before, after = terms[:index], terms[index + 1 :]
+        yield Change("extra-term", total((*before, *after)), positive(term), "term")
+        for place, other in enumerate(others := (*before, *after)):
             rest = (*others[:place], *others[place + 1 :])
             for inside in _taken_in(other, term):
                 yield Change("belongs-inside", total((inside, *rest)), positive(term), "part")
-        rest_sum = total(others)
-        bare = positive(term)
-        if isinstance(bare, Pow):
-            base = Neg(bare.base) if isinstance(term, Neg) else bare.base
-            raised = Pow(Add((*others[:index], base, *others[index:])), bare.exponent)
-            yield Change("power-too-narrow", raised, bare.base, "part")
-        match term:
-            case Mul(factors):
-                for place, factor in enumerate(factors):
-                    left = product((*factors[:place], *factors[place + 1 :]))
-                    yield Change("brackets", Mul((factor, Add((left, *others)))))
-                for cut in range(2, len(factors)):
-                    inner = Add((product(factors[cut:]), *others))
-                    yield Change("brackets", Mul((product(factors[:cut]), inner)))
-            case Div(numerator, denominator):
-                yield Change("brackets", Div(Add((*others[:index], numerator, *others[index:])), denominator))
-            case Neg(Div(numerator, denominator)):
-                inner = Add((*others[:index], Neg(numerator), *others[index:]))
-                yield Change("brackets", Div(inner, denominator))
-            case Neg(Mul(factors)):
-                for place, factor in enumerate(factors):
-                    left = product((*factors[:place], *factors[place + 1 :]))
-                    yield Change(
-                        "brackets", Mul((factor, Add((*others[:index], Neg(left), *others[index:]))))
-                    )
-            case Neg(operand) if len(others) == 1:
-                yield Change("brackets", Neg(Add((operand, rest_sum))))
-        if index == 0 and isinstance(term, Neg):
-            yield Change("brackets", Neg(Add((term.operand, *others))))
+        for made in _in_brackets(before, term, after):
+            yield Change("brackets", made)
 
 
-def _pairs(first: Node, second: Node) -> Iterator[tuple[str, Node]]:
-    """Two terms side by side."""
-    yield "sum-for-product", Mul((first, second))
-    yield "sum-for-power", Pow(first, second)
-    yield "sum-for-power", Pow(second, first)
-    if isinstance(second, Neg):
-        yield "difference-for-quotient", Div(first, second.operand)
+def _in_brackets(before: tuple[Node, ...], term: Node, after: tuple[Node, ...]) -> Iterator[Node]:
+    """The factors or the divisor of one term of a sum applied to all terms."""
+    signed = Neg if isinstance(term, Neg) else lambda node: node
+    match positive(term):
+        case Mul(factors):
+            for place, factor in enumerate(factors):
+                left = product((*factors[:place], *factors[place + 1 :]))
+                yield Mul((factor, Add((*before, signed(left), *after))))
+            for cut in range(2, len(factors)):
+                inner = Add((*before, signed(product(factors[cut:])), *after))
+                yield Mul((product(factors[:cut]), inner))
+        case Div(numerator, denominator):
+            yield Div(Add((*before, signed(numerator), *after)), denominator)
+    if isinstance(term, Neg) and not before:
+        yield Neg(Add((term.operand, *after)))
 
 
 def _taken_in(host: Node, term: Node) -> Iterator[Node]:
@@ -185,13 +159,11 @@ def _taken_in(host: Node, term: Node) -> Iterator[Node]:
                 for inside in _taken_in(factor, term):
                     yield Mul((*factors[:place], inside, *factors[place + 1 :]))
         case Neg(operand):
-            for inside in _taken_in(operand, term):
-                yield Neg(inside)
-            for inside in _taken_in(operand, Neg(term)):
+            for inside in (*_taken_in(operand, term), *_taken_in(operand, Neg(term))):
                 yield Neg(inside)
 
 
-def _products(factors: tuple[Node, ...]) -> Iterator[Change]:  # noqa: C901 - many ways
+def _products(factors: tuple[Node, ...]) -> Iterator[Change]:
     yield Change("product-for-sum", Add(factors))
     for cut in range(1, len(factors)):
         first, second = product(factors[:cut]), product(factors[cut:])
@@ -199,141 +171,56 @@ def _products(factors: tuple[Node, ...]) -> Iterator[Change]:  # noqa: C901 - ma
             yield Change("product-for-sum", Add((first, second)))
         yield Change("product-for-power", Pow(first, second))
         yield Change("product-for-power", Pow(second, first))
-        yield Change("product-for-difference", Add((first, Neg(second))))
     for index, factor in enumerate(factors):
         others = (*factors[:index], *factors[index + 1 :])
-        outside = product(others)
-        yield Change("extra-factor", outside, factor, "part")
-        yield from _outside_in(factor, others)
-        if len(others) > 1:
-            for place, other in enumerate(others):
-                rest = (*others[:place], *others[place + 1 :])
-                if not isinstance(factor, Add):
-                    for change in _outside_in(factor, (other,)):
-                        yield Change(change.code, Mul((*rest, change.made)), change.about, change.kind)
-            for place in range(index, len(factors) - 1):
-                pair = (factors[:place], factors[place], factors[place + 1], factors[place + 2 :])
-                if place == index:
-                    for made in (Pow(pair[1], pair[2]), Pow(pair[2], pair[1])):
-                        yield Change("product-for-power", Mul((*pair[0], made, *pair[3])))
-                    yield Change("product-for-sum", Mul((*pair[0], Add((pair[1], pair[2])), *pair[3])))
+        yield Change("extra-factor", product(others), factor, "part")
+        for inside in _multiplied_in(factor, product(others)):
+            yield Change("belongs-inside", inside, product(others), "part")
+        for place, other in enumerate(others) if len(others) > 1 else ():
+            rest = (*others[:place], *others[place + 1 :])
+            for inside in _multiplied_in(factor, other):
+                yield Change("belongs-inside", Mul((*rest, inside)), other, "part")
+    for index in range(len(factors) - 1) if len(factors) > 2 else ():
+        before, first, second, after = factors[:index], *factors[index : index + 2], factors[index + 2 :]
+        yield Change("product-for-power", Mul((*before, Pow(first, second), *after)))
+        yield Change("product-for-power", Mul((*before, Pow(second, first), *after)))
+        yield Change("product-for-sum", Mul((*before, Add((first, second)), *after)))
 
 
-def _outside_in(factor: Node, others: tuple[Node, ...]) -> Iterator[Change]:
-    """Factors brought inside of a function, power or sum beside them."""
-    outside = product(others)
-    match factor:
+def _multiplied_in(host: Node, outside: Node) -> Iterator[Node]:
+    """A factor brought inside of a function, power or fraction beside it."""
+    match host:
         case Fn(name, (argument,)):
-            yield Change("belongs-inside", Fn(name, (Mul((outside, argument)),)), outside, "part")
+            yield Fn(name, (Mul((outside, argument)),))
         case Pow(base, exponent):
-            yield Change("belongs-inside", Pow(Mul((outside, base)), exponent), outside, "part")
-            yield Change("belongs-inside", Pow(base, Mul((exponent, outside))), outside, "part")
-        case Add(terms):
-            for place, term in enumerate(terms):
-                rest = (*terms[:place], *terms[place + 1 :])
-                yield Change("brackets-too-wide", total((Mul((outside, term)), *rest)))
+            yield Pow(Mul((outside, base)), exponent)
+            yield Pow(base, Mul((exponent, outside)))
         case Div(numerator, denominator):
-            yield Change("belongs-inside", Div(numerator, Mul((denominator, outside))), outside, "part")
+            yield Div(numerator, Mul((denominator, outside)))
 
 
-def _quotients(numerator: Node, denominator: Node) -> Iterator[Change]:  # noqa: C901 - many ways
-    whole = Div(numerator, denominator)
-    yield Change("reciprocal", Div(denominator, numerator), whole, "part")
+def _quotients(numerator: Node, denominator: Node) -> Iterator[Change]:
+    yield Change("reciprocal", Div(denominator, numerator), Div(numerator, denominator), "part")
     yield Change("extra-divisor", numerator, denominator, "part")
-    yield Change("quotient-for-difference", Add((numerator, Neg(denominator))))
-    yield Change("quotient-for-product", Mul((numerator, denominator)))
-    match denominator:
-        case Add(terms):
-            for place, term in enumerate(terms):
-                rest = total((*terms[:place], *terms[place + 1 :]))
-                yield Change("belongs-outside", Add((Div(numerator, rest), term)), positive(term), "part")
-    match numerator:
-        case Add(terms):
-            for place, term in enumerate(terms):
-                others = (*terms[:place], *terms[place + 1 :])
-                yield Change("brackets-too-wide", total((Div(term, denominator), *others)))
+    for inside in _divided_in(numerator, denominator):
+        yield Change("belongs-inside", inside, denominator, "part")
+    if isinstance(denominator, Fn) and len(denominator.arguments) == 1:
+        made = Fn(denominator.name, (Div(numerator, denominator.arguments[0]),))
+        yield Change("belongs-inside", made, numerator, "part")
+
+
+def _divided_in(host: Node, divisor: Node) -> Iterator[Node]:
+    """A divisor brought inside of what it divides."""
+    match host:
         case Fn(name, (argument,)):
-            yield Change("belongs-inside", Fn(name, (Div(argument, denominator),)), denominator, "part")
+            yield Fn(name, (Div(argument, divisor),))
         case Pow(base, exponent):
-            yield Change("belongs-inside", Pow(Div(base, denominator), exponent), denominator, "part")
-            yield Change("belongs-inside", Pow(base, Div(exponent, denominator)), denominator, "part")
+            yield Pow(Div(base, divisor), exponent)
+            yield Pow(base, Div(exponent, divisor))
         case Mul(factors):
             for place, factor in enumerate(factors):
-                others = (*factors[:place], *factors[place + 1 :])
-                for change in _quotients(factor, denominator):
-                    if change.code == "belongs-inside":
-                        yield Change(change.code, product((*others, change.made)), denominator, "part")
-    match denominator:
-        case Fn(name, (argument,)):
-            yield Change("belongs-inside", Fn(name, (Div(numerator, argument),)), numerator, "part")
-
-
-def _powers(base: Node, exponent: Node) -> Iterator[Change]:
-    yield Change("base-and-exponent", Pow(exponent, base))
-    yield Change("power-for-product", Mul((base, exponent)))
-    if isinstance(base, Num):
-        yield Change("power-base", Fn("exp", (exponent,)))
-    if not isinstance(positive(exponent), Num):
-        yield Change("extra-exponent", base, exponent, "part")
-    yield from _spread(base, exponent)
-    match exponent:
-        case Add(terms):
-            for place, term in enumerate(terms):
-                rest = total((*terms[:place], *terms[place + 1 :]))
-                yield Change("belongs-outside", Add((Pow(base, rest), term)), positive(term), "part")
-        case Mul(factors):
-            for place, factor in enumerate(factors):
-                rest = product((*factors[:place], *factors[place + 1 :]))
-                yield Change("belongs-outside", Mul((factor, Pow(base, rest))), factor, "part")
-
-
-def _spread(base: Node, exponent: Node) -> Iterator[Change]:
-    """What stands inside of a power, or of a root, brought outside."""
-    match base:
-        case Add(terms):
-            for place, term in enumerate(terms):
-                rest = total((*terms[:place], *terms[place + 1 :]))
-                if not _neutral(rest):
-                    yield Change("belongs-outside", Add((term, Pow(rest, exponent))), positive(term), "part")
-                raised = Pow(positive(term), exponent)
-                made = Add((rest, Neg(raised) if isinstance(term, Neg) else raised))
-                if not _neutral(term):
-                    yield Change("power-too-wide", made, positive(term), "part")
-        case Mul(factors):
-            for place, factor in enumerate(factors):
-                rest = product((*factors[:place], *factors[place + 1 :]))
-                yield Change("belongs-outside", Mul((factor, Pow(rest, exponent))), factor, "part")
-        case Div(numerator, denominator):
-            yield Change("belongs-outside", Div(Pow(numerator, exponent), denominator), denominator, "part")
-            yield Change("belongs-outside", Div(numerator, Pow(denominator, exponent)), numerator, "part")
-
-
-def _within_function(node: Fn) -> Iterator[Change]:
-    """Something stands inside of a function that belongs outside of it."""
-    if len(node.arguments) != 1:
-        if node.name in ("max", "min"):
-            for place, argument in enumerate(node.arguments):
-                others = (*node.arguments[:place], *node.arguments[place + 1 :])
-                left = others[0] if len(others) == 1 else Fn(node.name, others)
-                yield Change("extra-argument", left, argument, "part")
-        return
-    name, argument = node.name, node.arguments[0]
-    match argument:
-        case Add(terms):
-            for place, term in enumerate(terms):
-                rest = total((*terms[:place], *terms[place + 1 :]))
-                yield Change("belongs-outside", Add((Fn(name, (rest,)), term)), positive(term), "part")
-        case Mul(factors):
-            for place, factor in enumerate(factors):
-                rest = product((*factors[:place], *factors[place + 1 :]))
-                yield Change("belongs-outside", Mul((factor, Fn(name, (rest,)))), factor, "part")
-        case Div(numerator, denominator):
-            made = Div(Fn(name, (numerator,)), denominator)
-            yield Change("belongs-outside", made, denominator, "part")
-            made = Div(numerator, Fn(name, (denominator,)))
-            yield Change("belongs-outside", made, numerator, "part")
-        case Neg(operand):
-            yield Change("sign-outside", Neg(Fn(name, (operand,))), node, "part")
+                for inside in _divided_in(factor, divisor):
+                    yield Mul((*factors[:place], inside, *factors[place + 1 :]))
 
 
 def values(node: Node, parent: Node | None, names: Mapping[str, None]) -> Iterator[Change]:  # noqa: C901 - many ways
@@ -387,24 +274,14 @@ def positive(node: Node) -> Node:
     return node.operand if isinstance(node, Neg) else node
 
 
-def one_place(node: Node, name: str, made: Node) -> Iterator[Node]:
-    """The formula with one occurrence of a symbol replaced, for each occurrence."""
-    if isinstance(node, Sym):
-        if node.name == name:
-            yield made
-        return
-    if isinstance(node, Pow) and isinstance(node.exponent, Num) and node.exponent.value == 2:
-        node = Mul((node.base, node.base))
+def variants(node: Node, names: Mapping[str, None], parent: Node | None = None) -> Iterator[tuple[str, Node]]:
+    """The formula with one change in one place, for each change and place; with the change's code."""
+    for change in chain(written(node), values(node, parent, names)):
+        yield change.code, change.made
     below = children(node)
     for index, child in enumerate(below):
-        for other in one_place(child, name, made):
-            yield rebuilt(node, (*below[:index], other, *below[index + 1 :]))
-
-
-def times(part: Node, name: str, power: int) -> Node:
-    """A term times a power of a symbol."""
-    factor: Node = Sym(name) if abs(power) == 1 else Pow(Sym(name), Num(abs(power)))
-    return Mul((part, factor)) if power > 0 else Div(part, factor)
+        for code, made in variants(child, names, node):
+            yield code, rebuilt(node, (*below[:index], made, *below[index + 1 :]))
 
 
 def swapped(node: Node, first: str, second: str) -> Node:

@@ -2,9 +2,9 @@
 
 Every statement is exactly true. Either the student's own formula with that one thing changed is proven to
 equal the right one (`Difference.repaired`, see `search`), or the right formula with the misconception is
-proven to equal the student's (`Difference.misconception`). Misconceptions of polynomials are made once and
-looked up by their exact value at a secret point; what they do not cover is arithmetic on a handful of exact
-values, recognised as monomials, and the search for a change.
+proven to equal the student's (`Difference.misconception`). Most mistakes in polynomials are found by
+arithmetic on a handful of exact values, which are recognised as monomials; the others by a search for one
+change.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from msgspec import Struct
 
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.mistakes.bases import Base, Monomial, changed, collected, small_ratio
-from autograder.formulas.mistakes.misconceptions import Misconception
 from autograder.formulas.mistakes.search import search
 from autograder.formulas.mistakes.targets import Found, Target
 from autograder.formulas.nodes import Add, Mul, Neg, Node, Sym, symbols, walk
@@ -34,30 +33,15 @@ CODES = (
     "power-too-large", "power-too-small", "power-of-part", "factor-forgotten", "divisor-forgotten",
     "extra-factor", "extra-divisor", "divided", "several-factors",
     "missing-term", "missing-terms", "term-forgotten", "extra-term", "wrong-term", "coefficient", "number",
-    "number-forgotten", "sign-in-term", "sign-of-part", "sign-outside", "sign-inside",
-    "power-in-term", "extra-factor-in-term", "swapped-in-term", "swapped-symbols", "symbol-replaced",
-    "part-replaced", "sum-for-product", "product-for-sum", "sum-for-extreme",
-    "brackets", "brackets-too-wide", "power-too-wide", "power-too-narrow", "belongs-inside",
-    "belongs-outside", "product-for-power", "sum-for-power", "product-for-quotient", "quotient-for-product",
-    "product-for-difference", "quotient-for-difference", "difference-for-quotient",
-    "base-and-exponent", "extra-exponent", "function-forgotten", "function-too-much", "function-replaced",
-    "log-base", "power-base", "rounding", "rounding-forgotten", "arguments-swapped", "extra-argument",
-    "argument-forgotten", "comparison-forgotten", "power-for-product", "off-by-one", "relation-misread",
+    "number-forgotten", "sign-in-term", "sign-of-part",
+    "power-in-term", "extra-factor-in-term", "swapped-symbols", "symbol-replaced",
+    "part-replaced", "sum-for-product", "product-for-sum",
+    "brackets", "belongs-inside", "product-for-power", "product-for-quotient",
+    "base-and-exponent", "power-for-product", "function-forgotten", "function-too-much", "function-replaced",
+    "log-base", "rounding", "rounding-forgotten", "off-by-one",
     "symbol-one", "symbol-zero", "symbol-missing", "symbol-foreign",
 )  # fmt: skip
 """Every code of a `Difference`; they do not change between versions."""
-OPERATIONS = frozenset(
-    (
-        "sum-for-product", "product-for-sum", "brackets", "product-for-power", "sum-for-power",
-        "product-for-quotient", "quotient-for-product", "base-and-exponent", "reciprocal",
-        "function-forgotten",
-    )
-)  # fmt: skip
-"""What is said only of an operation that stands in the student's own formula, never of a value alone."""
-IN_TERMS = frozenset(
-    ("power-in-term", "extra-factor-in-term", "swapped-in-term", "sign-in-term", "wrong-term")
-)
-"""The codes that are about one of several terms."""
 SOMEWHERE = frozenset(
     (
         "symbol-replaced", "part-replaced", "number", "power-too-large", "power-too-small", "sign-of-part",
@@ -154,39 +138,21 @@ class Diagnosis:
             values: its exact values under the readings, where they are known already.
         """
         known = len(values) == len(self._readings)
-        exact = [
-            (base, value)
-            for place, bases in enumerate(self._prepared())
-            for base in bases
-            if (value := values[place] if known else base.comparer.value(wrong)) is not None
-        ]
-        for base, value in exact:
-            misconception = base.table.get(value)
-            # By a relation, what is no misconception of theirs may look like one in a symbol that they did
-            # not write.
-            if misconception is not None and not (
-                misconception.code == "off-by-one" and misconception.symbol not in symbols(wrong)
-            ):
-                told = _told(misconception, wrong, base)
-                if (
-                    misconception.code == "off-by-one"
-                ):  # whoever wrote d^2 + d has a term too many, not d*(d + 1)
-                    other = _Comparison(base, wrong, symbols(wrong), value).difference()
-                    if other is not None and other.code == "extra-term" and not other.weak:
-                        return other
-                if misconception.code not in OPERATIONS and told.code != "wrong-term":
-                    return told
-                found = self._searched(wrong) or (None if misconception.code in OPERATIONS else told)
-                if found is not None:
-                    return found
         written = symbols(wrong)
-        compared = [_Comparison(base, wrong, written, value) for base, value in exact]
         weak: Difference | None = None
-        for comparison in compared:
-            difference = comparison.difference()
-            if difference is not None and not (difference.weak and written):
-                return difference
-            weak = weak or difference
+        for place, bases in enumerate(self._prepared()):
+            extra: Difference | None = None
+            for base in bases:
+                value = values[place] if known else base.comparer.value(wrong)
+                difference = None if value is None else _Comparison(base, wrong, written, value).difference()
+                if difference is None or (difference.weak and written):
+                    weak = weak or difference
+                elif difference.code == "extra-term":  # another right formula may have such a term
+                    extra = extra or difference
+                else:
+                    return difference
+            if extra is not None:
+                return extra
         return self._searched(wrong) or weak or self._symbols(wrong)
 
     def may_hold(self, answer: Node, part: Node) -> bool:
@@ -266,6 +232,12 @@ class _Comparison(Struct, frozen=True):
     def difference(self) -> Difference | None:
         """What single change makes the right formula the wrong one."""
         value, base = self.value, self.base
+        if len(base.parts) > 1:
+            parts = (*terms(base.right), *(part.tree() for part, _ in base.parts))
+            missing = next((one for one in parts if base.comparer.value(one) == base.value - value), None)
+            if missing is not None:
+                tree = Add((base.right, Neg(missing)))
+                return Difference("missing-term", {}, "{} is missing", tree, (missing,))
         monomial = base.recogniser.monomial(value)
         if monomial is not None and base.monomial is not None:
             return self._factors(base.monomial, monomial)
@@ -302,7 +274,8 @@ class _Comparison(Struct, frozen=True):
         if code in ("extra-divisor", "power-too-small") and name not in self.written:
             return Difference("several-factors", {}, note, wrong, about)
         named = {"part" if code == "extra-divisor" else "symbol": name} if name in self.written else {}
-        return Difference(code, named, note, wrong, about)
+        kind = _places(name, self.wrong) if code == "symbol-replaced" else ""
+        return Difference(code, named, note, wrong, about, kind=kind)
 
     def _own_terms(self, delta: Rational) -> Difference | None:
         """One term of the student's own is too much, or would be right with one change."""
@@ -407,60 +380,17 @@ def _of_power(before: int, step: int) -> str:
     return "power-too-large" if abs(after) > abs(before) else "power-too-small"
 
 
-def _told(misconception: Misconception, wrong: Node, base: Base) -> Difference:  # noqa: C901 - one case after the other
-    """What a student may read about a misconception that was recognised."""
-    note = " ".join(
-        filter(
-            None,
-            (
-                misconception.code,
-                misconception.symbol,
-                misconception.other,
-                "at {}" if misconception.at else "",
-            ),
-        )
-    )
-    about = (misconception.at,) if misconception.at else ()
-    written, code, kind, params = symbols(wrong), misconception.code, "", {}
-    if misconception.part is not None and isinstance(wrong, Add) and len(wrong.terms) <= MOST_OWN_TERMS:
-        value = base.comparer.value(misconception.part)
-        found = next((part for part in wrong.terms if base.comparer.value(part) == value), None)
-        if found is not None:
-            params["term"] = to_text(found)
-            written = symbols(found)
-    if code.startswith("swapped"):
-        if {misconception.symbol, misconception.other} <= written:
-            params |= {"first": misconception.symbol, "second": misconception.other}
-    elif misconception.symbol in written:
-        params["symbol"] = misconception.symbol
-    if code == "power-in-term" and misconception.part is not None:
-        left = base.recogniser.monomial(base.comparer.value(misconception.part))
-        gone = left is not None and not left.powers.get(misconception.symbol, 0)
-        if gone:
-            params.pop("symbol", None)
-        elif "symbol" not in params:
-            code = "wrong-term"
-    if code in IN_TERMS and "term" not in params:  # what is multiplied out cannot be pointed at
-        code, params = "wrong-term", {}
-    if code == "power-too-small" and "symbol" not in params:
-        code, kind = "factor-forgotten", "absent" if base.lacks(wrong, misconception.symbol) else ""
-    if code == "factor-forgotten":
-        params, kind = {}, "absent" if base.lacks(wrong, misconception.symbol) else ""
-    if code == "symbol-replaced" and "symbol" in params and "term" not in params:
-        kind = "some" if sum(part == Sym(misconception.symbol) for part in walk(wrong)) > 1 else ""
-    return Difference(code, params, note, misconception.tree, about, kind=kind)
+def _places(name: str, wrong: Node) -> str:
+    """The kind of sentence about a symbol, of which only one place may be meant."""
+    return "some" if sum(part == Sym(name) for part in walk(wrong)) > 1 else ""
 
 
 def _named(found: Found, wrong: Node) -> Difference:
     """What a student may read about a change that was found."""
     params = {name: text for name, text in found.params.items() if name not in ("missing", "everywhere")}
     kind = "all" if "everywhere" in found.params else ""
-    if (found.code == "swapped-symbols" and not {params["first"], params["second"]} <= symbols(wrong)) or (
-        found.code == "symbol-replaced" and params["symbol"] not in symbols(wrong)
-    ):
-        params = {}
-    elif found.code == "symbol-replaced" and found.misconception is not None:
-        kind = "some" if sum(part == Sym(params["symbol"]) for part in walk(wrong)) > 1 else ""
+    if found.code == "symbol-replaced" and found.misconception is not None:
+        kind = _places(params["symbol"], wrong)
     elif found.some and found.code in SOMEWHERE:
         kind = "some"
     note = " ".join((found.code, *found.params.values()))

@@ -68,8 +68,11 @@ class RelationDiagnosis:
             if name not in self._made:
                 self._made[name] = Diagnosis([right], [self._comparer])
             found = self._made[name].difference(formula)
-            if found is not None and found.code not in SYMBOL_CODES:
-                return msgspec.structs.replace(found, note=f"solved for {name}: {found.note}")
+            if found is None:
+                continue
+            found = msgspec.structs.replace(found, note=f"solved for {name}: {found.note}")
+            if found.code not in SYMBOL_CODES:
+                return found
             last = last or found
         return last
 

@@ -254,7 +254,6 @@ class _Search:
         node, value = place.node, place.value
         of_sum, of_product = isinstance(place.parent, Add | Neg), isinstance(place.parent, Mul | Div)
         part_sized = 2 * sum(1 for _ in walk(node)) <= self._size
-        grows = isinstance(node, Fn) and node.name in ("max", "min")
         for part, at in self._material:
             if part == node:
                 continue
@@ -273,10 +272,6 @@ class _Search:
                     yield Change("divisor-forgotten", Div(node, part), node, "part")
             if part_sized and self._reaches(place, at):
                 yield Change("part-replaced", part, node, "part")
-            if isinstance(node, Fn) and grows:
-                made = Fn(node.name, (*node.arguments, part))
-                if self._reaches(place, floats.value(made, self._at)):
-                    yield Change("argument-forgotten", made, node, "name")
 
     def _everywhere(self) -> Iterator[Found]:
         """One change made wherever it can be made."""
@@ -313,7 +308,6 @@ _OF_FUNCTIONS = frozenset(
         "function-replaced",
         "rounding",
         "log-base",
-        "sum-for-extreme",
     )
 )
 _EXPONENTS = tuple(Fraction(sign * number, 2) for number in (1, 2, 3, 4, 6) for sign in (1, -1))

@@ -38,32 +38,25 @@ MOST_MATERIAL = 32
 MOST_ALIKE = 6
 """Terms of a right sum of which every choice may be missing."""
 
-RANKS = {
-    code: rank
-    for rank, codes in enumerate(
-        (
-            ("sign", "log-base", "power-base", "rounding", "function-replaced", "extra-argument"),
-            ("arguments-swapped", "reciprocal", "swapped-symbols"),
-            ("factor-too-large", "factor-too-small", "power-for-product", "base-and-exponent"),
-            ("sign-in-term", "sign-of-part", "sign-outside", "sign-inside"),
-            ("symbol-replaced", "divided", "product-for-quotient"),
-            ("quotient-for-product",),
-            ("sum-for-product", "product-for-sum", "product-for-power", "sum-for-power", "sum-for-extreme"),
-            ("difference-for-quotient", "quotient-for-difference", "product-for-difference"),
-            ("off-by-one",),
-            ("extra-term", "extra-factor", "extra-divisor", "function-too-much"),
-            ("power-too-wide", "power-too-narrow", "brackets", "brackets-too-wide"),
-            ("belongs-inside", "belongs-outside", "extra-exponent"),
-            ("power-too-large", "power-too-small", "power-of-part", "rounding-forgotten"),
-            ("number", "function-forgotten"),
-            ("part-off-by-one", "missing-term", "factor-forgotten", "divisor-forgotten", "coefficient"),
-            ("argument-forgotten", "comparison-forgotten", "symbol-one", "symbol-zero", "missing-terms"),
-            ("number-forgotten", "term-forgotten"),
-            ("part-replaced",),
-        )
-    )
-    for code in codes
-}
+_BY_RANK = (
+    ("sign", "log-base", "rounding", "function-replaced"),
+    ("reciprocal", "swapped-symbols"),
+    ("factor-too-large", "factor-too-small", "power-for-product", "base-and-exponent"),
+    ("sign-in-term", "sign-of-part"),
+    ("symbol-replaced", "divided", "product-for-quotient"),
+    ("sum-for-product", "product-for-sum", "product-for-power"),
+    ("off-by-one",),
+    ("extra-term", "extra-factor", "extra-divisor", "function-too-much"),
+    ("brackets",),
+    ("belongs-inside",),
+    ("power-too-large", "power-too-small", "power-of-part", "rounding-forgotten"),
+    ("number", "function-forgotten"),
+    ("part-off-by-one", "missing-term", "factor-forgotten", "divisor-forgotten", "coefficient"),
+    ("symbol-one", "symbol-zero", "missing-terms"),
+    ("number-forgotten", "term-forgotten"),
+    ("part-replaced",),
+)
+RANKS = {code: rank for rank, codes in enumerate(_BY_RANK) for code in codes}
 """Code → how soon it is thought of; what students do most, and what is most telling, first."""
 
 
@@ -173,7 +166,8 @@ class Target(Struct, frozen=True, eq=False):
             other = Sym(found.params.get("symbol", ""))
             if other.name and _times(other, wrong) <= _times(other, self.right):
                 continue
-            if found.params.get("missing") in written:
+            named = {found.params[key] for key in ("first", "second", "symbol") if key in found.params}
+            if found.params.get("missing") in written or not named <= written:
                 continue
             pairs = zip(values_there, theirs, strict=True)
             both = [(mine, own) for mine, own in pairs if not (math.isnan(mine) or math.isnan(own))]
@@ -234,9 +228,7 @@ def _sensitive(node: Node, names: Sequence[str], at: floats.At, value: float) ->
 NODES = (Sym, Neg, Add, Mul, Div, Pow, Fn)
 
 
-def _special(  # noqa: C901 - one case after the other
-    right: Node, own: Sequence[str], names: Sequence[str]
-) -> Iterator[Found]:
+def _special(right: Node, own: Sequence[str], names: Sequence[str]) -> Iterator[Found]:
     """The right formula with one misconception wherever it can be made; and without several of its terms."""
     for name, other in combinations(own, 2):
         params = {"first": name, "second": other}
@@ -255,21 +247,10 @@ def _special(  # noqa: C901 - one case after the other
         misconception = applied(right, name, lambda fn: fn.arguments[0])
         code = "rounding-forgotten" if name in ROUNDINGS else "function-forgotten"
         yield Found(code, {"everywhere": name}, misconception=misconception)
-    for name in ("max", "min"):
-        most = max((len(part.arguments) for part in walk(right) if isinstance(part, Fn)), default=0)
-        for index in range(most):
-            misconception = applied(right, name, _argument(index))
-            if misconception != right:
-                yield Found("comparison-forgotten", {}, misconception=misconception)
     if isinstance(right, Add) and len(right.terms) <= MOST_ALIKE:
         for count in range(1, len(right.terms) - 1):
             for kept in combinations(right.terms, count):
                 yield Found("missing-terms", {}, misconception=total(kept))
-
-
-def _argument(index: int) -> Callable[[Fn], Node]:
-    """Takes one argument of a function; the last where there are fewer."""
-    return lambda function: function.arguments[min(index, len(function.arguments) - 1)]
 
 
 def applied(node: Node, name: str, made: Callable[[Fn], Node]) -> Node:

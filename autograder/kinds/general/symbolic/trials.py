@@ -16,8 +16,7 @@ from autograder.checks.values.literal import NoFormula, answer_literal, markdown
 from autograder.errors import RubricError
 from autograder.formulas import FormulaError, Undecided, Vocabulary, to_latex, to_text
 from autograder.formulas.equality.compare import Comparer
-from autograder.formulas.mistakes.bases import Base
-from autograder.formulas.mistakes.misconceptions import Misconception
+from autograder.formulas.mistakes.changes import variants
 from autograder.formulas.nodes import (
     FUNCTIONS,
     Add,
@@ -38,6 +37,7 @@ from autograder.formulas.nodes import (
 )
 from autograder.formulas.notation.landau import body_of, sign_of
 from autograder.formulas.notation.parse import parse
+from autograder.formulas.values.evaluate import Rational
 from autograder.kinds.general.symbolic.answers import NotAFormula, text_of
 from autograder.kinds.general.symbolic.conditions import is_formula
 from autograder.kinds.general.symbolic.key import PreparedItem, read_tree
@@ -82,17 +82,20 @@ class FormulaVariant(Struct, frozen=True):
     tree: Tree | None = None
 
 
-def misconceptions(base: Base) -> Iterator[FormulaVariant]:
+def misconceptions(right: Node, comparer: Comparer) -> Iterator[FormulaVariant]:
     """Misconceptions of a formula, a few of each sort; each differs from the formula at a secret point."""
-    sorts: dict[str, list[Misconception]] = {}
-    for misconception in base.table.values():
-        sorts.setdefault(misconception.code, []).append(misconception)
+    sorts: dict[str, dict[Rational, Node]] = {}
+    expected = comparer.value(right)
+    for code, tree in variants(right, dict.fromkeys(comparer.points.domains)):
+        value = comparer.value(tree)
+        if value is not None and expected is not None and value != expected:
+            sorts.setdefault(code, {}).setdefault(value, tree)
     taken = 0
     for turn in range(max(map(len, sorts.values()), default=0)):
         for code, found in sorts.items():
             if turn < len(found) and taken < MOST_MISCONCEPTIONS:
                 taken += 1
-                yield _variant(code, found[turn].tree)
+                yield _variant(code, [*found.values()][turn])
 
 
 def wrong_forms(tree: Tree, options: SymbolicItem) -> Iterator[FormulaVariant]:
@@ -402,8 +405,7 @@ class ItemTrials(Struct, frozen=True, eq=False):
             return
         made = wrong_forms(tree, self.options)
         if self.options.form == "formula" and not isinstance(tree, Relation | Tuple):
-            base = Base.of(tree, self.prepared.readings[-1])
-            made = iter(()) if base is None else misconceptions(base)
+            made = misconceptions(tree, self.prepared.readings[-1])
         right = [
             (one, reading) for one in (tree, *self.prepared.accept) for reading in self.prepared.readings
         ]
