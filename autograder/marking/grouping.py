@@ -293,7 +293,7 @@ class _FormulaClasses:
         comparer = self._comparer
         try:
             return (
-                comparer.equal(first, second, searching=False)
+                comparer.equal(first, second)
                 and comparer.find_gap(first, second) is None  # ``sqrt(x)^2`` is not marked like ``x``
                 and comparer.find_gap(second, first) is None
             )

@@ -104,7 +104,7 @@ class Comparer:
         self._recent[id(node)] = node, value
         return value
 
-    def equal(self, first: Tree, second: Tree, *, searching: bool = True) -> bool:
+    def equal(self, first: Tree, second: Tree) -> bool:
         """Whether two formulas, tuples or relations are equal for all values of the symbols.
 
         Relations are equal when one is a rearrangement of the other; assumptions are not applied.
@@ -112,8 +112,6 @@ class Comparer:
         Args:
             first: one of them.
             second: the other.
-            searching: whether to look for places where a maximum tells them apart, which takes long; without
-                it, they are left undecided sooner.
 
         Raises:
             Undecided: neither could be proven.
@@ -143,9 +141,9 @@ class Comparer:
         try:
             return self._equal_exactly(first, second)
         except TooLarge:
-            return self._equal_modulo(first, second, searching=searching)
+            return self._equal_modulo(first, second)
         except Irrational:
-            return self._equal_otherwise(first, second, searching=searching)
+            return self._equal_otherwise(first, second)
 
     def accepts(self, answer: Tree, right: Tree) -> bool:
         """Whether an answer equals a right one, and has a value wherever that one has.
@@ -202,24 +200,24 @@ class Comparer:
         except Undefined:
             return None
 
-    def _equal_modulo(self, first: Node, second: Node, *, searching: bool) -> bool:
+    def _equal_modulo(self, first: Node, second: Node) -> bool:
         try:
             return all(
                 modular(first, at, prime) == modular(second, at, prime) for at, prime in self._residues
             )
         except Irrational:
-            return self._equal_otherwise(first, second, searching=searching)
+            return self._equal_otherwise(first, second)
         except TooLarge as error:
             raise Undecided("the degree is too large") from error
         except Undefined as error:
             raise Undecided("division by zero") from error
 
-    def _equal_otherwise(self, first: Node, second: Node, *, searching: bool) -> bool:
+    def _equal_otherwise(self, first: Node, second: Node) -> bool:
         left, right = self._settled(first), self._settled(second)
         if left.has_cases or right.has_cases:
             try:
                 plain = Comparer(self.points).equal
-                return equal_by_cases(left.node, right.node, self.points, plain, searching=searching)
+                return equal_by_cases(left.node, right.node, self.points, plain)
             except Undecided:
                 if has_maxima(left.node) or has_maxima(right.node):
                     raise

@@ -123,25 +123,27 @@ def _sums(terms: tuple[Node, ...]) -> Iterator[Change]:
             rest = (*others[:place], *others[place + 1 :])
             for inside in _taken_in(other, term):
                 yield Change("belongs-inside", total((inside, *rest)), positive(term), "part")
-        for made in _in_brackets(before, term, after):
-            yield Change("brackets", made)
+    for made in in_brackets(Add(terms)):
+        yield Change("brackets", made)
 
 
-def _in_brackets(before: tuple[Node, ...], term: Node, after: tuple[Node, ...]) -> Iterator[Node]:
-    """The factors or the divisor of one term of a sum applied to all terms."""
-    signed = Neg if isinstance(term, Neg) else lambda node: node
-    match positive(term):
-        case Mul(factors):
-            for place, factor in enumerate(factors):
-                left = product((*factors[:place], *factors[place + 1 :]))
-                yield Mul((factor, Add((*before, signed(left), *after))))
-            for cut in range(2, len(factors)):
-                inner = Add((*before, signed(product(factors[cut:])), *after))
-                yield Mul((product(factors[:cut]), inner))
-        case Div(numerator, denominator):
-            yield Div(Add((*before, signed(numerator), *after)), denominator)
-    if isinstance(term, Neg) and not before:
-        yield Neg(Add((term.operand, *after)))
+def in_brackets(node: Add) -> Iterator[Node]:
+    """The sum with a factor or the divisor of one term applied to all terms."""
+    for index, term in enumerate(node.terms):
+        before, after = node.terms[:index], node.terms[index + 1 :]
+        signed = Neg if isinstance(term, Neg) else lambda inner: inner
+        match positive(term):
+            case Mul(factors):
+                for place, factor in enumerate(factors):
+                    left = product((*factors[:place], *factors[place + 1 :]))
+                    yield Mul((factor, Add((*before, signed(left), *after))))
+                for cut in range(2, len(factors)):
+                    inner = Add((*before, signed(product(factors[cut:])), *after))
+                    yield Mul((product(factors[:cut]), inner))
+            case Div(numerator, denominator):
+                yield Div(Add((*before, signed(numerator), *after)), denominator)
+        if isinstance(term, Neg) and not before:
+            yield Neg(Add((term.operand, *after)))
 
 
 def _taken_in(host: Node, term: Node) -> Iterator[Node]:

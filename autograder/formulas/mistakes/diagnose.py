@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.mistakes.bases import Base, Monomial, changed, collected, small_ratio
+from autograder.formulas.mistakes.changes import in_brackets
 from autograder.formulas.mistakes.search import search
 from autograder.formulas.mistakes.targets import Found, Target
 from autograder.formulas.nodes import Add, Mul, Neg, Node, Sym, symbols, walk
@@ -259,6 +260,10 @@ class _Comparison(Struct, frozen=True):
             return Difference("reciprocal", {}, note, wrong, about)
         if not wrong.powers:
             return Difference("symbol-missing", {}, note, None, about)
+        swapped = _swapped(right, wrong, steps)
+        if ratio == 1 and swapped and self.written.issuperset(swapped):
+            params = dict(zip(("first", "second"), swapped, strict=True))
+            return Difference("swapped-symbols", params, note, wrong, about)
         code, name = _change(steps, right, self.written)
         before, after = right.powers.get(name, 0), wrong.powers.get(name, 0)
         if name not in self.written and before > 0 and after < before:
@@ -298,7 +303,15 @@ class _Comparison(Struct, frozen=True):
             if needed is not None:
                 stands = monomial(at)
                 if stands is not None:
-                    return self._term_changed(part, needed, stands)
+                    found = self._term_changed(part, needed, stands)
+                    return found if "symbol" in found.params else self._brackets() or found
+        return None
+
+    def _brackets(self) -> Difference | None:
+        """A factor or divisor of one term belongs to all of them."""
+        for made in in_brackets(self.wrong) if isinstance(self.wrong, Add) else ():
+            if self.base.comparer.value(made) == self.base.value:
+                return Difference("brackets", {}, "{} would be right", None, (made,), made)
         return None
 
     def _term_changed(self, part: Node, needed: Monomial, stands: Monomial) -> Difference:
@@ -366,6 +379,15 @@ def _change(steps: Mapping[str, int], right: Monomial, written: frozenset[str]) 
         if name in written and above:
             return "symbol-replaced", name
     return "several-factors", ""
+
+
+def _swapped(right: Monomial, wrong: Monomial, steps: Mapping[str, int]) -> list[str]:
+    """The two symbols that have each other's power; empty where that is not what differs."""
+    both = sorted(steps)
+    swapped = len(both) == 2 and all(
+        right.powers.get(one, 0) == wrong.powers.get(other, 0) != 0 for one, other in (both, reversed(both))
+    )
+    return both if swapped else []
 
 
 def _of_power(before: int, step: int) -> str:

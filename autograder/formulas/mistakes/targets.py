@@ -191,10 +191,8 @@ class Target(Struct, frozen=True, eq=False):
         """Whether the comparer says the same."""
         try:
             if found.repaired is not None:
-                return self.comparer.equal(found.repaired, self.right, searching=False)
-            return found.misconception is not None and self.comparer.equal(
-                found.misconception, wrong, searching=False
-            )
+                return self.comparer.equal(found.repaired, self.right)
+            return found.misconception is not None and self.comparer.equal(found.misconception, wrong)
         except Undecided:
             return False
 

@@ -203,8 +203,12 @@ def differ_somewhere(first: Node, second: Node, points: Iterable[Point]) -> bool
     return any(_compare(first, second, at, PRECISIONS, None) == "differ" for at in affordable)
 
 
-def certainly_largest(parts: Sequence[Node], at: Point, *, smallest: bool = False) -> list[int]:
-    """The place of the formula with the largest (or smallest) value at a point; none where it is open."""
+def certainly_largest(parts: Sequence[Node], at: Point, *, smallest: bool = False) -> list[int] | None:
+    """The place of the formula with the largest (or smallest) value at a point.
+
+    Returns:
+        An empty list where that is open, and None where one of the formulas has no value.
+    """
     for bits in PRECISIONS:
         with precision(bits):
             values = {name: _number(value) for name, value in at.items()}
@@ -213,7 +217,7 @@ def certainly_largest(parts: Sequence[Node], at: Point, *, smallest: bool = Fals
             except _Invisible:
                 continue
             except (TooLarge, Undefined):
-                return []
+                return None
             if smallest:
                 found = [-one for one in found]
             for place, one in enumerate(found):
