@@ -23,7 +23,7 @@ from typing import Any
 from flint import arb, fmpz
 from msgspec import Struct
 
-from autograder.formulas.equality.compare import Assumption
+from autograder.formulas.equality.relations import Assumption
 from autograder.formulas.errors import Undecided
 from autograder.formulas.forms.linear import clash
 from autograder.formulas.nodes import (

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sympy import isprime
-
-from autograder.formulas.values.points import BITS, POINTS, Points
+from autograder.formulas.values.points import BITS, Points
 
 DOMAINS = {
     "n": "positive integer", "d": "positive integer", "x": "real", "y": "real", "p": "positive",
@@ -20,19 +18,11 @@ def test_points_follow_from_the_seed() -> None:
     first, second, other = Points(DOMAINS, b"one"), Points(DOMAINS, b"one"), Points(DOMAINS, b"two")
     late = [second.anywhere(number) for number in reversed(MANY)][::-1]
     assert [first.anywhere(number) for number in MANY] == late
-    assert (first.exact, first.primes) == (second.exact, second.primes)
+    assert first.exact == second.exact
     assert not {at["n"] for at in first.exact} & {at["n"] for at in other.exact}
-    assert not set(first.primes) & set(other.primes)
     assert not {first.anywhere(number)["n"] for number in MANY} & {
         other.anywhere(number)["n"] for number in MANY
     }
-
-
-def test_primes_are_prime_and_of_full_size() -> None:
-    """Every modulus is a prime of full size."""
-    primes = [prime for number in range(10) for prime in Points({}, bytes([number])).primes]
-    assert [isprime(prime) for prime in primes] == [True] * 10 * POINTS
-    assert {BITS} == {prime.bit_length() for prime in primes}
 
 
 def test_points_lie_in_their_domains() -> None:

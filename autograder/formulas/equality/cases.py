@@ -13,6 +13,7 @@ import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
+from autograder.formulas.equality.rounding import rounds
 from autograder.formulas.errors import Undecided
 from autograder.formulas.forms.signs import is_never_negative
 from autograder.formulas.nodes import (
@@ -39,7 +40,6 @@ from autograder.formulas.values.evaluate import (
     exact,
 )
 from autograder.formulas.values.points import Point, Points
-from autograder.formulas.values.rounding import rounds
 
 LOOKED_AT = 200
 """Points of the domain at which a difference is looked for, and of real numbers at which arguments decide."""

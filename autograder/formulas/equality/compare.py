@@ -3,10 +3,9 @@
 1. the same tree;
 2. the exact value at a secret random point: a difference is a proof, agreement is wrong with a
    probability below degree / 2^89, and the degree is below 2^6;
-3. beyond a size, the value modulo a secret random prime, up to degree 2^20;
-4. maxima, minima and absolute values: case by case, each by the other methods (`cases`); radicals,
-   logarithms, symbolic exponents: balls (`balls`); ceilings and floors: `rounding`;
-5. `Undecided`: a human's job.
+3. maxima, minima and absolute values: case by case, each by the other methods (`cases`); radicals,
+   logarithms, symbolic exponents and large values: balls (`balls`); ceilings and floors: `rounding`;
+4. `Undecided`: a human's job.
 
 `Comparer.equal` compares formulas wherever both have values. An answer must have one, besides, wherever the
 right answer has one: `Comparer.find_gap`, by `definedness`.
@@ -15,26 +14,20 @@ right answer has one: `Comparer.find_gap`, by `definedness`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from fractions import Fraction
 from typing import NamedTuple
 
 from autograder.formulas.equality.cases import equal_by_cases, has_cases, has_maxima
 from autograder.formulas.equality.definedness import find_gap, is_rational
-from autograder.formulas.equality.inequalities import differ_at_boundary, excess, is_strict, same_inequality
+from autograder.formulas.equality.relations import Assumption, excess, same_relation, solved
+from autograder.formulas.equality.rounding import equal_rounded, rounds
 from autograder.formulas.errors import FormulaError, Undecided
-from autograder.formulas.nodes import Add, Neg, Node, Relation, Sym, Tree, Tuple, substitute, symbols
+from autograder.formulas.nodes import Node, Relation, Tree, Tuple, substitute, symbols
 from autograder.formulas.values.balls import equal_at
-from autograder.formulas.values.evaluate import Irrational, Rational, TooLarge, Undefined, exact, modular
+from autograder.formulas.values.evaluate import Irrational, Rational, TooLarge, Undefined, exact
 from autograder.formulas.values.points import Point, Points, is_in_domain
-from autograder.formulas.values.rounding import equal_rounded, rounds
 
-MAX_MONOMIAL = 8
-"""Largest exponent in the factor by which two arrangements of one equation may differ."""
 RECENT = 64
 """Formulas whose value a comparer remembers."""
-
-Assumption = tuple[str, Node]
-"""A symbol and the formula that stands for it."""
 
 
 class _Settled(NamedTuple):
@@ -53,7 +46,7 @@ class Comparer:
         assumptions: symbol → formula, in an order in which each uses only symbols settled before.
     """
 
-    __slots__ = ("_exact", "_irrational", "_recent", "_residues", "assumptions", "points")
+    __slots__ = ("_exact", "_irrational", "_recent", "assumptions", "points")
 
     def __init__(self, points: Points, assumptions: Iterable[Relation] = ()) -> None:
         """Apply assumptions to the points.
@@ -66,15 +59,9 @@ class Comparer:
         self._exact: list[dict[str, Rational]] = []
         self._recent: dict[int, tuple[Node, Rational]] = {}
         self._irrational: dict[int, tuple[Node, _Settled]] = {}
-        self._residues: list[tuple[dict[str, int], int]] = []
         try:
             for drawn in points.exact:
                 self._exact.append(_at_assumptions(dict(drawn), self.assumptions))
-            for drawn, prime in zip(points.exact, points.primes, strict=True):
-                residues = {name: value % prime for name, value in drawn.items()}
-                for name, formula in self.assumptions:
-                    residues[name] = modular(formula, residues, prime)
-                self._residues.append((residues, prime))
         except (Irrational, TooLarge, Undefined) as error:
             raise FormulaError(f"an assumption must be a rational formula: {self.assumptions}") from error
 
@@ -120,14 +107,7 @@ class Comparer:
             return (
                 isinstance(first, Relation)
                 and isinstance(second, Relation)
-                and (
-                    first == second
-                    or (
-                        self._same_relation(first, second)
-                        if first.sign == second.sign == "="
-                        else self._same_inequality(first, second)
-                    )
-                )
+                and (first == second or same_relation(first, second, self.points, self.equal))
             )
         if isinstance(first, Tuple) or isinstance(second, Tuple):
             return (
@@ -140,9 +120,7 @@ class Comparer:
             return True
         try:
             return self._equal_exactly(first, second)
-        except TooLarge:
-            return self._equal_modulo(first, second)
-        except Irrational:
+        except (Irrational, TooLarge):
             return self._equal_otherwise(first, second)
 
     def accepts(self, answer: Tree, right: Tree) -> bool:
@@ -164,7 +142,7 @@ class Comparer:
         if answer == right or all(map(is_rational, _formulas(answer))):
             return None
         if isinstance(answer, Relation) and isinstance(right, Relation):  # assumptions are not applied
-            return find_gap(_difference(answer), _difference(right), self.points)
+            return find_gap(excess(answer), excess(right), self.points)
         pairs = zip(_formulas(answer), _formulas(right), strict=False)
         gaps = (find_gap(*pair, self.points, self._put_assumptions, self._allows) for pair in pairs)
         return next((gap for gap in gaps if gap is not None), None)
@@ -200,18 +178,6 @@ class Comparer:
         except Undefined:
             return None
 
-    def _equal_modulo(self, first: Node, second: Node) -> bool:
-        try:
-            return all(
-                modular(first, at, prime) == modular(second, at, prime) for at, prime in self._residues
-            )
-        except Irrational:
-            return self._equal_otherwise(first, second)
-        except TooLarge as error:
-            raise Undecided("the degree is too large") from error
-        except Undefined as error:
-            raise Undecided("division by zero") from error
-
     def _equal_otherwise(self, first: Node, second: Node) -> bool:
         left, right = self._settled(first), self._settled(second)
         if left.has_cases or right.has_cases:
@@ -238,98 +204,11 @@ class Comparer:
         self._irrational[id(node)] = node, found
         return found
 
-    def _same_inequality(self, first: Relation, second: Relation) -> bool:
-        """Also where what is compared with zero is one formula, such as a maximum in another order."""
-        try:
-            return same_inequality(first, second, self.points)
-        except Undecided:
-            if is_strict(first) is is_strict(second) and self.equal(excess(first), excess(second)):
-                return True
-            raise
-
-    def _same_relation(self, first: Relation, second: Relation) -> bool:
-        """Rearranged: the differences of the sides have a ratio that is a number times powers of symbols.
-
-        Such a ratio is never zero on the domain, so both have the same solutions. That the ratio is a
-        monomial is seen from how it grows when one symbol is doubled.
-        """
-        if self._solution_differs(first, second):
-            return False
-        left, right = _difference(first), _difference(second)
-        names = symbols(left) | symbols(right)
-        try:
-            for at in self.points.exact:
-                numerator, denominator = exact(left, at), exact(right, at)
-                if numerator == 0 or denominator == 0:  # "0 = 0" is no relation
-                    return False
-                ratio = Fraction(numerator) / Fraction(denominator)
-                for name in names:
-                    doubled = {**at, name: 2 * at[name]}
-                    below = exact(right, doubled)
-                    if below == 0:
-                        return self._same_solutions(first, second)
-                    growth = Fraction(exact(left, doubled)) / Fraction(below) / ratio
-                    if growth not in _POWERS_OF_TWO or (growth != 1 and self.points.domains[name] == "real"):
-                        return self._same_solutions(first, second)
-        except (Irrational, TooLarge, Undefined) as error:
-            raise Undecided("a relation with values that are not rational") from error
-        return True
-
-    def _solution_differs(self, first: Relation, second: Relation) -> bool:
-        """Whether what solves the second certainly does not solve the first."""
-        assumption = solved(second)
-        if assumption is None:
-            return False
-        name, formula = assumption
-        try:
-            value = exact(formula, self.points.exact[0])
-            if value <= 0 and self.points.domains[name] != "real":
-                return False
-            solution = {**self.points.exact[0], name: value}
-            return exact(first.left, solution) != exact(first.right, solution)
-        except (Irrational, TooLarge, Undefined):
-            return False
-
-    def _same_solutions(self, first: Relation, second: Relation) -> bool:
-        """No rearrangement by a monomial: different, unless the solutions of one solve the other.
-
-        Raises:
-            Undecided: they do, or neither relation can be solved by looking at it.
-        """
-        for relation, other in ((first, second), (second, first)):
-            assumption = solved(relation)
-            if assumption is None:
-                continue
-            name, formula = assumption
-            for at in self.points.exact:
-                if exact(_difference(other), {**at, name: exact(formula, at)}) != 0:
-                    return False
-        if differ_at_boundary(first, second, self.points):
-            return False
-        raise Undecided("two relations that may have the same solutions")
-
-
-_POWERS_OF_TWO = frozenset(Fraction(2) ** power for power in range(-MAX_MONOMIAL, MAX_MONOMIAL + 1))
-
-
-def solved(relation: Relation) -> Assumption | None:
-    """The equation as ``symbol = formula`` where one side is a symbol that the other does not contain."""
-    if relation.sign != "=":
-        return None
-    for side, other in ((relation.left, relation.right), (relation.right, relation.left)):
-        if isinstance(side, Sym) and side.name not in symbols(other):
-            return side.name, other
-    return None
-
 
 def _formulas(tree: Tree) -> tuple[Node, ...]:
     if isinstance(tree, Relation):
         return tree.left, tree.right
     return tree.elements if isinstance(tree, Tuple) else (tree,)
-
-
-def _difference(relation: Relation) -> Node:
-    return Add((relation.left, Neg(relation.right)))
 
 
 def _ordered(assumptions: Iterable[Relation]) -> tuple[Assumption, ...]:

@@ -16,6 +16,7 @@ from itertools import product
 
 from msgspec import Struct
 
+from autograder.formulas.equality.rounding import is_whole, rounds
 from autograder.formulas.errors import Undecided
 from autograder.formulas.forms.signs import is_never_negative
 from autograder.formulas.nodes import Div, Fn, Neg, Node, Num, Pow, symbols, walk
@@ -23,7 +24,6 @@ from autograder.formulas.printing.text import to_text
 from autograder.formulas.values import balls
 from autograder.formulas.values.evaluate import Rational, TooLarge, Undefined, constant_value
 from autograder.formulas.values.points import Point, Points
-from autograder.formulas.values.rounding import is_whole, rounds
 
 SECRET = 24
 """Secret points: every pattern of signs of three real symbols, thrice."""

@@ -93,6 +93,14 @@ class Ring:
         above, below = self.quotient(node)
         return not above or bool((below / above.gcd(below)).is_constant())
 
+    def is_integral(self, node: Node) -> bool:
+        """Whether a formula in lowest terms is a polynomial with whole coefficients."""
+        above, below = self.quotient(node)
+        if not above:
+            return True
+        rest = below / above.gcd(below)
+        return bool(rest.is_constant()) and abs(int(rest.coeffs()[0])) == 1
+
     def content(self, polynomial: Polynomial) -> Node | None:
         """What can be taken out of every term: a number and powers; None when that is 1."""
         return self._tree(polynomial.term_content())

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from autograder.formulas.equality.compare import Comparer, solved
-from autograder.formulas.equality.inequalities import with_sign
+from autograder.formulas.equality.compare import Comparer
+from autograder.formulas.equality.relations import solved, with_sign
 from autograder.formulas.errors import Undecided
 from autograder.formulas.mistakes.bases import Monomial, Recogniser
 from autograder.formulas.mistakes.diagnose import SYMBOL_CODES, Diagnosis, Difference

@@ -1,6 +1,6 @@
-"""Values of formulas at given points: exact, and modulo a prime. Bounded in time and memory.
+"""Exact values of formulas at given points. Bounded in time and memory.
 
-Both walk the tree directly. At points of 90 bits an exponent that comes out small is a constant.
+At points of 90 bits an exponent that comes out small is a constant.
 """
 
 from __future__ import annotations
@@ -15,14 +15,10 @@ from autograder.formulas.nodes import Add, Div, Fn, Mul, Neg, Node, Num, Pow, Sy
 if TYPE_CHECKING:
     from typing import TypeAlias
 
-EXACT_BITS = 4096
-"""Numerators and denominators of exact values; beyond, values are taken modulo primes."""
+EXACT_BITS = 1 << 14
+"""Numerators and denominators of exact values; beyond, formulas are compared by `balls`."""
 MAX_EXPONENT = 1000
 """Largest constant exponent, and argument of a factorial."""
-MAX_DEGREE = 1 << 20
-"""Product of nested exponents modulo a prime: two formulas of that degree agree at a random 90-bit
-point by chance with a probability below 2^-69."""
-
 Rational: TypeAlias = "int | Fraction"
 
 
@@ -97,37 +93,6 @@ def constant_value(node: Node) -> Rational | None:
         return None
 
 
-def modular(node: Node, at: Mapping[str, int], prime: int, degree: int = 1) -> int:
-    """The value of a formula modulo a prime.
-
-    Raises:
-        TooLarge: the degree is above `MAX_DEGREE`.
-        Irrational: see `exact`.
-        Undefined: division by a multiple of the prime.
-    """
-    if isinstance(node, Sym):
-        return at[node.name]
-    if isinstance(node, Num):
-        return _residue(node.value, prime)
-    if isinstance(node, Mul):
-        product = 1
-        for factor in node.factors:
-            product = product * modular(factor, at, prime, degree) % prime
-        return product
-    if isinstance(node, Pow):
-        return _modular_power(node, at, prime, degree)
-    if isinstance(node, Add):
-        return sum(modular(term, at, prime, degree) for term in node.terms) % prime
-    if isinstance(node, Neg):
-        return -modular(node.operand, at, prime, degree) % prime
-    if isinstance(node, Div):
-        denominator = modular(node.denominator, at, prime, degree)
-        if denominator == 0:
-            raise Undefined
-        return modular(node.numerator, at, prime, degree) * pow(denominator, -1, prime) % prime
-    return _residue(_constant_function(node), prime)
-
-
 def _exact_product(node: Mul, at: Mapping[str, Rational]) -> Rational:
     product, below = 1, 1
     for factor in node.factors:
@@ -163,27 +128,6 @@ def _quotient(numerator: Rational, denominator: Rational) -> Rational:
         raise Undefined
     quotient = Fraction(numerator, denominator)
     return quotient.numerator if quotient.denominator == 1 else quotient
-
-
-def _modular_power(node: Pow, at: Mapping[str, int], prime: int, degree: int) -> int:
-    exponent = constant_value(node.exponent)
-    if not isinstance(exponent, int):
-        raise Irrational
-    degree *= max(1, abs(exponent))
-    if degree > MAX_DEGREE:
-        raise TooLarge
-    base = modular(node.base, at, prime, degree)
-    if base == 0 and exponent < 0:
-        raise Undefined
-    return pow(base, exponent, prime)
-
-
-def _residue(value: Rational, prime: int) -> int:
-    if isinstance(value, int):
-        return value % prime
-    if value.denominator % prime == 0:
-        raise Undefined
-    return value.numerator * pow(value.denominator, -1, prime) % prime
 
 
 def _exact_power(node: Pow, at: Mapping[str, Rational]) -> Rational:

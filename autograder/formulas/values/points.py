@@ -11,16 +11,16 @@ import hmac
 from collections.abc import Mapping
 from fractions import Fraction
 
-from flint import arb, fmpz
+from flint import arb
 
 from autograder.formulas.nodes import Node
 from autograder.formulas.values.evaluate import Rational
 
 POINTS = 1
-"""Exact points; and primes."""
+"""Exact points."""
 BITS = 90
 """Three of the digits that the interpreter computes with: as fast as 61, and two different formulas of
-degree 2^20 agree with a probability below 2^-69."""
+degree 2^6 agree with a probability below 2^-83."""
 SPANS = (1, 3, 2, 9, 1, 4, 2, 30)
 """Decades over which the symbols of a point are spread, each on its own; in turn."""
 MOST_SIGNED = 3
@@ -71,7 +71,7 @@ class Points:
         whole: whether a symbol that stands only for whole numbers is in the formulas looked at last.
     """
 
-    __slots__ = ("_anywhere", "_inside", "_primes", "_seed", "domains", "exact", "remembered", "whole")
+    __slots__ = ("_anywhere", "_inside", "_seed", "domains", "exact", "remembered", "whole")
 
     def __init__(self, domains: Mapping[str, str], seed: bytes) -> None:
         """Draw points for symbols.
@@ -84,19 +84,10 @@ class Points:
         self._seed = seed
         exact = self.stream("exact")
         self.exact = tuple({name: _whole(domains[name], exact) for name in domains} for _ in range(POINTS))
-        self._primes: tuple[int, ...] = ()
         self._anywhere: dict[int, Point] = {}
         self._inside: dict[int, Point] = {}
         self.remembered: dict[tuple[int, int, int], tuple[Node, Point, arb | type[Exception] | None]] = {}
         self.whole: dict[int, tuple[Node, bool]] = {}
-
-    @property
-    def primes(self) -> tuple[int, ...]:
-        """As many random primes of `BITS` bits as there are exact points."""
-        if not self._primes:
-            stream = self.stream("primes")
-            self._primes = tuple(_prime(stream) for _ in range(POINTS))
-        return self._primes
 
     def stream(self, purpose: str) -> SecretNumbers:
         """Numbers for a purpose of its own, from the beginning each time they are asked for."""
@@ -179,10 +170,3 @@ def _share(stream: SecretNumbers, scale: int) -> Fraction:
 def _whole(domain: str, stream: SecretNumbers) -> int:
     value = (1 << (BITS - 1)) + stream.below(1 << (BITS - 1))
     return -value if domain == "real" and stream.below(2) else value
-
-
-def _prime(stream: SecretNumbers) -> int:
-    while True:
-        candidate = (1 << (BITS - 1)) | stream.below(1 << (BITS - 1)) | 1
-        if fmpz(candidate).is_prime():  # proven, not only probable
-            return candidate

@@ -16,7 +16,7 @@ from autograder.errors import RubricError, inside
 from autograder.formulas import FormulaError, Undecided, Unreadable, Vocabulary, parse, to_text
 from autograder.formulas.equality.cases import always
 from autograder.formulas.equality.compare import Comparer
-from autograder.formulas.equality.inequalities import is_strict, turned, with_sign
+from autograder.formulas.equality.relations import is_strict, turned, with_sign
 from autograder.formulas.key import FormulaKey, NamedAnswer
 from autograder.formulas.mistakes.diagnose import Diagnosis
 from autograder.formulas.mistakes.relations import RelationDiagnosis

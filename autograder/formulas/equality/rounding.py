@@ -1,21 +1,19 @@
 """Compares formulas with ceilings and floors, for which agreement at random points proves nothing.
 
-Three things are tried. Equal with every rounded part taken for an unknown that only its argument settles, as
+Two things are tried. Equal with every rounded part taken for an unknown that only its argument settles, as
 they stand or with parts that are the same for whole numbers written alike: then they are equal. Different at
-some point: then they differ. Equal at a random point of every class of remainders, on which a part with a
-number for a divisor is a polynomial: then they are equal, too. What is left is a human's job.
+some point: then they differ. What is left is a human's job.
 """
 
 from __future__ import annotations
 
-import functools
 import hashlib
-import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 
 from autograder.formulas.errors import Undecided
+from autograder.formulas.forms.polynomials import Ring
 from autograder.formulas.nodes import (
     Add,
     Div,
@@ -37,14 +35,11 @@ from autograder.formulas.values.evaluate import (
     Rational,
     TooLarge,
     Undefined,
-    constant_value,
     exact,
 )
 from autograder.formulas.values.points import Points, SecretNumbers
 
 ROUNDING = frozenset(("ceil", "floor"))
-MAX_CLASSES = 64
-"""Classes of remainders that are looked at one by one."""
 WITNESSES = (3, 12, 100, 10_000, 10**12)
 """Upper ends of the ranges in which a point of difference is looked for."""
 _TRIES = 4
@@ -88,7 +83,7 @@ def equal_rounded(first: Node, second: Node, points: Points) -> bool:
                 return True
         if any(_differ(first, second, at) for at in witnesses):
             return False
-        return _equal_in_classes(first, second, points)
+        raise Undecided("rounded values that agree where they were looked at")
     except Irrational as error:
         fractions = ({name: Fraction(value) for name, value in at.items()} for at in witnesses)
         if differ_somewhere(first, second, fractions):
@@ -101,13 +96,15 @@ def equal_rounded(first: Node, second: Node, points: Points) -> bool:
 
 
 def _alike(node: Node, domains: Mapping[str, str]) -> Node:
-    """The formula with quotients of whole numbers rounded down, and once.
+    """The formula with quotients of whole numbers rounded down, and once; whole ones not at all.
 
     For whole ``a``, ``k`` and ``m > 0``: ``ceil(a/m) = floor((a - 1)/m) + 1``, and
     ``floor((floor(x) + k)/m) = floor((x + k)/m)``. Graham, Knuth, Patashnik, Concrete Mathematics, 3.2.
     """
     below = [_alike(part, domains) for part in children(node)]
     node = rebuilt(node, below) if below else node
+    if isinstance(node, Fn) and node.name in ROUNDING and _is_whole_quotient(node.arguments[0], domains):
+        return node.arguments[0]
     if not (isinstance(node, Fn) and node.name in ROUNDING and isinstance(node.arguments[0], Div)):
         return node
     above, under = node.arguments[0].numerator, node.arguments[0].denominator
@@ -148,6 +145,17 @@ def is_whole(node: Node, domains: Mapping[str, str]) -> bool:
     return False
 
 
+def _is_whole_quotient(node: Node, domains: Mapping[str, str]) -> bool:
+    """Whether a formula in lowest terms certainly has whole values, as ``16*d^2/2`` and ``n*d/d``."""
+    if is_whole(node, domains):
+        return True
+    try:
+        ring = Ring((node,))
+        return ring.is_integral(node) and all(is_whole(part, domains) for part in ring.generators)
+    except Undecided:
+        return False
+
+
 def _is_above_zero(node: Node, domains: Mapping[str, str]) -> bool:
     """Whether a formula certainly has values above zero."""
     match node:
@@ -160,83 +168,6 @@ def _is_above_zero(node: Node, domains: Mapping[str, str]) -> bool:
         case Add() | Mul():
             return all(_is_above_zero(part, domains) for part in children(node))
     return False
-
-
-def _equal_in_classes(first: Node, second: Node, points: Points) -> bool:
-    domains, stream = points.domains, points.stream("classes")
-    names = sorted(symbols(first) | symbols(second))
-    rounded = [
-        part
-        for node in (first, second)
-        for part in walk(node)
-        if isinstance(part, Fn) and part.name in ROUNDING
-    ]
-    inside = sorted({name for part in rounded for name in symbols(part)})
-    modulus = math.lcm(*(_divisor(argument) for part in rounded for argument in part.arguments))
-    whole = all(domains[name] == "positive integer" for name in inside)
-    if not whole or not modulus or modulus ** len(inside) > MAX_CLASSES:
-        raise Undecided("rounded values that agree where they were looked at")
-    unknown = _unknowns(points.derived("unknowns in classes"))
-
-    def rounding(name: str, value: Rational) -> int:
-        # At a random point only a number leaves a small divisor.
-        return unknown(name, value) if modulus % value.denominator else _rounded(name, value)
-
-    for remainders in itertools.product(range(modulus), repeat=len(inside)):
-        at = {name: _drawn(domains[name], 1 << _BITS, stream) for name in names}
-        for name, remainder in zip(inside, remainders, strict=True):
-            at[name] = modulus * ((1 << _BITS) + stream.below(1 << _BITS)) + remainder
-        if _value(first, at, rounding) != _value(second, at, rounding):
-            if _differ(first, second, at):
-                return False
-            raise Undecided("rounded values that agree where they were looked at")
-    return True
-
-
-def _divisor(node: Node) -> int:
-    """A number whose multiples leave a rounded part a polynomial; 0 for none that is small enough."""
-    divisor = _exact_divisor(node)
-    return divisor if divisor <= MAX_CLASSES else 0
-
-
-def _exact_divisor(node: Node) -> int:
-    match node:
-        case Num(value):
-            return value.denominator
-        case Div(numerator, denominator):
-            return _divisor(numerator) * _content(denominator)
-        case Add(parts) | Mul(parts):
-            return functools.reduce(_small_product, map(_divisor, parts), 1)
-        case Neg(operand):
-            return _divisor(operand)
-        case Pow(base, Num(exponent)) if isinstance(exponent, int):
-            return int(_divisor(base) ** exponent) if exponent <= MAX_CLASSES else 0
-        case Pow():
-            return 0
-        case Fn(name, arguments):
-            return _divisor(arguments[0]) if name in ROUNDING else 0
-    return 1
-
-
-def _small_product(first: int, second: int) -> int:
-    product = first * second
-    return product if product <= MAX_CLASSES else 0
-
-
-def _content(denominator: Node) -> int:
-    """The number in a denominator that is a number or a product of powers; 0 for all others."""
-    below = constant_value(denominator)
-    if below is not None:
-        return abs(Fraction(below).numerator)
-    match denominator:
-        case Sym():
-            return 1
-        case Mul(factors):
-            return functools.reduce(_small_product, map(_content, factors), 1)
-        case Pow(base, Num(exponent)) if isinstance(exponent, int) and exponent <= MAX_CLASSES:
-            content = _content(base)
-            return int(content**exponent) if content <= MAX_CLASSES else 0
-    return 0
 
 
 def _drawn(domain: str, largest: int, stream: SecretNumbers) -> Rational:
