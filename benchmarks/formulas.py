@@ -36,11 +36,11 @@ sys.path.insert(0, str(ROOT))
 from autograder.checks.base import Draw, Evidence  # noqa: E402
 from autograder.formulas.equality.compare import Comparer  # noqa: E402 - the answers live in tests
 from autograder.formulas.errors import Undecided, Unreadable  # noqa: E402
-from autograder.formulas.key import FormulaKey  # noqa: E402
 from autograder.formulas.nodes import Add, Div, Mul, Neg, Node, Num, Pow, Sym  # noqa: E402
 from autograder.formulas.notation.parse import parse, parse_sides  # noqa: E402
 from autograder.formulas.printing.text import to_text  # noqa: E402
 from autograder.formulas.values.points import Points  # noqa: E402
+from autograder.kinds.general.symbolic.answer_key import FormulaKey  # noqa: E402
 from autograder.records import Status  # noqa: E402
 from tests.formulas import exam  # noqa: E402
 from tests.formulas.exam import FORMULAS, RUBRIC, VOCABULARY  # noqa: E402

@@ -52,7 +52,7 @@ SUBLAYERS = {
         {"notation", "forms"},
         {"equality"},
         {"growth", "sizes", "mistakes"},
-        {"key", "reading"},
+        {"reading"},
         {"library"},
     ),
     "grading": (

@@ -23,7 +23,6 @@ from autograder.checks.base import Draw
 from autograder.checks.values import prose
 from autograder.formulas import Undecided, Unreadable, Vocabulary
 from autograder.formulas.equality.compare import Comparer
-from autograder.formulas.key import fingerprint
 from autograder.formulas.mistakes import floats
 from autograder.formulas.nodes import Add, Neg, Num, Relation, Tree, Tuple
 from autograder.formulas.notation.parse import parse_canonical, parse_relation
@@ -240,7 +239,7 @@ class _FormulaClasses:
         exact: dict[Hashable, list[str]] = defaultdict(list)
         slow = []
         for reading in sorted(trees):
-            value = fingerprint(trees[reading], self._comparer)
+            value = self._comparer.fingerprint(trees[reading])
             if value is None:
                 slow.append(reading)
             else:

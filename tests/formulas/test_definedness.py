@@ -6,13 +6,13 @@ import pytest
 
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import Undecided
-from autograder.formulas.key import FormulaKey
 from autograder.formulas.nodes import Tuple
 from autograder.formulas.notation.parse import parse, parse_relation
 from autograder.formulas.notation.several import parse_single
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
 from autograder.formulas.printing.text import to_text
 from autograder.formulas.values.points import Points
+from autograder.kinds.general.symbolic.answer_key import FormulaKey
 
 DOMAINS = {
     "x": "real", "y": "real", "n": "positive integer", "d": "positive integer", "h": "positive integer",

@@ -6,10 +6,10 @@ import pytest
 
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import Undecided
-from autograder.formulas.key import NamedAnswer
 from autograder.formulas.nodes import Tree
 from autograder.formulas.notation.parse import parse, parse_relation, parse_tuple
 from autograder.formulas.values.points import Points
+from autograder.kinds.general.symbolic.answer_key import NamedAnswer
 from autograder.messages import sentences
 from tests.formulas.examples import VOCABULARY
 from tests.formulas.verdicts import JudgingKey, Verdict

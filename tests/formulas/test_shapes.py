@@ -8,21 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autograder.checks.values import shape_differences as shapes
+from autograder.checks.values.shape_differences import FAMILIES, ShapeDifference, differ, family, roles_of
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import Undecided, Unreadable
 from autograder.formulas.nodes import Node, Num, Sym
 from autograder.formulas.notation.parse import parse, parse_relation
 from autograder.formulas.notation.vocabulary import Symbol, Vocabulary
-from autograder.formulas.sizes import shapes
-from autograder.formulas.sizes.shapes import (
-    FAMILIES,
-    ShapeDifference,
-    differ,
-    family,
-    read_shape,
-    read_size,
-    roles_of,
-)
+from autograder.formulas.sizes.shapes import read_shape, read_size
 from autograder.formulas.values.points import Points
 from autograder.kinds.general.shape import sentences as spoken
 from autograder.messages import languages, render, sentences

@@ -8,9 +8,9 @@ from msgspec import Struct
 
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import Undecided
-from autograder.formulas.key import FormulaKey, NamedAnswer
 from autograder.formulas.mistakes.diagnose import Difference
 from autograder.formulas.nodes import Tree
+from autograder.kinds.general.symbolic.answer_key import FormulaKey, NamedAnswer
 
 
 class Verdict(Struct, frozen=True):

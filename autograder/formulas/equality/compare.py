@@ -13,7 +13,7 @@ right answer has one: `Comparer.find_gap`, by `definedness`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
 from autograder.formulas.equality.cases import equal_by_cases, has_cases, has_maxima
@@ -79,6 +79,15 @@ class Comparer:
             return exact(node, self._exact[point]) if point else self._first_value(node)
         except (Irrational, TooLarge, Undefined):
             return None
+
+    def fingerprint(self, tree: Tree) -> Hashable | None:
+        """Return what is equal for equal formulas or tuples; None where only comparing can tell."""
+        if isinstance(tree, Relation):
+            return None
+        if isinstance(tree, Tuple):
+            values = tuple(map(self.value, tree.elements))
+            return None if None in values else values
+        return self.value(tree)
 
     def _first_value(self, node: Node) -> Rational:
         """The value at the first point; an answer is asked for it several times, and a right one always."""

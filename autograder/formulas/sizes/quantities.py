@@ -19,9 +19,10 @@ from autograder.formulas.errors import Unreadable
 from autograder.formulas.printing.text import decimal
 from autograder.formulas.sizes.numerals import NUMERALS, plain_numerals, value_of
 from autograder.formulas.sizes.units import Dimension, Unit, UnitReading, base_text, possible, read_unit
-from autograder.formulas.values.evaluate import EXACT_BITS
 
 MAX_CHARS = 300
+MAX_BITS = 4096
+"""Of the numerator and the denominator of a number."""
 MOST_WRITTEN_BITS = 200
 """Numbers above this are written by their size."""
 
@@ -128,10 +129,10 @@ def of_number(number: float | Decimal | Fraction, asked: Unit) -> Quantity:
     """
     if isinstance(number, float | Decimal) and not math.isfinite(number):
         raise Unreadable("not-finite")
-    if isinstance(number, Decimal) and abs(number.adjusted()) > EXACT_BITS // 4:
+    if isinstance(number, Decimal) and abs(number.adjusted()) > MAX_BITS // 4:
         raise Unreadable("number-too-large")
     exact = Fraction(repr(float(number))) if isinstance(number, float) else Fraction(number)
-    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > EXACT_BITS:
+    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > MAX_BITS:
         raise Unreadable("number-too-large")
     return Quantity(exact, asked.factor, asked.dimension, asked.text, from_float=isinstance(number, float))
 

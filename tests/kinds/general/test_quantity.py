@@ -12,8 +12,8 @@ import pytest
 from autograder.checks.base import Evidence, HasTolerance
 from autograder.errors import RubricError
 from autograder.formulas.sizes import quantities, units
-from autograder.formulas.sizes.tolerance import DIFFERENCES
 from autograder.kinds.general.quantity import sentences
+from autograder.kinds.general.quantity.tolerance import DIFFERENCES
 from autograder.messages import languages, render
 from autograder.records import ItemResult, Message, Opaque, Ref, Status, Tensor
 from tests.checks.asking import DRAW, answer, check_of, judge, value

@@ -14,11 +14,11 @@ from msgspec import Struct
 from autograder.errors import RubricError
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.errors import Undecided
-from autograder.formulas.key import FormulaKey
 from autograder.formulas.nodes import Num, Relation
 from autograder.formulas.notation.parse import parse_sides
 from autograder.formulas.values.points import Points
 from autograder.kinds.general.symbolic import SymbolicCheck
+from autograder.kinds.general.symbolic.answer_key import FormulaKey
 from autograder.kinds.general.symbolic.conditions import Situation
 from autograder.kinds.general.symbolic.graph import END, Credit, CreditGraph, CreditStep, checked
 from autograder.kinds.general.symbolic.steps import Carried

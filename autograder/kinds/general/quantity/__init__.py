@@ -29,14 +29,14 @@ from autograder.formulas.sizes.quantities import (
     read_quantity,
     write_quantity,
 )
-from autograder.formulas.sizes.tolerance import (
+from autograder.formulas.sizes.units import Unit, only_unit
+from autograder.kinds.general.quantity.tolerance import (
     DIFFERENCES,
     Tolerance,
     can_differ,
     difference,
     right_in_some_unit,
 )
-from autograder.formulas.sizes.units import Unit, only_unit
 from autograder.records import Message, Opaque, Status
 from autograder.rubric import Item, Question, Rubric
 from autograder.tables import convert

@@ -14,15 +14,16 @@ from autograder.checks.judging.results import Finding, failed, no_answer, review
 from autograder.checks.kind import Kind
 from autograder.checks.options import AnswerItem, ComparedOptions, item_options, place
 from autograder.checks.planning.targets import ValueTarget, nothing_written
+from autograder.checks.values import shape_differences as shapes
 from autograder.checks.values.arrays import Whole, whole
 from autograder.checks.values.quoting import quote, quote_integer, quote_shape, type_name
+from autograder.checks.values.shape_differences import Roles, ShapeDifference
 from autograder.errors import RubricError
 from autograder.formulas import FormulaError, Undecided, Unreadable, to_text
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.nodes import Node, Num, Relation, Sym, Tuple
 from autograder.formulas.notation.parse import parse_relation
-from autograder.formulas.sizes import shapes
-from autograder.formulas.sizes.shapes import Axes, Roles, ShapeDifference
+from autograder.formulas.sizes.shapes import Axes, read_shape, read_size
 from autograder.formulas.values.points import Points
 from autograder.messages.reading import unreadable
 from autograder.records import ItemResult, Message, Opaque, Tensor
@@ -107,7 +108,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
             return None, no_answer()
         try:
             if isinstance(value, str):
-                return shapes.read_shape(value, self._spoken), None
+                return read_shape(value, self._spoken), None
             if isinstance(value, list | tuple):
                 return self._entries(value, target)
             if isinstance(whole(value), Whole) and self._has_one_axis(item):
@@ -180,7 +181,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         self._under(options.assume, where)
         if options.heads is not None:
             try:
-                self._heads[item.id] = shapes.read_size(str(options.heads), self._vocabulary)
+                self._heads[item.id] = read_size(str(options.heads), self._vocabulary)
             except Unreadable as error:
                 raise RubricError(f"{options.heads!r} is no size: {error}", where, "heads") from error
         super()._check(item, options)
@@ -276,7 +277,7 @@ class ShapeCheck(ComparedCheck[ShapeQuestion, ShapeItem]):
         text = entry.text if isinstance(entry, Opaque) else entry
         size = whole(entry)
         if not isinstance(size, Whole):
-            return shapes.read_size(text, self._spoken) if isinstance(text, str) and text else None
+            return read_size(text, self._spoken) if isinstance(text, str) and text else None
         if size.number < 0:
             code = "placeholder" if size.number == -1 else "no-size"
             raise Unreadable(code, 0, sign="-1", value=quote_integer(size.number))

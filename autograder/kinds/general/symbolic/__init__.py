@@ -27,12 +27,12 @@ from autograder.checks.planning.planting import Planter, ReadPlace
 from autograder.checks.values.literal import NoFormula, answer_literal, markdown_formula
 from autograder.formulas import Undecided, Unreadable, to_text
 from autograder.formulas.equality.cases import idle
-from autograder.formulas.key import Facts, FormulaKey
 from autograder.formulas.mistakes.diagnose import Diagnosis
 from autograder.formulas.mistakes.relations import RelationDiagnosis
 from autograder.formulas.nodes import Node, Relation, Tree, Tuple
 from autograder.formulas.notation.parse import parse
 from autograder.formulas.values.points import Points
+from autograder.kinds.general.symbolic.answer_key import Facts, FormulaKey
 from autograder.kinds.general.symbolic.answers import (
     NotAFormula,
     explained,

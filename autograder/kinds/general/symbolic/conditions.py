@@ -14,10 +14,10 @@ from autograder.errors import RubricError
 from autograder.formulas import Undecided, Vocabulary
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.forms.flaws import FORMS
-from autograder.formulas.key import Facts, any_proven
 from autograder.formulas.mistakes.diagnose import CODES
 from autograder.formulas.nodes import Add, Mul, Neg, Node, Num, Relation, Tuple, symbols
 from autograder.formulas.values.evaluate import Irrational, TooLarge, Undefined, exact
+from autograder.kinds.general.symbolic.answer_key import Facts, any_proven
 from autograder.kinds.general.symbolic.options import FormRule
 
 Own = Literal["right", "wrong", "missing"]

@@ -17,11 +17,11 @@ from autograder.formulas import FormulaError, Undecided, Unreadable, Vocabulary,
 from autograder.formulas.equality.cases import always
 from autograder.formulas.equality.compare import Comparer
 from autograder.formulas.equality.relations import is_strict, turned, with_sign
-from autograder.formulas.key import FormulaKey, NamedAnswer
 from autograder.formulas.mistakes.diagnose import Diagnosis
 from autograder.formulas.mistakes.relations import RelationDiagnosis
 from autograder.formulas.nodes import Fn, Node, Relation, Tree, Tuple, symbols, walk
 from autograder.formulas.values.points import Points
+from autograder.kinds.general.symbolic.answer_key import FormulaKey, NamedAnswer
 from autograder.kinds.general.symbolic.graph import NO_POINTS, Credit, CreditGraph
 from autograder.kinds.general.symbolic.options import (
     CarryForward,

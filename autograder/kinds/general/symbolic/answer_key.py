@@ -78,15 +78,15 @@ class FormulaKey:
         for comparer in (*readings, *(comparer for entry in named for comparer in entry.readings)):
             known.setdefault(id(comparer), _Known(comparer, [], set(), {}, []))
         for comparer in dict.fromkeys(readings):
-            pairs = [(tree, fingerprint(tree, comparer)) for tree in right]
+            pairs = [(tree, comparer.fingerprint(tree)) for tree in right]
             known[id(comparer)].right.extend(pairs)
             known[id(comparer)].values.update(value for _, value in pairs)
         for index, entry in enumerate(named):
             for comparer in entry.readings:
-                _enter(known[id(comparer)], index, fingerprint(entry.tree, comparer))
+                _enter(known[id(comparer)], index, comparer.fingerprint(entry.tree))
         past: _Known | None = None
         if beyond is not None:
-            pairs = [(tree, fingerprint(tree, beyond)) for tree in right]
+            pairs = [(tree, beyond.fingerprint(tree)) for tree in right]
             past = _Known(beyond, pairs, {value for _, value in pairs}, {}, [])
         self._table = _LookupTable(
             tuple(known.values()),
@@ -155,7 +155,7 @@ class Facts:
         except KeyError:
             pass
         if self._less is None:
-            value = fingerprint(self.answer, comparer)
+            value = comparer.fingerprint(self.answer)
         else:
             whole, part = self._less
             value = value_of_difference(cast("Rational | None", whole.value(comparer)), comparer.value(part))
@@ -339,13 +339,3 @@ def _differs(value: Hashable | None, known: _Known) -> bool:
 def _is_none(value: Hashable | None, known: _Known) -> bool:
     """Whether an answer is proven to be nothing that is known under a comparer."""
     return _differs(value, known) and not known.slow and value not in known.named
-
-
-def fingerprint(tree: Tree, comparer: Comparer) -> Hashable | None:
-    """Equal for equal answers; None where only comparing can tell."""
-    if isinstance(tree, Relation):
-        return None
-    if isinstance(tree, Tuple):
-        values = tuple(comparer.value(element) for element in tree.elements)
-        return None if None in values else values
-    return comparer.value(tree)

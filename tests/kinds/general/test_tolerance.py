@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.formulas.sizes.quantities import Quantity, of_number, read_quantity
-from autograder.formulas.sizes.tolerance import (
+from autograder.formulas.sizes.units import only_unit
+from autograder.kinds.general.quantity.tolerance import (
     DIFFERENCES,
     Tolerance,
     agrees,
@@ -19,7 +20,6 @@ from autograder.formulas.sizes.tolerance import (
     half_a_unit,
     significant_digits,
 )
-from autograder.formulas.sizes.units import only_unit
 
 EXACT = Tolerance()
 RIGHT = "497.759232 MB"
