@@ -54,12 +54,6 @@ CASES = {
         "2^n*n + 2^n": "common-factor",
         "n + (d + h)*n": "common-factor", "n/d + 1/d": "factorable",
     },
-    "single_fraction": {
-        "n/d": "", "(n + d)/(n*d)": "", "1/n + 1/d": "several-fractions",
-        "1/n + d": "sum-beside-fraction", "n*d": "",
-        "n/(d/h)": "several-fractions", "n^(-1) + d": "sum-beside-fraction", "-(n/d)": "", "n*(d/h)": "",
-        "(1/n + d)*h": "sum-beside-fraction",
-    },
     "simplified": {
         "12*L*d^2": "", "12*L*d*d": "", "4*d*(h*n + 2*d)": "", "2*6*d^2": "arithmetic",
         "24*d^2/2": "arithmetic",
@@ -76,7 +70,6 @@ CASES = {
         "log(2*3)*n": "arithmetic", "5!": "arithmetic", "n!": "", "n/2 + d/3": "",
         "(n + 1)/(2*n + 2)": "cancels",
     },
-    "not_simplified": {"12*d^2": "already-simplified", "4*d^2 + 8*d^2": "", "2*6*d^2": ""},
     "sum": {"n + d": "", "-(n + d)": "", "n*(n + d)": "no-sum", "n": "no-sum"},
     "product": {"n*(n + d)": "", "n": "", "n + d": "no-product", "-(n + d)": "no-product"},
 }  # fmt: skip

@@ -114,17 +114,6 @@ def _reducible(factor: Add) -> Flaw | None:
     return Flaw("factorable", {"part": part}) if ring.factors(polynomial) > 1 else None
 
 
-def single_fraction(formula: Node) -> Flaw | None:
-    """At most one fraction line, and no sum beside it."""
-    lines = [node for node in _nodes(formula) if _is_fraction(node)]
-    if len(lines) > 1:
-        return Flaw("several-fractions", {"part": to_text(lines[1])})
-    for node in _nodes(formula):
-        if isinstance(node, Add) and lines and any(_holds(term, lines[0]) for term in node.terms):
-            return Flaw("sum-beside-fraction", {"part": to_text(node)})
-    return None
-
-
 def simplified(formula: Node) -> Flaw | None:
     """Like terms collected, and no arithmetic, no factor 1, nothing to cancel and no nested fraction left.
 
@@ -137,11 +126,6 @@ def simplified(formula: Node) -> Flaw | None:
             if found is not None:
                 return found
     return None
-
-
-def not_simplified(formula: Node) -> Flaw | None:
-    """The steps are still to be seen: something could be collected, multiplied out, or cancelled."""
-    return Flaw("already-simplified") if simplified(formula) is None else None
 
 
 def sum_(formula: Node) -> Flaw | None:
@@ -158,9 +142,7 @@ FORMS: Mapping[str, Callable[[Node], Flaw | None]] = {
     "collected": collected,
     "expanded": expanded,
     "factored": factored,
-    "single_fraction": single_fraction,
     "simplified": simplified,
-    "not_simplified": not_simplified,
     "sum": sum_,
     "product": product,
 }
@@ -181,9 +163,10 @@ def _like_terms(node: Node) -> Flaw | None:
     """Terms of one sum that differ in the number in front only."""
     if not isinstance(node, Add):
         return None
-    seen: dict[Bare, Node] = {}
+    ring = Ring((node,))
+    seen: dict[Hashable, Node] = {}
     for term in summands(node):
-        bare = product_of(term).bare()
+        bare = ring.bare(term)
         if bare in seen:
             return Flaw("like-terms", {"first": _signless(seen[bare]), "second": _signless(term)})
         seen[bare] = term
@@ -194,23 +177,46 @@ def _arithmetic(node: Node) -> Flaw | None:
     """Numbers that could be computed: ``2*3*d``, ``2^3``, ``4/2``, ``sqrt(9)``."""
     match node:
         case Mul() | Div():
-            written = product_of(node)
-            above = [number for number in written.above if number != 1]
-            below = [number for number in written.below if number != 1]
-            if len(above) > 1 or len(below) > 1 or (above and below and not _reduced(above[0], below[0])):
-                return Flaw("arithmetic", {"part": to_text(node)})
+            above, below = (
+                [value for part in parts if (value := _number(part)) not in (None, 1)]
+                for parts in _split(node)
+            )
+            left = len(above) > 1 or len(below) > 1 or (above and below and not _reduced(*above, *below))
         case Pow(base, exponent) if _constant(base) is not None and _constant(exponent) is not None:
             value = _constant(node)
-            if value is not None and max(abs(value.numerator), value.denominator) <= LEFT_STANDING:
-                return Flaw("arithmetic", {"part": to_text(node)})
-        case Fn() if _constant(node) is not None:
-            return Flaw("arithmetic", {"part": to_text(node)})
-    return None
+            left = value is not None and max(abs(value.numerator), value.denominator) <= LEFT_STANDING
+        case _:
+            left = isinstance(node, Fn) and _constant(node) is not None
+    return Flaw("arithmetic", {"part": to_text(node)}) if left else None
+
+
+def _number(factor: Node) -> Fraction | None:
+    """The number that a factor is, or is a power of a multiple of; None for none, and for 1."""
+    value = _constant(factor)
+    if value is None and isinstance(factor, Pow) and isinstance(factor.base, Mul):
+        value = next((found for part in factor.base.factors if (found := _constant(part)) is not None), None)
+    return None if value == 1 else value
 
 
 def _reduced(above: Fraction, below: Fraction) -> bool:
     whole = above.denominator == below.denominator == 1
     return whole and gcd(above.numerator, below.numerator) == 1
+
+
+def _split(node: Node) -> tuple[list[Node], list[Node]]:
+    """What is multiplied above the fraction line of a product or quotient, and below."""
+    match node:
+        case Neg(operand):
+            return _split(operand)
+        case Mul(factors):
+            parts = [_split(factor) for factor in factors]
+            return [one for above, _ in parts for one in above], [one for _, below in parts for one in below]
+        case Div(numerator, denominator):
+            (above, under), (over, below) = _split(numerator), _split(denominator)
+            return above + below, under + over
+        case Pow(base, exponent) if _constant(base) is None and (_constant(exponent) or 0) < 0:
+            return [], [Pow(base, exponent.operand) if isinstance(exponent, Neg) else base]
+    return [node], []
 
 
 def _neutral(node: Node) -> Flaw | None:
@@ -261,17 +267,11 @@ def _repeated(node: Node) -> Flaw | None:
 
 def _cancelling(node: Node) -> Flaw | None:
     """A factor on both sides of a fraction line, written or after multiplying out."""
-    part = {"part": to_text(node)} if isinstance(node, Div | Mul) else {}
-    match node:
-        case Mul(factors) if any(_is_fraction(_bare(factor)) for factor in factors):
-            written = product_of(node)
-            return Flaw("cancels", part) if written.cancels() else None
-        case Div(above, below):
-            if product_of(node).cancels():
-                return Flaw("cancels", part)
-            if any(isinstance(inner, Add) for side in (above, below) for inner in _nodes(side)):
-                return Flaw("cancels", part) if Ring((above, below)).common(above, below) else None
-    return None
+    above, below = _split(node) if isinstance(node, Mul | Div) else ([], [])
+    if not above or not below:
+        return None
+    upper, lower = Mul(tuple(above)), Mul(tuple(below))
+    return Flaw("cancels", {"part": to_text(node)}) if Ring((upper, lower)).common(upper, lower) else None
 
 
 def _nodes(node: Node, *, deep: bool = False) -> Iterator[Node]:
@@ -281,18 +281,6 @@ def _nodes(node: Node, *, deep: bool = False) -> Iterator[Node]:
         parts = (node.base,) if isinstance(node, Pow) and not deep else children(node)
         for part in parts:
             yield from _nodes(part, deep=deep)
-
-
-def _holds(node: Node, part: Node) -> bool:
-    return any(inner is part for inner in _nodes(node))
-
-
-def _is_fraction(node: Node) -> bool:
-    """A quotient, or a power with a negative number for exponent."""
-    if isinstance(node, Pow):
-        power = _constant(node.exponent)
-        return power is not None and power < 0
-    return isinstance(node, Div)
 
 
 def _bare(node: Node) -> Node:
@@ -308,118 +296,6 @@ def _signless(node: Node) -> str:
 
 def _first(look: Callable[[Node], Flaw | None], parts: Iterable[Node]) -> Flaw | None:
     return next((found for part in parts if (found := look(part)) is not None), None)
-
-
-MAX_POWER = 1000
-Bare = frozenset[tuple[Hashable, Fraction]]
-"""Bases with the sums of their powers."""
-
-
-class Product(Struct, frozen=True):
-    """What is multiplied in a term, above and below the fraction line.
-
-    Attributes:
-        above: the numbers above, in order; a number to a constant power is one number.
-        below: the numbers below.
-        powers: bases with their powers, in order, as often as they are written; those below are negative.
-    """
-
-    above: tuple[Fraction, ...] = ()
-    below: tuple[Fraction, ...] = ()
-    powers: tuple[tuple[Hashable, Fraction], ...] = ()
-
-    def bare(self) -> Bare:
-        """The bases with the sums of their powers; without numbers."""
-        total: dict[Hashable, Fraction] = {}
-        for base, power in self.powers:
-            total[base] = total.get(base, Fraction(0)) + power
-        return frozenset((base, power) for base, power in total.items() if power)
-
-    def number(self) -> Fraction | None:
-        """The number in front; None where a denominator is zero."""
-        total = Fraction(1)
-        for number in self.above:
-            total *= number
-        for number in self.below:
-            if not number:
-                return None
-            total /= number
-        return total
-
-    def cancels(self) -> bool:
-        """Whether a base stands above and below."""
-        up = {base for base, power in self.powers if power > 0}
-        return any(base in up for base, power in self.powers if power < 0)
-
-
-def product_of(node: Node) -> Product:
-    """Take a term apart; a sum in it, a function or a symbolic power is a base of its own.
-
-    Sums are the same base however their terms are ordered.
-    """
-    match node:
-        case Num(value):
-            return Product((Fraction(value),))
-        case Neg(operand):
-            return product_of(operand)
-        case Mul(factors):
-            parts = [product_of(factor) for factor in factors]
-            return Product(
-                tuple(number for part in parts for number in part.above),
-                tuple(number for part in parts for number in part.below),
-                tuple(power for part in parts for power in part.powers),
-            )
-        case Div(numerator, denominator):
-            return _joined(product_of(numerator), _inverse(product_of(denominator)))
-        case Pow(base, exponent):
-            return _power(node, base, exponent)
-        case Add(terms):
-            return Product(powers=((frozenset(_signed(term) for term in terms), Fraction(1)),))
-    return Product(powers=((node, Fraction(1)),))
-
-
-def _joined(first: Product, second: Product) -> Product:
-    return Product(first.above + second.above, first.below + second.below, first.powers + second.powers)
-
-
-def _inverse(one: Product) -> Product:
-    return Product(one.below, one.above, tuple((base, -power) for base, power in one.powers))
-
-
-def _power(node: Pow, base: Node, exponent: Node) -> Product:
-    """A power of a product is the product of the powers, where the exponent is a whole constant."""
-    power, value = _constant(exponent), _constant(node)
-    if value is not None:
-        return Product((value,))
-    if power is None or abs(power) > MAX_POWER:
-        return Product(powers=((node, Fraction(1)),))
-    inner = product_of(base)
-    if power != int(power) and (inner.above or inner.below or len(inner.powers) > 1):
-        return Product(powers=((base, power),))
-    if power < 0:
-        inner = _inverse(inner)
-    times = abs(power)
-    return Product(
-        tuple(_raised(number, times) for number in inner.above),
-        tuple(_raised(number, times) for number in inner.below),
-        tuple((one, by * times) for one, by in inner.powers),
-    )
-
-
-def _raised(number: Fraction, power: Fraction) -> Fraction:
-    """A number to a whole power; only whether it is 1 matters where the power is large."""
-    size = max(number.numerator.bit_length(), number.denominator.bit_length())
-    return number**power.numerator if size * power.numerator <= 4096 else number
-
-
-def _signed(term: Node) -> tuple[Fraction | None, Bare]:
-    """A term of a sum with its sign, so that equal sums are equal bases."""
-    sign = 1
-    while isinstance(term, Neg):
-        term, sign = term.operand, -sign
-    written = product_of(term)
-    number = written.number()
-    return (None if number is None else sign * number, written.bare())
 
 
 def _constant(node: Node) -> Fraction | None:

@@ -93,6 +93,12 @@ class Ring:
         above, below = self.quotient(node)
         return not above or bool((below / above.gcd(below)).is_constant())
 
+    def bare(self, node: Node) -> tuple[str, str]:
+        """A formula in lowest terms without the number in front."""
+        above, below = self.quotient(node)
+        common = above.gcd(below)
+        return str(_without_number(above / common)), str(_without_number(below / common))
+
     def is_integral(self, node: Node) -> bool:
         """Whether a formula in lowest terms is a polynomial with whole coefficients."""
         above, below = self.quotient(node)
@@ -159,6 +165,11 @@ class Ring:
         if not second[0]:
             raise Undecided("division by zero")
         return _times(first[0], second[1]), _times(first[1], second[0])
+
+
+def _without_number(polynomial: Polynomial) -> Polynomial:
+    primitive = polynomial / polynomial.content() if polynomial else polynomial
+    return -primitive if primitive and int(primitive.coeffs()[0]) < 0 else primitive
 
 
 def _generators(node: Node, found: dict[Node, int]) -> None:

@@ -18,6 +18,8 @@ from autograder.formulas.values.evaluate import TooLarge, Undefined, constant_va
 
 MAX_WHOLE = 100
 """Characters of a whole number."""
+MAX_BITS = 4096
+"""Of the numerator and the denominator of a number."""
 MAX_POWER = 60
 """Of ten, in a whole number."""
 
@@ -72,6 +74,8 @@ def value_of(text: str) -> Fraction:
         value = None
     if value is None:
         raise Unreadable("not-a-number", 0, text=text)
+    if max(value.numerator.bit_length(), value.denominator.bit_length()) > MAX_BITS:
+        raise Unreadable("number-too-large")
     return Fraction(value)
 
 

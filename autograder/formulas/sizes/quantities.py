@@ -17,12 +17,10 @@ from msgspec import Struct
 
 from autograder.formulas.errors import Unreadable
 from autograder.formulas.printing.text import decimal
-from autograder.formulas.sizes.numerals import NUMERALS, plain_numerals, value_of
+from autograder.formulas.sizes.numerals import MAX_BITS, NUMERALS, plain_numerals, value_of
 from autograder.formulas.sizes.units import Dimension, Unit, UnitReading, base_text, possible, read_unit
 
 MAX_CHARS = 300
-MAX_BITS = 4096
-"""Of the numerator and the denominator of a number."""
 MOST_WRITTEN_BITS = 200
 """Numbers above this are written by their size."""
 

@@ -16,6 +16,7 @@ import contextlib
 import itertools
 import math
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Literal
@@ -79,21 +80,8 @@ class _Invisible(Exception):
     """A term is lost beside a far larger one at this precision."""
 
 
-class _Tally:
-    """What became of the points of one sort."""
-
-    __slots__ = ("agree", "differ", "first", "neither", "second", "unknown")
-
-    def __init__(self) -> None:
-        self.agree = self.differ = self.first = self.second = self.neither = self.unknown = 0
-
-    def count(self, outcome: _Outcome) -> None:
-        self.agree += outcome == "agree"
-        self.differ += outcome == "differ"
-        self.first += outcome == "first"
-        self.second += outcome == "second"
-        self.neither += outcome == "neither"
-        self.unknown += outcome == "unknown"
+_Tally = Counter[_Outcome]
+"""How many points of one sort had which outcome."""
 
 
 def equal_at(first: Node, second: Node, points: Points) -> bool:
@@ -129,19 +117,18 @@ def _verdict(first: Node, second: Node, points: Points) -> bool | None:
     work, spent = work_of(first) + work_of(second), 0.0
     for number in range(MOST_POINTS):
         own = number % 2 == 1
-        tally = inside if own else anywhere
-        steps = _steps(THOROUGH if own else anywhere.agree)
-        if not own and anywhere.differ:  # only values inside the domains are left to say so
+        if not own and anywhere["differ"]:  # only values inside the domains are left to say so
             continue
+        steps = _steps(THOROUGH if own else anywhere["agree"])
         if spent + work * _price(steps, "agree") > MAX_WORK:
             break
         at = points.inside(number // 2) if own else points.anywhere(number // 2)
         outcome = _compare(first, second, at, steps, points)
         spent += work * _price(steps, outcome)
-        tally.count(outcome)
+        (inside if own else anywhere)[outcome] += 1
         if outcome == "differ" and (own or not whole):
             return False
-        enough = anywhere.agree >= LEAST_AGREEMENT and inside.agree >= LEAST_INSIDE
+        enough = anywhere["agree"] >= LEAST_AGREEMENT and inside["agree"] >= LEAST_INSIDE
         if enough and number >= 2 * least:
             return True
     return _few(anywhere, inside)
@@ -167,18 +154,16 @@ def _price(steps: Sequence[int], outcome: _Outcome) -> float:
 
 def _few(anywhere: _Tally, inside: _Tally) -> bool | None:
     """What is concluded when all points were looked at and not as many agreed as usually do."""
-    if not anywhere.differ and anywhere.agree >= LEAST_OF_LARGE:
+    both = anywhere + inside
+    if not anywhere["differ"] and (anywhere["agree"] >= LEAST_OF_LARGE or inside["agree"] >= LEAST_WHOLE):
         return True  # whole numbers may be too large for an exponential function, ends of an interval outside
-    if not anywhere.differ and inside.agree >= LEAST_WHOLE:
-        return True
-    if not inside.agree + anywhere.agree:
-        if inside.first + inside.second >= LEAST_WHOLE:
+    if not both["agree"]:
+        alone = inside["first"] + inside["second"]
+        if alone >= LEAST_WHOLE:
             return False
-        if inside.neither >= LEAST_WHOLE and not inside.first + inside.second + anywhere.differ:
+        if inside["neither"] >= LEAST_WHOLE and not alone + anywhere["differ"]:
             return None
-    if not anywhere.agree + inside.agree + anywhere.unknown + inside.unknown:
-        raise Undecided("the formulas are too large for what they hold")
-    raise Undecided(f"the values agree at only {anywhere.agree + inside.agree} points")
+    raise Undecided(f"the values agree at only {both['agree']} points")
 
 
 def _steps(agreed: int) -> tuple[int, ...]:

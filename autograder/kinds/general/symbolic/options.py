@@ -22,7 +22,6 @@ from autograder.records import Message, Status
 from autograder.rubric import Item
 
 CONSTANTS = ("pi", "e")
-_CONTRARY = (("simplified", "not_simplified"), ("sum", "product"))
 
 
 class FormOptions(Struct, frozen=True):
@@ -77,9 +76,8 @@ def check_form_options(
             raise RubricError(f"{entry.encode_name}: belongs to {wanted}, not to {form!r}", where)
     for name in options.must:
         _known(name, FORMS, inside(where, ": must", "must"))
-    for first, second in _CONTRARY:
-        if first in options.must and second in options.must:
-            raise RubricError(f"{first!r} and {second!r} exclude each other", where, "must")
+    if {"sum", "product"} <= set(options.must):
+        raise RubricError("'sum' and 'product' exclude each other", where, "must")
     names = (*vocabulary.names, *FUNCTIONS, *CONSTANTS)
     for key, listed in (("with", options.present), ("without", options.without)):
         for name in listed:

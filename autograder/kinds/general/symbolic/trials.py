@@ -62,7 +62,6 @@ _BREAKS = {
     "collected": "in two halves",
     "product": "in two halves",
     "factored": "in two halves",
-    "single_fraction": "in two halves",
     "expanded": "cancelled",
 }
 """Form → the change after which no formula is in it."""
